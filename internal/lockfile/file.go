@@ -26,27 +26,27 @@ import (
 // File is a lock file as it was read.
 type File struct {
 	// Path is the path that was given to Parse.
-	Path string
+	Path string `json:"path"`
 	// Source is the content as read. It must not be changed.
-	Source []byte
+	Source []byte `json:"-"`
 	// Tool is the tool that the header comment names; empty if there is none.
-	Tool provider.ToolName
+	Tool provider.ToolName `json:"-"`
 	// Keeper is the command that the header comment names, if it is one that keeps
 	// the lock files of stacks; empty for any other.
-	Keeper string
+	Keeper string `json:"-"`
 	// Locks are the entries, sorted by address.
-	Locks []Lock
+	Locks []Lock `json:"providers"`
 	// Warnings are the problems for which the tools do not refuse the file
 	// [terraform 1.11 internal/depsfile/locks_file.go].
-	Warnings []problem.Diagnostic
+	Warnings []problem.Diagnostic `json:"-"`
 	// Conflict is the line of the first marker of a merge conflict; 0 if there is
 	// none. Only Read returns files that have any.
-	Conflict int
+	Conflict int `json:"-"`
 	// Disputed are the entries about which the two sides of a merge differ: for
 	// each version that a side has one, the preferred one first, which also stands
 	// in Locks. None is proven to be of one piece: whoever writes it must ask for
 	// its packages.
-	Disputed map[provider.Addr][]Lock
+	Disputed map[provider.Addr][]Lock `json:"-"`
 }
 
 // Lock returns the entry of a provider, and whether there is one.

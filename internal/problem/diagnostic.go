@@ -83,6 +83,19 @@ var severities = []string{"error", "warning", "note"}
 // String returns the severity's name.
 func (s Severity) String() string { return severities[s] }
 
+// MarshalText implements encoding.TextMarshaler with String's form.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler with ParseSeverity.
+func (s *Severity) UnmarshalText(text []byte) error {
+	parsed, err := ParseSeverity(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}
+
 // Diagnostic is one problem as a person reads it: what is wrong, where, and
 // what to do next. It is an error, so that it can travel as one.
 type Diagnostic struct {

@@ -33,6 +33,23 @@ func TestDiagnosticNamesItsPlace(t *testing.T) {
 	}
 }
 
+func TestSeveritiesAreWrittenByName(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[Severity]string{SeverityError: "error", SeverityWarning: "warning", SeverityNote: "note"} {
+		written, err := want.MarshalText()
+		if err != nil || string(written) != text {
+			t.Errorf("MarshalText = %q, %v, want %q", written, err, text)
+		}
+		var got Severity
+		if err := got.UnmarshalText(written); err != nil || got != want {
+			t.Errorf("UnmarshalText(%q) = %s, %v, want %s", written, got, err, want)
+		}
+	}
+	if err := new(Severity).UnmarshalText([]byte("fatal")); err == nil {
+		t.Error("UnmarshalText of another word gives a severity, want an error")
+	}
+}
+
 func TestDiagnosticOrder(t *testing.T) {
 	t.Parallel()
 	aws, tls := addr(t, "registry.terraform.io/hashicorp/aws"), addr(t, "registry.terraform.io/hashicorp/tls")

@@ -197,6 +197,29 @@ func (t Term) String() string {
 	return opText[t.Op] + text
 }
 
+// MarshalText implements encoding.TextMarshaler with String's form; the zero value, which
+// allows any version, is the empty text.
+func (t Term) MarshalText() ([]byte, error) {
+	if t.Op == 0 {
+		return nil, nil
+	}
+	return []byte(t.String()), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *Term) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*t = Term{}
+		return nil
+	}
+	parsed, err := parseTerm(string(text))
+	if err != nil {
+		return fmt.Errorf("invalid version constraint: %w", err)
+	}
+	*t = parsed
+	return nil
+}
+
 func (t Term) compare(u Term) int {
 	return cmp.Or(t.Bound.Compare(u.Bound), cmp.Compare(t.Op, u.Op))
 }

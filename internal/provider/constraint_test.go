@@ -210,6 +210,18 @@ func TestNewConstraintsSortsInItsOwnSlice(t *testing.T) {
 	if err := read.UnmarshalText(nil); err != nil || !read.Empty() {
 		t.Errorf("UnmarshalText of nothing = %s, %v; want no term", read, err)
 	}
+	for _, text := range []string{"", "~> 5.0", "~> 5.0.0", "1.0.0", "!= 1.0.0-rc1"} {
+		var term Term
+		if err := term.UnmarshalText([]byte(text)); err != nil {
+			t.Errorf("UnmarshalText(%q) of a term = %v", text, err)
+		}
+		if again, err := term.MarshalText(); err != nil || string(again) != text {
+			t.Errorf("the term %q is written as %q, %v", text, again, err)
+		}
+	}
+	if err := new(Term).UnmarshalText([]byte("new")); err == nil {
+		t.Error("UnmarshalText of a word gives a term, want an error")
+	}
 	if terms[0].Op != Less {
 		t.Errorf("NewConstraints changed its argument to %v", terms)
 	}

@@ -52,8 +52,8 @@ func (n ToolName) Title() string {
 
 // Tool is one release of a tool. Rules change by release: ask Has.
 type Tool struct {
-	Name    ToolName
-	Version Version
+	Name    ToolName `json:"tool"`
+	Version Version  `json:"tool_version"`
 }
 
 // newest is the last release of each tool whose rules the feature table knows.
