@@ -34,35 +34,3 @@ func brief(all []problem.Finding) []problem.Finding {
 	}
 	return shown
 }
-
-type findingJSON struct {
-	Code     problem.Code  `json:"code"`
-	Severity string        `json:"severity"`
-	Provider string        `json:"provider"`
-	Version  string        `json:"version"`
-	Hash     provider.Hash `json:"hash,omitempty"`
-	File     string        `json:"file"`
-	Line     int           `json:"line"`
-	Column   int           `json:"column,omitempty"`
-	Platform string        `json:"platform,omitempty"`
-	ProvenBy string        `json:"proven_by,omitempty"`
-	Message  string        `json:"message"`
-	Hint     string        `json:"hint,omitempty"`
-}
-
-func findingOf(f problem.Finding) findingJSON {
-	j := findingJSON{
-		Code: f.Code, Severity: f.Severity.String(), Hash: f.Hash, File: f.Place.File(), Line: f.Place.Line, Column: f.Place.From,
-		ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
-	}
-	if f.Addr != (provider.Addr{}) { // else it is about the whole file
-		j.Provider = f.Addr.String()
-	}
-	if f.OfEntry {
-		j.Version = f.Version.String()
-	}
-	if f.Platform != (provider.Platform{}) {
-		j.Platform = f.Platform.String()
-	}
-	return j
-}

@@ -114,21 +114,3 @@ func OfShards(planned Fleet, shards ...Report) Report {
 	}
 	return all
 }
-
-type fleetJSON struct {
-	Owner        string         `json:"owner"`
-	DryRun       bool           `json:"dry_run"`
-	Listed       int            `json:"listed"`
-	LeftOut      map[string]int `json:"left_out"`
-	Repositories []Fate         `json:"repositories"`
-}
-
-func fleetOf(r Report) *fleetJSON {
-	f := r.Fleet
-	if f == nil {
-		return nil
-	}
-	left := map[string]int{}
-	maps.Copy(left, f.LeftOut)
-	return &fleetJSON{f.Owner, r.DryRun, f.Listed, left, array(f.Repositories)}
-}

@@ -2,24 +2,38 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
+
+// This file is what a report is for programs. A fact that JSON shows as it is carries
+// the tags itself. What the format shapes otherwise is a row here; below each row stands
+// how it is written, and how it is read. The modules of scan and verify are not read.
 
 // formatVersion is that of the JSON output. Keys may be added under it; what is
 // there keeps its name and meaning.
@@ -27,88 +41,135 @@ const formatVersion = 1
 
 // JSON writes the report for programs. Arrays are never null; what is not
 // there is null or, for a text, empty. Outside text is as it was, but
-// characters that a terminal would act on are escaped. The error is the
-// writer's.
-func JSON(w io.Writer, r Report) error { return encode(w, document(r), "  ") }
+// characters that a terminal would act on are escaped. Root modules are written one
+// after the other, since thousands of them take more memory in JSON than in the report.
+// The error is the writer's.
+func JSON(w io.Writer, r Report) error {
+	s := streamTo(w)
+	before, behind, found := bytes.Cut(bytes.Clone(s.encoded(documentOf(r), "", "  ")), []byte(`"modules": []`))
+	s.write(before)
+	if found {
+		s.write([]byte(`"modules": [`))
+		for i, m := range r.Modules {
+			if i > 0 {
+				s.write([]byte(","))
+			}
+			s.write([]byte("\n    "))
+			s.write(s.encoded(rowOf(m, r), "    ", "  "))
+		}
+		if len(r.Modules) > 0 {
+			s.write([]byte("\n  "))
+		}
+		s.write([]byte("]"))
+	}
+	s.write(behind)
+	return s.end()
+}
 
-func encode(w io.Writer, document any, indent string) error {
-	escaped := &escaper{w: bufio.NewWriterSize(w, 64<<10)}
-	e := json.NewEncoder(escaped)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(document); err != nil && escaped.err == nil {
+// encode writes a value as JSON.
+func encode(w io.Writer, value any, indent string) error {
+	s := streamTo(w)
+	s.write(s.encoded(value, "", indent))
+	return s.end()
+}
+
+// stream writes JSON piece by piece, with invisible characters as escapes.
+type stream struct {
+	w       *bufio.Writer // keeps the first error
+	encoder *json.Encoder // to piece
+	piece   bytes.Buffer
+}
+
+func streamTo(w io.Writer) *stream {
+	s := &stream{w: bufio.NewWriterSize(w, 64<<10)}
+	s.encoder = json.NewEncoder(&s.piece)
+	s.encoder.SetEscapeHTML(false)
+	return s
+}
+
+// encoded returns a value as JSON, each of its lines but the first behind a prefix. It is
+// there until the next call.
+func (s *stream) encoded(value any, prefix, indent string) []byte {
+	s.piece.Reset()
+	s.encoder.SetIndent(prefix, indent)
+	if err := s.encoder.Encode(value); err != nil {
 		panic("report: a report cannot be encoded: " + err.Error())
 	}
-	return cmp.Or(escaped.err, escaped.w.Flush())
+	return bytes.TrimSuffix(s.piece.Bytes(), []byte("\n"))
 }
 
-// escaper writes invisible characters as JSON escapes. encoding/json does so below
-// U+0020 only. Outside strings its output has none but newlines. It stands between
-// the encoder and the writer, since each further copy of the text of thousands of
-// root modules takes as much memory as all of them.
-type escaper struct {
-	w   *bufio.Writer
-	cut []byte // the beginning of a character whose end comes next
-	err error  // the writer's
-}
-
-func (e *escaper) Write(text []byte) (int, error) {
-	written := len(text)
-	if len(e.cut) > 0 {
-		text, e.cut = slices.Concat(e.cut, text), nil
-	}
-	for len(text) > 0 && e.err == nil {
-		if !utf8.FullRune(text) {
-			e.cut = slices.Clone(text)
-			break
-		}
-		r, size := utf8.DecodeRune(text)
-		text = text[size:]
+// write writes a piece. encoding/json escapes invisible characters below U+0020 only.
+// Outside strings its output has none but newlines.
+func (s *stream) write(piece []byte) {
+	for len(piece) > 0 {
+		r, size := utf8.DecodeRune(piece)
+		piece = piece[size:]
 		switch {
-		case r > unicode.MaxASCII && safe.Visible(r) != r && r > 0xFFFF:
-			high, low := 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF
-			_, e.err = fmt.Fprintf(e.w, `\u%04x\u%04x`, high, low)
-		case r >= 0x7F && safe.Visible(r) != r:
-			_, e.err = fmt.Fprintf(e.w, `\u%04x`, r)
+		case r < 0x7F || safe.Visible(r) == r:
+			s.w.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(s.w, `\u%04x\u%04x`, 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF)
 		default:
-			_, e.err = e.w.WriteRune(r)
+			fmt.Fprintf(s.w, `\u%04x`, r)
 		}
 	}
-	return written, e.err
 }
 
-func document(r Report) any {
-	errors, warnings := problemsJSON(r.Diagnostics)
+// end returns the error of the writer.
+func (s *stream) end() error {
+	s.w.WriteByte('\n')
+	return s.w.Flush()
+}
+
+// FromJSON returns the report that JSON has written of a run that proposes. It serves
+// those who join reports.
+func FromJSON(r io.Reader) (Report, error) {
+	var doc document
+	if err := json.NewDecoder(r).Decode(&doc); err != nil {
+		return Report{}, fmt.Errorf("it is no report: %w", err)
+	}
+	if doc.FormatVersion != formatVersion || doc.PullRequests == nil {
+		return Report{}, errors.New("it is no report of the verb pr, or of another version of relock")
+	}
+	return doc.report(), nil
+}
+
+// document is the report of a run.
+type document struct {
+	FormatVersion int           `json:"format_version"`
+	Modules       []planJSON    `json:"modules,omitzero"` // empty to write: JSON writes them
+	Changes       []changeJSON  `json:"changes,omitzero"` // of diff, which has nothing else but problems
+	Unlocked      []string      `json:"unlocked,omitzero"`
+	PassedOver    []string      `json:"passed_over,omitempty"`
+	Excluded      []string      `json:"excluded,omitzero"`
+	Consistency   []spread      `json:"consistency,omitzero"`
+	Notes         []notesJSON   `json:"release_notes,omitzero"`
+	PullRequests  []PullRequest `json:"pull_requests,omitzero"`
+	Answer        string        `json:"answer,omitempty"`
+	Fleet         *fleetJSON    `json:"fleet,omitempty"`
+	Summary       string        `json:"summary,omitempty"`
+	Errors        []problemJSON `json:"errors"`
+	Warnings      []problemJSON `json:"warnings"`
+	Stats         *Stats        `json:"stats,omitempty"`
+}
+
+func documentOf(r Report) document {
+	doc := document{FormatVersion: formatVersion}
+	doc.Errors, doc.Warnings = problemsOf(r.Diagnostics)
 	if r.Verb == VerbDiff {
-		return diffDocument(r, errors, warnings)
-	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Excluded: []string{}, Consistency: array(spreadsOf(r)), Errors: errors, Warnings: warnings, Stats: r.Stats}
-	doc.Stats.Stages = array(doc.Stats.Stages)
-	for _, m := range r.Modules {
-		switch {
-		case m.Scan != nil:
-			doc.Modules = append(doc.Modules, scanModule(m))
-		case m.Verified != nil:
-			doc.Modules = append(doc.Modules, verifiedModule(m))
-		default:
-			plan := planModule(m)
-			if r.Fleet != nil { // whose reports are joined
-				plan.InUse = m.InUse
-			}
-			doc.Modules = append(doc.Modules, plan)
+		doc.Changes = []changeJSON{}
+		for _, m := range r.Modules {
+			errors, warnings := problemsOf(m.Diagnostics)
+			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
+			doc.Changes = append(doc.Changes, list(m.Changes, changeOf)...)
 		}
+		return doc
 	}
-	doc.Unlocked, doc.Excluded = append(doc.Unlocked, r.Unlocked...), append(doc.Excluded, r.Excluded...)
-	doc.PassedOver = r.PassedOver
-	doc.Answer, doc.Fleet = r.Answer, fleetOf(r)
+	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
+	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(spreadsOf(r)), r.Answer, fleetOf(r), &r.Stats
+	doc.Stats.Stages = array(doc.Stats.Stages)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
-		said := list(sortedNotes(r), notesOf)
-		doc.Notes = &said
-		pulls := list(r.PullRequests, func(p PullRequest) PullRequest {
-			p.Directories = array(p.Directories)
-			return p
-		})
-		doc.PullRequests = &pulls
+		doc.Notes, doc.PullRequests = list(sortedNotes(r), notesOf), list(r.PullRequests, withArrays)
 	}
 	if r.Verb == VerbVerify {
 		doc.Summary = r.Counts().String()
@@ -116,58 +177,57 @@ func document(r Report) any {
 	return doc
 }
 
-type runJSON struct {
-	FormatVersion int            `json:"format_version"`
-	Modules       []any          `json:"modules"`
-	Unlocked      []string       `json:"unlocked"`
-	PassedOver    []string       `json:"passed_over,omitempty"`
-	Excluded      []string       `json:"excluded"`
-	Consistency   []spread       `json:"consistency"`
-	Notes         *[]notesJSON   `json:"release_notes,omitempty"`
-	PullRequests  *[]PullRequest `json:"pull_requests,omitempty"`
-	Answer        string         `json:"answer,omitempty"`
-	Fleet         *fleetJSON     `json:"fleet,omitempty"`
-	Summary       string         `json:"summary,omitempty"`
-	Errors        []problemJSON  `json:"errors"`
-	Warnings      []problemJSON  `json:"warnings"`
-	Stats         Stats          `json:"stats"`
-}
-
-type diffJSON struct {
-	FormatVersion int           `json:"format_version"`
-	Changes       []changeJSON  `json:"changes"`
-	Errors        []problemJSON `json:"errors"`
-	Warnings      []problemJSON `json:"warnings"`
-}
-
-func diffDocument(r Report, errors, warnings []problemJSON) diffJSON {
-	doc := diffJSON{FormatVersion: formatVersion, Changes: []changeJSON{}, Errors: errors, Warnings: warnings}
-	for _, m := range r.Modules {
-		doc.Changes = append(doc.Changes, list(m.Changes, changeOf)...)
-		errors, warnings := problemsJSON(m.Diagnostics)
-		doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
+func (d document) report() Report {
+	r := Report{
+		Verb: VerbPR, Modules: list(d.Modules, planJSON.module), Unlocked: d.Unlocked, Excluded: d.Excluded, PullRequests: d.PullRequests,
+		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
 	}
-	return doc
+	for i := range r.PullRequests {
+		r.PullRequests[i].Body = "" // it stays where it is
+	}
+	if d.Fleet != nil {
+		r.Fleet, r.DryRun = d.Fleet.fleet(), d.Fleet.DryRun
+	}
+	return r
+}
+
+// rowOf is what a report says of a root module. What is in use is said where reports are
+// joined.
+func rowOf(m Module, r Report) any {
+	switch {
+	case m.Scan != nil:
+		return scanOf(m)
+	case m.Verified != nil:
+		return verifiedOf(m)
+	}
+	j := planOf(m)
+	if r.Fleet != nil {
+		j.InUse = m.InUse
+	}
+	return j
+}
+
+// withArrays is a pull request whose arrays are not null.
+func withArrays(p PullRequest) PullRequest {
+	p.Directories = array(p.Directories)
+	return p
 }
 
 type problemJSON struct {
-	Code     problem.Code `json:"code"`
-	Message  string       `json:"message"`
-	File     string       `json:"file,omitempty"`
-	Line     int          `json:"line,omitempty"`
-	Provider string       `json:"provider,omitempty"`
-	Host     string       `json:"host,omitempty"`
-	Hint     string       `json:"hint,omitempty"`
+	Code     problem.Code  `json:"code"`
+	Message  string        `json:"message"`
+	File     string        `json:"file,omitempty"`
+	Line     int           `json:"line,omitempty"`
+	Provider provider.Addr `json:"provider,omitzero"`
+	Host     shownHost     `json:"host,omitempty"`
+	Hint     string        `json:"hint,omitempty"`
 }
 
-// problemsJSON splits diagnostics into failures and warnings.
-func problemsJSON(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
+// problemsOf splits diagnostics into failures and warnings.
+func problemsOf(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
-		p := problemJSON{
-			Code: d.Code, Message: d.Message, File: d.Place.File(), Line: d.Place.Line,
-			Provider: d.Addr.String(), Host: hostText(d), Hint: d.Hint,
-		}
+		p := problemJSON{Code: d.Code, Message: d.Message, File: d.Place.File(), Line: d.Place.Line, Provider: d.Addr, Host: shownHost(d.Host), Hint: d.Hint}
 		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
@@ -177,31 +237,68 @@ func problemsJSON(diagnostics []problem.Diagnostic) (errors, warnings []problemJ
 	return errors, warnings
 }
 
-func hostText(d problem.Diagnostic) string {
-	if d.Host == "" {
-		return ""
+func problemsFrom(errors, warnings []problemJSON) []problem.Diagnostic {
+	var all []problem.Diagnostic
+	for i, p := range slices.Concat(errors, warnings) {
+		d := problem.Diagnostic{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}, Addr: p.Provider, Host: svchost.Hostname(p.Host), Hint: p.Hint}
+		if i >= len(errors) {
+			d.Severity = problem.SeverityWarning
+		}
+		all = append(all, d)
 	}
-	return d.Host.ForDisplay()
+	return all
 }
 
+// shownHost is a host in the form in which people write it.
+type shownHost svchost.Hostname
+
+// MarshalText implements encoding.TextMarshaler.
+func (h shownHost) MarshalText() ([]byte, error) {
+	return []byte(svchost.Hostname(h).ForDisplay()), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *shownHost) UnmarshalText(text []byte) error {
+	host, err := svchost.ForComparison(string(text))
+	*h = shownHost(host)
+	return err
+}
+
+// scanJSON is a root module as scan has found it.
 type scanJSON struct {
-	Dir          string            `json:"dir"`
-	Tool         provider.ToolName `json:"tool"`
-	ToolVersion  string            `json:"tool_version"`
+	Dir string `json:"dir"`
+	provider.Tool
 	Assumed      bool              `json:"tool_version_assumed"`
 	Pin          *pinJSON          `json:"version_file"`
-	Kind         string            `json:"kind"`
+	Kind         scan.Kind         `json:"kind"`
 	Origin       string            `json:"origin"`
 	Holes        []holeJSON        `json:"holes"`
 	Assumptions  []string          `json:"assumptions"`
 	Partial      bool              `json:"partial"`
 	Terragrunt   *pinJSON          `json:"terragrunt_version_file,omitempty"`
-	Lock         *lockJSON         `json:"lock"`
+	Lock         *lockfile.File    `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
 	Unread       []unreadJSON      `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
 	Notes        []problemJSON     `json:"notes"`
+}
+
+func scanOf(m Module) scanJSON {
+	j := scanJSON{
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: pinOf(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
+		Holes: list(m.Scan.Holes, holeOf), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: pinOf(m.Scan.Terragrunt),
+		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
+	}
+	if m.Scan.Lock != nil {
+		j.Lock = &lockfile.File{Path: m.LockPath, Locks: list(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
+			l.Hashes = array(l.Hashes)
+			return l
+		})}
+	}
+	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
+	j.Notes, _ = problemsOf(m.Scan.Tree.Notes)
+	return j
 }
 
 type pinJSON struct {
@@ -211,6 +308,13 @@ type pinJSON struct {
 	Pins versionfile.Kind `json:"pins,omitempty"`
 }
 
+func pinOf(p *versionfile.Pin) *pinJSON {
+	if p == nil {
+		return nil
+	}
+	return &pinJSON{Text: p.Text, File: p.Place.File(), Line: p.Place.Line, Pins: p.Kind}
+}
+
 type holeJSON struct {
 	Path  string `json:"path"`
 	Parts int    `json:"parts"`
@@ -218,25 +322,40 @@ type holeJSON struct {
 	Line  int    `json:"line"`
 }
 
-type lockJSON struct {
-	Path      string          `json:"path"`
-	Providers []lockfile.Lock `json:"providers"`
+func holeOf(h scan.Hole) holeJSON {
+	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.Place.File(), Line: h.Place.Line}
 }
 
 type requirementJSON struct {
-	Provider    string     `json:"provider"`
-	Constraints string     `json:"constraints"`
-	Terms       []termJSON `json:"terms"`
+	Provider    provider.Addr        `json:"provider"`
+	Constraints provider.Constraints `json:"constraints"`
+	Terms       []termJSON           `json:"terms"`
+}
+
+func requirementOf(q scan.Requirement) requirementJSON {
+	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, termOf)}
 }
 
 type termJSON struct {
-	Text   string `json:"text"`
-	Module string `json:"module"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
+	Text   provider.Term `json:"text"`
+	Module string        `json:"module"`
+	File   string        `json:"file"`
+	Line   int           `json:"line"`
 	// What the address and the text were evaluated from.
 	Source     string `json:"source_expression,omitempty"`
 	Expression string `json:"expression,omitempty"`
+}
+
+func termOf(t scan.Term) termJSON {
+	return termJSON{Text: t.Constraint, Module: t.Module, File: t.Place.File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
+}
+
+func (j termJSON) term() scan.Term {
+	t := scan.Term{Constraint: j.Text, Module: j.Module, Place: problem.Place{Path: j.File, Line: j.Line}}
+	if repository, path, ok := strings.Cut(j.File, "//"); ok {
+		t.Place = problem.Place{Path: path, Package: repository, Line: j.Line}
+	}
+	return t
 }
 
 type unreadJSON struct {
@@ -251,233 +370,392 @@ type unreadJSON struct {
 	Line       int    `json:"line"`
 }
 
-func scanModule(m Module) scanJSON {
-	errors, warnings := problemsJSON(m.Diagnostics)
-	notes, _ := problemsJSON(m.Scan.Tree.Notes)
-	return scanJSON{
-		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Pin: pinOf(m.Scan.Pin), Terragrunt: pinOf(m.Scan.Terragrunt), Lock: lockOf(m),
-		Kind: string(cmp.Or(m.Scan.Kind, "ordinary")), Origin: m.Scan.Origin, Holes: list(m.Scan.Holes, holeOf),
-		Assumptions: append([]string{}, m.Scan.Assumptions...), Partial: m.Scan.Partial(),
-		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
-		Errors: errors, Warnings: warnings, Notes: notes,
-	}
-}
-
-func pinOf(p *versionfile.Pin) *pinJSON {
-	if p == nil {
-		return nil
-	}
-	return &pinJSON{Text: p.Text, File: p.Place.File(), Line: p.Place.Line, Pins: p.Kind}
-}
-
-func holeOf(h scan.Hole) holeJSON {
-	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.Place.File(), Line: h.Place.Line}
-}
-
-func lockOf(m Module) *lockJSON {
-	if m.Scan.Lock == nil {
-		return nil
-	}
-	return &lockJSON{Path: m.LockPath, Providers: list(m.Scan.Lock.Locks, entryOf)}
-}
-
-func entryOf(l lockfile.Lock) lockfile.Lock {
-	l.Hashes = array(l.Hashes)
-	return l
-}
-
-func requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{
-		Provider: q.Addr.String(), Constraints: q.Constraints().String(), Terms: list(q.Terms, termOf),
-	}
-}
-
-func termOf(t scan.Term) termJSON {
-	return termJSON{Text: termText(t), Module: t.Module, File: t.Place.File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
-}
-
-// termText is empty for a place that needs a provider in any version.
-func termText(t scan.Term) string {
-	if t.Constraint.Op == 0 {
-		return ""
-	}
-	return t.Constraint.String()
-}
-
 func unreadOf(u scan.Unread) unreadJSON {
-	read := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.Place.File(), Line: u.Place.Line}
+	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.Place.File(), Line: u.Place.Line}
 	if u.Entry != nil {
-		read.Provider, read.Expression = u.Entry.Name, u.Entry.Expression
+		j.Provider, j.Expression = u.Entry.Name, u.Entry.Expression
 	}
-	return read
+	return j
 }
 
+func (j unreadJSON) unread() scan.Unread {
+	u := scan.Unread{Module: j.Module, Source: j.Source, Reason: j.Reason, Cause: j.Cause, Place: problem.Place{Path: j.File, Line: j.Line}}
+	if j.Provider != "" {
+		u.Code, u.Entry = problem.CodeUnknownEntry, &tfconfig.OpenEntry{Name: j.Provider, Expression: j.Expression}
+	}
+	return u
+}
+
+// planJSON is a root module whose lock file is compared with what it should be.
 type planJSON struct {
-	Dir         string            `json:"dir"`
-	Tool        provider.ToolName `json:"tool"`
-	ToolVersion string            `json:"tool_version"`
-	Assumed     bool              `json:"tool_version_assumed"`
-	Pending     bool              `json:"pending"`
-	Written     bool              `json:"written"`
-	Partial     bool              `json:"partial"`
-	Left        bool              `json:"left"`
-	HashesOnly  bool              `json:"hashes_only"`
-	InUse       []Use             `json:"in_use,omitempty"`
-	Changes     []changeJSON      `json:"changes"`
-	Held        []moduleHeldJSON  `json:"held"`
-	Missing     []missingJSON     `json:"missing_platforms"`
-	Unread      []unreadJSON      `json:"unread"`
-	Findings    []findingJSON     `json:"findings"`
-	Errors      []problemJSON     `json:"errors"`
-	Warnings    []problemJSON     `json:"warnings"`
+	Dir string `json:"dir"`
+	provider.Tool
+	Assumed    bool          `json:"tool_version_assumed"`
+	Pending    bool          `json:"pending"`
+	Written    bool          `json:"written"`
+	Partial    bool          `json:"partial"`
+	Left       bool          `json:"left"`
+	HashesOnly bool          `json:"hashes_only"`
+	InUse      []Use         `json:"in_use,omitempty"`
+	Changes    []changeJSON  `json:"changes"`
+	Held       []heldJSON    `json:"held"`
+	Missing    []missingJSON `json:"missing_platforms"`
+	Unread     []unreadJSON  `json:"unread"`
+	Findings   []findingJSON `json:"findings"`
+	Errors     []problemJSON `json:"errors"`
+	Warnings   []problemJSON `json:"warnings"`
+}
+
+func planOf(m Module) planJSON {
+	j := planJSON{
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
+		Changes: list(m.Changes, changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, unreadOf), Findings: list(m.Findings, findingOf),
+	}
+	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
+	for _, k := range m.facts() {
+		for _, h := range k.Held {
+			held := heldOf(h)
+			held.Provider, held.At = k.Addr, &k.Version
+			j.Held = append(j.Held, held)
+		}
+		if len(k.Missing) > 0 {
+			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, orNil(k.Serving)})
+		}
+		for _, text := range k.Warnings { // a registry tells them the users of the provider
+			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: shownHost(k.Addr.Host)})
+		}
+	}
+	return j
+}
+
+func (j planJSON) module() Module {
+	m := Module{
+		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
+		InUse: j.InUse, Changes: list(j.Changes, changeJSON.change), Unread: list(j.Unread, unreadJSON.unread), Findings: list(j.Findings, findingJSON.finding),
+		Diagnostics: problemsFrom(j.Errors, j.Warnings),
+	}
+	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
+	for i := range m.Changes {
+		changed[m.Changes[i].Addr] = &m.Changes[i].Facts
+	}
+	// of are the facts of a provider, which stays at a version unless it changes.
+	of := func(addr provider.Addr, at provider.Version) *Facts {
+		if f := changed[addr]; f != nil {
+			return f
+		}
+		if kept[addr] == nil {
+			kept[addr] = &Kept{Addr: addr, Version: at}
+		}
+		return &kept[addr].Facts
+	}
+	for _, h := range j.Held {
+		if changed[h.Provider] == nil { // else the change has it
+			f := of(h.Provider, orZero(h.At))
+			f.Held = append(f.Held, h.held())
+		}
+	}
+	for _, missing := range j.Missing {
+		f := of(missing.Provider, missing.Version)
+		f.Missing, f.Serving = missing.Platforms, orZero(missing.ServedBy)
+	}
+	for _, addr := range slices.SortedFunc(maps.Keys(kept), provider.Addr.Compare) {
+		m.Kept = append(m.Kept, *kept[addr])
+	}
+	return m
 }
 
 type changeJSON struct {
-	Provider       string              `json:"provider"`
-	ProviderFrom   string              `json:"provider_from,omitempty"`
-	Kind           string              `json:"kind"`
-	Bump           provider.Bump       `json:"bump"`
-	From           *string             `json:"from"`
-	To             *string             `json:"to"`
-	Constraints    string              `json:"constraints"`
-	ConstraintFrom string              `json:"constraints_from"`
-	Platforms      []provider.Platform `json:"platforms"`
-	Completed      []provider.Platform `json:"completed_platforms"`
-	HashesAdded    []provider.Hash     `json:"hashes_added"`
-	HashesRemoved  []provider.Hash     `json:"hashes_removed"`
-	Released       *string             `json:"released"`
-	Signer         *provider.Signer    `json:"signer"`
-	SignerFrom     *provider.Signer    `json:"signer_from"`
-	Marks          []provider.Mark     `json:"marks"`
-	Held           []heldJSON          `json:"held"`
-}
-
-type heldJSON struct {
-	Version    string        `json:"version"`
-	Released   *string       `json:"released"`
-	Reason     policy.Reason `json:"reason"`
-	Constraint string        `json:"constraint"`
-	Module     string        `json:"module"`
-	File       string        `json:"file"`
-	Line       int           `json:"line"`
-	Also       []termJSON    `json:"also"`
-	Rule       string        `json:"rule"`
-	Eligible   *string       `json:"eligible"`
-}
-
-// moduleHeldJSON names the provider and the version at which it is held, since
-// it stands outside a change.
-type moduleHeldJSON struct {
-	Provider string `json:"provider"`
-	At       string `json:"at"`
-	heldJSON
-}
-
-type missingJSON struct {
-	Provider  string              `json:"provider"`
-	Version   string              `json:"version"`
-	Platforms []provider.Platform `json:"platforms"`
-	ServedBy  *string             `json:"served_by"`
-}
-
-func planModule(m Module) planJSON {
-	errors, warnings := problemsJSON(m.Diagnostics)
-	return planJSON{
-		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
-		Findings: list(m.Findings, findingOf), Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
-	}
+	Provider       provider.Addr        `json:"provider"`
+	ProviderFrom   provider.Addr        `json:"provider_from,omitzero"`
+	Kind           diff.Kind            `json:"kind"`
+	Bump           provider.Bump        `json:"bump"`
+	From           *provider.Version    `json:"from"`
+	To             *provider.Version    `json:"to"`
+	Constraints    provider.Constraints `json:"constraints"`
+	ConstraintFrom provider.Constraints `json:"constraints_from"`
+	Platforms      []provider.Platform  `json:"platforms"`
+	Completed      []provider.Platform  `json:"completed_platforms"`
+	HashesAdded    []provider.Hash      `json:"hashes_added"`
+	HashesRemoved  []provider.Hash      `json:"hashes_removed"`
+	Released       dayOrNull            `json:"released"`
+	Signer         *provider.Signer     `json:"signer"`
+	SignerFrom     *provider.Signer     `json:"signer_from"`
+	Marks          []provider.Mark      `json:"marks"`
+	Held           []heldJSON           `json:"held"`
 }
 
 func changeOf(c Change) changeJSON {
-	return changeJSON{
-		Provider: c.Addr.String(), ProviderFrom: c.AddrFrom.String(), Kind: string(c.Kind), Bump: c.Bump,
-		From: onlyOf(c.olds()), To: onlyOf(c.news()),
-		Constraints: c.ConstraintsTo.String(), ConstraintFrom: c.ConstraintsFrom.String(),
-		Platforms: append([]provider.Platform{}, c.Coverage...), Completed: append([]provider.Platform{}, c.Platforms...),
-		HashesAdded: append([]provider.Hash{}, c.HashesAdded...), HashesRemoved: append([]provider.Hash{}, c.HashesRemoved...),
-		Released: dayOf(c.Published), Signer: signerOf(c.Signer), SignerFrom: signerOf(c.SignerFrom),
-		Marks: append([]provider.Mark{}, c.Marks...), Held: list(c.Held, heldBackOf),
+	j := changeJSON{
+		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
+		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
+		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, heldOf),
+	}
+	for _, v := range c.olds() { // one at most
+		j.From = &v
+	}
+	for _, v := range c.news() {
+		j.To = &v
+	}
+	return j
+}
+
+func (j changeJSON) change() Change {
+	return Change{
+		Change: diff.Change{
+			Addr: j.Provider, AddrFrom: j.ProviderFrom, Kind: j.Kind, Bump: j.Bump, From: orZero(j.From), To: orZero(j.To),
+			ConstraintsFrom: j.ConstraintFrom, ConstraintsTo: j.Constraints,
+			Platforms: j.Completed, HashesAdded: j.HashesAdded, HashesRemoved: j.HashesRemoved,
+		},
+		Facts: Facts{
+			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
+			Held: list(j.Held, heldJSON.held),
+		},
 	}
 }
 
-// onlyOf is nil for no version, of which there is at most one.
-func onlyOf(versions []provider.Version) *string {
-	if len(versions) == 0 {
-		return nil
-	}
-	text := versions[0].String()
-	return &text
+// heldJSON is why a newer release was not taken. Outside of a change it names the
+// provider, and the version at which that is held.
+type heldJSON struct {
+	Provider   provider.Addr     `json:"provider,omitzero"`
+	At         *provider.Version `json:"at,omitempty"`
+	Version    provider.Version  `json:"version"`
+	Released   dayOrNull         `json:"released"`
+	Reason     policy.Reason     `json:"reason"`
+	Constraint provider.Term     `json:"constraint"`
+	Module     string            `json:"module"`
+	File       string            `json:"file"`
+	Line       int               `json:"line"`
+	Also       []termJSON        `json:"also"`
+	Rule       string            `json:"rule"`
+	Eligible   dayOrNull         `json:"eligible"`
 }
 
-// versionOf is nil for no version.
-func versionOf(v provider.Version) *string {
-	if v.IsZero() {
-		return nil
-	}
-	text := v.String()
-	return &text
-}
-
-// dayOf is nil for a time that is not known.
-func dayOf(at time.Time) *string {
-	if at.IsZero() {
-		return nil
-	}
-	text := day(at)
-	return &text
-}
-
-// signerOf is nil for a signer that is not known.
-func signerOf(s provider.Signer) *provider.Signer {
-	if s == (provider.Signer{}) {
-		return nil
-	}
-	return &s
-}
-
-func heldBackOf(h upgrade.Held) heldJSON {
+func heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version.String(), Released: dayOf(h.Published), Reason: h.Reason, Constraint: termText(h.Term),
-		Module: h.Term.Module, File: h.Term.Place.File(), Line: h.Term.Place.Line,
-		Also: list(h.Others, termOf), Rule: h.Rule, Eligible: dayOf(h.Eligible),
+		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, File: h.Term.Place.File(), Line: h.Term.Place.Line,
+		Also: list(h.Others, termOf), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
 	}
 }
 
-// heldOf lists every provider of the module that is held back, changed or not.
-func heldOf(m Module) []moduleHeldJSON {
-	held := []moduleHeldJSON{}
-	for _, k := range m.held() {
-		for _, h := range k.Held {
-			held = append(held, moduleHeldJSON{k.Addr.String(), k.Version.String(), heldBackOf(h)})
-		}
+func (j heldJSON) held() upgrade.Held {
+	return upgrade.Held{
+		Version: j.Version, Published: time.Time(j.Released), Reason: j.Reason,
+		Term:   termJSON{Text: j.Constraint, Module: j.Module, File: j.File, Line: j.Line}.term(),
+		Others: list(j.Also, termJSON.term), Rule: j.Rule, Eligible: time.Time(j.Eligible),
 	}
-	return held
 }
 
-func missingOf(m Module) []missingJSON {
-	missing := []missingJSON{}
-	for _, k := range m.facts() {
-		if len(k.Missing) > 0 {
-			missing = append(missing, missingJSON{k.Addr.String(), k.Version.String(), k.Missing, versionOf(k.Serving)})
-		}
-	}
-	return missing
+// missingJSON is a provider that is not released for some platforms.
+type missingJSON struct {
+	Provider  provider.Addr       `json:"provider"`
+	Version   provider.Version    `json:"version"`
+	Platforms []provider.Platform `json:"platforms"`
+	ServedBy  *provider.Version   `json:"served_by"`
 }
 
-// registryWarnings are what registries tell the users of the module's providers.
-func registryWarnings(m Module) []problemJSON {
-	var warnings []problemJSON
-	for _, k := range m.facts() {
-		for _, text := range k.Warnings {
-			warnings = append(warnings, problemJSON{
-				Code: problem.CodeRegistryWarning, Message: text,
-				Provider: k.Addr.String(), Host: k.Addr.Host.ForDisplay(),
-			})
-		}
+// findingJSON is a finding. Those of verify have the name by which a baseline accepts
+// them, and those that it accepts say who did so, until when and why.
+type findingJSON struct {
+	Code        problem.Code      `json:"code"`
+	Severity    problem.Severity  `json:"severity"`
+	Provider    provider.Addr     `json:"provider"`
+	Version     entryVersion      `json:"version"`
+	Hash        provider.Hash     `json:"hash,omitempty"`
+	File        string            `json:"file"`
+	Line        int               `json:"line"`
+	Column      int               `json:"column,omitempty"`
+	Platform    provider.Platform `json:"platform,omitzero"`
+	ProvenBy    string            `json:"proven_by,omitempty"`
+	Message     string            `json:"message"`
+	Hint        string            `json:"hint,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Reason      *string           `json:"reason,omitempty"`
+	AcceptedBy  *string           `json:"accepted_by,omitempty"`
+	Until       *string           `json:"until,omitempty"`
+}
+
+func findingOf(f problem.Finding) findingJSON {
+	return findingJSON{
+		Code: f.Code, Severity: f.Severity, Provider: f.Addr, Version: entryVersion{f.Version, f.OfEntry}, Hash: f.Hash, File: f.Place.File(), Line: f.Place.Line, Column: f.Place.From,
+		Platform: f.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
-	return warnings
+}
+
+func (j findingJSON) finding() problem.Finding {
+	return problem.Finding{
+		Code: j.Code, Severity: j.Severity, Addr: j.Provider, Version: j.Version.version, OfEntry: j.Version.known, Hash: j.Hash, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column},
+		Platform: j.Platform, ProvenBy: j.ProvenBy, Message: j.Message, Hint: j.Hint,
+	}
+}
+
+func markedOf(f problem.Finding) findingJSON {
+	j := findingOf(f)
+	j.Fingerprint = f.Fingerprint()
+	return j
+}
+
+func acceptedOf(a verify.Acceptance) findingJSON {
+	j := markedOf(a.Finding)
+	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(day(a.Until))
+	return j
+}
+
+// entryVersion is the version of the entry that a finding is about; empty if it is about
+// none.
+type entryVersion struct {
+	version provider.Version
+	known   bool
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (v entryVersion) MarshalText() ([]byte, error) {
+	if !v.known {
+		return nil, nil
+	}
+	return v.version.MarshalText()
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (v *entryVersion) UnmarshalText(text []byte) error {
+	v.known = len(text) > 0
+	if !v.known {
+		return nil
+	}
+	return v.version.UnmarshalText(text)
+}
+
+// verifiedJSON is a root module whose lock file verify has judged.
+type verifiedJSON struct {
+	Dir string `json:"dir"`
+	provider.Tool
+	Path       string         `json:"path"`
+	HashesOnly bool           `json:"hashes_only"`
+	Counts     map[string]int `json:"counts"`
+	Findings   []findingJSON  `json:"findings"`
+	Accepted   []findingJSON  `json:"accepted"`
+	Unchecked  []string       `json:"unchecked"`
+	Errors     []problemJSON  `json:"errors"`
+	Warnings   []problemJSON  `json:"warnings"`
+}
+
+func verifiedOf(m Module) verifiedJSON {
+	j := verifiedJSON{
+		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
+		Findings: list(m.Findings, markedOf), Accepted: list(m.Verified.Accepted, acceptedOf), Unchecked: array(m.Verified.Unchecked),
+	}
+	j.Counts["hashes"] = m.Verified.Counts.Hashes()
+	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
+	return j
+}
+
+// notesJSON are the release notes of an upgrade.
+type notesJSON struct {
+	Provider   provider.Addr    `json:"provider"`
+	From       provider.Version `json:"from"`
+	To         provider.Version `json:"to"`
+	Repository string           `json:"repository"` // its address; empty if it is not known
+	Releases   []releaseJSON    `json:"releases"`
+	More       int              `json:"more"`
+	Problem    string           `json:"problem"`
+}
+
+type releaseJSON struct {
+	Version  provider.Version `json:"version"`
+	URL      string           `json:"url"`
+	Released dayOrNull        `json:"released"`
+	Sections []notes.Section  `json:"sections"`
+	Cut      bool             `json:"cut"`
+}
+
+func notesOf(n notes.Notes) notesJSON {
+	j := notesJSON{Provider: n.Addr, From: n.From, To: n.To, More: n.More, Problem: n.Problem}
+	if n.Repository.Known() {
+		j.Repository = n.Repository.URL()
+	}
+	j.Releases = list(n.Releases, func(r notes.Release) releaseJSON {
+		return releaseJSON{r.Version, r.URL, dayOrNull(r.Published), array(r.Sections), r.Cut}
+	})
+	return j
+}
+
+// fleetJSON is what became of the repositories of an organisation.
+type fleetJSON struct {
+	Owner        string         `json:"owner"`
+	DryRun       bool           `json:"dry_run"`
+	Listed       int            `json:"listed"`
+	LeftOut      map[string]int `json:"left_out"`
+	Repositories []Fate         `json:"repositories"`
+}
+
+func fleetOf(r Report) *fleetJSON {
+	if r.Fleet == nil {
+		return nil
+	}
+	j := &fleetJSON{r.Fleet.Owner, r.DryRun, r.Fleet.Listed, r.Fleet.LeftOut, array(r.Fleet.Repositories)}
+	if j.LeftOut == nil {
+		j.LeftOut = map[string]int{}
+	}
+	return j
+}
+
+func (j fleetJSON) fleet() *Fleet { return &Fleet{j.Owner, j.Listed, j.LeftOut, j.Repositories} }
+
+// settingsJSON are the settings that are in force.
+type settingsJSON struct {
+	FormatVersion int                  `json:"format_version"`
+	Repository    string               `json:"repository"`
+	Branch        string               `json:"branch"`
+	Settings      []config.Explanation `json:"settings"`
+	Warnings      []problemJSON        `json:"warnings"`
+}
+
+// SettingsJSON writes settings for programs. The error is the writer's.
+func SettingsJSON(w io.Writer, shown SettingsShown) error {
+	_, warnings := problemsOf(shown.Warnings)
+	return encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
+}
+
+// dayOrNull is the day of a time in UTC; null if the time is not known.
+type dayOrNull time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (d dayOrNull) MarshalJSON() ([]byte, error) { return json.Marshal(orNil(day(time.Time(d)))) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *dayOrNull) UnmarshalJSON(text []byte) error {
+	var on *string
+	if err := json.Unmarshal(text, &on); err != nil || on == nil {
+		return err
+	}
+	at, err := time.Parse(time.DateOnly, *on)
+	*d = dayOrNull(at)
+	return err
+}
+
+// orNil points to a value; nil for the zero value.
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// orZero is what a pointer points to; the zero value for nil.
+func orZero[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// array is a list that is never null.
+func array[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // list applies f to each element; the result is never nil.
@@ -487,12 +765,4 @@ func list[T, U any](in []T, f func(T) U) []U {
 		out[i] = f(e)
 	}
 	return out
-}
-
-// array is a list that is never null.
-func array[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

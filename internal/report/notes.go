@@ -151,35 +151,3 @@ func taking(r Report, n notes.Notes) []string {
 	}
 	return dirs
 }
-
-type notesJSON struct {
-	Provider   string        `json:"provider"`
-	From       string        `json:"from"`
-	To         string        `json:"to"`
-	Repository string        `json:"repository"`
-	Releases   []releaseJSON `json:"releases"`
-	More       int           `json:"more"`
-	Problem    string        `json:"problem"`
-}
-
-type releaseJSON struct {
-	Version  string          `json:"version"`
-	URL      string          `json:"url"`
-	Released *string         `json:"released"`
-	Sections []notes.Section `json:"sections"`
-	Cut      bool            `json:"cut"`
-}
-
-func notesOf(n notes.Notes) notesJSON {
-	repository := ""
-	if n.Repository.Known() {
-		repository = n.Repository.URL()
-	}
-	return notesJSON{
-		Provider: n.Addr.String(), From: n.From.String(), To: n.To.String(), Repository: repository,
-		Releases: list(n.Releases, func(rel notes.Release) releaseJSON {
-			return releaseJSON{rel.Version.String(), rel.URL, dayOf(rel.Published), array(rel.Sections), rel.Cut}
-		}),
-		More: n.More, Problem: n.Problem,
-	}
-}
