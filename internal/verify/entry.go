@@ -37,8 +37,6 @@ func (e judgedEntry) report() {
 // hashes says which hashes of the entry nothing proves, and which only somebody's
 // word does.
 func (e judgedEntry) hashes() {
-	l := e.lock
-	looked, of := e.of.looked()
 	named, last := map[pile]int{}, map[pile]int{}
 	vanished := e.vanished()
 	for _, p := range e.judged {
@@ -46,31 +44,7 @@ func (e judgedEntry) hashes() {
 		if slices.Contains(vanished, h) { // release has said so
 			continue
 		}
-		code, message := problem.Code(""), ""
-		switch {
-		case !h.Known():
-			code, message = problem.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", shortened(h))
-		case p.Verdict == Disproven:
-			code, message = problem.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
-			if k, ok := e.known[h]; ok {
-				code = problem.CodeHashOfOther
-				message = fmt.Sprintf("%s belongs to %s %s", shortened(h), k.want.Addr, k.want.Version)
-				if k.want.Platform != (provider.Platform{}) {
-					message += " for " + k.want.Platform.String()
-				}
-				message += fmt.Sprintf(", and not to %s %s", l.Addr, l.Version)
-			}
-		case p.Verdict == Unproven:
-			code = problem.CodeHashUnproven
-			message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, p.Reason, looked, of)
-			if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
-				message += "; " + cause.Error()
-			}
-		case p.Verdict == ByReport:
-			code, message = problem.CodeHashReported, fmt.Sprintf("%s of %s %s is known from the registry's word alone", shortened(h), l.Addr, l.Version)
-		case p.Verdict == ByMirror:
-			code, message = problem.CodeHashMirror, fmt.Sprintf("%s of %s %s is known from the %s alone", shortened(h), l.Addr, l.Version, e.of.mirror)
-		}
+		code, message := e.explain(p)
 		if code == "" {
 			continue
 		}
@@ -94,6 +68,38 @@ func (e judgedEntry) hashes() {
 			e.result.Findings[last[on]].Message += fmt.Sprintf("; the entry has %d more like it", rest)
 		}
 	}
+}
+
+// explain returns the code and the message of the finding about a hash. There is none
+// about a hash that a package or a signed list proves: the code is empty.
+func (e judgedEntry) explain(p Proof) (problem.Code, string) {
+	h, release := shortened(p.Hash), fmt.Sprintf("%s %s", e.lock.Addr, e.lock.Version)
+	switch {
+	case !p.Hash.Known():
+		return problem.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", h)
+	case p.Verdict == Disproven:
+		k, ok := e.known[p.Hash]
+		if !ok {
+			return problem.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s", h, release)
+		}
+		other := fmt.Sprintf("%s %s", k.want.Addr, k.want.Version)
+		if k.want.Platform != (provider.Platform{}) {
+			other += " for " + k.want.Platform.String()
+		}
+		return problem.CodeHashOfOther, fmt.Sprintf("%s belongs to %s, and not to %s", h, other, release)
+	case p.Verdict == Unproven:
+		looked, of := e.of.looked()
+		message := fmt.Sprintf("%s of %s could not be checked: %s; %d of %d packages looked at", h, release, p.Reason, looked, of)
+		if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
+			message += "; " + cause.Error()
+		}
+		return problem.CodeHashUnproven, message
+	case p.Verdict == ByReport:
+		return problem.CodeHashReported, fmt.Sprintf("%s of %s is known from the registry's word alone", h, release)
+	case p.Verdict == ByMirror:
+		return problem.CodeHashMirror, fmt.Sprintf("%s of %s is known from the %s alone", h, release, e.of.mirror)
+	}
+	return "", ""
 }
 
 // pile is one kind of finding about the hashes of an entry, of which a few are named.
