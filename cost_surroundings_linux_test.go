@@ -292,7 +292,7 @@ func writeNotes() {
 	from, to := versionOf("1.0.0"), versionOf("1.5.0")
 	upgrade := notes.Upgrade{Addr: provider.Addr{Host: "registry.terraform.io", Namespace: "acme", Type: "tool"}, From: from, To: to}
 	read := notes.Read(context.Background(), src, src, "github.com", []notes.Upgrade{upgrade})
-	fmt.Println("Bump", len(report.Body(report.Report{Verb: report.VerbPR, Notes: read})))
+	fmt.Println("Bump", len(report.Body(report.Report{Verb: report.VerbPR, Notes: read}).String()))
 }
 
 func versionOf(text string) provider.Version {

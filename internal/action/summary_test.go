@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 const leftOut = "\n> The rest is left out.\n"
@@ -18,8 +20,8 @@ func TestAddSummaryAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := New(env{"GITHUB_STEP_SUMMARY": file}.get, &strings.Builder{})
-	for _, text := range []string{"# One\n", "two"} {
-		if err := r.AddSummary(text, leftOut); err != nil {
+	for _, text := range []safe.Markdown{safe.Const("# One\n"), safe.Const("two")} {
+		if err := r.AddSummary(text, safe.Const(leftOut)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,7 +29,7 @@ func TestAddSummaryAppends(t *testing.T) {
 	if want := "before\n# One\ntwo\n"; string(got) != want || err != nil {
 		t.Errorf("summary = %q, %v; want %q", got, err, want)
 	}
-	if err := New(env{}.get, &strings.Builder{}).AddSummary("x", leftOut); err == nil {
+	if err := New(env{}.get, &strings.Builder{}).AddSummary(safe.Const("x"), safe.Const(leftOut)); err == nil {
 		t.Error("AddSummary without a file succeeded")
 	}
 }
@@ -38,7 +40,7 @@ func TestAddSummaryStaysBelowTheLimit(t *testing.T) {
 	r := New(env{"GITHUB_STEP_SUMMARY": file}.get, &strings.Builder{})
 	section := "## Section\n" + strings.Repeat("x", 300<<10) + "\n"
 	for range 3 {
-		if err := r.AddSummary(section+section, leftOut); err != nil {
+		if err := r.AddSummary(safe.Ours(section+section), safe.Const(leftOut)); err != nil {
 			t.Fatal(err)
 		}
 	}

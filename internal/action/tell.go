@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/sethvargo/go-githubactions"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Level is how much an annotation matters.
@@ -105,8 +107,8 @@ func (r *Runtime) SetOutput(name, value string) error {
 // AddSummary appends Markdown to the step's summary. A runner drops a summary
 // of more than 1 MiB whole, so what does not fit is left out, in whole
 // sections, and leftOut stands for it.
-func (r *Runtime) AddSummary(markdown, leftOut string) error {
-	return r.appendTo("GITHUB_STEP_SUMMARY", func(used int) string { return fit(markdown, leftOut, maxSummary-used) })
+func (r *Runtime) AddSummary(markdown, leftOut safe.Markdown) error {
+	return r.appendTo("GITHUB_STEP_SUMMARY", func(used int) string { return fit(markdown.String(), leftOut.String(), maxSummary-used) })
 }
 
 // appendTo appends to the file that a variable of the environment names, given

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
@@ -177,6 +178,5 @@ func hubOf(cfg config.Config) run.Hub {
 }
 
 // footer tells under a pull request how to steer it.
-var footer = "<details><summary>Commands</summary>\n\n" +
-	"For people who may write to this repository, as the first line of a comment:\n\n" +
-	comment.Table() + "\n</details>\n"
+var footer = safe.Format("<details><summary>Commands</summary>\n\n"+
+	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table())

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 func scanCommand(env Env) *cobra.Command {
@@ -106,7 +108,7 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	if verb == run.PR {
 		// A run of another repository stays unnamed: it may be a private one.
 		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
-			req.Pull.Footer = report.WrittenBy(env.runtime().RunURL()) + req.Pull.Footer
+			req.Pull.Footer = safe.Join("", report.WrittenBy(env.runtime().RunURL()), req.Pull.Footer)
 		}
 		return propose(ctx, env, s, req)
 	}
@@ -142,7 +144,7 @@ func show(env Env, r report.Report, cfg config.Config) error {
 	case "json":
 		return report.JSON(env.Stdout, r)
 	case "markdown":
-		_, err := fmt.Fprint(env.Stdout, report.Markdown(r, cfg.MaxBytes))
+		_, err := io.WriteString(env.Stdout, report.Markdown(r, cfg.MaxBytes).String())
 		return err
 	case "html":
 		return report.HTML(env.Stdout, r)

@@ -1,8 +1,9 @@
 package comment
 
 import (
-	"errors"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Situation is what GitHub said of a pull request and of the person who gives a
@@ -32,31 +33,44 @@ type Decision struct {
 	ReportOnly bool
 }
 
+// Refusal is why a command is not carried out, for the person who gave it.
+type Refusal struct {
+	Why safe.Markdown // as Markdown.Sentence takes it, with what to do next
+	// NoVerb says that the command has no verb of the language: whoever wrote it may
+	// want to see the table.
+	NoVerb bool
+}
+
+// Error returns why.
+func (r *Refusal) Error() string { return r.Why.String() }
+
+// Refuse returns the error that a command is not carried out, a *Refusal.
+func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
+
 // May reports whether a permission is one of those who may give commands:
 // admin or write, of which maintain is a kind.
 func May(permission string) bool { return permission == "admin" || permission == "write" }
 
-// Decide says whether a command is carried out. Its errors are for the person
-// who gave it.
+// Decide says whether a command is carried out. Its errors are each a *Refusal.
 func Decide(c Command, s Situation) (Decision, error) {
 	u, ok := usageOf(c.Verb)
 	switch {
 	case !May(s.Permission):
-		return Decision{}, errors.New("commands are for people who may write to this repository")
+		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
 	case !ok:
-		return Decision{}, ErrUnknown
+		return Decision{}, unknown("")
 	case u.Own && !s.Ours:
-		return Decision{}, errors.New("this is for pull requests that relock opened")
+		return Decision{}, Refuse(safe.Const("this is for pull requests that relock opened"))
 	case s.Merged && !u.Closed, s.Merged && c.Verb == Reopen:
-		return Decision{}, errors.New("the pull request is merged")
+		return Decision{}, Refuse(safe.Const("the pull request is merged"))
 	case !s.Open && !u.Closed:
-		return Decision{}, errors.New("the pull request is closed")
+		return Decision{}, Refuse(safe.Const("the pull request is closed"))
 	case s.Open && c.Verb == Reopen:
-		return Decision{}, errors.New("the pull request is open")
+		return Decision{}, Refuse(safe.Const("the pull request is open"))
 	case s.Ours && s.Touched && u.rebuilds:
-		return Decision{}, errors.New("somebody else has pushed to the branch; `/relock recreate` discards their commits")
+		return Decision{}, Refuse(safe.Const("somebody else has pushed to the branch; `/relock recreate` discards their commits"))
 	case c.SHA != "" && !strings.HasPrefix(s.Head, c.SHA):
-		return Decision{}, errors.New("the branch is not at the commit that --sha names; look at what was pushed, then ask again")
+		return Decision{}, Refuse(safe.Const("the branch is not at the commit that --sha names; look at what was pushed, then ask again"))
 	}
 	return Decision{ReportOnly: !s.Writable && u.Pushes && !u.Own}, nil
 }

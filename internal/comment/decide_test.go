@@ -76,7 +76,7 @@ func TestDecide(t *testing.T) {
 // Each verb is in the table once, and its example parses.
 func TestTableListsEveryVerb(t *testing.T) {
 	t.Parallel()
-	table := comment.Table()
+	table := comment.Table().String()
 	seen := map[comment.Verb]bool{}
 	for _, u := range comment.Verbs {
 		if seen[u.Verb] {

@@ -2,7 +2,6 @@ package comment
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // prefix begins a command. It is no mention: @relock would notify a stranger.
@@ -52,14 +52,13 @@ func Addressed(text string) bool {
 	return size == 0 || r == ' ' || r == '\t' || r == '\r' || r == '\n'
 }
 
-// Parse reads the command of a comment for which Addressed holds. Its errors, of
-// which some are ErrUnknown, are for the person who wrote it, in words of ours
-// alone.
+// Parse reads the command of a comment for which Addressed holds. Its errors are each a
+// *Refusal, in words of ours alone.
 func Parse(text string) (Command, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSuffix(line, "\r")
 	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
-		return Command{}, errors.New("the command is too long, or holds characters that cannot be seen")
+		return Command{}, Refuse(safe.Const("the command is too long, or holds characters that cannot be seen"))
 	}
 	words, err := split(strings.TrimPrefix(line, prefix))
 	if err != nil {
@@ -73,10 +72,11 @@ func Parse(text string) (Command, error) {
 		return Command{}, unknown(words[0])
 	}
 	c, err := u.read(words[1:])
-	if err != nil {
-		return Command{}, fmt.Errorf("%w; it is `%s`", err, u)
+	var no *Refusal
+	if errors.As(err, &no) {
+		return Command{}, Refuse(no.Why.And("; it is %s", u.code()))
 	}
-	return c, nil
+	return c, err
 }
 
 // unprintable holds for control characters and those that change how a line is
@@ -85,18 +85,16 @@ func unprintable(r rune) bool {
 	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
-// ErrUnknown is what Parse returns, perhaps with a suggestion, if there is no
-// such verb: whoever wrote that may want to see the table.
-var ErrUnknown = errors.New("there is no such command")
-
 // unknown suggests the verb that was probably meant.
 func unknown(word string) error {
+	no := &Refusal{Why: safe.Const("there is no such command"), NoVerb: true}
 	for _, u := range Verbs {
 		if levenshtein.Distance(word, string(u.Verb), nil) <= 2 {
-			return fmt.Errorf("%w; did you mean `%s %s`?", ErrUnknown, prefix, u.Verb)
+			no.Why = no.Why.And("; did you mean %s?", safe.Code(prefix+" "+string(u.Verb)))
+			break
 		}
 	}
-	return ErrUnknown
+	return no
 }
 
 // split cuts a line into words at white space. Quotation marks of either kind
@@ -111,7 +109,7 @@ func split(line string) ([]string, error) {
 			return nil, err
 		}
 		if words = append(words, word); len(words) > maxWords {
-			return nil, fmt.Errorf("the command has more than %d words", maxWords)
+			return nil, Refuse(safe.Format("the command has more than %s words", safe.Int(maxWords)))
 		}
 	}
 	return words, nil
@@ -127,7 +125,7 @@ func next(line string) (word, rest string, err error) {
 		case '"', '\'':
 			quoted, after, closed := strings.Cut(line[1:], string(c))
 			if !closed {
-				return "", "", errors.New("a quotation mark is not closed")
+				return "", "", Refuse(safe.Const("a quotation mark is not closed"))
 			}
 			b.WriteString(quoted)
 			line = after
@@ -155,12 +153,12 @@ func (u Usage) read(words []string) (Command, error) {
 		flags.StringVar(&c.SHA, "sha", "", "")
 	}
 	if err := flags.Parse(words); err != nil {
-		return c, errors.New("a flag is unknown, or lacks its value")
+		return c, Refuse(safe.Const("a flag is unknown, or lacks its value"))
 	}
 	args := flags.Args()
 	if u.providers == asFirstWord {
 		if len(args) == 0 {
-			return c, errors.New("the provider is missing")
+			return c, Refuse(safe.Const("the provider is missing"))
 		}
 		providers, args = args[:1], args[1:]
 	}
@@ -172,11 +170,14 @@ func (u Usage) read(words []string) (Command, error) {
 		return c, err
 	}
 	if c.SHA != "" && !shaForm.MatchString(c.SHA) {
-		return c, errors.New("what follows --sha is not the beginning of a commit's id")
+		return c, Refuse(safe.Const("what follows --sha is not the beginning of a commit's id"))
 	}
 	switch {
 	case u.Verb == Ignore:
 		c.Ignored, err = policy.ParseIgnore(providers[0], args)
+		if err != nil {
+			err = Refuse(safe.Text(err.Error()))
+		}
 	case u.Verb == Unignore:
 		c.Ignored.Provider = providers[0]
 		err = none(args)
@@ -193,7 +194,7 @@ var shaForm = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func none(args []string) error {
 	if len(args) > 0 {
-		return errors.New("there are words too many")
+		return Refuse(safe.Const("there are words too many"))
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ func patterns(words []string) ([]provider.Pattern, error) {
 	for _, w := range words {
 		p, err := provider.ParsePattern(w)
 		if err != nil || !patternForm.MatchString(w) || utf8.RuneCountInString(w) > longestPattern {
-			return nil, errors.New("a provider must be named like hashicorp/aws or */aws")
+			return nil, Refuse(safe.Const("a provider must be named like hashicorp/aws or */aws"))
 		}
 		list = append(list, p)
 	}
@@ -226,10 +227,10 @@ func platformsOf(words []string) ([]provider.Platform, error) {
 		}
 		p, err := provider.ParseKnownPlatform(w)
 		if near, ok := provider.NearPlatform(w); err != nil && ok {
-			return nil, fmt.Errorf("providers are not built for such a platform, but for `%s`", near)
+			return nil, Refuse(safe.Format("providers are not built for such a platform, but for %s", safe.Code(near.String())))
 		}
 		if err != nil {
-			return nil, errors.New("a platform must be one that providers are built for, like linux_amd64")
+			return nil, Refuse(safe.Const("a platform must be one that providers are built for, like linux_amd64"))
 		}
 		if !slices.Contains(list, p) {
 			list = append(list, p)
@@ -247,7 +248,7 @@ func directories(words []string) ([]string, error) {
 		clean := path.Clean(name)
 		if name == "" || path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../") ||
 			strings.ContainsAny(name, `\:`) || search && !strings.HasSuffix(name, "/") {
-			return nil, errors.New("a directory must be relative to the top of the repository, and in it")
+			return nil, Refuse(safe.Const("a directory must be relative to the top of the repository, and in it"))
 		}
 		if search {
 			clean += "/..."

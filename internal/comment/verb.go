@@ -3,6 +3,8 @@ package comment
 import (
 	"fmt"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Verb is what a command asks for.
@@ -107,12 +109,15 @@ func (u Usage) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", prefix, u.Verb, u.Args))
 }
 
-// Table returns the language as a Markdown table.
-func Table() string {
+// code is String as inline code. The rows of Verbs are all that it holds.
+func (u Usage) code() safe.Markdown { return safe.Ours("`" + u.String() + "`") }
+
+// Table returns the language as a table.
+func Table() safe.Markdown {
 	var b strings.Builder
 	b.WriteString("| command | does |\n|---|---|\n")
 	for _, u := range Verbs {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(u.String(), "|", `\|`), u.Doc)
 	}
-	return b.String()
+	return safe.Ours(b.String())
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Comment is a comment below a pull request.
@@ -45,8 +47,8 @@ func (r *Repository) Comments(ctx context.Context, number int) ([]Comment, error
 }
 
 // PostComment adds a comment to a pull request and returns it.
-func (r *Repository) PostComment(ctx context.Context, number int, body string) (Comment, error) {
-	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, number, &github.IssueComment{Body: &body})
+func (r *Repository) PostComment(ctx context.Context, number int, body safe.Markdown) (Comment, error) {
+	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, number, &github.IssueComment{Body: github.String(body.String())})
 	if err != nil {
 		return Comment{}, r.explain(ctx, "commenting on the pull request", writePulls, err)
 	}
@@ -54,8 +56,8 @@ func (r *Repository) PostComment(ctx context.Context, number int, body string) (
 }
 
 // EditComment replaces the text of a comment.
-func (r *Repository) EditComment(ctx context.Context, id int64, body string) error {
-	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: &body}); err != nil {
+func (r *Repository) EditComment(ctx context.Context, id int64, body safe.Markdown) error {
+	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())}); err != nil {
 		return r.explain(ctx, "editing a comment", writePulls, err)
 	}
 	return nil

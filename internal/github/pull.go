@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // PullRequest is a pull request as relock reads it.
@@ -125,15 +127,16 @@ const mostFiles = 3000
 // NewPullRequest is a pull request to be opened from a branch of this
 // repository.
 type NewPullRequest struct {
-	Branch, Base, Title, Body string
-	Draft                     bool
+	Branch, Base, Title string
+	Body                safe.Markdown
+	Draft               bool
 }
 
 // OpenPullRequest opens a pull request. It returns an ErrConflict if there is
 // an open one of the same branch and base.
 func (r *Repository) OpenPullRequest(ctx context.Context, n NewPullRequest) (PullRequest, error) {
 	p, _, err := r.client.rest.PullRequests.Create(ctx, r.owner, r.name, &github.NewPullRequest{
-		Title: github.String(n.Title), Body: github.String(n.Body),
+		Title: github.String(n.Title), Body: github.String(n.Body.String()),
 		Head: github.String(n.Branch), Base: github.String(n.Base), Draft: github.Bool(n.Draft),
 	})
 	if err != nil {
@@ -145,7 +148,8 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n NewPullRequest) (Pul
 
 // PullRequestEdit is a change of a pull request; what is empty stays.
 type PullRequestEdit struct {
-	Title, Body   string
+	Title         string
+	Body          safe.Markdown
 	Close, Reopen bool
 }
 
@@ -155,8 +159,8 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e PullRequ
 	if e.Title != "" {
 		edit.Title = &e.Title
 	}
-	if e.Body != "" {
-		edit.Body = &e.Body
+	if !e.Body.Empty() {
+		edit.Body = github.String(e.Body.String())
 	}
 	if e.Close {
 		edit.State = github.String("closed")

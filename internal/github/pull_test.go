@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -151,7 +152,7 @@ func TestLatestSaysWhatListsSay(t *testing.T) {
 	h := newHub(t, pullWorld)
 	repo := h.repository(t)
 	for range 2 {
-		p := must[github.PullRequest](t)(repo.OpenPullRequest(t.Context(), github.NewPullRequest{Branch: "topic", Base: "main", Title: "T", Body: "B", Draft: true}))
+		p := must[github.PullRequest](t)(repo.OpenPullRequest(t.Context(), github.NewPullRequest{Branch: "topic", Base: "main", Title: "T", Body: safe.Const("B"), Draft: true}))
 		must0(t, repo.Label(t.Context(), p.Number, []string{"dependencies"}))
 		must[github.PullRequest](t)(repo.EditPullRequest(t.Context(), p.Number, github.PullRequestEdit{Close: true}))
 	}
@@ -243,13 +244,13 @@ func TestCommentsAndReactions(t *testing.T) {
 	repo := h.repository(t)
 	number := must[int](t)(h.Open("octo/infra", "topic", "main", "Topic", "monalisa"))
 	theirs := must[int64](t)(h.Comment("octo/infra", number, "monalisa", "/relock lock"))
-	made := must[github.Comment](t)(repo.PostComment(t.Context(), number, "Working."))
+	made := must[github.Comment](t)(repo.PostComment(t.Context(), number, safe.Const("Working.")))
 	for range 2 {
 		if by := must[string](t)(repo.React(t.Context(), theirs, github.Eyes)); by != github.WorkflowLogin {
 			t.Errorf("React is by %q, want %q", by, github.WorkflowLogin)
 		}
 	}
-	must0(t, repo.EditComment(t.Context(), made.ID, "Done."))
+	must0(t, repo.EditComment(t.Context(), made.ID, safe.Const("Done.")))
 
 	got := must[[]github.Comment](t)(repo.Comments(t.Context(), number))
 	want := []github.Comment{
@@ -263,7 +264,7 @@ func TestCommentsAndReactions(t *testing.T) {
 	if err != nil || !slices.Equal(pulls[0].Comments[0].Reactions, []string{"eyes by github-actions[bot]"}) {
 		t.Errorf("comments = %+v, %v, want one reaction", pulls[0].Comments, err)
 	}
-	if err := repo.EditComment(t.Context(), 12345, "x"); !errors.Is(err, github.ErrNotFound) {
+	if err := repo.EditComment(t.Context(), 12345, safe.Const("x")); !errors.Is(err, github.ErrNotFound) {
 		t.Errorf("editing a comment that is not there: %v", err)
 	}
 }
@@ -409,7 +410,7 @@ func TestManyWritesAreASecondApart(t *testing.T) {
 	write := func(n int) {
 		t.Helper()
 		for range n {
-			must[github.Comment](t)(repo.PostComment(t.Context(), 1, "x"))
+			must[github.Comment](t)(repo.PostComment(t.Context(), 1, safe.Const("x")))
 		}
 	}
 	write(20)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // tailStart is the hidden line below which a body is ours to write anew at any
@@ -19,7 +20,7 @@ const rebaseBox = "<!-- relock-rebase -->"
 var rebaseChecked = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] ` + rebaseBox)
 
 // text is what the proposal says itself.
-func (p Proposal) text() string {
+func (p Proposal) text() safe.Markdown {
 	if p.Write != nil {
 		return p.Write()
 	}
@@ -27,21 +28,20 @@ func (p Proposal) text() string {
 }
 
 // compose returns the body of a pull request: a text, and below it the tail.
-func compose(text string, m Marker) string { return paragraphs(text, tail(m)) }
+func compose(text safe.Markdown, m Marker) safe.Markdown { return paragraphs(text, tail(m)) }
 
 // tail is the part of a body that depends on the marker alone.
-func tail(m Marker) string {
-	box := "- [ ] " + rebaseBox + report.RebaseBox
-	return paragraphs(tailStart, ignored(m.Ignores), box, m.String())
+func tail(m Marker) safe.Markdown {
+	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), safe.Const("- [ ] "+rebaseBox+report.RebaseBox), safe.Ours(m.String()))
 }
 
 // remark returns the body with another marker. A body that somebody has
 // rewritten as a whole gets the marker alone.
-func remark(body string, m Marker) string {
+func remark(body string, m Marker) safe.Markdown {
 	if i := strings.LastIndex(body, tailStart); i >= 0 {
-		return paragraphs(body[:i], tail(m))
+		return paragraphs(safe.Ours(body[:i]), tail(m))
 	}
-	return paragraphs(body, m.String())
+	return paragraphs(safe.Ours(body), safe.Ours(m.String()))
 }
 
 // asksForRebase reports whether somebody has checked the box.
@@ -52,9 +52,9 @@ func asksForRebase(body string) bool {
 
 // ignored lists what people told relock to ignore, in the words of the
 // configuration file, so that they can move it there.
-func ignored(ignores []policy.Ignore) string {
+func ignored(ignores []policy.Ignore) safe.Markdown {
 	if len(ignores) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
 	var b strings.Builder
 	b.WriteString(report.IgnoredHere + "\n\n```yaml\nrules:\n")
@@ -62,17 +62,17 @@ func ignored(ignores []policy.Ignore) string {
 		b.WriteString(i.Entry() + "\n")
 	}
 	b.WriteString("```")
-	return b.String()
+	return safe.Ours(b.String())
 }
 
 // paragraphs joins texts with an empty line between them, without those that
 // are empty.
-func paragraphs(texts ...string) string {
-	var filled []string
+func paragraphs(texts ...safe.Markdown) safe.Markdown {
+	var filled []safe.Markdown
 	for _, t := range texts {
-		if t = strings.Trim(t, " \t\r\n"); t != "" {
+		if t = t.Trimmed(); !t.Empty() {
 			filled = append(filled, t)
 		}
 	}
-	return strings.Join(filled, "\n\n")
+	return safe.Join("\n\n", filled...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -269,9 +270,9 @@ func TestAnUpdateKeepsWhatACommentIgnoresMeanwhile(t *testing.T) {
 	s.one(proposal(newLock))
 	ignores := []policy.Ignore{{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}}
 	p := proposal(nextLock)
-	p.Write = func() string {
+	p.Write = func() safe.Markdown {
 		s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), ignores))
-		return "What changes now."
+		return safe.Const("What changes now.")
 	}
 	s.want(s.one(p), pr.Updated, 1)
 	if diff := cmp.Diff(ignores, s.owned(1).Marker.Ignores); diff != "" {

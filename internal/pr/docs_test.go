@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // DocumentedRows are the rows of the first table of docs/pull-requests.md: the branch,
@@ -99,7 +100,7 @@ func readPull(t *testing.T, s *state, text string, was Proposal) {
 		case "of other facts":
 			s.marker.Facts = "others"
 		case "box checked":
-			s.pull.Body = strings.Replace(compose("", s.marker), "- [ ]", "- [x]", 1)
+			s.pull.Body = strings.Replace(compose(safe.Markdown{}, s.marker).String(), "- [ ]", "- [x]", 1)
 		case "base moved":
 			s.fork = "earlier"
 		case "base demands it":

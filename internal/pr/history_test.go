@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -597,7 +598,7 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 		made := p.opts.Survey.Proposal(pr.New(group, p.base, "", byGroup[group]))
 		made.Title = fmt.Sprintf("Bump %s to %s", group, strings.TrimSpace(strings.TrimPrefix(p.content, "# version ")))
 		made.Subject, made.Facts = made.Title, fmt.Sprint(p.facts)
-		made.Body = fmt.Sprintf("%s\n\nFact %d.", made.Title, p.facts)
+		made.Body = safe.Format("%s\n\nFact %s.", safe.Text(made.Title), safe.Int(p.facts))
 		made.Labels = []string{"dependencies"}
 		if stands, read := standing[group]; read {
 			made.From = &stands

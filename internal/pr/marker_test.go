@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // fullMarker is one with everything in it, hostile where it may be.
@@ -30,16 +31,16 @@ func TestMarkerComesBackFromABody(t *testing.T) {
 		"forged_open":   "See <!-- relock:{",
 		"windows_lines": "What\r\nchanges.\r\n",
 	} {
-		for _, body := range []string{compose(text, fullMarker()), remark(text, fullMarker())} {
+		for _, body := range []string{compose(safe.Ours(text), fullMarker()).String(), remark(text, fullMarker()).String()} {
 			got, ok := ParseMarker(body)
 			if diff := cmp.Diff(fullMarker(), got); !ok || diff != "" {
 				t.Errorf("%s: ParseMarker(%q) (-want +got):\n%s", name, body, diff)
 			}
-			again := remark(body, Marker{Digest: "e"})
+			again := remark(body, Marker{Digest: "e"}).String()
 			if got, _ := ParseMarker(again); got.Digest != "e" || got.Stopped {
 				t.Errorf("%s: marker = %+v, want the new one", name, got)
 			}
-			if twice := remark(again, Marker{Digest: "e"}); twice != again && strings.Contains(body, tailStart) {
+			if twice := remark(again, Marker{Digest: "e"}).String(); twice != again && strings.Contains(body, tailStart) {
 				t.Errorf("%s: marking twice = %q, want %q", name, twice, again)
 			}
 		}
@@ -108,7 +109,7 @@ func TestParseMarkerKeepsOnlyIgnoresThatHold(t *testing.T) {
 }
 
 func TestBodyShowsWhatIsIgnored(t *testing.T) {
-	body := compose(Proposal{Body: "Text."}.text(), fullMarker())
+	body := compose(Proposal{Body: safe.Const("Text.")}.text(), fullMarker()).String()
 	want := "Text.\n\n" + tailStart + `
 
 Ignored here by comments. To ignore the same everywhere, copy this to ` + "`.github/relock.yml`:\n\n```yaml" + `
@@ -122,13 +123,13 @@ rules:
 	if !strings.HasPrefix(body, want) {
 		t.Errorf("body = %q, want it to begin with %q", body, want)
 	}
-	if plain := compose("Text.", Marker{}); strings.Contains(plain, "Ignored") {
+	if plain := compose(safe.Const("Text."), Marker{}).String(); strings.Contains(plain, "Ignored") {
 		t.Errorf("body = %q, want no word of ignores", plain)
 	}
 }
 
 func TestRebaseBox(t *testing.T) {
-	body := compose("- [x] "+rebaseBox+" quoted", Marker{})
+	body := compose(safe.Const("- [x] "+rebaseBox+" quoted"), Marker{}).String()
 	if asksForRebase(body) {
 		t.Errorf("asksForRebase(%q) = true, want only our own box to count", body)
 	}
@@ -138,7 +139,7 @@ func TestRebaseBox(t *testing.T) {
 		if !asksForRebase(strings.ReplaceAll(checked, "\n", "\r\n")) {
 			t.Errorf("asksForRebase(%q) = false, want true", checked)
 		}
-		if asksForRebase(remark(checked, Marker{})) {
+		if asksForRebase(remark(checked, Marker{}).String()) {
 			t.Errorf("the box stays checked in %q", checked)
 		}
 	}

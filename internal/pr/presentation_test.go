@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -218,15 +219,15 @@ func TestProposeEditsTheTextWhenAFactChanges(t *testing.T) {
 	p.Facts = "held back: none"
 	s.one(p)
 	head := s.head(p.Branch)
-	p.Facts, p.Body = "held back: 6.0.0", "What changes, and what is held back."
+	p.Facts, p.Body = "held back: 6.0.0", safe.Const("What changes, and what is held back.")
 	s.want(s.one(p), pr.Updated, 1)
 	s.wantRequests(6)
-	if got := s.pull(1); !strings.HasPrefix(got.Body, p.Body) || s.head(p.Branch) != head {
+	if got := s.pull(1); !strings.HasPrefix(got.Body, p.Body.String()) || s.head(p.Branch) != head {
 		t.Errorf("body = %q at %s, want the new one at %s", got.Body, s.head(p.Branch), head)
 	}
 	s.want(s.one(p), pr.None, 1)
 	// Words alone are no reason to write to those who watch.
-	p.Body = "The same in other words."
+	p.Body = safe.Const("The same in other words.")
 	s.want(s.one(p), pr.None, 1)
 	s.wantNoWrites()
 }
@@ -277,7 +278,7 @@ func TestLimitOfOpenPullRequests(t *testing.T) {
 func TestProposeForSeveralBases(t *testing.T) {
 	s := newScene(t)
 	onRelease := pr.New("a group", "release", "", []pr.File{{Path: "x/.terraform.lock.hcl", Content: []byte(newLock)}})
-	onRelease.Title, onRelease.Subject, onRelease.Body = "Bump", "Bump", "Text."
+	onRelease.Title, onRelease.Subject, onRelease.Body = "Bump", "Bump", safe.Const("Text.")
 	both := []string{"main", "release"}
 	s.want(s.only(s.proposeWith(pr.Options{Base: "release", Bases: both}, onRelease)), pr.Created, 1)
 	s.one(proposal(newLock))
@@ -311,7 +312,7 @@ func TestProposeRemovesTheBranchOfABaseThatIsGone(t *testing.T) {
 	for _, touched := range []bool{false, true} {
 		s := sceneOf(t, startWorld)
 		onRelease := pr.New("all", "release", "", []pr.File{{Path: "x/.terraform.lock.hcl", Content: []byte(newLock)}})
-		onRelease.Title, onRelease.Subject, onRelease.Body = "Bump", "Bump", "Text."
+		onRelease.Title, onRelease.Subject, onRelease.Body = "Bump", "Bump", safe.Const("Text.")
 		s.only(s.proposeWith(pr.Options{Base: "release"}, onRelease))
 		if touched {
 			s.pushTo(onRelease.Branch, "main.tf", "# mine\n")

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // File is a file of a proposal.
@@ -58,10 +59,10 @@ type Proposal struct {
 	// base begin theirs, where most of them follow Conventional Commits; nil: it is
 	// Subject, whatever they do.
 	Styled func(prefix string) string
-	Body   string // of the pull request, in Markdown, harmless
+	Body   safe.Markdown // of the pull request
 	// Write makes the body when it is needed, for one that is dear; nil if Body
 	// is it.
-	Write func() string
+	Write func() safe.Markdown
 	// Facts is a digest of what the text tells that is not in the files, as what
 	// was held back and why. The text is written anew when it changes.
 	Facts string

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -34,7 +35,7 @@ func TestProposeOpensOnePullRequest(t *testing.T) {
 	if pull.Title != p.Title || pull.Head != p.Branch || pull.Base != "main" || pull.State != "open" {
 		t.Errorf("pull request = %+v, want %q open from %s to main", pull, p.Title, p.Branch)
 	}
-	if m, ok := pr.ParseMarker(pull.Body); !ok || m.Digest != p.Digest || !strings.HasPrefix(pull.Body, p.Body+"\n\n") {
+	if m, ok := pr.ParseMarker(pull.Body); !ok || m.Digest != p.Digest || !strings.HasPrefix(pull.Body, p.Body.String()+"\n\n") {
 		t.Errorf("body = %q, want the proposal's and a hidden marker", pull.Body)
 	}
 	if diff := cmp.Diff(p.Labels, pull.Labels); diff != "" {
@@ -347,7 +348,7 @@ func TestProposeKeepsOneGroupAndClosesTheOther(t *testing.T) {
 func TestProposeLeavesBranchesOfAnotherBaseAlone(t *testing.T) {
 	s := newScene(t)
 	p := pr.New("all", "release", "", []pr.File{{Path: "x/.terraform.lock.hcl", Content: []byte(newLock)}})
-	p.Title, p.Subject, p.Body = "Bump", "Bump", "Text."
+	p.Title, p.Subject, p.Body = "Bump", "Bump", safe.Const("Text.")
 	s.want(s.only(s.proposeWith(pr.Options{Base: "release"}, p)), pr.Created, 1)
 	if got := s.propose(); len(got) != 0 {
 		t.Errorf("run over main = %+v, want no outcome", got)
@@ -655,7 +656,7 @@ func TestProposeUsesAnotherPrefix(t *testing.T) {
 	s := newScene(t)
 	opts := pr.Options{Prefix: "bot/locks/"}
 	p := pr.New("all", "main", opts.Prefix, proposal(newLock).Files)
-	p.Title, p.Subject, p.Body = "Bump", "Bump", "Text."
+	p.Title, p.Subject, p.Body = "Bump", "Bump", safe.Const("Text.")
 	s.want(s.only(s.proposeWith(opts, p)), pr.Created, 1)
 	s.want(s.only(s.proposeWith(opts, p)), pr.None, 1)
 	if got := s.propose(); len(got) != 0 {

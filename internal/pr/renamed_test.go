@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -20,7 +21,7 @@ func (s *scene) proposeTo(base, content string, bases ...string) pr.Outcome {
 		return s.only(s.proposeWith(opts))
 	}
 	p := pr.New("all", base, "", proposal(content).Files)
-	p.Title, p.Subject, p.Body = "Bump", "Bump", "What changes."
+	p.Title, p.Subject, p.Body = "Bump", "Bump", safe.Const("What changes.")
 	return s.only(s.proposeWith(opts, survey.Proposal(p)))
 }
 
@@ -109,7 +110,7 @@ func TestARetargetedPullRequestIsAPersons(t *testing.T) {
 func TestADeletedBaseIsTold(t *testing.T) {
 	s := newScene(t)
 	p := pr.New("all", "release", "", []pr.File{{Path: "prod/.terraform.lock.hcl", Content: []byte(newLock)}})
-	p.Title, p.Subject, p.Body = "Bump", "Bump", "What changes."
+	p.Title, p.Subject, p.Body = "Bump", "Bump", safe.Const("What changes.")
 	s.want(s.only(s.proposeWith(pr.Options{Base: "release", Bases: []string{"main", "release"}}, p)), pr.Created, 1)
 	s.must(s.hub.DeleteBranch(repoName, "release"))
 	for _, o := range s.proposeWith(pr.Options{Base: "main", Bases: []string{"main"}}) {

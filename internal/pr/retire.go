@@ -173,7 +173,7 @@ func (t ending) close(ctx context.Context, s state, base string) error {
 		text = report.BaseIsGone(base)
 	}
 	if len(s.dependents) > 0 {
-		text += " " + report.KeptFor(s.dependents)
+		text = text.And(" %s", report.KeptFor(s.dependents))
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -71,7 +72,7 @@ func (s *scene) bringBranch(p *pr.Proposal, branch, pull string) {
 		return
 	case branch == "ours, base gone":
 		*p = pr.New("all", "release", "", p.Files)
-		p.Title, p.Subject, p.Body = "Bump", "Bump", "What changes."
+		p.Title, p.Subject, p.Body = "Bump", "Bump", safe.Const("What changes.")
 		s.want(s.only(s.proposeWith(pr.Options{Base: "release"}, *p)), pr.Created, 1)
 		s.must(s.hub.DeleteBranch(repoName, "release"))
 		return

@@ -15,6 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/described"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
@@ -116,7 +117,7 @@ func proposalFor(group, content string) pr.Proposal {
 	p.Title = "Bump to " + strings.TrimSpace(content)
 	p.Subject = p.Title
 	p.Summary = "hashicorp/aws  1 -> 2"
-	p.Body = "What changes."
+	p.Body = safe.Const("What changes.")
 	p.Labels = []string{"dependencies", "terraform"}
 	return p
 }

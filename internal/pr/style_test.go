@@ -1,6 +1,8 @@
 package pr
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestConventional(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // task is the work on one branch, in as many attempts as it takes.
@@ -106,12 +107,12 @@ func (t *task) cannotSwap(s state, err error) bool {
 
 // say comments on a pull request, unless the same is said there: a comment
 // cannot be taken back, and nobody knows what a run that ended has sent.
-func (t *task) say(ctx context.Context, number int, text string) error {
+func (t *task) say(ctx context.Context, number int, text safe.Markdown) error {
 	comments, err := t.repo.Comments(ctx, number)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(comments, func(c github.Comment) bool { return c.Body == text }) {
+	if slices.ContainsFunc(comments, func(c github.Comment) bool { return c.Body == text.String() }) {
 		return nil
 	}
 	_, err = t.repo.PostComment(ctx, number, text)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -187,7 +188,7 @@ func TestAMergeOfABaseThatHasSomeOfItIsOurs(t *testing.T) {
 	s.push(sandbox.Push{Branch: "main", Files: map[string]sandbox.File{"stage/.terraform.lock.hcl": {Mode: sandbox.ModeExecutable, Content: []byte(newLock)}}})
 	s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
 	less := pr.New("all", "main", "", []pr.File{{Path: "prod/.terraform.lock.hcl", Content: []byte(newLock), Old: []byte(oldLock)}})
-	less.Title, less.Subject, less.Body = "Less", "Less", "Less."
+	less.Title, less.Subject, less.Body = "Less", "Less", safe.Const("Less.")
 	s.want(s.one(less), pr.Updated, 1)
 	s.want(s.one(less), pr.None, 1)
 }

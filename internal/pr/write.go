@@ -239,7 +239,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	}
 	m.Pending, m.AutoMerge = false, unmerging
 	m.missing(missing)
-	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body, m)})
+	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body.String(), m)})
 	return err
 }
 

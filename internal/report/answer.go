@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -19,7 +18,9 @@ const NothingPushed = "Nothing was pushed."
 
 // NothingPushedFor is the answer where nothing was done for a reason, such as
 // NothingForGroup.
-func NothingPushedFor(why string) string { return "Nothing was pushed: " + why + "." }
+func NothingPushedFor(why safe.Markdown) safe.Markdown {
+	return safe.Format("Nothing was pushed: %s.", why)
+}
 
 // NothingForGroup is why nothing was pushed where the group has no changes any more.
 const NothingForGroup = "there is nothing to propose for this group"
@@ -36,22 +37,22 @@ const (
 
 // ClosedFor is the answer where a pull request was closed because somebody asked for it,
 // and open pull requests may need its branch.
-func ClosedFor(needed []int) string {
-	said := "Closed. These versions are not proposed again; `/relock reopen` takes that back."
+func ClosedFor(needed []int) safe.Markdown {
+	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
 	if len(needed) > 0 {
-		said += " " + KeptFor(needed)
+		said = said.And(" %s", KeptFor(needed))
 	}
 	return said
 }
 
 // DidNotWork is the answer where a command failed.
-func DidNotWork(d problem.Diagnostic) string {
-	return "This did not work.\n\n" + Problems([]problem.Diagnostic{d})
+func DidNotWork(d problem.Diagnostic) safe.Markdown {
+	return safe.Format("This did not work.\n\n%s", Problems([]problem.Diagnostic{d}))
 }
 
 // NobodyTold is what the report of a run adds where an answer could not be given.
-func NobodyTold(d problem.Diagnostic) string {
-	return "The answer could not be posted:\n\n" + Problems([]problem.Diagnostic{d})
+func NobodyTold(d problem.Diagnostic) safe.Markdown {
+	return safe.Format("The answer could not be posted:\n\n%s", Problems([]problem.Diagnostic{d}))
 }
 
 // ApprovalNeeded says what the workflows on a push of the workflow's own token
@@ -60,28 +61,30 @@ const ApprovalNeeded = "Workflows on what the workflow's own token pushes wait u
 	"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves."
 
 // WrittenBy names the run that wrote a text, by its address; empty for none.
-func WrittenBy(run string) string {
+func WrittenBy(run string) safe.Markdown {
 	if !safe.Linkable(run) {
-		return ""
+		return safe.Markdown{}
 	}
-	return "Written by " + safe.Link(safe.Const("this run"), run).String() + ".\n\n"
+	return safe.Format("Written by %s.\n\n", safe.Link(safe.Const("this run"), run))
 }
 
 // Pushed says which commit was pushed.
-func Pushed(commit string) string { return "Pushed commit " + commit + "." }
+func Pushed(commit string) safe.Markdown {
+	return safe.Format("Pushed commit %s.", safe.Text(commit))
+}
 
 // Rebuilt says where a branch was rebuilt.
-func Rebuilt(base, commit string) string {
-	return fmt.Sprintf("Rebuilt on %s: commit %s.", safe.Code(base).String(), commit)
+func Rebuilt(base, commit string) safe.Markdown {
+	return safe.Format("Rebuilt on %s: commit %s.", safe.Code(base), safe.Text(commit))
 }
 
 // NotPushed says why nothing was pushed, and how a person does it by these command
 // lines.
-func NotPushed(why string, lines ...string) string {
-	return NothingPushedFor(why) + " " + ByHand(lines...)
+func NotPushed(why safe.Markdown, lines ...string) safe.Markdown {
+	return safe.Join(" ", NothingPushedFor(why), ByHand(lines...))
 }
 
 // ByHand says how a person does the same.
-func ByHand(lines ...string) string {
-	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" + safe.Fenced(strings.Join(lines, "\n"), 4096).String()
+func ByHand(lines ...string) safe.Markdown {
+	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced(strings.Join(lines, "\n"), 4096))
 }

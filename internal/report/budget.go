@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // part is a section of a Markdown report: a head alone, or a head and items. A
@@ -35,7 +37,7 @@ type bound struct {
 // assemble joins the parts in their order. If they exceed the bound, items are left
 // out from the end of parts that have had their share, the least important first; a
 // line says how many, and where they are.
-func assemble(parts []part, within bound) string {
+func assemble(parts []part, within bound) safe.Markdown {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.what != "" && len(p.items) == 0 })
 	kept := fit(parts, within)
 	var texts []string
@@ -45,7 +47,7 @@ func assemble(parts []part, within bound) string {
 	for i, t := range texts {
 		texts[i] = strings.TrimRight(t, "\n") + "\n"
 	}
-	return strings.Join(texts, "\n")
+	return safe.Ours(strings.Join(texts, "\n"))
 }
 
 // fit returns how many items of each part there is room for.

@@ -3,25 +3,24 @@ package report
 import (
 	"io"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
-func Comment(lead string, r Report) string {
+func Comment(lead safe.Markdown, r Report) safe.Markdown {
 	parts := partsOf(r, markdown(r), answerBound.bytes)
-	if lead != "" {
-		parts = append([]part{{head: strings.TrimRight(lead, "\n") + "\n"}}, parts...)
+	if !lead.Empty() {
+		parts = append([]part{{head: strings.TrimRight(lead.String(), "\n") + "\n"}}, parts...)
 	}
 	return assemble(parts, answerBound)
 }
 
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
-func Problems(diagnostics []problem.Diagnostic) string {
+func Problems(diagnostics []problem.Diagnostic) safe.Markdown {
 	d := markdown(Report{})
 	all := causesIn(d)
 	for _, p := range diagnostics {
@@ -32,20 +31,6 @@ func Problems(diagnostics []problem.Diagnostic) string {
 		p.items = append(p.items, reviewItem(d, c))
 	}
 	return assemble([]part{p}, answerBound)
-}
-
-// Sentence begins a message with a capital letter and ends it with a full stop,
-// as it stands in an answer. A message of several lines keeps its end.
-func Sentence(message string) string {
-	if message == "" {
-		return ""
-	}
-	r, size := utf8.DecodeRuneInString(message)
-	message = string(unicode.ToUpper(r)) + message[size:]
-	if strings.Contains(message, "\n") || strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
-		return message
-	}
-	return message + "."
 }
 
 // answerText writes the answer.

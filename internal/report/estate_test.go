@@ -103,7 +103,7 @@ func estateProblems(m *report.Module, i int) {
 
 func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 	r := estate()
-	body, shown := report.Body(r), text(t, r, report.TextOptions{Width: 100})
+	body, shown := report.Body(r).String(), text(t, r, report.TextOptions{Width: 100})
 	golden(t, "estate.body.md", body)
 	golden(t, "estate.txt", shown)
 	checkPage(t, body)
@@ -140,7 +140,7 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 func TestMarkdownStaysWithinABound(t *testing.T) {
 	r := estate()
 	for _, most := range []int{10_000, 20_000, 40_000} {
-		got := report.Markdown(r, most)
+		got := report.Markdown(r, most).String()
 		checkPage(t, got)
 		if want := fmt.Sprintf("not shown, to stay within %d bytes. --format json lists them.", most); len(got) > most || !strings.Contains(got, want) {
 			t.Errorf("of %d bytes there are %d; it must say %q", most, len(got), want)
@@ -183,7 +183,7 @@ func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
 			r.Modules[i].Changes[j].From = version(fmt.Sprintf("4.%d.%d", i, j))
 		}
 	}
-	body := report.Body(r)
+	body := report.Body(r).String()
 	checkPage(t, body)
 	if rows := strings.Count(body, "\n| `"); rows != estateProviders {
 		t.Errorf("the table has %d rows, want one for each of %d providers", rows, estateProviders)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/policy"
@@ -22,99 +21,89 @@ type InForce struct {
 }
 
 // Markdown lists it.
-func (f InForce) Markdown() string {
-	var b strings.Builder
-	list := func(title string, items []string) {
+func (f InForce) Markdown() safe.Markdown {
+	var all safe.Markdown
+	section := func(title safe.Markdown, items []safe.Markdown) {
 		if len(items) == 0 {
-			items = []string{"none"}
+			items = []safe.Markdown{safe.Const("none")}
 		}
-		fmt.Fprintf(&b, "**%s**\n\n- %s\n\n", title, strings.Join(items, "\n- "))
+		all = all.And("**%s**\n\n- %s\n\n", title, safe.Join("\n- ", items...))
 	}
-	var ignored, rules, groups []string
 	if f.Group != "" {
-		for _, i := range f.Ignores {
-			ignored = append(ignored, ignoredBy(i))
-		}
-		list("Ignored in the group "+safe.Code(f.Group).String(), ignored)
+		section(safe.Format("Ignored in the group %s", safe.Code(f.Group)), list(f.Ignores, ignoredBy))
 	}
-	for _, r := range f.Rules {
-		rules = append(rules, ruleText(r))
-	}
-	list("Rules", rules)
-	for _, name := range f.Groups {
-		groups = append(groups, safe.Code(name).String())
-	}
-	list("Groups, and the rest by "+f.By, groups)
-	return b.String()
+	section(safe.Const("Rules"), list(f.Rules, ruleText))
+	section(safe.Format("Groups, and the rest by %s", safe.Text(f.By)), list(f.Groups, safe.Code))
+	return all
 }
 
 // ignoredBy says what somebody ignored on a day: a provider, what of it and until when.
-func ignoredBy(i policy.Ignore) string {
-	text := safe.Code(i.Provider).String()
+func ignoredBy(i policy.Ignore) safe.Markdown {
+	text := safe.Code(i.Provider)
 	if i.What != "" {
-		text += " " + safe.Code(i.What).String()
+		text = text.And(" %s", safe.Code(i.What))
 	}
 	if i.Until != "" {
-		text += " until " + i.Until
+		text = text.And(" until %s", safe.Text(i.Until))
 	}
-	return text + ", by " + safe.Code(i.By).String() + " on " + i.When
+	return text.And(", by %s on %s", safe.Code(i.By), safe.Text(i.When))
 }
 
 // ruleText says where a rule stands, whom it is about, and what it says.
-func ruleText(r policy.Rule) string {
-	var who, what []string
+func ruleText(r policy.Rule) safe.Markdown {
+	var who, what []safe.Markdown
 	for _, p := range r.Providers {
-		who = append(who, safe.Code(p.String()).String())
+		who = append(who, safe.Code(p.String()))
 	}
 	for _, u := range r.Updates {
-		who = append(who, string(u)+" updates")
+		who = append(who, safe.Format("%s updates", safe.Text(string(u))))
 	}
 	if r.Ignore != nil && *r.Ignore {
-		what = append(what, "ignored")
+		what = append(what, safe.Const("ignored"))
 	} else if r.Ignore != nil {
-		what = append(what, "not ignored")
+		what = append(what, safe.Const("not ignored"))
 	}
 	if !r.HoldUntil.IsZero() {
-		what = append(what, "held until "+r.HoldUntil.Format(time.DateOnly))
+		what = append(what, safe.Format("held until %s", safe.Text(r.HoldUntil.Format(time.DateOnly))))
 	}
 	if r.Allow != nil {
-		what = append(what, "only versions "+safe.Code(r.Allow.String()).String())
+		what = append(what, safe.Format("only versions %s", safe.Code(r.Allow.String())))
 	}
 	if r.Except != nil {
-		what = append(what, "no versions "+safe.Code(r.Except.String()).String())
+		what = append(what, safe.Format("no versions %s", safe.Code(r.Except.String())))
 	}
 	if r.MinimumAge != nil {
-		what = append(what, fmt.Sprintf("at least %g hours old", r.MinimumAge.Hours()))
+		what = append(what, safe.Format("at least %s hours old", safe.Text(fmt.Sprintf("%g", r.MinimumAge.Hours()))))
 	}
 	for _, p := range r.Platforms {
-		what = append(what, "for "+p.String())
+		what = append(what, safe.Format("for %s", safe.Text(p.String())))
 	}
 	if len(who) == 0 {
-		who = []string{"every provider"}
+		who = []safe.Markdown{safe.Const("every provider")}
 	}
-	return fmt.Sprintf("%s: %s: %s", safe.Code(r.Place).String(), strings.Join(who, ", "), strings.Join(what, ", "))
+	return safe.Format("%s: %s: %s", safe.Code(r.Place), safe.Join(", ", who...), safe.Join(", ", what...))
 }
 
 // IgnoreNoted is the answer to a command that ignores a provider.
-func IgnoreNoted(i policy.Ignore) string {
-	text := "Noted: " + safe.Code(i.Provider).String() + " is left alone here"
+func IgnoreNoted(i policy.Ignore) safe.Markdown {
+	text := safe.Format("Noted: %s is left alone here", safe.Code(i.Provider))
 	if update := i.Update(); update != provider.BumpNone {
-		text += " for " + string(update) + " updates"
+		text = text.And(" for %s updates", safe.Text(string(update)))
 	} else if i.What != "" {
-		text += " for versions " + safe.Code(i.What).String()
+		text = text.And(" for versions %s", safe.Code(i.What))
 	}
 	if i.Until != "" {
-		text += " until " + i.Until
+		text = text.And(" until %s", safe.Text(i.Until))
 	}
-	return text + "."
+	return text.And(".")
 }
 
 // IgnoreEnded is the answer to a command that takes that back.
-func IgnoreEnded(provider string) string {
-	return "Noted: " + safe.Code(provider).String() + " is not ignored any more."
+func IgnoreEnded(provider string) safe.Markdown {
+	return safe.Format("Noted: %s is not ignored any more.", safe.Code(provider))
 }
 
 // NotIgnored is the answer to a command that takes back what nobody said.
-func NotIgnored(provider string) string {
-	return safe.Code(provider).String() + " is not ignored here."
+func NotIgnored(provider string) safe.Markdown {
+	return safe.Format("%s is not ignored here.", safe.Code(provider))
 }

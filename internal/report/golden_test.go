@@ -72,7 +72,7 @@ func TestFormats(t *testing.T) {
 			golden(t, name+".txt", text(t, r, report.TextOptions{}))
 			golden(t, name+".json", jsonText(t, r))
 			if r.Verb != report.VerbScan {
-				golden(t, name+".md", report.Markdown(r, 0))
+				golden(t, name+".md", report.Markdown(r, 0).String())
 			}
 		})
 	}
@@ -80,8 +80,8 @@ func TestFormats(t *testing.T) {
 
 func TestPullRequestBodyAndSummary(t *testing.T) {
 	for name, r := range map[string]report.Report{"monorepo": monorepo(), "pr": pullRequests(), "failures": failures(), "notes": noted()} {
-		golden(t, name+".body.md", report.Body(r))
-		golden(t, name+".summary.md", report.Summary(r))
+		golden(t, name+".body.md", report.Body(r).String())
+		golden(t, name+".summary.md", report.Summary(r).String())
 	}
 }
 

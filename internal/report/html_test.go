@@ -151,7 +151,7 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: evil, Line: 1}, Message: evil, Hint: evil}}
 			other := m
 			other.Dir = "other"
-			r := report.Report{Verb: report.VerbPR, Modules: []report.Module{m, other}, Footer: evil}
+			r := report.Report{Verb: report.VerbPR, Modules: []report.Module{m, other}, Footer: safe.Ours(evil)}
 			r.PullRequests = []report.PullRequest{{Operation: "created", Number: 1, URL: evil, Title: evil, Branch: evil, Base: evil, Reason: evil, Body: evil}}
 			r.Notes = []notes.Notes{{Addr: c.Addr, From: c.From, To: c.To, Problem: evil, Releases: []notes.Release{{URL: evil, Sections: []notes.Section{{Title: evil, Text: evil}}}}}}
 			checkShown(t, webpage(t, r), evil, 1)

@@ -21,11 +21,11 @@ var (
 // changes, and ends in its Footer. What does not fit is cut, the least important
 // first and never in the middle of a row, an item or a root module; the text says
 // what was cut.
-func Body(r Report) string {
+func Body(r Report) safe.Markdown {
 	d := markdown(r)
 	parts := append(partsOf(r, d, bodyBound.bytes), footer(r))
-	if r.Footer != "" {
-		parts = append(parts, part{head: r.Footer})
+	if !r.Footer.Empty() {
+		parts = append(parts, part{head: r.Footer.String()})
 	}
 	if !r.Summarised {
 		return assemble(parts, answerBound)
@@ -34,7 +34,7 @@ func Body(r Report) string {
 }
 
 // Summary returns the Markdown of an Actions step summary, cut like Body.
-func Summary(r Report) string {
+func Summary(r Report) safe.Markdown {
 	d := markdown(r)
 	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, partsOf(r, d, summaryBound.bytes)...)
 	if r.Verb == VerbComment {
@@ -55,9 +55,9 @@ const SummaryLeftOut = "\n> The rest is left out: a step summary may have no mor
 
 // Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
 // no limit. That of a dry run has the pull requests as people would see them.
-func Markdown(r Report, limit int) string {
+func Markdown(r Report, limit int) safe.Markdown {
 	if r.Verb == VerbComment {
-		return r.answer()
+		return safe.Ours(r.answer())
 	}
 	d, within := markdown(r), bound{limit, fmt.Sprintf("%d bytes", limit), "--format json lists them."}
 	if bodies := bodies(r, d); len(bodies) > 0 {

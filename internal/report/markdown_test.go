@@ -77,7 +77,7 @@ func TestMarkdownHasTheStructureMeant(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, markdown := range []string{report.Markdown(r, 0), report.Body(r), report.Summary(r)} {
+			for _, markdown := range []string{report.Markdown(r, 0).String(), report.Body(r).String(), report.Summary(r).String()} {
 				checkPage(t, markdown)
 				// Within a collapsed block Markdown is parsed, not shown.
 				if page := safetest.Rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(safetest.Prose(page), "**") {
@@ -92,7 +92,7 @@ func TestReportsAreInert(t *testing.T) {
 	for _, tt := range safetest.Threats {
 		t.Run(tt.Name, func(t *testing.T) {
 			r := hostile(tt.Text)
-			for name, markdown := range map[string]string{"Markdown": report.Markdown(r, 0), "Body": report.Body(r), "Summary": report.Summary(r)} {
+			for name, markdown := range map[string]string{"Markdown": report.Markdown(r, 0).String(), "Body": report.Body(r).String(), "Summary": report.Summary(r).String()} {
 				page := safetest.Rendered(t, markdown)
 				checkPage(t, markdown)
 				safetest.CheckProse(t, page)
@@ -112,7 +112,7 @@ func TestReportsAreInert(t *testing.T) {
 
 func TestBodyNamesOddDirectoriesNotInACommand(t *testing.T) {
 	for _, dir := range []string{"a b", "$(reboot)", "-rf", "a;b", "`id`", "a'b", "a\nb"} {
-		body := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{module(dir, change(diff.Added, "hashicorp/aws", "", "5.0.0"))}})
+		body := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{module(dir, change(diff.Added, "hashicorp/aws", "", "5.0.0"))}}).String()
 		if !strings.Contains(body, "```sh\nrelock upgrade\n```") {
 			t.Errorf("with a directory %q the command is\n%s", dir, body[strings.LastIndex(body, "```sh"):])
 		}
@@ -148,7 +148,7 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 		}
 		r.Modules[i].InUse = []report.Use{{Addr: addr("hashicorp/provider3"), Version: v}}
 	}
-	body := report.Body(r)
+	body := report.Body(r).String()
 	golden(t, "sixty.body.md", body)
 	if len(body) > 60_000 {
 		t.Errorf("the body has %d bytes", len(body))
@@ -169,7 +169,7 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 			t.Errorf("the body lacks %q", want)
 		}
 	}
-	if strings.Contains(report.Summary(r), "not shown") {
+	if strings.Contains(report.Summary(r).String(), "not shown") {
 		t.Error("the step summary is cut, though it has room")
 	}
 }
@@ -188,7 +188,7 @@ func TestBodyCutsReleaseNotesFirst(t *testing.T) {
 		}
 		r.Notes = append(r.Notes, n)
 	}
-	body := report.Body(r)
+	body := report.Body(r).String()
 	if len(body) > 60_000 {
 		t.Errorf("the body has %d bytes", len(body))
 	}
@@ -215,7 +215,7 @@ func TestCutsAreWholeAndCounted(t *testing.T) {
 		for i := range 500 {
 			r.Diagnostics = append(r.Diagnostics, problem.Diagnostic{Message: fmt.Sprintf("problem %03d %s", i, strings.Repeat("x", 200))})
 		}
-		body := report.Body(r)
+		body := report.Body(r).String()
 		if len(body) > 60_000 {
 			t.Errorf("%v: the body has %d bytes", size, len(body))
 		}
@@ -246,8 +246,8 @@ func TestCutsAreWholeAndCounted(t *testing.T) {
 func TestSummaryStaysWithinItsLimit(t *testing.T) {
 	t.Parallel()
 	r := large(150, 50)
-	summary := report.Summary(r)
-	if whole := report.Markdown(r, 0); len(summary) > 1<<20 || len(whole) < 1<<20 {
+	summary := report.Summary(r).String()
+	if whole := report.Markdown(r, 0).String(); len(summary) > 1<<20 || len(whole) < 1<<20 {
 		t.Errorf("the step summary has %d of %d bytes, want it cut below 1 MiB", len(summary), len(whole))
 	}
 	checkPage(t, summary)
@@ -259,7 +259,7 @@ func TestBodySaysWhereTheRestIs(t *testing.T) {
 	r := large(100, 12)
 	for summarised, want := range map[bool]string{true: "The step summary of the run lists them.", false: "The report of the run lists them."} {
 		r.Summarised = summarised
-		if body := report.Body(r); !strings.Contains(body, want) || strings.Contains(body, "step summary") != summarised {
+		if body := report.Body(r).String(); !strings.Contains(body, want) || strings.Contains(body, "step summary") != summarised {
 			t.Errorf("with a step summary %t, the body does not say: %s", summarised, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -59,7 +60,7 @@ func part(t *testing.T, name string) string {
 	}}
 	other := module("envs/other")
 	other.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("4.0.0")}, {Addr: addr("hashicorp/random"), Version: version("2.0.0")}}
-	return report.Body(whole.About([]report.Module{report.FromPlan(r, diff.Locks(r.Old, r.New, nil)), other}))
+	return report.Body(whole.About([]report.Module{report.FromPlan(r, diff.Locks(r.Old, r.New, nil)), other})).String()
 }
 
 func TestABodyTellsOfItsGroupAlone(t *testing.T) {
@@ -91,11 +92,11 @@ func TestAboutLeavesTheWholeAsItIs(t *testing.T) {
 	t.Parallel()
 	r := noted()
 	r.PullRequests = pullRequests().PullRequests
-	before := report.Summary(r)
+	before := report.Summary(r).String()
 	if part := r.About(r.Modules[1:]); len(part.Notes) != 1 || len(part.Modules) != 1 || len(part.PullRequests) != 0 {
 		t.Errorf("the part has %d notes, %d modules and %d pull requests, want 1, 1 and none", len(part.Notes), len(part.Modules), len(part.PullRequests))
 	}
-	if diff := cmp.Diff(before, report.Summary(r)); diff != "" {
+	if diff := cmp.Diff(before, report.Summary(r).String()); diff != "" {
 		t.Errorf("the whole changes with its part:\n%s", diff)
 	}
 }
@@ -103,16 +104,16 @@ func TestAboutLeavesTheWholeAsItIs(t *testing.T) {
 func TestBodyEndsInItsFooterWhateverIsCut(t *testing.T) {
 	t.Parallel()
 	for _, r := range []report.Report{monorepo(), large(60, 25)} {
-		r.Footer = "- [ ] rebase\n\n" + strings.Repeat("Ignored: `acme/x`\n", 100)
-		body := report.Body(r)
-		if !strings.HasSuffix(body, "\n```\n\n"+r.Footer) {
+		r.Footer = safe.Ours("- [ ] rebase\n\n" + strings.Repeat("Ignored: `acme/x`\n", 100))
+		body := report.Body(r).String()
+		if !strings.HasSuffix(body, "\n```\n\n"+r.Footer.String()) {
 			t.Errorf("the body ends in %q", body[len(body)-200:])
 		}
 		if len(body) > 60_000 {
 			t.Errorf("the body has %d bytes", len(body))
 		}
 		checkPage(t, body)
-		if strings.Contains(report.Summary(r), "rebase") {
+		if strings.Contains(report.Summary(r).String(), "rebase") {
 			t.Error("the footer is in the summary")
 		}
 	}
@@ -124,7 +125,7 @@ func TestReleaseNotesNameTheRegistryWhereItMatters(t *testing.T) {
 	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
 	r.Modules = append(r.Modules, module("envs/tofu", tofu))
 	want := "<summary><code>registry.terraform.io/hashicorp/google</code>"
-	if got := report.Body(r); !strings.Contains(got, want) {
+	if got := report.Body(r).String(); !strings.Contains(got, want) {
 		t.Errorf("Body =\n%s\nwant it to hold %s", got, want)
 	}
 }
@@ -140,7 +141,7 @@ func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 			Releases: []notes.Release{{Version: version("5.32.0"), Sections: []notes.Section{{Kind: notes.Breaking, Title: "BREAKING CHANGES", Text: text}}}},
 		})
 	}
-	body := report.Body(r)
+	body := report.Body(r).String()
 	for _, want := range []string{
 		"24 more release notes are not shown, to stay within GitHub's limit. The step summary of the run lists them.\n",
 		"- **Breaking changes** in 60 root modules: `hashicorp/provider7` 5.31.0 → 5.39.0: everything is other now; ",
@@ -149,7 +150,7 @@ func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 			t.Errorf("the body lacks %q", want)
 		}
 	}
-	if summary := report.Summary(r); strings.Count(summary, "##### BREAKING CHANGES") != 25 || len(summary) > 1<<20 {
+	if summary := report.Summary(r).String(); strings.Count(summary, "##### BREAKING CHANGES") != 25 || len(summary) > 1<<20 {
 		t.Errorf("of 25 release notes %d are in a summary of %d bytes", strings.Count(summary, "##### BREAKING CHANGES"), len(summary))
 	}
 }
@@ -182,7 +183,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	} {
 		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: place}}
 		m := report.FromPlan(r, diff.Locks(r.Old, r.New, nil))
-		if got := report.Markdown(report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}, 0); !strings.Contains(got, want) {
+		if got := report.Markdown(report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}, 0).String(); !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
 		}
 	}
@@ -227,7 +228,7 @@ func TestVersionsInUseAreOfWhatWasSelected(t *testing.T) {
 		aws   bool
 	}{{nil, true}, {[]provider.Pattern{pattern}, false}} {
 		r.Asked.Providers = tt.asked
-		for name, got := range map[string]string{"text": text(t, r, report.TextOptions{}), "body": report.Body(r)} {
+		for name, got := range map[string]string{"text": text(t, r, report.TextOptions{}), "body": report.Body(r).String()} {
 			_, inUse, _ := strings.Cut(got, "Versions in use\n")
 			if aws, other := strings.Contains(inUse, "4.67.0"), strings.Contains(inUse, "acme/other"); aws != tt.aws || !other {
 				t.Errorf("%s of %v: that versions of aws are told is %t, want %t; of other %t:\n%s", name, tt.asked, aws, tt.aws, other, inUse)
@@ -275,11 +276,11 @@ func TestPullRequestsOfSeveralBasesNameThem(t *testing.T) {
 	r := report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{one, two}}
 	want := "- Created [pull request 1](https://github.com/acme/infra/pull/1) from `relock/aws-0a1b2c3d` into `main`: Bump aws\n" +
 		"- Created [pull request 2](https://github.com/acme/infra/pull/2) from `relock/aws-0a1b2c3d` into `release/1`: Bump aws\n"
-	if summary := report.Summary(r); !strings.Contains(summary, want) {
+	if summary := report.Summary(r).String(); !strings.Contains(summary, want) {
 		t.Errorf("the summary lacks\n%s:\n%s", want, summary)
 	}
 	r.PullRequests = r.PullRequests[:1]
-	if summary := report.Summary(r); strings.Contains(summary, "`main`") {
+	if summary := report.Summary(r).String(); strings.Contains(summary, "`main`") {
 		t.Errorf("the summary names the only base:\n%s", summary)
 	}
 }

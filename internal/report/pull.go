@@ -2,7 +2,8 @@ package report
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // What relock says of and in its pull requests, beside their titles and bodies. What
@@ -41,35 +42,32 @@ const BranchStays = "; its branch stays, since it cannot be deleted safely"
 // NeededBy follows the reason where a branch is not deleted, or says why nothing is
 // pushed to it: other pull requests have it as their base or head.
 func NeededBy(pulls []int) string {
-	return "; its branch stays, since " + needing(pulls)
+	return "; its branch stays, since " + needing(pulls).Plain()
 }
 
 // WaitsForDependents is the reason of a group whose branch other pull requests need,
 // and whose own pull request has ended.
 func WaitsForDependents(pulls []int) string {
-	return "it waits, since " + needing(pulls)
+	return "it waits, since " + needing(pulls).Plain()
 }
 
 // mostNeeding is how many pull requests a sentence names.
 const mostNeeding = 5
 
-func needing(pulls []int) string {
-	names := make([]string, 0, mostNeeding+1)
-	for _, n := range pulls[:min(len(pulls), mostNeeding)] {
-		names = append(names, fmt.Sprintf("#%d", n))
-	}
+func needing(pulls []int) safe.Markdown {
+	names := list(pulls[:min(len(pulls), mostNeeding)], func(n int) safe.Markdown { return safe.Format("#%s", safe.Int(n)) })
 	if more := len(pulls) - mostNeeding; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+		names = append(names, safe.Format("%s more", safe.Int(more)))
 	}
 	if len(pulls) == 1 {
-		return "open pull request " + names[0] + " needs the branch"
+		return safe.Format("open pull request %s needs the branch", names[0])
 	}
-	return "open pull requests need the branch: " + strings.Join(names, ", ")
+	return safe.Format("open pull requests need the branch: %s", safe.Join(", ", names...))
 }
 
 // KeptFor is the sentence with which a pull request ends whose branch stays.
-func KeptFor(pulls []int) string {
-	return fmt.Sprintf("Its branch stays, since %s. relock pushes nothing to it, and deletes it when nothing needs it any more.", needing(pulls))
+func KeptFor(pulls []int) safe.Markdown {
+	return safe.Format("Its branch stays, since %s. relock pushes nothing to it, and deletes it when nothing needs it any more.", needing(pulls))
 }
 
 // InQueue is the reason where the merge queue has the pull request.
@@ -100,25 +98,25 @@ const WaitsForHour = "it waits, since GitHub lets this run make no more in this 
 
 // NothingLeftOn is the comment with which a pull request is closed that its base needs
 // no more.
-func NothingLeftOn(base string) string {
-	return fmt.Sprintf("Nothing is left to do here: the lock files on `%s` need none of these changes any more, "+
-		"or another pull request has them.", base)
+func NothingLeftOn(base string) safe.Markdown {
+	return safe.Format("Nothing is left to do here: the lock files on %s need none of these changes any more, "+
+		"or another pull request has them.", safe.Code(base))
 }
 
 // NoBaseOfOurs is that comment where the base is none of the configured ones any more.
-func NoBaseOfOurs(base string) string {
-	return fmt.Sprintf("relock is no longer configured to propose to `%s`.", base)
+func NoBaseOfOurs(base string) safe.Markdown {
+	return safe.Format("relock is no longer configured to propose to %s.", safe.Code(base))
 }
 
 // BaseIsGone is that comment where the base is no branch any more.
-func BaseIsGone(base string) string {
-	return fmt.Sprintf("The branch `%s` is gone, so relock proposes nothing for it any more.", base)
+func BaseIsGone(base string) safe.Markdown {
+	return safe.Format("The branch %s is gone, so relock proposes nothing for it any more.", safe.Code(base))
 }
 
 // LeftAlone is the comment under a pull request that somebody else has pushed to.
-func LeftAlone(branch string) string {
-	return fmt.Sprintf("Somebody else has pushed to `%s`, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
-		"To get a new proposal without these commits, comment `/relock recreate`, or delete the branch.", branch)
+func LeftAlone(branch string) safe.Markdown {
+	return safe.Format("Somebody else has pushed to %s, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
+		"To get a new proposal without these commits, comment `/relock recreate`, or delete the branch.", safe.Code(branch))
 }
 
 // RebaseBox stands beside the box of a body that asks for a rebase.

@@ -23,6 +23,7 @@ import (
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
@@ -68,7 +69,7 @@ type Report struct {
 	Fleet *Fleet
 	// Footer ends the body of a pull request, whatever else is cut: Markdown of
 	// our own, in which all that is from outside is harmless.
-	Footer string
+	Footer safe.Markdown
 	// Answer is what was said under the comment that asked for the run, in
 	// Markdown, for the verb comment; empty if that is not for relock. It tells of
 	// all the rest.

@@ -369,7 +369,7 @@ func TestJSONKeepsOutsideTextWhole(t *testing.T) {
 func TestRenderingIsDeterministic(t *testing.T) {
 	all := func() string {
 		r := monorepo()
-		return report.Body(r) + report.Summary(r) + jsonText(t, r) + text(t, r, report.TextOptions{Verbose: true})
+		return report.Body(r).String() + report.Summary(r).String() + jsonText(t, r) + text(t, r, report.TextOptions{Verbose: true})
 	}
 	want := all()
 	for range 20 {

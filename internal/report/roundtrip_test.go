@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -195,6 +196,8 @@ func (g *random) made(p any) bool {
 		*p = oneOf(g, "", provider.Terraform, provider.OpenTofu)
 	case *problem.Code:
 		*p = oneOf(g, problem.CodeSyntax, problem.CodeUnreadModule, problem.CodeUnknownEntry, problem.CodeCancelled, problem.CodeReReleased, problem.CodeHashUnknown)
+	case *safe.Markdown:
+		*p = safe.Text(g.text())
 	case *report.State:
 		*p = oneOf(g, report.UpToDate, report.NotExamined, report.Outdated, report.FleetFailed)
 	default:
@@ -310,7 +313,7 @@ func TestReportsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		for what, shown := range map[string]func(report.Report) string{
 			"text":     func(r report.Report) string { return text(t, r, report.TextOptions{Stats: true}) },
-			"Markdown": func(r report.Report) string { return report.Markdown(r, 0) },
+			"Markdown": func(r report.Report) string { return report.Markdown(r, 0).String() },
 			"page":     func(r report.Report) string { return webpage(t, r) },
 			"JSON":     func(r report.Report) string { return jsonText(t, r) },
 		} {
@@ -320,7 +323,7 @@ func TestReportsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		withoutFields("", reflect.ValueOf(&r).Elem(), unneeded)
 		withoutFields("", reflect.ValueOf(&read).Elem(), unneeded)
-		if diff := gocmp.Diff(r, read, cmpopts.EquateEmpty(), cmpopts.EquateComparable(provider.Pattern{}), byUrgency); diff != "" {
+		if diff := gocmp.Diff(r, read, cmpopts.EquateEmpty(), cmpopts.EquateComparable(provider.Pattern{}, safe.Markdown{}), byUrgency); diff != "" {
 			t.Errorf("a report that was read (-written +read):\n%s", diff)
 		}
 		if t.Failed() {

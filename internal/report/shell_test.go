@@ -60,7 +60,7 @@ func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 		"restricted":          {restricted, "relock upgrade --provider 'hashicorp/*' --platform linux_amd64 prod"},
 		"a part of that":      {restricted.About(part), "relock upgrade --provider registry.terraform.io/hashicorp/aws --platform linux_amd64 prod"},
 	} {
-		if body := Body(tt.r); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
+		if body := Body(tt.r).String(); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
 			t.Errorf("%s: the body ends in\n%s\nwant %s", name, body[strings.LastIndex(body, "```sh"):], tt.want)
 		}
 	}

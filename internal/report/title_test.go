@@ -122,7 +122,7 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 		}
 		m := report.Module{Dir: "prod", Tool: tool, Pending: true, Changes: []report.Change{{Change: c}}}
 		called, _, _ := strings.Cut(strings.TrimPrefix(want, "Bump "), " ")
-		if got := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}); !strings.Contains(got, "`"+called+"`") {
+		if got := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}).String(); !strings.Contains(got, "`"+called+"`") {
 			t.Errorf("for %q the body does not call the provider %s:\n%s", name, called, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Remark is a comment under a pull request that holds a command.
@@ -44,7 +45,7 @@ func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (rep
 	defer stop()
 	c.end(acting, c.converse(acting))
 	c.report.Diagnostics = append(c.report.Diagnostics, c.req.Notices...)
-	c.report.Verb, c.report.Answer = report.VerbComment, c.said
+	c.report.Verb, c.report.Answer = report.VerbComment, c.said.String()
 	return c.report, nil
 }
 
@@ -60,18 +61,13 @@ type conversation struct {
 	command  comment.Command
 	decision comment.Decision
 	pull     github.PullRequest
-	owned    *pr.Owned // nil if the pull request is not ours
-	base     string    // the commit that the base branch is at
-	req      Request   // by the settings of the base branch
-	posted   int64     // our answer, once there is one
-	said     string    // what it says
+	owned    *pr.Owned     // nil if the pull request is not ours
+	base     string        // the commit that the base branch is at
+	req      Request       // by the settings of the base branch
+	posted   int64         // our answer, once there is one
+	said     safe.Markdown // what it says
 	report   report.Report
 }
-
-// refusal is why a command is not carried out, for the person who gave it.
-type refusal struct{ error }
-
-func refused(why string) error { return refusal{errors.New(why)} }
 
 // converse understands the command, decides, and carries it out.
 func (c *conversation) converse(ctx context.Context) error {
@@ -83,14 +79,11 @@ func (c *conversation) converse(ctx context.Context) error {
 	c.env.Log.Info("a command was given", "by", c.remark.Author, "permission", permission, "role", role)
 	if !comment.May(permission) {
 		_, err := comment.Decide(comment.Command{}, comment.Situation{Permission: permission})
-		return refusal{err}
+		return err
 	}
 	c.command, err = comment.Parse(c.remark.Body)
-	switch {
-	case errors.Is(err, comment.ErrUnknown):
-		return refused(report.UnknownCommand(err, comment.Table()))
-	case err != nil:
-		return refusal{err}
+	if err != nil {
+		return err
 	}
 	if c.command.Verb == comment.Help {
 		return c.say(ctx, comment.Table())
@@ -102,14 +95,14 @@ func (c *conversation) converse(ctx context.Context) error {
 	now := c.situation(ctx, permission)
 	now.Ours = true
 	if _, err := comment.Decide(c.command, now); err != nil {
-		return refusal{err}
+		return err
 	}
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
 	now.Ours, now.Touched = c.owned != nil, c.owned != nil && c.owned.Touched
 	if c.decision, err = comment.Decide(c.command, now); err != nil {
-		return refusal{err}
+		return err
 	}
 	if c.bounds.isInterrupted() {
 		return &problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}
@@ -136,7 +129,7 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 		return err
 	}
 	if c.req, err = c.configure(files); err != nil {
-		return refused(report.UnusableConfig(c.pull.Base, err))
+		return comment.Refuse(report.UnusableConfig(c.pull.Base, err))
 	}
 	owned, ours, err := pr.Find(ctx, c.repo, c.pull, c.req.Pull.BranchPrefix)
 	if ours {
@@ -185,7 +178,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Show:
 		return c.say(ctx, inForce(c.owned, c.req).Markdown())
 	}
-	if err := c.say(ctx, report.Started); err != nil {
+	if err := c.say(ctx, safe.Const(report.Started)); err != nil {
 		return err
 	}
 	switch c.command.Verb {
@@ -204,12 +197,12 @@ func (c *conversation) carryOut(ctx context.Context) error {
 		needed, err := pr.Close(ctx, c.repo, *c.owned)
 		return c.done(ctx, err, report.ClosedFor(needed))
 	case comment.Reopen:
-		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), report.OpenedAgain)
+		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const(report.OpenedAgain))
 	}
 	panic("run: a command that is in the language and not here: " + string(c.command.Verb))
 }
 
-func (c *conversation) done(ctx context.Context, err error, said string) error {
+func (c *conversation) done(ctx context.Context, err error, said safe.Markdown) error {
 	if err != nil {
 		return err
 	}
@@ -217,7 +210,7 @@ func (c *conversation) done(ctx context.Context, err error, said string) error {
 }
 
 // say answers: with a comment, which what is said later replaces.
-func (c *conversation) say(ctx context.Context, markdown string) error {
+func (c *conversation) say(ctx context.Context, markdown safe.Markdown) error {
 	c.said = markdown
 	if c.posted != 0 {
 		return c.repo.EditComment(ctx, c.posted, markdown)
@@ -237,10 +230,13 @@ func (c *conversation) end(ctx context.Context, err error) {
 	if err == nil {
 		return // the answer tells of the failure
 	}
-	text := ""
-	var no refusal
+	var text safe.Markdown
+	var no *comment.Refusal
 	if errors.As(err, &no) {
-		text = report.Sentence(no.Error())
+		text = no.Why.Sentence()
+		if no.NoVerb {
+			text = text.And("\n\n%s", comment.Table())
+		}
 	} else {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
@@ -249,7 +245,7 @@ func (c *conversation) end(ctx context.Context, err error) {
 	if err := c.say(ctx, text); err != nil {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		c.said += "\n\n" + report.NobodyTold(d)
+		c.said = c.said.And("\n\n%s", report.NobodyTold(d))
 	}
 }
 
@@ -264,9 +260,9 @@ func (c *conversation) react(ctx context.Context, r github.Reaction) {
 }
 
 // approval says what the workflows on our push wait for.
-func (c *conversation) approval(ctx context.Context) string {
+func (c *conversation) approval(ctx context.Context) safe.Markdown {
 	if !c.byWorkflow(ctx) {
-		return ""
+		return safe.Markdown{}
 	}
-	return "\n\n" + report.ApprovalNeeded
+	return safe.Const("\n\n" + report.ApprovalNeeded)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // ignoresAfter are the ignores of a group as a command wants them, and what is said of
 // that. Somebody gives it on a day.
-func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day time.Time) (ignores []policy.Ignore, said string) {
+func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day time.Time) (ignores []policy.Ignore, said safe.Markdown) {
 	asked := command.Ignored
 	if command.Verb == comment.Unignore {
 		left := policy.Without(now, asked.Provider)

@@ -43,7 +43,7 @@ func TestIgnoresAfterACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, said := ignoresAfter(command, tt.now, "monalisa", day)
-		if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(said, tt.said) {
+		if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(said.String(), tt.said) {
 			t.Errorf("%s: said %q (-want +got):\n%s", tt.line, said, diff)
 		}
 	}
@@ -62,7 +62,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []config.Group{{Name: "cloud"}}}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
-	others, ours := inForce(nil, req).Markdown(), inForce(owned, req).Markdown()
+	others, ours := inForce(nil, req).Markdown().String(), inForce(owned, req).Markdown().String()
 	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
 		if !strings.Contains(others, want) {
 			t.Errorf("what is in force is\n%s\nwant %q in it", others, want)

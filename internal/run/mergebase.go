@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
@@ -123,7 +125,7 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 	case inBase && inHead:
 		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
 		if len(wrong) > 0 {
-			return refused(report.Unmergeable(wrong[0]))
+			return comment.Refuse(report.Unmergeable(wrong[0]))
 		}
 		m.merged[name] = content
 	case tfconfig.ConfiguredIn(tree, path.Dir(name)):
@@ -177,19 +179,19 @@ func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err
 	m.into, err = r.repo.Merge(ctx, branch, m.base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return refused(report.Conflicts(r.pull.Base, r.locally(locks)))
+		return comment.Refuse(report.Conflicts(r.pull.Base, r.locally(locks)))
 	case err != nil && problem.Coded(err, problem.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
-		return refused(report.MergeRefused(r.pull.Base, err, r.locally(locks)))
+		return comment.Refuse(report.MergeRefused(r.pull.Base, err, r.locally(locks)))
 	case err != nil:
 		return err
 	case m.into.SHA == "":
-		return refused(report.BaseMerged)
+		return comment.Refuse(safe.Const(report.BaseMerged))
 	}
 	return nil
 }
 
 // locally says how a person makes the merge.
-func (r baseMerge) locally(locks []github.File) string {
+func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	dirs := make([]string, len(locks))
 	for i, l := range locks {
 		dirs[i] = path.Dir(l.Path)

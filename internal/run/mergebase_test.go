@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
 )
 
@@ -89,7 +91,8 @@ func TestUnreadableSideRefusesTheMerge(t *testing.T) {
 	t.Parallel()
 	m := &merge{merged: map[string][]byte{}}
 	err := m.unite(fstest.MapFS{}, "live/.terraform.lock.hcl", sides(lockOf("null", "3.2.2"), "provider {", lockOf("null", "3.2.4")))
-	if _, refused := err.(refusal); !refused || !strings.Contains(err.Error(), "live/.terraform.lock.hcl:1") {
+	var no *comment.Refusal
+	if !errors.As(err, &no) || !strings.Contains(err.Error(), "live/.terraform.lock.hcl:1") {
 		t.Errorf("unite() = %v, want a refusal that names the line", err)
 	}
 }

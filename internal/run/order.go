@@ -116,7 +116,7 @@ func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(sca
 		return nil, err
 	}
 	if !complete {
-		return nil, refused(report.TooManyFiles(mostChanged))
+		return nil, comment.Refuse(report.TooManyFiles(mostChanged))
 	}
 	changed := newChanged(pathsIn(remote.FS, files))
 	if verb == Upgrade || verb == Lock {
@@ -129,7 +129,7 @@ func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(sca
 func (o order) changes(ctx context.Context, name string) (bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err == nil && !complete {
-		err = refused(report.MayBeChanged(name, mostChanged))
+		err = comment.Refuse(report.MayBeChanged(name, mostChanged))
 	}
 	return slices.Contains(files, name), err
 }

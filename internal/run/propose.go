@@ -24,6 +24,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -37,7 +38,7 @@ type Pull struct {
 	// requests may merge by themselves.
 	Merging []config.Rule
 	// Footer ends the text of each pull request.
-	Footer string
+	Footer safe.Markdown
 	DryRun bool
 }
 
@@ -380,7 +381,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
 	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about) || carries(about) && !stands.MergesItself}
-	one.Write = sync.OnceValue(func() string {
+	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
 		full := p.report.About(about)
 		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.told...)
@@ -549,7 +550,7 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 		}
 		pull.Title = one.Title
 		if p.req.Pull.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
-			pull.Body = one.Write()
+			pull.Body = one.Write().String()
 		}
 		for _, f := range one.Files {
 			pull.Directories = append(pull.Directories, path.Dir(f.Path))

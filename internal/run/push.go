@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Push says to which branch lock files are pushed, from the commit that they
@@ -60,7 +62,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)
 	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, refused(report.HeadMoved)
+		return p.report, comment.Refuse(safe.Const(report.HeadMoved))
 	}
 	if err != nil {
 		return p.report, err

@@ -33,15 +33,15 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	why := ""
+	var why safe.Markdown
 	if c.decision.ReportOnly {
-		req.Verb, why = Check, report.MayNotPush
+		req.Verb, why = Check, safe.Const(report.MayNotPush)
 	} else {
 		req.Targets[0].Destination = c.destination(merged)
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
-		c.report.Verb, why, err = report.VerbCheck, safe.Text(err.Error()).String(), nil
+		c.report.Verb, why, err = report.VerbCheck, safe.Text(err.Error()), nil
 	}
 	if err != nil {
 		return notFound(err)
@@ -67,7 +67,7 @@ func (c *conversation) something() error {
 	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
-	return refused(report.NothingToLock)
+	return comment.Refuse(safe.Const(report.NothingToLock))
 }
 
 // destination is the branch of the pull request. A GitHub App must be installed
@@ -87,7 +87,7 @@ func (c *conversation) destination(merged *merge) *Push {
 func (c *conversation) unqueued(ctx context.Context) error {
 	now, err := c.repo.Merging(ctx, c.pull)
 	if err == nil && now.Open && now.Queued {
-		err = refused(report.InQueueOf(c.pull.Base))
+		err = comment.Refuse(report.InQueueOf(c.pull.Base))
 	}
 	return err
 }
@@ -95,20 +95,20 @@ func (c *conversation) unqueued(ctx context.Context) error {
 // pushFailed reports whether everything is known but could not be pushed: then a
 // person can still be told how to do so.
 func (c *conversation) pushFailed(err error) bool {
-	var no refusal
+	var no *comment.Refusal
 	return len(c.report.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
 }
 
 // outcome says in a sentence or two what became of the lock files, and why if
 // they could not be pushed.
-func (c *conversation) outcome(ctx context.Context, verb Verb, why string) string {
+func (c *conversation) outcome(ctx context.Context, verb Verb, why safe.Markdown) safe.Markdown {
 	switch {
 	case c.report.Pushed != "":
-		return report.Pushed(c.report.Pushed) + c.approval(ctx)
-	case why != "" && c.report.Pending():
+		return safe.Join("", report.Pushed(c.report.Pushed), c.approval(ctx))
+	case !why.Empty() && c.report.Pending():
 		return report.NotPushed(why, c.local(verb))
 	}
-	return report.NothingPushed
+	return safe.Const(report.NothingPushed)
 }
 
 // local is the command line that does the same in a checkout.
@@ -122,7 +122,7 @@ func (c *conversation) inspect(ctx context.Context, verb Verb) error {
 	if err := c.look(ctx, verb); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment("", c.report))
+	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
 }
 
 // why says for a provider where each constraint stands.
@@ -134,7 +134,7 @@ func (c *conversation) why(ctx context.Context) error {
 	if err := report.Text(&said, c.report, report.TextOptions{Why: c.command.Providers}); err != nil {
 		return err
 	}
-	return c.say(ctx, safe.Fenced(strings.TrimSpace(said.String()), mostText).String())
+	return c.say(ctx, safe.Fenced(strings.TrimSpace(said.String()), mostText))
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the
@@ -159,7 +159,7 @@ func (c *conversation) verify(ctx context.Context) error {
 	if err := c.something(); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment("", c.report))
+	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
 }
 
 // ledger reads a ledger as the base branch has it. One that it has not knows nothing.
@@ -170,11 +170,11 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 	}
 	src, err := fs.ReadFile(files, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, refused(report.UnusableLedger(name, c.pull.Base, err))
+		return nil, comment.Refuse(report.UnusableLedger(name, c.pull.Base, err))
 	}
 	ledger, err := verify.ReadLedger(src, name)
 	if err != nil {
-		return nil, refused(report.UnusableLedger(name, c.pull.Base, err))
+		return nil, comment.Refuse(report.UnusableLedger(name, c.pull.Base, err))
 	}
 	return ledger, nil
 }
@@ -219,7 +219,7 @@ func (c *conversation) diff(ctx context.Context) error {
 		return err
 	}
 	c.report = report.Report{Verb: report.VerbDiff, Modules: compareAll(before, after)}
-	return c.say(ctx, report.Comment("", c.report))
+	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
 }
 
 func isLock(name string) bool { return path.Base(name) == lockfile.Name }
@@ -232,20 +232,20 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 		return err
 	}
 	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
-		said += "\n\n" + report.RebuiltWhole
+		said = said.And("\n\n" + report.RebuiltWhole)
 	}
 	return c.say(ctx, said)
 }
 
 // propose runs the verb pr for the pull request's branch, and says what became
 // of that.
-func (c *conversation) propose(ctx context.Context, discard bool) (said string, err error) {
+func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Markdown, err error) {
 	if c.owned.Base != c.pull.Base {
-		return "", refused(report.BaseChanged)
+		return said, comment.Refuse(safe.Const(report.BaseChanged))
 	}
 	files, err := snapshot(ctx, c.repo, c.base)
 	if err != nil {
-		return "", err
+		return said, err
 	}
 	req := c.req
 	req.Verb, req.Named, req.Hub = PR, nil, c.remark.Hub
@@ -259,33 +259,33 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 		Destination: Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard},
 	}}
 	if c.report, err = c.Do(ctx, req); err != nil {
-		return "", err
+		return said, err
 	}
-	said = report.NothingPushedFor(report.NothingForGroup)
+	said = report.NothingPushedFor(safe.Const(report.NothingForGroup))
 	for _, p := range c.report.PullRequests {
 		if p.Branch == c.pull.HeadBranch {
 			said = c.became(ctx, p)
 		}
 	}
-	if problems := report.Problems(failures(c.report)); problems != "" {
-		said += "\n\n" + problems
+	if problems := report.Problems(failures(c.report)); !problems.Empty() {
+		said = said.And("\n\n%s", problems)
 	}
 	return said, nil
 }
 
 // became says what became of the pull request.
-func (c *conversation) became(ctx context.Context, p report.PullRequest) string {
+func (c *conversation) became(ctx context.Context, p report.PullRequest) safe.Markdown {
 	switch pushed := p.HeadSHA != c.pull.Head; {
 	case p.Operation == string(pr.Closed):
-		return report.Sentence(safe.Text(p.Reason).String())
+		return safe.Text(p.Reason).Sentence()
 	case p.Operation != string(pr.None) && pushed:
-		return report.Rebuilt(c.pull.Base, p.HeadSHA) + c.approval(ctx)
+		return safe.Join("", report.Rebuilt(c.pull.Base, p.HeadSHA), c.approval(ctx))
 	case p.Operation != string(pr.None):
-		return report.TextUpdated
+		return safe.Const(report.TextUpdated)
 	case p.Reason != "":
-		return report.NothingPushedFor(safe.Text(p.Reason).String())
+		return report.NothingPushedFor(safe.Text(p.Reason))
 	}
-	return report.NothingPushed
+	return safe.Const(report.NothingPushed)
 }
 
 // failures are the errors of a report, wherever they belong to.
@@ -322,16 +322,16 @@ func (c *conversation) ignore(ctx context.Context) error {
 	case !c.pull.Open:
 		return c.say(ctx, said)
 	case c.owned.Touched:
-		return c.say(ctx, said+" "+report.BranchKept)
+		return c.say(ctx, said.And(" "+report.BranchKept))
 	}
-	if err := c.say(ctx, said+" "+report.BeingRebuilt); err != nil {
+	if err := c.say(ctx, said.And(" "+report.BeingRebuilt)); err != nil {
 		return err
 	}
 	then, err := c.propose(ctx, false)
 	if err != nil {
 		return err
 	}
-	return c.say(ctx, said+" "+then)
+	return c.say(ctx, said.And(" %s", then))
 }
 
 // known refuses to ignore a provider that nothing in the repository requires or
@@ -365,7 +365,7 @@ func (c *conversation) newest(ctx context.Context) error {
 	}
 	for _, p := range latest[c.pull.HeadBranch] {
 		if p.Base == c.pull.Base && p.Number > c.pull.Number {
-			return refused(report.NewerPull(p.Number))
+			return comment.Refuse(report.NewerPull(p.Number))
 		}
 	}
 	return nil

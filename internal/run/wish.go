@@ -13,6 +13,7 @@ import (
 
 	"github.com/agext/levenshtein"
 
+	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/problem"
@@ -304,7 +305,7 @@ func notFound(err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	return refused(report.NotThere(missing))
+	return comment.Refuse(report.NotThere(missing))
 }
 
 // Clause is what a configuration file of the repository says of some providers

@@ -133,8 +133,9 @@ func (m Markdown) Empty() bool { return m.s == "" }
 // Len is the number of bytes that GitHub gets.
 func (m Markdown) Len() int { return len(m.String()) }
 
-// Trimmed returns the text without white space of ours at its ends.
-func (m Markdown) Trimmed() Markdown { return Markdown{strings.TrimSpace(m.s)} }
+// Trimmed returns the text without blanks and ends of lines around it, but for those of
+// pieces from outside.
+func (m Markdown) Trimmed() Markdown { return Markdown{strings.Trim(m.s, " \t\r\n")} }
 
 // Stopless returns the text without the full stop at its end, if it has one.
 func (m Markdown) Stopless() Markdown {

@@ -105,6 +105,8 @@ func TestSentences(t *testing.T) {
 		{safe.Code("a."), "`a.`.", "`a.`"},
 		{safe.Text("www.example.com is gone"), "`www.example.com` is gone.", "`www.example.com` is gone"},
 		{safe.Link(safe.Const("a"), "https://b."), "[a](https://b.).", "[a](https://b.)"},
+		{safe.Const("`code` begins it"), "`code` begins it.", "`code` begins it"},
+		{safe.Const("ändern"), "Ändern.", "ändern"},
 		{safe.Markdown{}, "", ""},
 	} {
 		if got := tt.m.Sentence().String(); got != tt.sentence {
