@@ -107,7 +107,7 @@ func TestAnnotationsOfAReport(t *testing.T) {
 	}
 	elsewhere := at(problem.SeverityError, "wrong")
 	elsewhere.Place.Package, elsewhere.Hint = "acme/vpc/aws", "try this"
-	want := action.Annotation{Level: action.Error, Title: string(problem.CodeNoVersion), Message: "live/main.tf:3: wrong\ntry this"}
+	want := action.Annotation{Level: action.Error, Title: string(problem.CodeNoVersion), Message: "acme/vpc/aws//live/main.tf:3: wrong\ntry this"}
 	if diff := cmp.Diff(want, annotation(elsewhere)); diff != "" {
 		t.Errorf("a place that is no file of the workspace (-want +got):\n%s", diff)
 	}
