@@ -60,12 +60,12 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
-			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
+			Newer: verb == run.Check, Policy: cfg.Policy, Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
 		Hub: hubOf(cfg),
 		Pull: run.Pull{
-			PullRequest: cfg.PullRequest, Grouping: run.Grouping{By: run.GroupBy(cfg.GroupBy), Named: cfg.Groups},
+			PullRequest: cfg.PullRequest, Groups: cfg.GroupPulls,
 			Merging: cfg.Rules, Footer: footer, DryRun: cfg.DryRun,
 		},
 	}
@@ -119,22 +119,22 @@ func clauses(cfg config.Config) []run.Clause {
 		if !own(r.Place) {
 			continue
 		}
-		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Place: r.Place})
+		all = append(all, run.Clause{Key: "the rule", Where: policy.Where{Providers: r.Providers, Directories: r.Directories}, Place: r.Place})
 	}
-	for _, g := range cfg.Groups {
+	for _, g := range cfg.Policy.Groups {
 		if !own(g.Place) {
 			continue
 		}
-		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Place: g.Place})
+		all = append(all, run.Clause{Key: "the group " + g.Name, Where: g.Where, Place: g.Place})
 	}
 	for _, p := range cfg.Keep {
 		if at := cfg.Places["keep"]; own(at) {
-			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Place: at})
+			all = append(all, run.Clause{Key: "keep: " + p.Given(), Where: policy.Where{Providers: []provider.Pattern{p}}, Place: at})
 		}
 	}
 	for _, glob := range cfg.Include {
 		if at := cfg.Places["include"]; own(at) {
-			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Place: at})
+			all = append(all, run.Clause{Key: "include: " + glob, Where: policy.Where{Directories: []string{glob}}, Place: at})
 		}
 	}
 	return all
@@ -166,11 +166,7 @@ func hubOf(cfg config.Config) run.Hub {
 		ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
 		Repositories: slices.Clone(cfg.Repositories),
 	}
-	presented := []config.PullRequest{cfg.PullRequest}
-	for _, g := range cfg.Groups {
-		presented = append(presented, g.PullRequest)
-	}
-	for _, p := range presented {
+	for _, p := range slices.AppendSeq([]config.PullRequest{cfg.PullRequest}, maps.Values(cfg.GroupPulls)) {
 		h.App.Teams = h.App.Teams || len(p.TeamReviewers) > 0
 		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
 	}

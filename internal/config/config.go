@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -23,8 +24,10 @@ type Config struct {
 	AcceptReReleased []provider.ReleasePattern
 	Signers          provider.Signers
 	Rules            []Rule // in the order of the file: later ones outrank earlier ones
-	Groups           []Group
-	GroupBy          string // "all", "provider", "directory" or "namespace"
+	// Policy is the groups of changes. GroupPulls is how their pull requests are made, by
+	// their names: the settings for all, with those of the group in their place.
+	Policy           policy.Rulebook
+	GroupPulls       map[string]PullRequest
 	Registries       []Registry
 	Repositories     []string // OWNER/NAME; empty: the one at hand
 	Organisation     Organisation
@@ -320,7 +323,9 @@ func Resolve(values Values) (Config, []problem.Diagnostic) {
 		}
 		if s.structured() {
 			for _, r := range v.records {
-				s.build(&c, r)
+				if s.build != nil {
+					s.build(&c, r)
+				}
 			}
 			continue
 		}
@@ -337,7 +342,7 @@ func Resolve(values Values) (Config, []problem.Diagnostic) {
 	}
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
 	c.PullRequest.CreateLabels = values["pull-request.labels"].By != ByDefault
-	problems = append(problems, c.completeGroups()...)
+	problems = append(problems, c.addGroups(values["groups"].records)...)
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

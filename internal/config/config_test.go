@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -38,7 +39,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 	want := config.Config{
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		HashesFrom:  "methods",
-		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", GroupBy: "all",
+		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},

@@ -54,11 +54,11 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		if len(problems) > 0 {
 			t.Errorf("%s: Resolve reports %v", s.Key, problems)
 		}
-		for _, g := range c.Groups {
+		for _, r := range laid["groups"].records {
 			for _, f := range groupFields(t) {
 				same := "pull-request."+strings.TrimPrefix(f.Key, "groups[].") == s.Key
-				if v, said := g.given.values[f.Name()]; same && said && !v.implied {
-					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", g.Name, f.Key, v.Items, s.Key, value)
+				if v, said := r.values[f.Name()]; same && said && !v.implied {
+					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", r.text("groups[].name"), f.Key, v.Items, s.Key, value)
 				}
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -148,13 +149,15 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 				Place: problem.Place{Path: "relock.yml", Line: 32},
 			},
 		},
-		GroupBy: "provider",
-		Groups: []config.Group{
-			{
-				Name: "aws", Providers: []provider.Pattern{pattern("hashicorp/aws"), pattern("hashicorp/awscc")},
-				Directories: []string{"prod/**"}, Place: problem.Place{Path: "relock.yml", Line: 41},
+		Policy: policy.Rulebook{
+			GroupBy: "provider",
+			Groups: []policy.Group{
+				{
+					Name: "aws", Where: policy.Where{Providers: []provider.Pattern{pattern("hashicorp/aws"), pattern("hashicorp/awscc")}, Directories: []string{"prod/**"}},
+					Place: problem.Place{Path: "relock.yml", Line: 41},
+				},
+				{Name: "sandbox-2", Where: policy.Where{Directories: []string{"sandbox/**"}}, Place: problem.Place{Path: "relock.yml", Line: 44}},
 			},
-			{Name: "sandbox-2", Directories: []string{"sandbox/**"}, Place: problem.Place{Path: "relock.yml", Line: 44}},
 		},
 		PullRequest: config.PullRequest{
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
@@ -165,12 +168,12 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Check: "upgrade", Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest
-	want.Groups[0].PullRequest = own
+	want.GroupPulls = map[string]config.PullRequest{"aws": own}
 	own.Labels, own.Reviewers, own.TeamReviewers, own.Assignees = []string{"own"}, []string{"hubot"}, []string{"ops"}, nil
 	own.Milestone, own.Draft, own.AutoMerge, own.Limit = "v1", true, "", 5
-	want.Groups[1].PullRequest = own
+	want.GroupPulls["sandbox-2"] = own
 	got := resolve(t, operatorFile(t, everyKey))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places"), cmpopts.IgnoreUnexported(config.Group{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if at := got.Places["keep"]; at != (problem.Place{Path: "relock.yml", Line: 9}) || len(got.Places) < 20 {

@@ -70,8 +70,8 @@ func TestInitOffersWhatWasFound(t *testing.T) {
 		t.Errorf("exclude (-want +got):\n%s", diff)
 	}
 	var groups []config.FoundGroup
-	for _, g := range cfg.Groups {
-		groups = append(groups, config.FoundGroup{Name: g.Name, Directories: strings.Join(g.Directories, ",")})
+	for _, g := range cfg.Policy.Groups {
+		groups = append(groups, config.FoundGroup{Name: g.Name, Directories: strings.Join(g.Where.Directories, ",")})
 	}
 	if diff := cmp.Diff(found.Groups, groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)

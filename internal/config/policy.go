@@ -7,6 +7,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -31,19 +32,6 @@ type Rule struct {
 	// AutoMerge says whether a pull request with such an update may merge by itself.
 	AutoMerge *bool
 	Place     problem.Place
-}
-
-// Group is a set of changes that share a pull request.
-type Group struct {
-	Name        string
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
-	// PullRequest is how its pull request is made: the settings for all, with those
-	// of the group in their place.
-	PullRequest PullRequest
-	Place       problem.Place
-
-	given record
 }
 
 // Registry says where the credentials for a host are.
@@ -77,15 +65,15 @@ func ruleActs(_ []record, r record) error {
 	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms")
 }
 
-// addGroup leaves the fields to completeGroups, since what they say goes over the
-// settings for all pull requests.
-func addGroup(c *Config, r record) {
-	c.Groups = append(c.Groups, Group{Place: r.Place, given: r})
+// givenGroup is a group with the settings of its pull request.
+type givenGroup struct {
+	group policy.Group
+	pull  PullRequest
 }
 
-// completeGroups gives groups the settings for all pull requests that they do not
-// replace, and refuses what GitHub does: auto-merge of drafts.
-func (c *Config) completeGroups() []problem.Diagnostic {
+// addGroups adds groups when the settings for all pull requests are known, which hold
+// where a group replaces none. It refuses what GitHub does: auto-merge of drafts.
+func (c *Config) addGroups(given []record) []problem.Diagnostic {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
 	var problems []problem.Diagnostic
@@ -93,14 +81,18 @@ func (c *Config) completeGroups() []problem.Diagnostic {
 		at := c.Places["pull-request.auto-merge"]
 		problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
-	for i, g := range c.Groups {
-		g.PullRequest = c.PullRequest
-		g.given.fill(&g)
-		g.PullRequest.CreateLabels = g.PullRequest.CreateLabels || g.given.has("groups[].labels")
-		c.Groups[i] = g
-		if own := g.PullRequest; own.Draft && own.AutoMerge != "" && len(problems) == 0 {
+	for _, r := range given {
+		g := givenGroup{group: policy.Group{Place: r.Place}, pull: c.PullRequest}
+		r.fill(&g)
+		g.pull.CreateLabels = g.pull.CreateLabels || r.has("groups[].labels")
+		c.Policy.Groups = append(c.Policy.Groups, g.group)
+		if c.GroupPulls == nil {
+			c.GroupPulls = map[string]PullRequest{}
+		}
+		c.GroupPulls[g.group.Name] = g.pull
+		if g.pull.Draft && g.pull.AutoMerge != "" && len(problems) == 0 {
 			problems = append(problems, problem.Diagnostic{
-				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, Place: g.Place,
+				Code: problem.CodeSettings, Message: "group " + g.group.Name + ": " + message, Hint: hint, Place: r.Place,
 			})
 		}
 	}

@@ -95,7 +95,7 @@ type Setting struct {
 	// check is of the names of Named.
 	check func(string) error
 	// sound checks a record beside those before it, and build adds a record, of
-	// Records and Named; sound may be nil.
+	// Records and Named. Either may be nil: groups are added when all else is known.
 	sound func(before []record, r record) error
 	build func(*Config, record)
 }

@@ -113,7 +113,7 @@ func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 	dir := path.Dir(f.Path)
 	return upgrade.Standing{
 		Before: before.Locks, After: after.Locks, Refuted: k.refuted,
-		Take: func(addr provider.Addr) bool { return k.p.req.Pull.Grouping.of(dir, addr) == group },
+		Take: func(addr provider.Addr) bool { return k.p.req.Plan.Policy.GroupOf(dir, addr) == group },
 	}, true
 }
 

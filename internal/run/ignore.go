@@ -29,11 +29,11 @@ func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day t
 // inForce is what decides what is proposed, under a pull request of ours or, with
 // nil, another.
 func inForce(owned *pr.Owned, req Request) report.InForce {
-	f := report.InForce{Rules: req.Plan.Rules, By: string(cmp.Or(req.Pull.Grouping.By, ByAll))}
+	f := report.InForce{Rules: req.Plan.Rules, By: string(cmp.Or(req.Plan.Policy.GroupBy, policy.ByAll))}
 	if owned != nil {
 		f.Group, f.Ignores = owned.Group, owned.Marker.Ignores
 	}
-	for _, g := range req.Pull.Grouping.Named {
+	for _, g := range req.Plan.Policy.Groups {
 		f.Groups = append(f.Groups, g.Name)
 	}
 	return f

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
@@ -58,8 +57,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 	}
 	yes := true
 	req := Request{
-		Plan: upgrade.Options{Rules: []policy.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}},
-		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []config.Group{{Name: "cloud"}}}},
+		Plan: upgrade.Options{Rules: []policy.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}, Policy: policy.Rulebook{GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}}}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
 	others, ours := inForce(nil, req).Markdown().String(), inForce(owned, req).Markdown().String()

@@ -37,7 +37,7 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 	s.times++
 	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
 	// seen in a list.
-	merging := j.req.Pull.AutoMerge != "" || slices.ContainsFunc(j.req.Pull.Grouping.Named, func(g config.Group) bool { return g.PullRequest.AutoMerge != "" })
+	merging := j.req.Pull.AutoMerge != "" || slices.ContainsFunc(slices.Collect(maps.Values(j.req.Pull.Groups)), func(p config.PullRequest) bool { return p.AutoMerge != "" })
 	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch || merging && len(j.target.listed.Heads) > 0
 	for _, f := range p.found {
 		for _, sel := range f.result.Selections {

@@ -32,14 +32,34 @@ import (
 type Pull struct {
 	// PullRequest are the settings of those of groups without a name.
 	config.PullRequest
-	// Grouping sorts the changes into pull requests.
-	Grouping Grouping
+	// Groups are the settings of those of groups with one, by it.
+	Groups map[string]config.PullRequest
 	// Merging are the rules of the configuration file, some of which say which pull
 	// requests may merge by themselves.
 	Merging []config.Rule
 	// Footer ends the text of each pull request.
 	Footer safe.Markdown
 	DryRun bool
+}
+
+// settings are those of the pull request of a group by its key.
+func (p Pull) settings(key string) config.PullRequest {
+	if own, named := p.Groups[key]; named {
+		return own
+	}
+	return p.PullRequest
+}
+
+// groupKeys lists the keys of all groups that the root modules can have changes for:
+// whatever is planned, it is about providers that are required or locked.
+func groupKeys(book policy.Rulebook, all []found) []string {
+	keys := map[string]bool{}
+	for _, f := range all {
+		for _, addr := range f.providers() {
+			keys[book.GroupOf(f.module.Dir, addr)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // proposing is what is known of pull requests before the plan.
@@ -99,7 +119,7 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 			return p, err
 		}
 	}
-	groups := j.req.Pull.Grouping.groups(s.found)
+	groups := groupKeys(j.req.Plan.Policy, s.found)
 	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Base, j.req.Pull.BranchPrefix, groups...)
 	return p, err
 }
@@ -146,7 +166,7 @@ func ignoring(j job, group string, i policy.Ignore) (policy.Rule, bool) {
 	yes := true
 	rule := policy.Rule{
 		Providers: []provider.Pattern{pattern},
-		Scope:     func(dir string, addr provider.Addr) bool { return j.req.Pull.Grouping.of(dir, addr) == group },
+		Scope:     func(dir string, addr provider.Addr) bool { return j.req.Plan.Policy.GroupOf(dir, addr) == group },
 		Place:     "a comment of " + i.By,
 	}
 	switch bump := provider.Bump(i.What); {
@@ -298,7 +318,7 @@ func (s *share) put(f found, file pr.File) {
 // read and cannot be, the proposal is that it stays as it is.
 func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposal {
 	shares := map[string]*share{}
-	for _, key := range p.req.Pull.Grouping.groups(p.found) {
+	for _, key := range groupKeys(p.req.Plan.Policy, p.found) {
 		shares[key] = &share{}
 	}
 	for i, f := range p.found {
@@ -347,13 +367,13 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 // parts splits the plan of a root module by group. Groups that have no change
 // in it, and for which nothing failed or was left out, are not there.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
-	grouping := p.req.Pull.Grouping
-	keys := grouping.groups([]found{f})
+	book := p.req.Plan.Policy
+	keys := groupKeys(book, []found{f})
 	parts := map[string]upgrade.Result{}
 	for _, key := range keys {
 		part := f.result
 		if len(keys) > 1 {
-			part = f.result.Only(func(addr provider.Addr) bool { return grouping.of(f.module.Dir, addr) == key })
+			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
 		}
 		if part.File != nil || part.Failed() || len(p.blind.only) > 0 {
 			parts[key] = part
@@ -437,7 +457,7 @@ func (p *proposer) about(key string, s *share) []report.Module {
 		if n := slices.Index(s.modules, i); n >= 0 {
 			f.result = s.parts[n]
 		} else {
-			f.result = f.result.Only(func(addr provider.Addr) bool { return p.req.Pull.Grouping.of(f.module.Dir, addr) == key })
+			f.result = f.result.Only(func(addr provider.Addr) bool { return p.req.Plan.Policy.GroupOf(f.module.Dir, addr) == key })
 			f.result.File = nil
 		}
 		modules = append(modules, describe(p.job, f))

@@ -22,7 +22,7 @@ func TestIgnoresBecomeRules(t *testing.T) {
 	t.Parallel()
 	j := job{
 		Session: &Session{env: Env{Now: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)}},
-		req:     Request{Pull: Pull{Grouping: Grouping{By: ByDirectory}}},
+		req:     Request{Plan: upgrade.Options{Policy: policy.Rulebook{GroupBy: policy.ByDirectory}}},
 	}
 	for name, tt := range map[string]struct {
 		ignore policy.Ignore

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -44,8 +45,9 @@ func needsAnEye(c report.Change) bool {
 func (p Pull) mayMerge(dir string, c diff.Change) bool {
 	may := true
 	for _, r := range p.Merging {
+		where := policy.Where{Providers: r.Providers, Directories: r.Directories}
 		of := len(r.Updates) == 0 || c.From != c.To && !c.From.IsZero() && !c.To.IsZero() && slices.Contains(r.Updates, provider.BumpBetween(c.From, c.To))
-		if r.AutoMerge != nil && of && isAbout(r.Providers, r.Directories, dir, c.Addr) {
+		if r.AutoMerge != nil && of && where.Names(c.Addr) && where.In(dir) {
 			may = *r.AutoMerge
 		}
 	}

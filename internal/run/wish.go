@@ -15,7 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -311,20 +311,14 @@ func notFound(err error) error {
 // Clause is what a configuration file of the repository says of some providers
 // and directories.
 type Clause struct {
-	Key         string             // of the file
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
-	Place       problem.Place
+	Key   string // of the file
+	Where policy.Where
+	Place problem.Place
 }
 
 // about reports whether a root module has something that the clause is about.
 func (cl Clause) about(f found) bool {
-	if len(cl.Directories) > 0 && !globs.InAny(cl.Directories, f.module.Dir) {
-		return false
-	}
-	return len(cl.Providers) == 0 || slices.ContainsFunc(f.providers(), func(a provider.Addr) bool {
-		return slices.ContainsFunc(cl.Providers, func(p provider.Pattern) bool { return p.Match(a) })
-	})
+	return cl.Where.In(f.module.Dir) && (len(cl.Where.Providers) == 0 || slices.ContainsFunc(f.providers(), cl.Where.Names))
 }
 
 // idle are warnings about the clauses that nothing in the repository is about.
@@ -344,7 +338,7 @@ func idle(clauses []Clause, all []found) []problem.Diagnostic {
 			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Place: cl.Place,
 			Message: cl.Key + " matches nothing in this repository",
 		}
-		for _, p := range cl.Providers {
+		for _, p := range cl.Where.Providers {
 			if near, ok := p.Near(slices.SortedFunc(maps.Keys(there), provider.Addr.Compare)); ok && !p.Match(near) {
 				d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
 			}

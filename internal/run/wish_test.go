@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -38,7 +39,7 @@ func having(t *testing.T, unread int, providers ...string) inventory {
 // A name is a contract: whoever misspells one must not read that all is well.
 func TestNamesAreHonoured(t *testing.T) {
 	t.Parallel()
-	ruled := []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "hashicorp/nul")}}, {Key: "the group", Directories: []string{"live/**", "live"}}}
+	ruled := []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "hashicorp/nul")}}}, {Key: "the group", Where: policy.Where{Directories: []string{"live/**", "live"}}}}
 	tests := map[string]struct {
 		named   string
 		clauses []Clause
@@ -85,7 +86,7 @@ func TestNamesAreHonoured(t *testing.T) {
 // are about.
 func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
 	t.Parallel()
-	clauses := []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "acme/else")}}}
+	clauses := []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "acme/else")}}}}
 	for name, edit := range map[string]func(*Request, *inventory){
 		"one_directory": func(_ *Request, in *inventory) { in.trees[0].dirs = []string{"live"} },
 		"one_provider": func(r *Request, _ *inventory) {
@@ -142,7 +143,7 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	root := locked(t, 0, "live")
-	req := Request{Clauses: []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "acme/else")}}}}
+	req := Request{Clauses: []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "acme/else")}}}}}
 	if told, err := Idle(t.Context(), root, req); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
 		t.Errorf("Idle() = %v, %v, want a warning", told, err)
 	}

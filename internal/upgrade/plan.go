@@ -54,9 +54,10 @@ type Options struct {
 	// Rules are the policy that newly selected versions follow. Now is the time
 	// that its dates and ages are held against: without it every release is too
 	// young. Dates may be nil: then only what Versions tells is known.
-	Rules []policy.Rule
-	Now   time.Time
-	Dates DateSource
+	Policy policy.Rulebook
+	Rules  []policy.Rule
+	Now    time.Time
+	Dates  DateSource
 	// Former is asked meanwhile who signed the releases that entries leave, so that
 	// FormerSigners need not wait for it; it may be nil.
 	Former SignerSource
