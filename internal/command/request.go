@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -60,13 +59,13 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
-			Newer: verb == run.Check, Policy: cfg.Policy, Rules: rules(cfg.Rules), Signers: cfg.Signers,
+			Newer: verb == run.Check, Policy: cfg.Policy, Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
 		Hub: hubOf(cfg),
 		Pull: run.Pull{
 			PullRequest: cfg.PullRequest, Groups: cfg.GroupPulls,
-			Merging: cfg.Rules, Footer: footer, DryRun: cfg.DryRun,
+			Footer: footer, DryRun: cfg.DryRun,
 		},
 	}
 }
@@ -115,11 +114,11 @@ func severitiesOf(cfg config.Config) verify.Severities {
 func clauses(cfg config.Config) []run.Clause {
 	var all []run.Clause
 	own := func(at problem.Place) bool { return cfg.Own != "" && at.Path == cfg.Own }
-	for _, r := range cfg.Rules {
+	for _, r := range cfg.Policy.Rules {
 		if !own(r.Place) {
 			continue
 		}
-		all = append(all, run.Clause{Key: "the rule", Where: policy.Where{Providers: r.Providers, Directories: r.Directories}, Place: r.Place})
+		all = append(all, run.Clause{Key: "the rule", Where: r.Where, Place: r.Place})
 	}
 	for _, g := range cfg.Policy.Groups {
 		if !own(g.Place) {
@@ -135,22 +134,6 @@ func clauses(cfg config.Config) []run.Clause {
 	for _, glob := range cfg.Include {
 		if at := cfg.Places["include"]; own(at) {
 			all = append(all, run.Clause{Key: "include: " + glob, Where: policy.Where{Directories: []string{glob}}, Place: at})
-		}
-	}
-	return all
-}
-
-// rules are those of the configuration file as the planner takes them.
-func rules(given []config.Rule) []policy.Rule {
-	all := make([]policy.Rule, len(given))
-	for i, r := range given {
-		all[i] = policy.Rule{
-			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
-			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
-			UnknownAge: policy.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place.String(),
-		}
-		if len(r.Directories) > 0 {
-			all[i].Scope = func(dir string, _ provider.Addr) bool { return globs.InAny(r.Directories, dir) }
 		}
 	}
 	return all

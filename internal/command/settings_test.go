@@ -10,8 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // place makes a directory with two repositories, elsewhere and work, in which
@@ -117,24 +115,6 @@ func TestRegistriesNeedTheirTokens(t *testing.T) {
 	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
 	if got := problemText(err); got != want {
 		t.Errorf("settings: %q, want %q", got, want)
-	}
-}
-
-func TestRulesOfDirectories(t *testing.T) {
-	t.Parallel()
-	ignore := true
-	given := []config.Rule{
-		{Ignore: &ignore, Place: problem.Place{Path: "relock.yml", Line: 12}},
-		{Directories: []string{"prod/**"}, UnknownAge: "hold"},
-	}
-	got := rules(given)
-	if len(got) != 2 || got[0].Scope != nil || got[0].Ignore != &ignore || got[0].Place != "relock.yml:12" || got[1].UnknownAge != "hold" {
-		t.Fatalf("rules = %+v", got)
-	}
-	for dir, want := range map[string]bool{"prod": true, "prod/network": true, "test": false} {
-		if in := got[1].Scope(dir, provider.Addr{}); in != want {
-			t.Errorf("the rule for prod/** holds in %s: %t, want %t", dir, in, want)
-		}
 	}
 }
 

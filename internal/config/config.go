@@ -23,8 +23,8 @@ type Config struct {
 	Keep             []provider.Pattern
 	AcceptReReleased []provider.ReleasePattern
 	Signers          provider.Signers
-	Rules            []Rule // in the order of the file: later ones outrank earlier ones
-	// Policy is the groups of changes. GroupPulls is how their pull requests are made, by
+	// Policy is the rules, in the order of the file: later ones outrank earlier ones. And
+	// it is the groups of changes. GroupPulls is how their pull requests are made, by
 	// their names: the settings for all, with those of the group in their place.
 	Policy           policy.Rulebook
 	GroupPulls       map[string]PullRequest

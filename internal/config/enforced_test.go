@@ -62,7 +62,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range c.Rules {
+		for _, r := range c.Policy.Rules {
 			if s.Key == "platforms" && len(r.Platforms) > 0 {
 				t.Errorf("a rule has the platforms %v, where %s is enforced", r.Platforms, value)
 			}

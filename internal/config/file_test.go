@@ -132,24 +132,24 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		},
 		Organisation:      config.Organisation{Where: []config.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
 		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
-		Rules: []config.Rule{
-			{
-				Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"},
-				Updates: []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, Ignore: &yes,
-				Place: problem.Place{Path: "relock.yml", Line: 26},
-			},
-			{
-				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"), AutoMerge: &no,
-				Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
-				Place:     problem.Place{Path: "relock.yml", Line: 30},
-			},
-			{
-				Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
-				HoldUntil: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC), MinimumAge: &age, UnknownAge: "hold",
-				Place: problem.Place{Path: "relock.yml", Line: 32},
-			},
-		},
 		Policy: policy.Rulebook{
+			Rules: []policy.Rule{
+				{
+					Where:   policy.Where{Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"}},
+					Updates: []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, Ignore: &yes,
+					Place: problem.Place{Path: "relock.yml", Line: 26},
+				},
+				{
+					Where: policy.Where{Providers: []provider.Pattern{pattern("azurerm")}}, Allow: constraints("< 6.0.0"), AutoMerge: &no,
+					Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
+					Place:     problem.Place{Path: "relock.yml", Line: 30},
+				},
+				{
+					Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
+					HoldUntil: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC), MinimumAge: &age, UnknownAge: "hold",
+					Place: problem.Place{Path: "relock.yml", Line: 32},
+				},
+			},
 			GroupBy: "provider",
 			Groups: []policy.Group{
 				{
@@ -243,7 +243,7 @@ func TestOneBaseMayBeWrittenAsText(t *testing.T) {
 func TestMinimumAges(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"0d": 0, "12h": 12 * time.Hour, "3d": 72 * time.Hour, "2w": 14 * 24 * time.Hour} {
-		rules := resolve(t, file(t, "version: 1\nrules: [{minimum-age: "+text+"}]\n")).Rules
+		rules := resolve(t, file(t, "version: 1\nrules: [{minimum-age: "+text+"}]\n")).Policy.Rules
 		if len(rules) != 1 || rules[0].MinimumAge == nil || *rules[0].MinimumAge != want {
 			t.Errorf("minimum-age: %s gives %+v, want %s", text, rules, want)
 		}

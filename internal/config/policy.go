@@ -3,36 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 )
-
-// Rule is a policy on which releases are taken: where it holds, and what it says
-// there. A pointer that is nil says nothing.
-type Rule struct {
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
-	Updates     []provider.Bump    // major, minor or patch; empty: all
-	Ignore      *bool
-	// Allow are the only versions that may be taken, Except those that may not.
-	Allow, Except *provider.Constraints
-	// HoldUntil is the first day, in UTC, on which releases may be taken; zero:
-	// not given.
-	HoldUntil  time.Time
-	MinimumAge *time.Duration
-	// UnknownAge is "allow", "hold", or empty: not given.
-	UnknownAge string
-	// Platforms stand in for those of the run; empty: not given.
-	Platforms []provider.Platform
-	// AutoMerge says whether a pull request with such an update may merge by itself.
-	AutoMerge *bool
-	Place     problem.Place
-}
 
 // Registry says where the credentials for a host are.
 type Registry struct {
@@ -42,9 +18,9 @@ type Registry struct {
 }
 
 func addRule(c *Config, r record) {
-	rule := Rule{Place: r.Place}
+	rule := policy.Rule{Place: r.Place}
 	r.fill(&rule)
-	c.Rules = append(c.Rules, rule)
+	c.Policy.Rules = append(c.Policy.Rules, rule)
 }
 
 // ruleActs refuses a rule that only says where it holds, or that makes platforms

@@ -3,10 +3,10 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -35,7 +35,7 @@ type Ignore struct {
 func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	i := Ignore{Provider: pattern}
 	if n := len(words); n >= 2 && words[n-2] == "until" {
-		if !isDay(words[n-1]) {
+		if _, err := ParseDay(words[n-1]); err != nil {
 			return i, errors.New("the date is not one like 2027-01-31")
 		}
 		i.Until, words = words[n-1], words[:n-2]
@@ -69,19 +69,55 @@ var (
 // longestWhat bounds constraints, in bytes.
 const longestWhat = 200
 
+// Rule returns the rule that the ignore is in the group under whose pull request it was
+// said. The error is a *problem.Error.
+func (i Ignore) Rule(group string) (Rule, error) {
+	yes := true
+	r := Rule{Group: group, Ignore: &yes, By: i.By}
+	pattern, err := provider.ParsePattern(i.Provider)
+	if err != nil || !patternForm.MatchString(i.Provider) {
+		return Rule{}, badIgnore("the pattern of providers is not like hashicorp/aws or hashicorp/*")
+	}
+	r.Where.Providers = []provider.Pattern{pattern}
+	if update := i.Update(); update != provider.BumpNone {
+		r.Updates = []provider.Bump{update}
+	} else if i.What != "" {
+		versions, err := provider.ParseConstraints(i.What)
+		if err != nil || len(i.What) > longestWhat {
+			return Rule{}, badIgnore("what is ignored is neither major, minor or patch nor version constraints like >= 6.0.0")
+		}
+		r.Versions = &versions
+	}
+	if i.Until != "" {
+		r.Until, err = ParseDay(i.Until)
+		if err != nil {
+			return Rule{}, badIgnore("the end is not a day like 2027-01-31")
+		}
+	}
+	if _, err := ParseDay(i.When); err != nil || !loginForm.MatchString(i.By) {
+		return Rule{}, badIgnore("nobody or no day is given")
+	}
+	return r, nil
+}
+
 // Check returns what is wrong with an ignore, as a *problem.Error.
 func (i Ignore) Check() error {
-	switch {
-	case !patternForm.MatchString(i.Provider) || !parses(provider.ParsePattern, i.Provider):
-		return badIgnore("the pattern of providers is not like hashicorp/aws or hashicorp/*")
-	case i.What != "" && i.Update() == provider.BumpNone && (len(i.What) > longestWhat || !parses(provider.ParseConstraints, i.What)):
-		return badIgnore("what is ignored is neither major, minor or patch nor version constraints like >= 6.0.0")
-	case i.Until != "" && !isDay(i.Until):
-		return badIgnore("the end is not a day like 2027-01-31")
-	case !loginForm.MatchString(i.By) || !isDay(i.When):
-		return badIgnore("nobody or no day is given")
+	_, err := i.Rule("")
+	return err
+}
+
+// OfComments are the rules that comments have made, by the keys of the groups under whose
+// pull requests they stand. What is none is left out.
+func OfComments(ignored map[string][]Ignore) []Rule {
+	var rules []Rule
+	for _, group := range slices.Sorted(maps.Keys(ignored)) {
+		for _, i := range ignored[group] {
+			if r, err := i.Rule(group); err == nil {
+				rules = append(rules, r)
+			}
+		}
 	}
-	return nil
+	return rules
 }
 
 // Entry returns the ignore as an entry of rules in the configuration file, with the lines
@@ -104,21 +140,8 @@ func (i Ignore) Entry() string {
 	return strings.Join(append(lines, "    ignore: true"), "\n")
 }
 
-// Over reports whether an ignore has ended.
-func (i Ignore) Over(now time.Time) bool {
-	until, err := time.Parse(time.DateOnly, i.Until)
-	return i.Until != "" && (err != nil || !now.Before(until))
-}
-
 func badIgnore(message string) error {
 	return &problem.Error{Code: problem.CodeSettings, Message: message}
-}
-
-func isDay(s string) bool { return parses(ParseDay, s) }
-
-func parses[T any](parse func(string) (T, error), s string) bool {
-	_, err := parse(s)
-	return err == nil
 }
 
 // With returns the ignores with one more, in place of one that says the same of the same

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -17,16 +18,10 @@ import (
 // request.
 func TestAnEntryIsAnEntryOfTheConfigurationFile(t *testing.T) {
 	t.Parallel()
-	aws, err := provider.ParsePattern("hashicorp/aws")
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions, err := provider.ParseConstraints(">= 6.0.0, != 6.1.0-rc1, < 6.0.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	aws := read(t, provider.ParsePattern, "hashicorp/aws")
+	versions := read(t, provider.ParseConstraints, ">= 6.0.0, != 6.1.0-rc1, < 6.0.3")
 	yes, day := true, time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
-	for words, want := range map[string]config.Rule{
+	for words, want := range map[string]policy.Rule{
 		"":                                      {Ignore: &yes},
 		"until 2027-01-31":                      {HoldUntil: day},
 		"minor":                                 {Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes},
@@ -39,28 +34,60 @@ func TestAnEntryIsAnEntryOfTheConfigurationFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		ignore.By, ignore.When = "hubot[bot]", "2026-11-23"
-		want.Providers = []provider.Pattern{aws}
+		want.Where.Providers = []provider.Pattern{aws}
 		if err := ignore.Check(); err != nil {
 			t.Errorf("%q: Check() = %v", words, err)
 		}
 		file, problems := config.ParseFile([]byte("version: 1\nrules:\n"+ignore.Entry()+"\n"), "relock.yml")
 		got, more := config.Resolve(config.Merge(file.Values))
-		if len(problems)+len(more) > 0 || len(got.Rules) != 1 {
+		if len(problems)+len(more) > 0 || len(got.Policy.Rules) != 1 {
 			t.Fatalf("%q: the entry\n%s\nhas problems: %v, %v", words, ignore.Entry(), problems, more)
 		}
 		want.Place = problem.Place{Path: "relock.yml", Line: 3}
-		if diff := cmp.Diff(want, got.Rules[0], cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+		if diff := cmp.Diff(want, got.Policy.Rules[0], cmp.AllowUnexported(provider.Pattern{})); diff != "" {
 			t.Errorf("%q: the rule (-want +got):\n%s", words, diff)
 		}
 	}
 }
 
-func TestIgnoreOver(t *testing.T) {
+// TestHiddenIgnoresBecomeRules reads the JSON that pull requests hide.
+func TestHiddenIgnoresBecomeRules(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
-	for until, want := range map[string]bool{"": false, "2027-02-01": false, "2027-01-31": true, "2020-01-01": true, "soon": true} {
-		if got := (policy.Ignore{Until: until}).Over(now); got != want {
-			t.Errorf("Ignore{Until: %q}.Over = %t, want %t", until, got, want)
+	aws, yes := read(t, provider.ParsePattern, "hashicorp/aws"), true
+	base := policy.Rule{Where: policy.Where{Providers: []provider.Pattern{aws}}, Group: "live", Ignore: &yes, By: "monalisa"}
+	rule := func(edit func(*policy.Rule)) *policy.Rule {
+		r := base
+		edit(&r)
+		return &r
+	}
+	versions := read(t, provider.ParseConstraints, ">= 6.0.0, < 6.0.3")
+	for hidden, want := range map[string]*policy.Rule{
+		`{"provider":"hashicorp/aws","by":"monalisa","when":"2026-01-05"}`:                                      &base,
+		`{"provider":"hashicorp/aws","what":"major","by":"monalisa","when":"2026-01-05"}`:                       rule(func(r *policy.Rule) { r.Updates = []provider.Bump{provider.BumpMajor} }),
+		`{"provider":"hashicorp/aws","what":"\u003e= 6.0.0, \u003c 6.0.3","by":"monalisa","when":"2026-01-05"}`: rule(func(r *policy.Rule) { r.Versions = &versions }),
+		`{"provider":"hashicorp/aws","until":"2027-01-31","by":"monalisa","when":"2026-01-05"}`:                 rule(func(r *policy.Rule) { r.Until = time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC) }),
+		`{"provider":"a/b/c/d","by":"monalisa","when":"2026-01-05"}`:                                            nil,
+		`{"provider":"hashicorp/aws","what":"next","by":"monalisa","when":"2026-01-05"}`:                        nil,
+		`{"provider":"hashicorp/aws","until":"soon","by":"monalisa","when":"2026-01-05"}`:                       nil,
+		`{"provider":"hashicorp/aws","by":"","when":"2026-01-05"}`:                                              nil,
+		`{"provider":"hashicorp/aws","by":"monalisa","when":""}`:                                                nil,
+	} {
+		var ignore policy.Ignore
+		if err := json.Unmarshal([]byte(hidden), &ignore); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.Marshal(ignore); err != nil || string(again) != hidden {
+			t.Errorf("%s is written again as %s (%v)", hidden, again, err)
+		}
+		got := policy.OfComments(map[string][]policy.Ignore{"live": {ignore}})
+		if want == nil {
+			if len(got) > 0 || ignore.Check() == nil {
+				t.Errorf("%s: rules %v, Check() = %v; want none and an error", hidden, got, ignore.Check())
+			}
+			continue
+		}
+		if diff := cmp.Diff([]policy.Rule{*want}, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+			t.Errorf("%s: rules (-want +got):\n%s", hidden, diff)
 		}
 	}
 }

@@ -16,15 +16,15 @@ type Applied struct {
 }
 
 // About returns the rules about a provider of a root module.
-func About(rules []Rule, dir string, addr provider.Addr) []Rule {
-	var found []Rule
-	for _, r := range rules {
-		named := len(r.Providers) == 0 || slices.ContainsFunc(r.Providers, func(p provider.Pattern) bool { return p.Match(addr) })
-		if named && (r.Scope == nil || r.Scope(dir, addr)) {
-			found = append(found, r)
+func (b Rulebook) About(dir string, addr provider.Addr) Applied {
+	a := Applied{Now: b.Now}
+	for _, r := range b.Rules {
+		ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
+		if !ended && r.Where.Names(addr) && r.Where.In(dir) && (r.Group == "" || r.Group == b.GroupOf(dir, addr)) {
+			a.Rules = append(a.Rules, r)
 		}
 	}
-	return found
+	return a
 }
 
 // Reason says what kept a newer release from being locked. The package that plans lock
@@ -41,7 +41,7 @@ const (
 // Hold is what keeps a release from being taken now. It is zero if nothing does.
 type Hold struct {
 	Reason Reason
-	// Rule is the place of the rule, for people; it may be empty.
+	// Rule says where the rule comes from, for people; it may be empty.
 	Rule string
 	// Eligible is when the reason ends; zero if that is not known, or if it does
 	// not end by itself.
@@ -60,13 +60,13 @@ func (a Applied) Judge(r provider.Release) Hold {
 	case r.Version == a.From:
 		return Hold{}
 	case stays && ignore != nil && *ignore.Ignore:
-		return Hold{Reason: HeldByRule, Rule: ignore.Place}
+		return Hold{Reason: HeldByRule, Rule: ignore.Origin()}
 	case allow != nil && !within(*allow.Allow, r.Version):
-		return Hold{Reason: HeldByRule, Rule: allow.Place}
+		return Hold{Reason: HeldByRule, Rule: allow.Origin()}
 	case except != nil && within(*except.Except, r.Version):
-		return Hold{Reason: HeldByRule, Rule: except.Place}
+		return Hold{Reason: HeldByRule, Rule: except.Origin()}
 	case stays && hold != nil && a.Now.Before(hold.HoldUntil):
-		return Hold{Reason: HeldByHold, Rule: hold.Place, Eligible: hold.HoldUntil}
+		return Hold{Reason: HeldByHold, Rule: hold.Origin(), Eligible: hold.HoldUntil}
 	}
 	return a.judgeAge(r)
 }
@@ -78,13 +78,13 @@ func (a Applied) judgeAge(r provider.Release) Hold {
 		return Hold{}
 	}
 	if r.Published.IsZero() {
-		return Hold{Reason: HeldByAge, Rule: rule.Place}
+		return Hold{Reason: HeldByAge, Rule: rule.Origin()}
 	}
 	eligible := r.Published.Add(*rule.MinimumAge)
 	if !a.Now.Before(eligible) {
 		return Hold{}
 	}
-	return Hold{Reason: HeldByAge, Rule: rule.Place, Eligible: eligible}
+	return Hold{Reason: HeldByAge, Rule: rule.Origin(), Eligible: eligible}
 }
 
 // WantsAge reports whether a rule demands an age of a release that is not locked yet.
@@ -108,13 +108,15 @@ func (a Applied) HoldsUndated(r provider.Release) bool {
 
 // last is the last rule about a release that sets a property; nil if none does.
 func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
-	bump := provider.BumpBetween(a.From, r.Version)
-	if bump == provider.BumpPrerelease {
-		bump = provider.BumpPatch // rules have three words
+	update := provider.BumpNone
+	if !a.From.IsZero() {
+		update = provider.BumpBetween(a.From, r.Version)
+	}
+	if update == provider.BumpPrerelease {
+		update = provider.BumpPatch // rules have three words
 	}
 	for _, rule := range slices.Backward(a.Rules) {
-		update := len(rule.Updates) == 0 || !a.From.IsZero() && slices.Contains(rule.Updates, bump)
-		if update && sets(rule) && (rule.Versions == nil || within(*rule.Versions, r.Version)) {
+		if rule.isFor(update) && sets(rule) && (rule.Versions == nil || within(*rule.Versions, r.Version)) {
 			return &rule
 		}
 	}
@@ -126,4 +128,45 @@ func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
 // all, the configuration has decided.
 func within(c provider.Constraints, v provider.Version) bool {
 	return !slices.ContainsFunc(c.Terms(), func(t provider.Term) bool { return !t.Meets(v) })
+}
+
+// IgnoresAll reports whether the rules let no release in: whether the last one decides so
+// that ignores every release, or that takes back any such rule.
+func (a Applied) IgnoresAll() bool {
+	all := false
+	for _, r := range a.Rules {
+		everything := len(r.Updates) == 0 && r.Versions == nil
+		if r.Ignore != nil && (everything || !*r.Ignore) {
+			all = *r.Ignore && everything
+		}
+	}
+	return all
+}
+
+// Platforms are those that the last rule names that names any; nil if none does.
+func (a Applied) Platforms() []provider.Platform {
+	var named []provider.Platform
+	for _, r := range a.Rules {
+		if len(r.Platforms) > 0 {
+			named = r.Platforms
+		}
+	}
+	return named
+}
+
+// MayMerge reports whether a change from one version to another may merge by itself. A
+// change of hashes alone, or of an entry that comes or goes, is no update: only rules for
+// every kind of update are about it. A change behind the numbers is none either here.
+func (a Applied) MayMerge(from, to provider.Version) bool {
+	update := provider.BumpNone
+	if !from.IsZero() && !to.IsZero() {
+		update = provider.BumpBetween(from, to)
+	}
+	may := true
+	for _, r := range a.Rules {
+		if r.AutoMerge != nil && r.isFor(update) {
+			may = *r.AutoMerge
+		}
+	}
+	return may
 }

@@ -1,35 +1,74 @@
-// Package policy holds the rules of a repository: which releases may be taken, and of
-// what. A rule of the configuration file and one of a comment under a pull request are
-// the same Rule.
+// Package policy says which releases of a provider may be taken, and which changes share
+// a pull request. It reads a rule, says what it is about, judges releases by it, and writes
+// what a person may copy into the configuration file.
+//
+// A Rule comes from the configuration file, or from a comment under a pull request, where
+// an Ignore keeps it. A Rulebook holds all rules and groups of a repository. About applies
+// them to one provider of one root module, and Judge says what holds a release back: its
+// version, its date and the version that is locked are all it takes. No plan is needed, and
+// nobody is asked.
 package policy
 
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Rule is one rule of a policy: which releases it is about, and what it says of
-// them. Every rule that is about a release applies; of several that set the same
-// property the last one counts.
+// Rulebook is what a repository is maintained by.
 //
 // A policy holds newer releases back and does nothing else. It never moves a
 // version down, and it never leaves a required provider without a version.
+type Rulebook struct {
+	// Rules all apply where they are about a release. Of several that set the same
+	// property the last one counts.
+	Rules []Rule
+	// GroupBy is what becomes of a change that no group takes: one pull request for
+	// all, or one for each provider, directory or namespace.
+	GroupBy GroupBy
+	// Groups are tried in order.
+	Groups []Group
+	// Now is the time that dates and ages are held against: without it every release
+	// is too young.
+	Now time.Time
+}
+
+// Where says what an entry of the configuration file is about. The zero value is
+// everything.
+type Where struct {
+	Providers   []provider.Pattern // empty: all
+	Directories []string           // globs; empty: everywhere
+}
+
+// Names reports whether a provider is one of those that are named.
+func (w Where) Names(addr provider.Addr) bool {
+	return len(w.Providers) == 0 || slices.ContainsFunc(w.Providers, func(p provider.Pattern) bool { return p.Match(addr) })
+}
+
+// In reports whether a directory is one of those that are named.
+func (w Where) In(dir string) bool { return len(w.Directories) == 0 || globs.InAny(w.Directories, dir) }
+
+// Rule is one rule: which releases it is about, and what it says of them. What is nil,
+// empty or zero says nothing.
 type Rule struct {
-	// Providers, Scope, Updates and Versions say what the rule is about. What is
-	// empty limits nothing.
-	Providers []provider.Pattern
-	// Scope reports whether the rule is about a provider of a root module.
-	Scope func(dir string, addr provider.Addr) bool
+	Where Where
+	// Group limits the rule to the changes of a group, by its key. Empty: it does not.
+	Group string
 	// Updates are the kinds of update, seen from the locked version. A change
 	// behind the numbers, as between two prereleases, counts as a patch. Where no
 	// locked version can stay there is no update, and the rule is about nothing.
+	// Empty: all.
 	Updates []provider.Bump
 	// Versions is the range of releases: those that meet each of its terms.
 	Versions *provider.Constraints
+	// Until is the time from which on the rule does not hold any more.
+	Until time.Time
 
 	// Ignore holds every release back, and HoldUntil does so until that time.
 	// Both keep a locked version: a provider that has none gets one.
@@ -44,10 +83,28 @@ type Rule struct {
 	UnknownAge UnknownAge
 	// Platforms are those that the entry must cover, in place of those of the
 	// run, unless the run demands its own. They depend on no release, so that
-	// Updates and Versions do not matter. Empty: not said.
+	// Updates and Versions do not matter.
 	Platforms []provider.Platform
-	// Place is where the rule stands, for people.
-	Place string
+	// AutoMerge says whether a pull request with such an update may merge by itself.
+	AutoMerge *bool
+
+	// Place is where the rule stands in a configuration file. By is the login of the
+	// person whose comment it is, if it stands in none.
+	Place problem.Place
+	By    string
+}
+
+// Origin says where the rule comes from, for people.
+func (r Rule) Origin() string {
+	if r.By != "" {
+		return "a comment of " + r.By
+	}
+	return r.Place.String()
+}
+
+// isFor reports whether the rule is for a kind of update; BumpNone is none.
+func (r Rule) isFor(update provider.Bump) bool {
+	return len(r.Updates) == 0 || slices.Contains(r.Updates, update)
 }
 
 // UnknownAge says what becomes of a release that must have some age and of which

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -15,9 +16,7 @@ type InForce struct {
 	// have made. Both are empty if it is another's.
 	Group   string
 	Ignores []policy.Ignore
-	Rules   []policy.Rule
-	Groups  []string // by their names
-	By      string   // how the rest is grouped
+	Policy  policy.Rulebook
 }
 
 // Markdown lists it.
@@ -32,8 +31,9 @@ func (f InForce) Markdown() safe.Markdown {
 	if f.Group != "" {
 		section(safe.Format("Ignored in the group %s", safe.Code(f.Group)), list(f.Ignores, ignoredBy))
 	}
-	section(safe.Const("Rules"), list(f.Rules, ruleText))
-	section(safe.Format("Groups, and the rest by %s", safe.Text(f.By)), list(f.Groups, safe.Code))
+	section(safe.Const("Rules"), list(f.Policy.Rules, ruleText))
+	section(safe.Format("Groups, and the rest by %s", safe.Text(string(cmp.Or(f.Policy.GroupBy, policy.ByAll)))),
+		list(f.Policy.Groups, func(g policy.Group) safe.Markdown { return safe.Code(g.Name) }))
 	return all
 }
 
@@ -52,7 +52,7 @@ func ignoredBy(i policy.Ignore) safe.Markdown {
 // ruleText says where a rule stands, whom it is about, and what it says.
 func ruleText(r policy.Rule) safe.Markdown {
 	var who, what []safe.Markdown
-	for _, p := range r.Providers {
+	for _, p := range r.Where.Providers {
 		who = append(who, safe.Code(p.String()))
 	}
 	for _, u := range r.Updates {
@@ -81,7 +81,7 @@ func ruleText(r policy.Rule) safe.Markdown {
 	if len(who) == 0 {
 		who = []safe.Markdown{safe.Const("every provider")}
 	}
-	return safe.Format("%s: %s: %s", safe.Code(r.Place), safe.Join(", ", who...), safe.Join(", ", what...))
+	return safe.Format("%s: %s: %s", safe.Code(r.Origin()), safe.Join(", ", who...), safe.Join(", ", what...))
 }
 
 // IgnoreNoted is the answer to a command that ignores a provider.

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/relock-dev/relock/internal/comment"
@@ -29,12 +28,9 @@ func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day t
 // inForce is what decides what is proposed, under a pull request of ours or, with
 // nil, another.
 func inForce(owned *pr.Owned, req Request) report.InForce {
-	f := report.InForce{Rules: req.Plan.Rules, By: string(cmp.Or(req.Plan.Policy.GroupBy, policy.ByAll))}
+	f := report.InForce{Policy: req.Plan.Policy}
 	if owned != nil {
 		f.Group, f.Ignores = owned.Group, owned.Marker.Ignores
-	}
-	for _, g := range req.Plan.Policy.Groups {
-		f.Groups = append(f.Groups, g.Name)
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -57,7 +58,13 @@ func TestShowsWhatIsInForce(t *testing.T) {
 	}
 	yes := true
 	req := Request{
-		Plan: upgrade.Options{Rules: []policy.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}, Policy: policy.Rulebook{GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}}}},
+		Plan: upgrade.Options{Policy: policy.Rulebook{
+			Rules: []policy.Rule{{
+				Where: policy.Where{Providers: []provider.Pattern{pattern}}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes,
+				Place: problem.Place{Path: "relock.yml", Line: 3},
+			}},
+			GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}},
+		}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
 	others, ours := inForce(nil, req).Markdown().String(), inForce(owned, req).Markdown().String()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -18,8 +19,9 @@ import (
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = j.req.Plan
-	p.options.Rules = append(slices.Clip(p.options.Rules), ignores(j, p.proposing)...)
-	p.options.Now, p.options.Announce, p.options.Sizes = j.env.Now, j.env.Announce, j.source
+	rules := policy.OfComments(p.proposing.survey.Ignores)
+	p.options.Policy.Rules, p.options.Policy.Now = append(slices.Clip(p.options.Policy.Rules), rules...), j.env.Now
+	p.options.Announce, p.options.Sizes = j.env.Announce, j.source
 	p.options.Dates = dateSource(j, p.proposing.hub)
 	p.options.Former = j.source
 	p.options.Overridden = map[provider.ToolName][]provider.Addr{}

@@ -34,9 +34,6 @@ type Pull struct {
 	config.PullRequest
 	// Groups are the settings of those of groups with one, by it.
 	Groups map[string]config.PullRequest
-	// Merging are the rules of the configuration file, some of which say which pull
-	// requests may merge by themselves.
-	Merging []config.Rule
 	// Footer ends the text of each pull request.
 	Footer safe.Markdown
 	DryRun bool
@@ -140,48 +137,6 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 	}
 	p.base = j.target.Base
 	return p, nil
-}
-
-// ignores are the rules that comments have set, each for the group under whose
-// pull request it was given.
-func ignores(j job, p proposing) []policy.Rule {
-	var rules []policy.Rule
-	ignored := p.survey.Ignores
-	for _, group := range slices.Sorted(maps.Keys(ignored)) {
-		for _, i := range ignored[group] {
-			if rule, ok := ignoring(j, group, i); ok {
-				rules = append(rules, rule)
-			}
-		}
-	}
-	return rules
-}
-
-// ignoring turns what a person said in a comment into a rule.
-func ignoring(j job, group string, i policy.Ignore) (policy.Rule, bool) {
-	pattern, err := provider.ParsePattern(i.Provider)
-	if err != nil || i.Over(j.env.Now) {
-		return policy.Rule{}, false
-	}
-	yes := true
-	rule := policy.Rule{
-		Providers: []provider.Pattern{pattern},
-		Scope:     func(dir string, addr provider.Addr) bool { return j.req.Plan.Policy.GroupOf(dir, addr) == group },
-		Place:     "a comment of " + i.By,
-	}
-	switch bump := provider.Bump(i.What); {
-	case i.What == "":
-		rule.Ignore = &yes
-	case slices.Contains([]provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, bump):
-		rule.Updates, rule.Ignore = []provider.Bump{bump}, &yes
-	default:
-		versions, err := provider.ParseConstraints(i.What)
-		if err != nil {
-			return rule, false
-		}
-		rule.Versions, rule.Ignore = &versions, &yes
-	}
-	return rule, true
 }
 
 // proposer brings what was planned to GitHub.
@@ -400,7 +355,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	beside, own := p.failures(s)
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
-	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about) || carries(about) && !stands.MergesItself}
+	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !unattended(p.req.Plan.Policy, about) || carries(about) && !stands.MergesItself}
 	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
 		full := p.report.About(about)

@@ -8,56 +8,12 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/policy"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
-
-// What people say in comments becomes rules for the group of that pull request; what
-// is over, or what nobody can read, becomes none.
-func TestIgnoresBecomeRules(t *testing.T) {
-	t.Parallel()
-	j := job{
-		Session: &Session{env: Env{Now: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)}},
-		req:     Request{Plan: upgrade.Options{Policy: policy.Rulebook{GroupBy: policy.ByDirectory}}},
-	}
-	for name, tt := range map[string]struct {
-		ignore policy.Ignore
-		want   string
-	}{
-		"all":           {policy.Ignore{Provider: "hashicorp/aws"}, "all"},
-		"major updates": {policy.Ignore{Provider: "hashicorp/aws", What: "major"}, "major"},
-		"versions":      {policy.Ignore{Provider: "hashicorp/aws", What: ">= 6.0.0"}, ">= 6.0.0"},
-		"for a while":   {policy.Ignore{Provider: "hashicorp/aws", Until: "2027-02-01"}, "all"},
-		"over":          {policy.Ignore{Provider: "hashicorp/aws", Until: "2027-01-31"}, ""},
-		"no pattern":    {policy.Ignore{Provider: "a/b/c/d"}, ""},
-		"no versions":   {policy.Ignore{Provider: "hashicorp/aws", What: "next"}, ""},
-	} {
-		tt.ignore.By = "monalisa"
-		rules := ignores(j, proposing{survey: pr.Survey{Ignores: map[string][]policy.Ignore{"live": {tt.ignore}}}})
-		got := ""
-		for _, r := range rules {
-			switch {
-			case r.Versions != nil:
-				got = r.Versions.String()
-			case len(r.Updates) > 0:
-				got = string(r.Updates[0])
-			default:
-				got = "all"
-			}
-			aws := addrOf(t, "hashicorp/aws")
-			if r.Ignore == nil || !*r.Ignore || r.Place != "a comment of monalisa" || !r.Scope("live", aws) || r.Scope("other", aws) {
-				t.Errorf("%s: the rule is %+v", name, r)
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%s: ignored is %q, want %q", name, got, tt.want)
-		}
-	}
-}
 
 // The digest of what a text tells changes with each of these, and with nothing else.
 func TestFactsOfAText(t *testing.T) {

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
@@ -12,7 +10,7 @@ import (
 // unattended reports whether changes may be merged without a person: whether the
 // rules let each of them, and none needs an eye by our own judgement, which no rule
 // outranks.
-func (p Pull) unattended(modules []report.Module) bool {
+func unattended(book policy.Rulebook, modules []report.Module) bool {
 	for _, m := range modules {
 		if len(m.Changes) == 0 {
 			continue
@@ -21,7 +19,7 @@ func (p Pull) unattended(modules []report.Module) bool {
 			return false
 		}
 		for _, c := range m.Changes {
-			if needsAnEye(c) || !p.mayMerge(m.Dir, c.Change) {
+			if needsAnEye(c) || !book.About(m.Dir, c.Addr).MayMerge(c.From, c.To) {
 				return false
 			}
 		}
@@ -38,18 +36,4 @@ func needsAnEye(c report.Change) bool {
 		return c.To.Precedence(c.From) < 0
 	}
 	return c.SignerFrom != (provider.Signer{}) && c.SignerFrom != c.Signer
-}
-
-// mayMerge is what the rules say of a change, of several that match the last. One of no version, as of hashes, is no
-// update: only rules for every change are about it.
-func (p Pull) mayMerge(dir string, c diff.Change) bool {
-	may := true
-	for _, r := range p.Merging {
-		where := policy.Where{Providers: r.Providers, Directories: r.Directories}
-		of := len(r.Updates) == 0 || c.From != c.To && !c.From.IsZero() && !c.To.IsZero() && slices.Contains(r.Updates, provider.BumpBetween(c.From, c.To))
-		if r.AutoMerge != nil && of && where.Names(c.Addr) && where.In(dir) {
-			may = *r.AutoMerge
-		}
-	}
-	return may
 }

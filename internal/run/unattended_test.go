@@ -3,8 +3,8 @@ package run
 import (
 	"testing"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -35,21 +35,21 @@ func TestWhatMergesByItself(t *testing.T) {
 	minor, major := change(diff.Upgraded, "1.0.0", "1.1.0"), change(diff.Upgraded, "1.0.0", "2.0.0")
 	completed := change(diff.Completed, "1.0.0", "1.0.0")
 	yes, no := true, false
-	noMajor := []config.Rule{{Updates: []provider.Bump{provider.BumpMajor}, AutoMerge: &no}}
-	nothing := []config.Rule{{AutoMerge: &no}}
+	noMajor := []policy.Rule{{Updates: []provider.Bump{provider.BumpMajor}, AutoMerge: &no}}
+	nothing := []policy.Rule{{AutoMerge: &no}}
 	tests := map[string]struct {
-		rules  []config.Rule
+		rules  []policy.Rule
 		module report.Module
 		want   bool
 	}{
 		"without_rules":         {nil, report.Module{Changes: []report.Change{minor, major}}, true},
 		"all_may":               {noMajor, report.Module{Changes: []report.Change{minor, completed}}, true},
 		"one_may_not":           {noMajor, report.Module{Changes: []report.Change{minor, major}}, false},
-		"the_last_rule_counts":  {append(nothing, config.Rule{Updates: []provider.Bump{provider.BumpMinor}, AutoMerge: &yes}), report.Module{Changes: []report.Change{minor}}, true},
-		"hashes_are_no_update":  {append(nothing, config.Rule{Updates: []provider.Bump{provider.BumpPatch}, AutoMerge: &yes}), report.Module{Changes: []report.Change{completed}}, false},
-		"elsewhere":             {[]config.Rule{{Directories: []string{"prod/**"}, AutoMerge: &no}}, report.Module{Dir: "stage", Changes: []report.Change{minor}}, true},
-		"here":                  {[]config.Rule{{Directories: []string{"prod/**"}, AutoMerge: &no}}, report.Module{Dir: "prod/a", Changes: []report.Change{minor}}, false},
-		"a_downgrade":           {[]config.Rule{{AutoMerge: &yes}}, report.Module{Changes: []report.Change{change(diff.Downgraded, "2.0.0", "1.0.0")}}, false},
+		"the_last_rule_counts":  {append(nothing, policy.Rule{Updates: []provider.Bump{provider.BumpMinor}, AutoMerge: &yes}), report.Module{Changes: []report.Change{minor}}, true},
+		"hashes_are_no_update":  {append(nothing, policy.Rule{Updates: []provider.Bump{provider.BumpPatch}, AutoMerge: &yes}), report.Module{Changes: []report.Change{completed}}, false},
+		"elsewhere":             {[]policy.Rule{{Where: policy.Where{Directories: []string{"prod/**"}}, AutoMerge: &no}}, report.Module{Dir: "stage", Changes: []report.Change{minor}}, true},
+		"here":                  {[]policy.Rule{{Where: policy.Where{Directories: []string{"prod/**"}}, AutoMerge: &no}}, report.Module{Dir: "prod/a", Changes: []report.Change{minor}}, false},
+		"a_downgrade":           {[]policy.Rule{{AutoMerge: &yes}}, report.Module{Changes: []report.Change{change(diff.Downgraded, "2.0.0", "1.0.0")}}, false},
 		"a_move_down":           {nil, report.Module{Changes: []report.Change{change(diff.Moved, "2.0.0", "1.0.0")}}, false},
 		"a_re-release":          {nil, report.Module{Changes: []report.Change{change(diff.ReReleased, "1.0.0", "1.0.0")}}, false},
 		"another_signer":        {nil, report.Module{Changes: []report.Change{signed}}, false},
@@ -57,11 +57,11 @@ func TestWhatMergesByItself(t *testing.T) {
 		"a_module_unread":       {nil, report.Module{Changes: []report.Change{minor}, Unread: []scan.Unread{{}}}, false},
 		"partial":               {nil, report.Module{Changes: []report.Change{minor}, Partial: true}, false},
 		"where_nothing_changes": {nothing, report.Module{Partial: true}, true},
-		"of_another_matter":     {[]config.Rule{{}}, report.Module{Changes: []report.Change{minor}}, true},
-		"of_others":             {[]config.Rule{{Providers: []provider.Pattern{pattern(t, "corp/*")}, AutoMerge: &no}}, report.Module{Changes: []report.Change{minor}}, true},
+		"of_another_matter":     {[]policy.Rule{{}}, report.Module{Changes: []report.Change{minor}}, true},
+		"of_others":             {[]policy.Rule{{Where: policy.Where{Providers: []provider.Pattern{pattern(t, "corp/*")}}, AutoMerge: &no}}, report.Module{Changes: []report.Change{minor}}, true},
 	}
 	for name, tt := range tests {
-		if got := (Pull{Merging: tt.rules}).unattended([]report.Module{tt.module}); got != tt.want {
+		if got := unattended(policy.Rulebook{Rules: tt.rules}, []report.Module{tt.module}); got != tt.want {
 			t.Errorf("%s: unattended() = %v, want %v", name, got, tt.want)
 		}
 	}

@@ -25,7 +25,7 @@ type behaviourCase struct {
 func behaviourCases(t *testing.T) map[string]behaviourCase {
 	t.Helper()
 	old := provider.Tool{Name: provider.Terraform, Version: version("1.13.0")} // providers lock reads no test files
-	ignoring := []policy.Rule{{Providers: patterns("hashicorp/a"), Ignore: yes()}}
+	ignoring := []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/a")}, Ignore: yes()}}
 	pair := "a 1.0.0 ~> 1.0; h1:1 h1:2"
 	offering := func() *offer { return &offer{releases: simple} }
 	on := func(o Options) Options {
@@ -75,8 +75,8 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		"carriesAll":     {moved("acme", "~> 1.0"), offering(), on(Options{Mode: Complete})},
 		"reselects":      {moved("hashicorp", "~> 2.0"), offering(), on(Options{Mode: Complete})},
 		"tellsHeld":      {locked("a ~> 1.0"), offering(), on(Options{})},
-		"spares":         {locked("a ~> 1.0", pair), offering(), on(Options{Rules: ignoring})},
-		"forgives":       {locked("a ~> 1.0", pair), &offer{releases: simple, edit: refuse}, on(Options{Mode: Complete, Rules: ignoring})},
+		"spares":         {locked("a ~> 1.0", pair), offering(), on(Options{Policy: policy.Rulebook{Rules: ignoring}})},
+		"forgives":       {locked("a ~> 1.0", pair), &offer{releases: simple, edit: refuse}, on(Options{Mode: Complete, Policy: policy.Rulebook{Rules: ignoring}})},
 
 		"packages":       {locked("a ~> 1.0"), &offer{releases: simple, edit: mirroring(false)}, on(Options{Platforms: Platforms{List: platforms(two...)}})},
 		"skipsPlatforms": {locked("a ~> 1.0"), offering(), on(Options{Platforms: Platforms{List: platforms("linux_amd64", "plan9_386")}})},

@@ -271,7 +271,8 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 // whatever is required: the rules forbid its version, no plan has made its hashes, or
 // the run has found one of them to be false.
 func (c carrier) condemned(old, l lockfile.Lock) bool {
-	rules := policy.Applied{Rules: policy.About(c.Rules, c.result.Module.Dir, l.Addr), From: old.Version, Now: c.Now}
+	rules := c.Policy.About(c.result.Module.Dir, l.Addr)
+	rules.From = old.Version
 	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
 	held := rules.Judge(provider.Release{Version: l.Version}).Reason
 	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.Refuted != nil && c.Refuted(l)

@@ -92,11 +92,11 @@ func carryCases() []carryCase {
 		{name: "it is merged", lacks: "a b", locks: []string{"a 1.0.0; h1:a", "b 1.1.0; " + join([]provider.Hash{dirH1("b-1.1.0"), zh("b-1.1.0")})},
 			want: []string{"same"}, carried: "a"},
 		{name: "somebody ignores it", refused: "b", lacks: "b", later: func(_ *scan.RootModule, o *Options) {
-			o.Rules = []policy.Rule{{Providers: patterns("hashicorp/b"), Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
+			o.Policy.Rules = []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/b")}, Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "somebody ignores it in a module that cannot be read", refused: "b", later: func(m *scan.RootModule, o *Options) {
 			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
-			o.Rules = []policy.Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
+			o.Policy.Rules = []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/b")}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, carried: "a"},
 		{name: "only another provider is asked for", later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") },
 			want: []string{"same"}, carried: "b", check: func(t *testing.T, r Result) {
@@ -109,7 +109,7 @@ func carryCases() []carryCase {
 		{name: "the old entry of another provider than was asked for has changed", locks: []string{"a 1.0.0; h1:a", "b 1.0.5; h1:b"},
 			later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") }, want: []string{"a 1.1.0", "b 1.0.5"}, overtaken: "b"},
 		{name: "another provider than was asked for is ignored by now", later: func(_ *scan.RootModule, o *Options) {
-			o.Only, o.Rules = patterns("hashicorp/a"), []policy.Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
+			o.Only, o.Policy.Rules = patterns("hashicorp/a"), []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/b")}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, refused: "b"},
 		{name: "it is of another group", lacks: "b", take: about("a"), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a bad signature", refused: "b", fails: failing("b", problem.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
@@ -305,7 +305,7 @@ func TestWhatNobodyLookedAtIsNotKeptAgainstTheRules(t *testing.T) {
 		want    []string
 		refused string
 	}{
-		"rule":    {Options{Rules: []policy.Rule{{Providers: patterns("hashicorp/a"), Allow: &below}}}, nil, []string{"a 1.0.0", "b 1.1.0"}, "a"},
+		"rule":    {Options{Policy: policy.Rulebook{Rules: []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/a")}, Allow: &below}}}}, nil, []string{"a 1.0.0", "b 1.1.0"}, "a"},
 		"refuted": {Options{}, func(l lockfile.Lock) bool { return l.Addr.Type == "b" }, []string{"a 1.1.0"}, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {

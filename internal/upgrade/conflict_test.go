@@ -129,7 +129,7 @@ func TestCompleteSettlesMergeConflicts(t *testing.T) {
 		{
 			"a rule to leave the provider alone cannot leave a conflict", []string{"a"}, nil,
 			[]string{recordedOf("1.0.0", linux, darwin)}, []string{recordedOf("1.1.0", linux, darwin)},
-			Options{Rules: []policy.Rule{{Ignore: new(true)}}},
+			Options{Policy: policy.Rulebook{Rules: []policy.Rule{{Ignore: new(true)}}}},
 			[]string{recordedOf("1.1.0", linux, darwin)}, "",
 		},
 	}

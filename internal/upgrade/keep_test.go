@@ -54,7 +54,7 @@ func TestWithdrawnVersions(t *testing.T) {
 		{name: "down where the constraints exclude it", releases: older, requires: "a < 1.5.0", opts: Options{Platforms: list(two...)}, want: "1.1.0"},
 		{name: "up where there is a newer one", releases: newer, opts: Options{Platforms: list(two...)}, want: "1.6.0"},
 		{
-			name: "kept where a rule holds the newer one", releases: newer, opts: Options{Rules: held, Platforms: list(two...)}, want: "1.5.0",
+			name: "kept where a rule holds the newer one", releases: newer, opts: Options{Policy: policy.Rulebook{Rules: held}, Platforms: list(two...)}, want: "1.5.0",
 			err: "no longer offered and kept", hint: "moves it to 1.6.0, unless a rule holds that",
 		},
 		{
@@ -144,8 +144,8 @@ func TestWithdrawnVersions(t *testing.T) {
 func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	everything := []policy.Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes}}
-	major := []policy.Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes, Updates: []provider.Bump{provider.BumpMajor}}}
+	everything := []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/down")}, Ignore: &yes}}
+	major := []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/down")}, Ignore: &yes, Updates: []provider.Bump{provider.BumpMajor}}}
 	but := append(slices.Clone(everything), policy.Rule{Ignore: &no, Versions: allowing(t, "2.0.0")})
 	pair := "down 1.0.0; h1:1 h1:2"
 	tests := []struct {
@@ -157,17 +157,17 @@ func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 		failed   bool
 		warned   bool
 	}{
-		{name: "covers what the others do", lock: pair, opts: Options{Rules: everything}},
-		{name: "covers a list", lock: pair, opts: Options{Rules: everything, Platforms: Platforms{List: platforms(two...)}}},
-		{name: "does not cover a list", lock: pair, opts: Options{Rules: everything, Platforms: Platforms{List: platforms("linux_amd64", "darwin_arm64", "windows_amd64")}}, asked: true, failed: true},
-		{name: "has hashes of one machine", lock: "down 1.0.0; h1:1", opts: Options{Rules: everything}, asked: true, failed: true},
-		{name: "does not meet the constraints", requires: "down >= 2.0", lock: pair, opts: Options{Rules: everything}, asked: true, failed: true},
-		{name: "has no entry", opts: Options{Rules: everything}, asked: true, failed: true},
-		{name: "is ignored in part", lock: pair, opts: Options{Rules: major}, asked: true, failed: true},
-		{name: "may move after all", lock: pair, opts: Options{Rules: but}, asked: true, failed: true},
-		{name: "is to be exact", lock: pair, opts: Options{Rules: everything, Exact: true, Platforms: Platforms{List: platforms(two...)}}, asked: true, failed: true},
-		{name: "is completed where it can be", lock: pair, opts: Options{Rules: everything, Mode: Complete}, asked: true, warned: true},
-		{name: "and fails where it must be", lock: "down 1.0.0; h1:1", opts: Options{Rules: everything, Mode: Complete}, asked: true, failed: true},
+		{name: "covers what the others do", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}}},
+		{name: "covers a list", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}, Platforms: Platforms{List: platforms(two...)}}},
+		{name: "does not cover a list", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}, Platforms: Platforms{List: platforms("linux_amd64", "darwin_arm64", "windows_amd64")}}, asked: true, failed: true},
+		{name: "has hashes of one machine", lock: "down 1.0.0; h1:1", opts: Options{Policy: policy.Rulebook{Rules: everything}}, asked: true, failed: true},
+		{name: "does not meet the constraints", requires: "down >= 2.0", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}}, asked: true, failed: true},
+		{name: "has no entry", opts: Options{Policy: policy.Rulebook{Rules: everything}}, asked: true, failed: true},
+		{name: "is ignored in part", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: major}}, asked: true, failed: true},
+		{name: "may move after all", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: but}}, asked: true, failed: true},
+		{name: "is to be exact", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}, Exact: true, Platforms: Platforms{List: platforms(two...)}}, asked: true, failed: true},
+		{name: "is completed where it can be", lock: pair, opts: Options{Policy: policy.Rulebook{Rules: everything}, Mode: Complete}, asked: true, warned: true},
+		{name: "and fails where it must be", lock: "down 1.0.0; h1:1", opts: Options{Policy: policy.Rulebook{Rules: everything}, Mode: Complete}, asked: true, failed: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

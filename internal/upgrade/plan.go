@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -51,13 +50,11 @@ type Options struct {
 	Preserve bool
 	// Newer notes in Mode Complete, as Held, the release that Upgrade would select.
 	Newer bool
-	// Rules are the policy that newly selected versions follow. Now is the time
-	// that its dates and ages are held against: without it every release is too
-	// young. Dates may be nil: then only what Versions tells is known.
+	// Policy is what newly selected versions follow.
 	Policy policy.Rulebook
-	Rules  []policy.Rule
-	Now    time.Time
-	Dates  DateSource
+	// Dates says when releases were published of which Versions does not tell; it may be
+	// nil.
+	Dates DateSource
 	// Former is asked meanwhile who signed the releases that entries leave, so that
 	// FormerSigners need not wait for it; it may be nil.
 	Former SignerSource

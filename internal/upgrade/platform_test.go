@@ -52,8 +52,8 @@ func TestRulesNamePlatforms(t *testing.T) {
 	all := []string{"linux_amd64", "darwin_arm64", "windows_amd64"}
 	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": all}, "b": {"1.0.0": all}}}
 	rules := []policy.Rule{
-		{Providers: patterns("hashicorp/a"), Platforms: platforms("windows_amd64")},
-		{Providers: patterns("hashicorp/a"), Platforms: platforms("linux_amd64")},
+		{Where: policy.Where{Providers: patterns("hashicorp/a")}, Platforms: platforms("windows_amd64")},
+		{Where: policy.Where{Providers: patterns("hashicorp/a")}, Platforms: platforms("linux_amd64")},
 	}
 	two := []string{"b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64", "a 1.0.0; h1:a-1.0.0-linux_amd64"}
 	tests := map[string]struct {
@@ -72,7 +72,7 @@ func TestRulesNamePlatforms(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, test.locks)), Options{Platforms: test.wanted, Rules: rules})[0]
+		r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, test.locks)), Options{Platforms: test.wanted, Policy: policy.Rulebook{Rules: rules}})[0]
 		a, b := r.Selections[0], r.Selections[1]
 		if a.Err != nil || b.Err != nil || len(a.Missing) > 0 {
 			t.Errorf("%s: a without %v, errors %v and %v", name, a.Missing, a.Err, b.Err)

@@ -63,6 +63,9 @@ func allowing(t *testing.T, s string) *provider.Constraints {
 	return &c
 }
 
+// at is the place of a rule in the file f.
+func at(line int) problem.Place { return problem.Place{Path: "f", Line: line} }
+
 // told are the reasons of a selection in short: VERSION REASON PLACE DAY.
 func told(held []Held) []string {
 	var texts []string
@@ -106,23 +109,23 @@ func TestPolicy(t *testing.T) {
 		{name: "no rule", requires: "a", locked: "1.0.0", want: "2.0.0"},
 		{
 			name: "a rule about another provider", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Providers: patterns("hashicorp/b"), Ignore: yes()}}, want: "2.0.0",
+			rules: []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/b")}, Ignore: yes()}}, want: "2.0.0",
 		},
 		{
 			name: "ignore keeps the locked version", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Providers: patterns("hashicorp/*"), Ignore: yes(), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/*")}, Ignore: yes(), Place: at(1)}}, want: "1.0.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a later rule takes it back", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Ignore: yes()}, {Providers: patterns("hashicorp/a"), Ignore: no()}}, want: "2.0.0",
+			rules: []policy.Rule{{Ignore: yes()}, {Where: policy.Where{Providers: patterns("hashicorp/a")}, Ignore: no()}}, want: "2.0.0",
 		},
 		{
 			name: "ignoring major updates leaves the newest of the others", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Updates: major, Ignore: yes(), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Updates: major, Ignore: yes(), Place: at(1)}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "of two kinds", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Updates: slices.Concat(major, minor), Ignore: yes(), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Updates: slices.Concat(major, minor), Ignore: yes(), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a kind is seen from the locked version", requires: "a", locked: "1.1.0",
@@ -134,23 +137,23 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "allow-versions", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a policy moves no version down", requires: "a", locked: "1.1.0",
-			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: at(1)}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "ignore-versions", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0, < 3.0.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0, < 3.0.0"), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "the last of two ranges counts", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0")}, {Except: allowing(t, "2.0.0"), Place: "f:2"}}, want: "1.1.0", held: []string{"2.0.0 rule f:2"},
+			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0")}, {Except: allowing(t, "2.0.0"), Place: at(2)}}, want: "1.1.0", held: []string{"2.0.0 rule f:2"},
 		},
 		{
 			name: "rules about single versions add up", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Versions: allowing(t, "2.0.0"), Ignore: yes(), Place: "f:1"}, {Versions: allowing(t, "1.1.0"), Ignore: yes()}},
+			rules: []policy.Rule{{Versions: allowing(t, "2.0.0"), Ignore: yes(), Place: at(1)}, {Versions: allowing(t, "1.1.0"), Ignore: yes()}},
 			want:  "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
@@ -159,24 +162,24 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "hold-until keeps the version until the day", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{HoldUntil: day("2026-11-11"), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 hold f:1 2026-11-11"},
+			rules: []policy.Rule{{HoldUntil: day("2026-11-11"), Place: at(1)}}, want: "1.0.0", held: []string{"2.0.0 hold f:1 2026-11-11"},
 		},
 		{
 			name: "and not on the day", requires: "a", locked: "1.0.0",
 			rules: []policy.Rule{{HoldUntil: day(now)}}, want: "2.0.0",
 		},
 		{
-			name: "a scope", requires: "a", locked: "1.0.0",
-			rules: []policy.Rule{{Scope: func(dir string, a provider.Addr) bool { return dir == "elsewhere" && a == addr("a") }, Ignore: yes()}}, want: "2.0.0",
+			name: "a directory", requires: "a", locked: "1.0.0",
+			rules: []policy.Rule{{Where: policy.Where{Directories: []string{"elsewhere"}}, Ignore: yes()}}, want: "2.0.0",
 		},
 		{
 			name: "a constraint comes before a rule", requires: "a < 2.0.0", locked: "1.0.0",
-			rules: []policy.Rule{{Updates: append(slices.Clone(major), minor...), Ignore: yes(), Place: "f:1"}},
+			rules: []policy.Rule{{Updates: append(slices.Clone(major), minor...), Ignore: yes(), Place: at(1)}},
 			want:  "1.0.1", held: []string{"2.0.0 constraint", "1.1.0 rule f:1"},
 		},
 		{
 			name: "minimum age takes the newest that is old enough", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []policy.Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
 		},
 		{
 			name: "a release is old enough on the day", requires: "a", locked: "1.0.0", dates: dates,
@@ -188,7 +191,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "another age for major updates", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []policy.Rule{{MinimumAge: days(2)}, {Updates: major, MinimumAge: days(30), Place: "f:2"}},
+			rules: []policy.Rule{{MinimumAge: days(2)}, {Updates: major, MinimumAge: days(30), Place: at(2)}},
 			want:  "1.1.0", held: []string{"2.0.0 age f:2 2026-12-09"},
 		},
 		{
@@ -197,11 +200,11 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "unless the rule says so", requires: "a", locked: "1.0.0", dates: map[string]string{"a 1.0.1": "2026-11-01"},
-			rules: []policy.Rule{{MinimumAge: days(3), UnknownAge: policy.HoldUnknownAge, Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1"},
+			rules: []policy.Rule{{MinimumAge: days(3), UnknownAge: policy.HoldUnknownAge, Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1"},
 		},
 		{
 			name: "each reason names its newest version", requires: "a < 2.0.0", locked: "1.0.0", dates: dates,
-			rules: []policy.Rule{{Versions: allowing(t, "1.0.1"), HoldUntil: day("2027-01-01"), Place: "f:1"}, {MinimumAge: days(3), Place: "f:2"}},
+			rules: []policy.Rule{{Versions: allowing(t, "1.0.1"), HoldUntil: day("2027-01-01"), Place: at(1)}, {MinimumAge: days(3), Place: at(2)}},
 			want:  "1.0.0", held: []string{"2.0.0 constraint", "1.1.0 age f:2 2026-11-11", "1.0.1 hold f:1 2027-01-01"},
 		},
 		{
@@ -210,7 +213,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "but follows the other rules", requires: "a", dates: dates,
-			rules: []policy.Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
 		},
 		{
 			name: "also where versions are kept", requires: "a", mode: Complete,
@@ -226,7 +229,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "a locked version that cannot stay does not", requires: "a >= 1.1.0", locked: "1.0.0",
-			rules: []policy.Rule{{Ignore: yes()}, {Allow: allowing(t, "< 2.0.0"), Place: "f:2"}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 rule f:2"},
+			rules: []policy.Rule{{Ignore: yes()}, {Allow: allowing(t, "< 2.0.0"), Place: at(2)}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 rule f:2"},
 		},
 		{
 			name: "a withdrawn version goes up, not down", requires: "a", locked: "1.0.5",
@@ -248,7 +251,7 @@ func TestPolicy(t *testing.T) {
 			if tt.locked != "" {
 				locks = append(locks, "a "+tt.locked)
 			}
-			opts := Options{Mode: tt.mode, Platforms: linux, Rules: tt.rules, Now: day(now), Dates: &calendar{days: tt.dates}}
+			opts := Options{Mode: tt.mode, Platforms: linux, Policy: policy.Rulebook{Rules: tt.rules, Now: day(now)}, Dates: &calendar{days: tt.dates}}
 			r := Plan(t.Context(), src, []scan.RootModule{module(t, []string{tt.requires}, locks)}, opts)[0]
 			s := r.Selections[0]
 			if s.Err != nil || s.To != version(tt.want) {
@@ -272,7 +275,7 @@ func TestPolicyKeepsTheVersionOfTheOtherRegistry(t *testing.T) {
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
 	m.Tool = provider.Newest(provider.OpenTofu)
 	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
-	opts := Options{Platforms: linux, Rules: []policy.Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}
+	opts := Options{Platforms: linux, Policy: policy.Rulebook{Rules: []policy.Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}}
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, opts)[0]
 	if got := r.New[0].Version; got != version("1.1.0") {
 		t.Errorf("the provider moved from 1.0.0 to %s, want 1.1.0", got)
@@ -286,7 +289,7 @@ func TestDatesAreAskedOfWhatDecides(t *testing.T) {
 		many = append(many, fmt.Sprintf("1.%d.0", minor))
 	}
 	days := func(hold policy.UnknownAge, scope string) []policy.Rule {
-		return []policy.Rule{{Providers: patterns("hashicorp/" + scope), MinimumAge: days(3), UnknownAge: hold}}
+		return []policy.Rule{{Where: policy.Where{Providers: patterns("hashicorp/" + scope)}, MinimumAge: days(3), UnknownAge: hold}}
 	}
 	tests := []struct {
 		name  string
@@ -311,7 +314,7 @@ func TestDatesAreAskedOfWhatDecides(t *testing.T) {
 			for range 3 { // which ask the same
 				modules = append(modules, module(t, []string{"a"}, []string{"a 1.0.0; h1:old"}))
 			}
-			Plan(t.Context(), &offer{releases: offering(many...)}, modules, Options{Platforms: linux, Rules: tt.rules, Now: day("2026-11-10"), Dates: dates})
+			Plan(t.Context(), &offer{releases: offering(many...)}, modules, Options{Platforms: linux, Policy: policy.Rulebook{Rules: tt.rules, Now: day("2026-11-10")}, Dates: dates})
 			if diff := cmp.Diff(tt.want, dates.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
@@ -324,7 +327,7 @@ func TestDatesOfTheListAreNotAskedFor(t *testing.T) {
 	src := &listed{offer: &offer{releases: offering("1.0.0", "1.1.0", "1.2.0")}, at: map[string]string{"1.2.0": "2026-11-09", "1.1.0": "2026-01-01"}}
 	dates := &calendar{}
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
-	opts := Options{Platforms: linux, Rules: []policy.Rule{{MinimumAge: days(3)}}, Now: day("2026-11-10"), Dates: dates}
+	opts := Options{Platforms: linux, Policy: policy.Rulebook{Rules: []policy.Rule{{MinimumAge: days(3)}}, Now: day("2026-11-10")}, Dates: dates}
 	s := Plan(t.Context(), src, []scan.RootModule{m}, opts)[0].Selections[0]
 	if s.To != version("1.1.0") || !s.Published.Equal(day("2026-01-01")) || len(dates.asked) > 0 {
 		t.Errorf("selected %s of %s, asked %v", s.To, s.Published, dates.asked)
@@ -371,7 +374,7 @@ func TestALostDateIsNoMissingDate(t *testing.T) {
 			rules := []policy.Rule{{MinimumAge: days(3), UnknownAge: unknown}}
 			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]problem.Code{"a 1.3.0": code}}
 			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.0 ~> 1.0; h1:old"})
-			opts := Options{Platforms: linux, Rules: rules, Now: day("2027-01-15"), Dates: dates}
+			opts := Options{Platforms: linux, Policy: policy.Rulebook{Rules: rules, Now: day("2027-01-15")}, Dates: dates}
 			r := Plan(t.Context(), &offer{releases: offering("1.1.0", "1.2.0", "1.3.0")}, []scan.RootModule{m}, opts)[0]
 			if r.File != nil || !problem.Coded(r.Selections[0].Err, code) {
 				t.Errorf("%s, unknown %q: File = %q, error %v; want the old entry and the error", code, unknown, r.File, r.Selections[0].Err)

@@ -147,13 +147,9 @@ func lacking(u scan.Unread, partial bool) problem.Diagnostic {
 // files are read.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
-	w.rules = policy.Applied{Rules: policy.About(b.Rules, m.Dir, required.Addr), Now: b.Now}
+	w.rules = b.Policy.About(m.Dir, required.Addr)
 	if !b.Platforms.Demanded {
-		for _, rule := range w.rules.Rules { // the last one that says any
-			if len(rule.Platforms) > 0 {
-				w.ownPlatforms = rule.Platforms
-			}
-		}
+		w.ownPlatforms = w.rules.Platforms()
 	}
 	if w.records = w.constraints; m.Bare {
 		w.records = provider.Constraints{}
@@ -174,13 +170,7 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	}
 	w.locked, w.isLock = m.Lock.Lock(required.Addr)
 	w.sides = m.Lock.Disputed[required.Addr]
-	for _, r := range w.rules.Rules {
-		// The last rule decides that ignores every release, or that ignores not even some.
-		if everything := len(r.Updates) == 0 && r.Versions == nil; r.Ignore != nil && (everything || !*r.Ignore) {
-			w.mayStay = *r.Ignore && everything
-		}
-	}
-	w.mayStay = w.mayStay && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
+	w.mayStay = w.rules.IgnoresAll() && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
 	// A provider of OpenTofu's registry begins at the version of its twin on
 	// Terraform's, which the configuration required before it moved. OpenTofu does
 	// this for the namespace hashicorp from 1.10 on [case 81c]
