@@ -314,7 +314,8 @@ var fetching = []string{
 	"github.com/aws/aws-sdk-go/",
 	"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/credentials", "github.com/aws/aws-sdk-go-v2/feature/", "github.com/aws/aws-sdk-go-v2/service/",
 	"cloud.google.com/", "google.golang.org/api/", "google.golang.org/genproto", "google.golang.org/grpc",
-	"=golang.org/x/oauth2/google", // asks the metadata service; packages below it do not
+	"=golang.org/x/oauth2/google",                           // asks the metadata service; packages below it do not
+	"github.com/go-git/go-git/v5/plumbing/transport/client", // every protocol of git; the package git brings it along
 }
 
 func fetches(path string) bool {

@@ -13,63 +13,92 @@ import (
 	"strings"
 
 	"github.com/go-git/go-billy/v5/osfs"
-	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	format "github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/relock-dev/relock/internal/file"
 )
 
+// clone is what git keeps of a working tree: refs, objects and settings. The package
+// git of go-git would bring along what fetches, for every protocol.
+type clone struct{ stored *filesystem.Storage }
+
 // openClone opens the git repository whose working tree begins at root: a clone,
 // or a worktree or submodule of one.
-//
-// git.PlainOpen would refuse every clone with an extension of the format, also with
-// those that change nothing of what is read here: git clone --filter and git
-// sparse-checkout set them, and actions/checkout by its inputs of these names.
-func openClone(root string) (*git.Repository, error) {
+func openClone(root string) (clone, error) {
 	dir, common, err := gitDirs(root)
 	if err != nil {
-		return nil, fmt.Errorf("opening the git repository at %s: %w", root, err)
+		return clone{}, fmt.Errorf("opening the git repository at %s: %w", root, err)
 	}
 	stored := dotgit.NewRepositoryFilesystem(osfs.New(dir), nil)
 	if common != "" {
 		stored = dotgit.NewRepositoryFilesystem(osfs.New(dir), osfs.New(common))
 	}
-	repo, err := git.Open(clone{filesystem.NewStorage(stored, cache.NewObjectLRUDefault())}, nil)
+	c := clone{filesystem.NewStorage(stored, cache.NewObjectLRUDefault())}
+	err = c.check()
 	if err != nil {
-		return nil, fmt.Errorf("opening the git repository at %s: %w", root, err)
+		return clone{}, fmt.Errorf("opening the git repository at %s: %w", root, err)
 	}
-	return repo, nil
+	return c, nil
 }
 
-// clone is what git keeps of a clone, without the extensions that are of no matter
-// here.
-type clone struct{ *filesystem.Storage }
+// errNoRepository says that a directory has no HEAD, and so is no git repository.
+var errNoRepository = errors.New("repository does not exist")
 
 // harmless are extensions of git's repository format that change neither refs nor
-// the form of objects [git-config, "extensions.*"]: objects that are fetched when
+// the form of objects [git-config, "extensions.*"]: none, objects that are fetched when
 // they are needed, which fail to be read, objects that must not be deleted, and a
-// further file of settings for each worktree.
-var harmless = []string{"partialclone", "preciousobjects", "worktreeconfig"}
+// further file of settings for each worktree. git clone --filter and git sparse-checkout
+// set some of them, and so does actions/checkout by its inputs of these names.
+var harmless = []string{"noop", "noop-v1", "partialclone", "preciousobjects", "worktreeconfig"}
 
-// Config returns the settings of the clone.
-func (c clone) Config() (*config.Config, error) {
-	cfg, err := c.Storage.Config()
+// check refuses a repository of a form that is not known.
+func (c clone) check() error {
+	_, err := c.stored.Reference(plumbing.HEAD)
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return errNoRepository
+	}
+	settings, err := c.stored.Config()
+	if err != nil {
+		return err
+	}
+	version := settings.Core.RepositoryFormatVersion
+	if !slices.Contains([]format.RepositoryFormatVersion{"", format.Version_0, format.Version_1}, version) {
+		return fmt.Errorf("the version %q of the repository's format is not known", version)
+	}
+	for _, o := range settings.Raw.Section("extensions").Options {
+		if !slices.ContainsFunc(harmless, o.IsKey) {
+			return fmt.Errorf("the extension %s of the repository's format is not known", strings.ToLower(o.Key))
+		}
+	}
+	return nil
+}
+
+// head is the ref of the commit that is checked out. The error is
+// plumbing.ErrReferenceNotFound if there is no commit yet.
+func (c clone) head() (*plumbing.Reference, error) {
+	return storer.ResolveReference(c.stored, plumbing.HEAD)
+}
+
+// content reads a blob, of which a partial clone need not have any.
+func (c clone) content(id plumbing.Hash) ([]byte, error) {
+	blob, err := object.GetBlob(c.stored, id)
 	if err != nil {
 		return nil, err
 	}
-	extensions := cfg.Raw.Section("extensions")
-	extensions.Options = slices.DeleteFunc(extensions.Options, func(o *format.Option) bool {
-		return slices.ContainsFunc(harmless, o.IsKey)
-	})
-	return cfg, nil
+	r, err := blob.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return readBounded(r)
 }
 
 // mergeBaseOf is the common ancestor of a file that git could not merge, as its index
@@ -80,7 +109,7 @@ func mergeBaseOf(t tree, name string) []byte {
 	if err != nil {
 		return nil
 	}
-	staged, err := repo.Storer.Index()
+	staged, err := repo.stored.Index()
 	if err != nil {
 		return nil
 	}
@@ -88,16 +117,7 @@ func mergeBaseOf(t tree, name string) []byte {
 	if i < 0 {
 		return nil
 	}
-	blob, err := repo.BlobObject(staged.Entries[i].Hash)
-	if err != nil {
-		return nil
-	}
-	r, err := blob.Reader()
-	if err != nil {
-		return nil
-	}
-	defer r.Close()
-	content, err := readBounded(r)
+	content, err := repo.content(staged.Entries[i].Hash)
 	if err != nil {
 		return nil
 	}
@@ -107,7 +127,7 @@ func mergeBaseOf(t tree, name string) []byte {
 // gitDirs finds the directory in which git keeps a working tree, and the one that
 // it shares with other worktrees; empty if it shares none [gitrepository-layout].
 func gitDirs(root string) (dir, common string, err error) {
-	dir = filepath.Join(root, git.GitDirName)
+	dir = filepath.Join(root, ".git")
 	if info, err := os.Stat(dir); err != nil {
 		return "", "", file.Cause(err)
 	} else if !info.IsDir() {
@@ -193,6 +213,6 @@ func unborn(t tree) bool {
 	if err != nil {
 		return false
 	}
-	_, err = repo.Head()
+	_, err = repo.head()
 	return errors.Is(err, plumbing.ErrReferenceNotFound)
 }

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -114,14 +113,14 @@ func (c *committed) readHead(t tree) error {
 	if err != nil {
 		return err
 	}
-	head, err := repo.Head()
+	head, err := repo.head()
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	commit, err := repo.CommitObject(head.Hash())
+	commit, err := repo.commit(head.Hash())
 	if err != nil {
 		return err
 	}
@@ -134,28 +133,11 @@ func (c *committed) readHead(t tree) error {
 			c.modes[name] = entry.Mode
 		}
 		if entry.Mode == filemode.Symlink && isLock(name) {
-			c.links[name] = targetOf(repo, entry.Hash)
+			target, _ := repo.content(entry.Hash) // empty if a partial clone does not have that
+			c.links[name] = string(target)
 		}
 		return nil
 	})
-}
-
-// targetOf is what a link leads to; empty if a partial clone does not have that.
-func targetOf(repo *git.Repository, id plumbing.Hash) string {
-	blob, err := repo.BlobObject(id)
-	if err != nil {
-		return ""
-	}
-	r, err := blob.Reader()
-	if err != nil {
-		return ""
-	}
-	defer r.Close()
-	target, err := readBounded(r)
-	if err != nil {
-		return ""
-	}
-	return string(target)
 }
 
 // ask asks GitHub for the tree of HEAD, in an Action's run that is about a repository
@@ -214,7 +196,7 @@ func (c *committed) compare(t tree) {
 	}
 	checkedOut := map[string]bool{}
 	if repo, err := openClone(t.root); err == nil {
-		if index, err := repo.Storer.Index(); err == nil {
+		if index, err := repo.stored.Index(); err == nil {
 			for _, e := range index.Entries {
 				checkedOut[e.Name] = !e.SkipWorktree
 			}

@@ -129,7 +129,7 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 	if err != nil {
 		return nil, false
 	}
-	at, err := repo.CommitObject(plumbing.NewHash(commit))
+	at, err := repo.commit(plumbing.NewHash(commit))
 	if err != nil {
 		return nil, false
 	}

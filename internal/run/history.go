@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -155,16 +154,12 @@ func commitOf(t tree, revision string) (*object.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
+	commit, err := repo.resolve(revision)
 	if err != nil {
 		return nil, problem.Diagnostic{
 			Code: problem.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
 			Hint: "name a branch, a tag or a commit; a shallow clone may have to be deepened",
 		}
-	}
-	commit, err := repo.CommitObject(*hash)
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
 	}
 	return commit, nil
 }

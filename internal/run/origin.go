@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -21,14 +20,14 @@ import (
 // notices say which one is taken. api is the address of the server's REST API.
 func Origin(root, api string) (repository string, notices []problem.Diagnostic, err error) {
 	repo, err := openClone(root)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrRepositoryNotExists) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoRepository) {
 		return "", nil, unnamed("this is no clone of a git repository, so that nothing says which repository on GitHub it is",
 			"run it in a clone, or name the repository with --repo OWNER/NAME")
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	cfg, err := repo.Config()
+	cfg, err := repo.stored.Config()
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the remotes of the git repository at %s: %w", root, err)
 	}
@@ -46,6 +45,9 @@ func Origin(root, api string) (repository string, notices []problem.Diagnostic, 
 	return choose(there)
 }
 
+// mainRemote is the remote that git clone makes.
+const mainRemote = "origin"
+
 // remote is a remote of a clone.
 type remote struct {
 	name       string
@@ -56,7 +58,7 @@ type remote struct {
 // choose picks the remote that counts among those on the server.
 func choose(there []remote) (string, []problem.Diagnostic, error) {
 	chosen := there[0]
-	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == git.DefaultRemoteName }); i >= 0 {
+	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == mainRemote }); i >= 0 {
 		chosen = there[i]
 	}
 	others := slices.DeleteFunc(slices.Clone(there), func(r remote) bool { return strings.EqualFold(r.repository, chosen.repository) })
@@ -64,7 +66,7 @@ func choose(there []remote) (string, []problem.Diagnostic, error) {
 		return chosen.repository, nil, nil
 	}
 	const hint = "to take another one, set GITHUB_REPOSITORY to OWNER/NAME"
-	if chosen.name != git.DefaultRemoteName {
+	if chosen.name != mainRemote {
 		return "", nil, unnamed("the remotes of this clone name several repositories: "+listed(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
 	}
 	return chosen.repository, []problem.Diagnostic{{

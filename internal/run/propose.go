@@ -225,7 +225,7 @@ func headOf(t tree, of Target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head, err := repo.Head()
+	head, err := repo.head()
 	if err != nil {
 		return "", fmt.Errorf("reading the HEAD of the git repository at %s: %w", t.root, err)
 	}
