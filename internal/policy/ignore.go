@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Ignore is what a person said in a comment under a pull request: that some versions are
@@ -138,6 +139,18 @@ func (i Ignore) Entry() string {
 		return strings.Join(append(lines, "    hold-until: "+i.Until), "\n")
 	}
 	return strings.Join(append(lines, "    ignore: true"), "\n")
+}
+
+// Markdown says what somebody ignored on a day: a provider, what of it and until when.
+func (i Ignore) Markdown() safe.Markdown {
+	text := safe.Code(i.Provider)
+	if i.What != "" {
+		text = text.And(" %s", safe.Code(i.What))
+	}
+	if i.Until != "" {
+		text = text.And(" until %s", safe.Text(i.Until))
+	}
+	return text.And(", by %s on %s", safe.Code(i.By), safe.Text(i.When))
 }
 
 func badIgnore(message string) error {

@@ -21,18 +21,16 @@ func read[T any](t *testing.T, parse func(string) (T, error), text string) T {
 	return v
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // A release is judged by its version and its date, and by the version that it would take
 // the place of: no plan is needed. The text is REASON RULE [DAY].
 func TestReleasesAreJudgedByThemselves(t *testing.T) {
 	t.Parallel()
-	versions := func(text string) *provider.Constraints { return pointer(read(t, provider.ParseConstraints, text)) }
+	versions := func(text string) *provider.Constraints { return new(read(t, provider.ParseConstraints, text)) }
 	rule := func(r policy.Rule, line int) policy.Rule {
 		r.Place = problem.Place{Path: "f", Line: line}
 		return r
 	}
-	aged := rule(policy.Rule{MinimumAge: pointer(72 * time.Hour)}, 1)
+	aged := rule(policy.Rule{MinimumAge: new(72 * time.Hour)}, 1)
 	undated := rule(policy.Rule{UnknownAge: policy.HoldUnknownAge}, 2)
 	major := []provider.Bump{provider.BumpMajor}
 	for name, tt := range map[string]struct {
@@ -49,18 +47,18 @@ func TestReleasesAreJudgedByThemselves(t *testing.T) {
 		"without a date that is demanded": {[]policy.Rule{aged, undated}, "1.0.0", "2.0.0", "", "age f:1"},
 		"outside of what is allowed":      {[]policy.Rule{rule(policy.Rule{Allow: versions("< 2.0.0")}, 3)}, "1.0.0", "2.0.0", "2020-01-01", "rule f:3"},
 		"within what is not":              {[]policy.Rule{rule(policy.Rule{Except: versions(">= 1.5, < 3")}, 4)}, "", "2.0.0", "2020-01-01", "rule f:4"},
-		"a kind of update":                {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: pointer(true)}, 5)}, "1.0.0", "2.0.0", "2020-01-01", "rule f:5"},
-		"another kind":                    {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: pointer(true)}, 5)}, "1.0.0", "1.1.0", "2020-01-01", ""},
-		"no update":                       {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: pointer(true)}, 5)}, "", "2.0.0", "2020-01-01", ""},
+		"a kind of update":                {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: new(true)}, 5)}, "1.0.0", "2.0.0", "2020-01-01", "rule f:5"},
+		"another kind":                    {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: new(true)}, 5)}, "1.0.0", "1.1.0", "2020-01-01", ""},
+		"no update":                       {[]policy.Rule{rule(policy.Rule{Updates: major, Ignore: new(true)}, 5)}, "", "2.0.0", "2020-01-01", ""},
 		"held until a day":                {[]policy.Rule{rule(policy.Rule{HoldUntil: read(t, policy.ParseDay, "2027-01-31")}, 6)}, "1.0.0", "2.0.0", "2020-01-01", "hold f:6 2027-01-31"},
 		"the version before the age":      {[]policy.Rule{aged, rule(policy.Rule{Allow: versions("< 2.0.0")}, 3)}, "1.0.0", "2.0.0", "2026-11-22", "rule f:3"},
-		"elsewhere":                       {[]policy.Rule{{Where: policy.Where{Directories: []string{"prod/**"}}, Ignore: pointer(true)}}, "1.0.0", "2.0.0", "2020-01-01", ""},
-		"of another provider":             {[]policy.Rule{{Where: policy.Where{Providers: []provider.Pattern{read(t, provider.ParsePattern, "*/null")}}, Ignore: pointer(true)}}, "1.0.0", "2.0.0", "2020-01-01", ""},
-		"of this provider":                {[]policy.Rule{{Where: policy.Where{Providers: []provider.Pattern{read(t, provider.ParsePattern, "*/aws")}}, Ignore: pointer(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
-		"of its group":                    {[]policy.Rule{{Group: "cloud", Ignore: pointer(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
-		"of another group":                {[]policy.Rule{{Group: "all", Ignore: pointer(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", ""},
-		"until tomorrow":                  {[]policy.Rule{{Until: read(t, policy.ParseDay, "2026-11-24"), Ignore: pointer(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
-		"until today":                     {[]policy.Rule{{Until: read(t, policy.ParseDay, "2026-11-23"), Ignore: pointer(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", ""},
+		"elsewhere":                       {[]policy.Rule{{Where: policy.Where{Directories: []string{"prod/**"}}, Ignore: new(true)}}, "1.0.0", "2.0.0", "2020-01-01", ""},
+		"of another provider":             {[]policy.Rule{{Where: policy.Where{Providers: []provider.Pattern{read(t, provider.ParsePattern, "*/null")}}, Ignore: new(true)}}, "1.0.0", "2.0.0", "2020-01-01", ""},
+		"of this provider":                {[]policy.Rule{{Where: policy.Where{Providers: []provider.Pattern{read(t, provider.ParsePattern, "*/aws")}}, Ignore: new(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
+		"of its group":                    {[]policy.Rule{{Group: "cloud", Ignore: new(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
+		"of another group":                {[]policy.Rule{{Group: "all", Ignore: new(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", ""},
+		"until tomorrow":                  {[]policy.Rule{{Until: read(t, policy.ParseDay, "2026-11-24"), Ignore: new(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", "rule a comment of octo"},
+		"until today":                     {[]policy.Rule{{Until: read(t, policy.ParseDay, "2026-11-23"), Ignore: new(true), By: "octo"}}, "1.0.0", "2.0.0", "2020-01-01", ""},
 	} {
 		book := policy.Rulebook{
 			Rules: tt.rules, Now: read(t, policy.ParseDay, "2026-11-23"),

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Rulebook is what a repository is maintained by.
@@ -105,6 +106,41 @@ func (r Rule) Origin() string {
 // isFor reports whether the rule is for a kind of update; BumpNone is none.
 func (r Rule) isFor(update provider.Bump) bool {
 	return len(r.Updates) == 0 || slices.Contains(r.Updates, update)
+}
+
+// Markdown says where a rule stands, which providers it is about, and what it says.
+func (r Rule) Markdown() safe.Markdown {
+	var who, what []safe.Markdown
+	for _, p := range r.Where.Providers {
+		who = append(who, safe.Code(p.String()))
+	}
+	for _, u := range r.Updates {
+		who = append(who, safe.Format("%s updates", safe.Text(string(u))))
+	}
+	if r.Ignore != nil && *r.Ignore {
+		what = append(what, safe.Const("ignored"))
+	} else if r.Ignore != nil {
+		what = append(what, safe.Const("not ignored"))
+	}
+	if !r.HoldUntil.IsZero() {
+		what = append(what, safe.Format("held until %s", safe.Text(r.HoldUntil.Format(time.DateOnly))))
+	}
+	if r.Allow != nil {
+		what = append(what, safe.Format("only versions %s", safe.Code(r.Allow.String())))
+	}
+	if r.Except != nil {
+		what = append(what, safe.Format("no versions %s", safe.Code(r.Except.String())))
+	}
+	if r.MinimumAge != nil {
+		what = append(what, safe.Format("at least %s hours old", safe.Text(fmt.Sprintf("%g", r.MinimumAge.Hours()))))
+	}
+	for _, p := range r.Platforms {
+		what = append(what, safe.Format("for %s", safe.Text(p.String())))
+	}
+	if len(who) == 0 {
+		who = []safe.Markdown{safe.Const("every provider")}
+	}
+	return safe.Format("%s: %s: %s", safe.Code(r.Origin()), safe.Join(", ", who...), safe.Join(", ", what...))
 }
 
 // UnknownAge says what becomes of a release that must have some age and of which

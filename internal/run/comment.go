@@ -176,7 +176,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return c.say(ctx, inForce(c.owned, c.req).Markdown())
+		return c.say(ctx, inForce(c.owned, c.req.Plan.Policy))
 	}
 	if err := c.say(ctx, safe.Const(report.Started)); err != nil {
 		return err

@@ -1,12 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -17,20 +18,52 @@ func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day t
 	if command.Verb == comment.Unignore {
 		left := policy.Without(now, asked.Provider)
 		if len(left) == len(now) {
-			return now, report.NotIgnored(asked.Provider)
+			return now, safe.Format("%s is not ignored here.", safe.Code(asked.Provider))
 		}
-		return left, report.IgnoreEnded(asked.Provider)
+		return left, safe.Format("Noted: %s is not ignored any more.", safe.Code(asked.Provider))
 	}
 	asked.By, asked.When = by, day.UTC().Format(time.DateOnly)
-	return policy.With(now, asked), report.IgnoreNoted(asked)
+	return policy.With(now, asked), noted(asked)
 }
 
-// inForce is what decides what is proposed, under a pull request of ours or, with
-// nil, another.
-func inForce(owned *pr.Owned, req Request) report.InForce {
-	f := report.InForce{Policy: req.Plan.Policy}
-	if owned != nil {
-		f.Group, f.Ignores = owned.Group, owned.Marker.Ignores
+// noted is the answer to a command that ignores a provider.
+func noted(i policy.Ignore) safe.Markdown {
+	text := safe.Format("Noted: %s is left alone here", safe.Code(i.Provider))
+	if update := i.Update(); update != provider.BumpNone {
+		text = text.And(" for %s updates", safe.Text(string(update)))
+	} else if i.What != "" {
+		text = text.And(" for versions %s", safe.Code(i.What))
 	}
-	return f
+	if i.Until != "" {
+		text = text.And(" until %s", safe.Text(i.Until))
+	}
+	return text.And(".")
+}
+
+// inForce lists what decides what is proposed, for a person who asks in a comment. owned is
+// the pull request if it is ours, and nil if it is not.
+func inForce(owned *pr.Owned, book policy.Rulebook) safe.Markdown {
+	var all safe.Markdown
+	section := func(title safe.Markdown, items []safe.Markdown) {
+		if len(items) == 0 {
+			items = []safe.Markdown{safe.Const("none")}
+		}
+		all = all.And("**%s**\n\n- %s\n\n", title, safe.Join("\n- ", items...))
+	}
+	var ignored, rules, groups []safe.Markdown
+	if owned != nil {
+		for _, i := range owned.Marker.Ignores {
+			ignored = append(ignored, i.Markdown())
+		}
+		section(safe.Format("Ignored in the group %s", safe.Code(owned.Group)), ignored)
+	}
+	for _, r := range book.Rules {
+		rules = append(rules, r.Markdown())
+	}
+	section(safe.Const("Rules"), rules)
+	for _, g := range book.Groups {
+		groups = append(groups, safe.Code(g.Name))
+	}
+	section(safe.Format("Groups, and the rest by %s", safe.Text(string(cmp.Or(book.GroupBy, policy.ByAll)))), groups)
+	return all
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // What is ignored under a pull request after a command, and that the person hears it.
@@ -57,17 +56,15 @@ func TestShowsWhatIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	yes := true
-	req := Request{
-		Plan: upgrade.Options{Policy: policy.Rulebook{
-			Rules: []policy.Rule{{
-				Where: policy.Where{Providers: []provider.Pattern{pattern}}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes,
-				Place: problem.Place{Path: "relock.yml", Line: 3},
-			}},
-			GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}},
+	book := policy.Rulebook{
+		Rules: []policy.Rule{{
+			Where: policy.Where{Providers: []provider.Pattern{pattern}}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes,
+			Place: problem.Place{Path: "relock.yml", Line: 3},
 		}},
+		GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
-	others, ours := inForce(nil, req).Markdown().String(), inForce(owned, req).Markdown().String()
+	others, ours := inForce(nil, book).String(), inForce(owned, book).String()
 	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
 		if !strings.Contains(others, want) {
 			t.Errorf("what is in force is\n%s\nwant %q in it", others, want)
