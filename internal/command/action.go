@@ -279,14 +279,18 @@ func directoriesOf(r report.Report) string {
 	return string(text)
 }
 
-// diagnosticsOf lists all problems. What check finds is one, and a warning for the
+// diagnosticsOf lists all problems, with the names of their files. What check finds is one, and a warning for the
 // other verbs.
 func diagnosticsOf(r report.Report) []problem.Diagnostic {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
-		all = append(all, m.Diagnostics...)
+		for _, d := range m.Diagnostics {
+			d.Place = m.Names.Place(d.Place)
+			all = append(all, d)
+		}
 		for _, f := range m.Brief() {
 			d := f.Diagnostic()
+			d.Place = m.Names.Place(d.Place)
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
 				d.Severity = problem.SeverityWarning
 			}

@@ -20,9 +20,6 @@ type Finding struct {
 	Hash     provider.Hash     // empty for a finding about the whole entry
 	Platform provider.Platform // zero for a finding that is not about one
 	Place    Place             // of the hash, with its columns, or else of the entry
-	// Path is that of the place as it is in the repository, where people are shown
-	// another one; else it is empty.
-	Path string
 	// About tells findings apart that are alike in all of the above: what of the world
 	// they are about, such as a key.
 	About    string
@@ -94,7 +91,7 @@ func (f Finding) Fingerprint() string {
 	if f.Addr != (provider.Addr{}) {
 		addr = f.Addr.String()
 	}
-	facts := []string{string(f.Code), cmp.Or(f.Path, f.Place.File()), addr, version, about}
+	facts := []string{string(f.Code), f.Place.File(), addr, version, about}
 	if f.About != "" {
 		facts = append(facts, f.About)
 	}

@@ -126,6 +126,7 @@ func reviewOf(r Report, d dialect) []*cause {
 		all.diagnostic(p, "")
 	}
 	for _, m := range r.Modules {
+		all.d = d.of(m)
 		dir := r.title(m)
 		all.problems(m, dir)
 		for _, f := range m.Brief() {
@@ -146,6 +147,7 @@ func reviewOf(r Report, d dialect) []*cause {
 func heldBack(r Report, d dialect) []*cause {
 	all := causesIn(d)
 	for _, m := range r.Modules {
+		all.d = d.of(m)
 		for _, k := range m.held() {
 			all.held(k, r.title(m))
 		}
@@ -204,7 +206,7 @@ func (all *causes) diagnostic(p problem.Diagnostic, dir string) {
 		s.of = string(p.Code) + " " + p.Addr.String()
 	}
 	if p.Place != (problem.Place{}) {
-		s.places = []string{all.d.code(p.Place.String())}
+		s.places = []string{all.d.at(p.Place)}
 	}
 	all.add(s)
 }

@@ -155,13 +155,14 @@ type document struct {
 
 func documentOf(r Report) document {
 	doc := document{FormatVersion: formatVersion}
-	doc.Errors, doc.Warnings = problemsOf(r.Diagnostics)
+	doc.Errors, doc.Warnings = shaper{}.problemsOf(r.Diagnostics)
 	if r.Verb == VerbDiff {
 		doc.Changes = []changeJSON{}
 		for _, m := range r.Modules {
-			errors, warnings := problemsOf(m.Diagnostics)
+			w := shaper{m.Names}
+			errors, warnings := w.problemsOf(m.Diagnostics)
 			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
-			doc.Changes = append(doc.Changes, list(m.Changes, changeOf)...)
+			doc.Changes = append(doc.Changes, list(m.Changes, w.changeOf)...)
 		}
 		return doc
 	}
@@ -223,11 +224,14 @@ type problemJSON struct {
 	Hint     string        `json:"hint,omitempty"`
 }
 
+// shaper makes rows of what is at places, with the names that people know the files by.
+type shaper struct{ names problem.Naming }
+
 // problemsOf splits diagnostics into failures and warnings.
-func problemsOf(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
+func (w shaper) problemsOf(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
-		p := problemJSON{Code: d.Code, Message: d.Message, File: d.Place.File(), Line: d.Place.Line, Provider: d.Addr, Host: shownHost(d.Host), Hint: d.Hint}
+		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Addr, Host: shownHost(d.Host), Hint: d.Hint}
 		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
@@ -285,10 +289,11 @@ type scanJSON struct {
 }
 
 func scanOf(m Module) scanJSON {
+	w := shaper{m.Names}
 	j := scanJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: pinOf(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
-		Holes: list(m.Scan.Holes, holeOf), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: pinOf(m.Scan.Terragrunt),
-		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pinOf(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
+		Holes: list(m.Scan.Holes, w.holeOf), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pinOf(m.Scan.Terragrunt),
+		Requirements: list(m.Scan.Tree.Requirements, w.requirementOf), Unread: list(m.Unread, w.unreadOf),
 	}
 	if m.Scan.Lock != nil {
 		j.Lock = &lockfile.File{Path: m.LockPath, Locks: list(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
@@ -296,8 +301,8 @@ func scanOf(m Module) scanJSON {
 			return l
 		})}
 	}
-	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
-	j.Notes, _ = problemsOf(m.Scan.Tree.Notes)
+	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
+	j.Notes, _ = w.problemsOf(m.Scan.Tree.Notes)
 	return j
 }
 
@@ -308,11 +313,11 @@ type pinJSON struct {
 	Pins versionfile.Kind `json:"pins,omitempty"`
 }
 
-func pinOf(p *versionfile.Pin) *pinJSON {
+func (w shaper) pinOf(p *versionfile.Pin) *pinJSON {
 	if p == nil {
 		return nil
 	}
-	return &pinJSON{Text: p.Text, File: p.Place.File(), Line: p.Place.Line, Pins: p.Kind}
+	return &pinJSON{Text: p.Text, File: w.names.Place(p.Place).File(), Line: p.Place.Line, Pins: p.Kind}
 }
 
 type holeJSON struct {
@@ -322,8 +327,8 @@ type holeJSON struct {
 	Line  int    `json:"line"`
 }
 
-func holeOf(h scan.Hole) holeJSON {
-	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.Place.File(), Line: h.Place.Line}
+func (w shaper) holeOf(h scan.Hole) holeJSON {
+	return holeJSON{Path: h.Path, Parts: h.Parts, File: w.names.Place(h.Place).File(), Line: h.Place.Line}
 }
 
 type requirementJSON struct {
@@ -332,8 +337,8 @@ type requirementJSON struct {
 	Terms       []termJSON           `json:"terms"`
 }
 
-func requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, termOf)}
+func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
+	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, w.termOf)}
 }
 
 type termJSON struct {
@@ -346,8 +351,8 @@ type termJSON struct {
 	Expression string `json:"expression,omitempty"`
 }
 
-func termOf(t scan.Term) termJSON {
-	return termJSON{Text: t.Constraint, Module: t.Module, File: t.Place.File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
+func (w shaper) termOf(t scan.Term) termJSON {
+	return termJSON{Text: t.Constraint, Module: t.Module, File: w.names.Place(t.Place).File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
 }
 
 func (j termJSON) term() scan.Term {
@@ -370,8 +375,8 @@ type unreadJSON struct {
 	Line       int    `json:"line"`
 }
 
-func unreadOf(u scan.Unread) unreadJSON {
-	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.Place.File(), Line: u.Place.Line}
+func (w shaper) unreadOf(u scan.Unread) unreadJSON {
+	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: w.names.Place(u.Place).File(), Line: u.Place.Line}
 	if u.Entry != nil {
 		j.Provider, j.Expression = u.Entry.Name, u.Entry.Expression
 	}
@@ -407,14 +412,15 @@ type planJSON struct {
 }
 
 func planOf(m Module) planJSON {
+	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: list(m.Changes, changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, unreadOf), Findings: list(m.Findings, findingOf),
+		Changes: list(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, w.unreadOf), Findings: list(m.Findings, w.findingOf),
 	}
-	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
+	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	for _, k := range m.facts() {
 		for _, h := range k.Held {
-			held := heldOf(h)
+			held := w.heldOf(h)
 			held.Provider, held.At = k.Addr, &k.Version
 			j.Held = append(j.Held, held)
 		}
@@ -484,11 +490,11 @@ type changeJSON struct {
 	Held           []heldJSON           `json:"held"`
 }
 
-func changeOf(c Change) changeJSON {
+func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, heldOf),
+		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf),
 	}
 	for _, v := range c.olds() { // one at most
 		j.From = &v
@@ -530,10 +536,10 @@ type heldJSON struct {
 	Eligible   dayOrNull         `json:"eligible"`
 }
 
-func heldOf(h upgrade.Held) heldJSON {
+func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, File: h.Term.Place.File(), Line: h.Term.Place.Line,
-		Also: list(h.Others, termOf), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
+		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, File: w.names.Place(h.Term.Place).File(), Line: h.Term.Place.Line,
+		Also: list(h.Others, w.termOf), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
 	}
 }
 
@@ -574,9 +580,9 @@ type findingJSON struct {
 	Until       *string           `json:"until,omitempty"`
 }
 
-func findingOf(f problem.Finding) findingJSON {
+func (w shaper) findingOf(f problem.Finding) findingJSON {
 	return findingJSON{
-		Code: f.Code, Severity: f.Severity, Provider: f.Addr, Version: entryVersion{f.Version, f.OfEntry}, Hash: f.Hash, File: f.Place.File(), Line: f.Place.Line, Column: f.Place.From,
+		Code: f.Code, Severity: f.Severity, Provider: f.Addr, Version: entryVersion{f.Version, f.OfEntry}, Hash: f.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
 		Platform: f.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
 }
@@ -588,14 +594,14 @@ func (j findingJSON) finding() problem.Finding {
 	}
 }
 
-func markedOf(f problem.Finding) findingJSON {
-	j := findingOf(f)
+func (w shaper) markedOf(f problem.Finding) findingJSON {
+	j := w.findingOf(f)
 	j.Fingerprint = f.Fingerprint()
 	return j
 }
 
-func acceptedOf(a verify.Acceptance) findingJSON {
-	j := markedOf(a.Finding)
+func (w shaper) acceptedOf(a verify.Acceptance) findingJSON {
+	j := w.markedOf(a.Finding)
 	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(day(a.Until))
 	return j
 }
@@ -639,12 +645,13 @@ type verifiedJSON struct {
 }
 
 func verifiedOf(m Module) verifiedJSON {
+	w := shaper{m.Names}
 	j := verifiedJSON{
 		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
-		Findings: list(m.Findings, markedOf), Accepted: list(m.Verified.Accepted, acceptedOf), Unchecked: array(m.Verified.Unchecked),
+		Findings: list(m.Findings, w.markedOf), Accepted: list(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
 	}
 	j.Counts["hashes"] = m.Verified.Counts.Hashes()
-	j.Errors, j.Warnings = problemsOf(m.Diagnostics)
+	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	return j
 }
 
@@ -711,7 +718,7 @@ type settingsJSON struct {
 
 // SettingsJSON writes settings for programs. The error is the writer's.
 func SettingsJSON(w io.Writer, shown SettingsShown) error {
-	_, warnings := problemsOf(shown.Warnings)
+	_, warnings := shaper{}.problemsOf(shown.Warnings)
 	return encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
 }
 

@@ -155,7 +155,7 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			r.PullRequests = []report.PullRequest{{Operation: "created", Number: 1, URL: evil, Title: evil, Branch: evil, Base: evil, Reason: evil, Body: evil}}
 			r.Notes = []notes.Notes{{Addr: c.Addr, From: c.From, To: c.To, Problem: evil, Releases: []notes.Release{{URL: evil, Sections: []notes.Section{{Title: evil, Text: evil}}}}}}
 			checkShown(t, webpage(t, r), evil, 1)
-			found := problem.Finding{Code: problem.CodeHashUnknown, Addr: c.Addr, Place: problem.Place{Path: evil, Line: 8}, Path: evil, Message: evil, Hint: evil}
+			found := problem.Finding{Code: problem.CodeHashUnknown, Addr: c.Addr, Place: problem.Place{Path: evil, Line: 8}, Message: evil, Hint: evil}
 			m = module(evil)
 			m.Findings = []problem.Finding{found}
 			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []verify.Acceptance{{Finding: found, Reason: evil, By: evil}}}

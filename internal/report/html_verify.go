@@ -39,9 +39,9 @@ func pageVerifiedOf(r Report, d dialect) *pageVerified {
 			continue
 		}
 		verified = true
-		p.Findings = append(p.Findings, list(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d) })...)
+		p.Findings = append(p.Findings, list(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
 		for _, a := range m.Verified.Accepted {
-			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d), d.text(a.Reason), d.text(a.By), day(a.Until)})
+			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.of(m)), d.text(a.Reason), d.text(a.By), day(a.Until)})
 		}
 		for _, what := range m.Verified.Unchecked {
 			if reasons.add(what); unchecked[what] == nil {
@@ -74,7 +74,7 @@ var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", pr
 func pageFindingOf(f problem.Finding, dir string, d dialect) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
-		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.code(f.Diagnostic().Place.String()), Text: d.text(f.Message), Hint: d.text(f.Hint),
+		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.at(f.Place), Text: d.text(f.Message), Hint: d.text(f.Hint),
 	}
 }
 

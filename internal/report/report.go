@@ -27,7 +27,6 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
-	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // The verbs whose reports differ in more than their numbers.
@@ -49,7 +48,8 @@ type Report struct {
 	// Modules are the root modules of the run, or the compared lock files of a
 	// diff, in the order in which they are to be shown.
 	Modules []Module
-	// Diagnostics are the problems that belong to no module.
+	// Diagnostics are the problems that belong to no module. The paths of their places are
+	// as people are to see them, since they may be of several file trees or of none.
 	Diagnostics []problem.Diagnostic
 	// Unlocked are the directories of root modules without a lock file that the
 	// run left out; sorted.
@@ -101,7 +101,9 @@ type Module struct {
 	// Dir and LockPath are slash-separated and as people are to see them.
 	Dir      string
 	LockPath string
-	Tool     provider.Tool
+	// Names are those of the files that all places of the module are in.
+	Names problem.Naming
+	Tool  provider.Tool
 	// Assumed is true if nothing names the release of the tool.
 	Assumed bool
 	// Scan is what the root module requires; only the verb scan fills it.
@@ -446,145 +448,13 @@ func withFailures(diagnostics []problem.Diagnostic, selections []upgrade.Selecti
 	return all
 }
 
-// placing says how people know a place.
-type placing func(problem.Place) problem.Place
-
-// Shown returns a copy of the module in which every path of the scanned file
-// tree is replaced by what show makes of it, such as the path relative to the
-// working directory. Files of module packages keep their names.
-func (m Module) Shown(show func(path string) string) Module {
-	m = m.placed(inTree(show))
-	m.Dir = show(m.Dir)
+// Named returns the module with the names that people know its files by.
+func (m Module) Named(names problem.Naming) Module {
+	m.Names, m.Dir = names, names.Of(m.Dir)
 	if m.LockPath != "" {
-		m.LockPath = show(m.LockPath)
-	}
-	if m.Scan != nil {
-		m.Scan.Dir = m.Dir
+		m.LockPath = names.Of(m.LockPath)
 	}
 	return m
-}
-
-// In returns a copy of the module in which every path of the scanned file tree is
-// named as one of another repository.
-func (m Module) In(repository string) Module {
-	m = m.placed(func(p problem.Place) problem.Place {
-		p.Package = cmp.Or(p.Package, repository)
-		return p
-	})
-	m.Dir = repository + "//" + m.Dir
-	if m.LockPath != "" {
-		m.LockPath = repository + "//" + m.LockPath
-	}
-	if m.Scan != nil {
-		m.Scan.Dir = m.Dir
-	}
-	return m
-}
-
-// Shown returns a copy of diagnostics with every path replaced likewise.
-func Shown(diagnostics []problem.Diagnostic, show func(path string) string) []problem.Diagnostic {
-	return placedDiagnostics(diagnostics, inTree(show))
-}
-
-// inTree renames what is in no package.
-func inTree(show func(path string) string) placing {
-	return func(p problem.Place) problem.Place {
-		if p.Package == "" {
-			p.Path = show(p.Path)
-		}
-		return p
-	}
-}
-
-func (m Module) placed(show placing) Module {
-	if m.Scan != nil {
-		m.Scan = placedScan(*m.Scan, show)
-	}
-	m.Changes = mapped(m.Changes, func(c Change) Change {
-		c.Held = placedHeld(c.Held, show)
-		return c
-	})
-	m.Kept = mapped(m.Kept, func(k Kept) Kept {
-		k.Held = placedHeld(k.Held, show)
-		return k
-	})
-	m.Unread = placedUnread(m.Unread, show)
-	m.Diagnostics = placedDiagnostics(m.Diagnostics, show)
-	m.Findings, m.Undecided = mapped(m.Findings, show.finding), mapped(m.Undecided, show.finding)
-	if m.Verified != nil {
-		v := *m.Verified
-		v.Accepted = mapped(v.Accepted, func(a verify.Acceptance) verify.Acceptance {
-			a.Finding = show.finding(a.Finding)
-			return a
-		})
-		m.Verified = &v
-	}
-	return m
-}
-
-func placedDiagnostics(diagnostics []problem.Diagnostic, show placing) []problem.Diagnostic {
-	return mapped(diagnostics, func(d problem.Diagnostic) problem.Diagnostic {
-		show.at(&d.Place)
-		return d
-	})
-}
-
-func placedScan(m scan.RootModule, show placing) *scan.RootModule {
-	m.Tree.Requirements = mapped(m.Tree.Requirements, func(r scan.Requirement) scan.Requirement {
-		r.Terms = mapped(r.Terms, show.term)
-		return r
-	})
-	m.Holes = mapped(m.Holes, func(h scan.Hole) scan.Hole {
-		h.Place = show(h.Place)
-		return h
-	})
-	m.Pin, m.Terragrunt = show.pin(m.Pin), show.pin(m.Terragrunt)
-	m.Tree.Unread = placedUnread(m.Tree.Unread, show)
-	m.Tree.Diagnostics = placedDiagnostics(m.Tree.Diagnostics, show)
-	m.Tree.Notes = placedDiagnostics(m.Tree.Notes, show)
-	return &m
-}
-
-func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
-	return mapped(held, func(h upgrade.Held) upgrade.Held {
-		h.Term, h.Others = show.term(h.Term), mapped(h.Others, show.term)
-		return h
-	})
-}
-
-func (show placing) term(t scan.Term) scan.Term {
-	show.at(&t.Place)
-	return t
-}
-
-func (show placing) pin(p *versionfile.Pin) *versionfile.Pin {
-	if p == nil {
-		return nil
-	}
-	placed := *p
-	placed.Place = show(p.Place)
-	return &placed
-}
-
-// finding keeps what the file is called in the repository.
-func (show placing) finding(f problem.Finding) problem.Finding {
-	f.Path = cmp.Or(f.Path, f.Place.File())
-	show.at(&f.Place)
-	return f
-}
-
-// at renames a place, if there is one.
-func (show placing) at(p *problem.Place) {
-	if *p != (problem.Place{}) {
-		*p = show(*p)
-	}
-}
-
-func placedUnread(unread []scan.Unread, show placing) []scan.Unread {
-	return mapped(unread, func(u scan.Unread) scan.Unread {
-		show.at(&u.Place)
-		return u
-	})
 }
 
 // number counts the elements of which something holds.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // plan has a provider that changes, one that is held, one that needs no word
@@ -85,61 +88,67 @@ func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
 	}
 }
 
-func TestShownReplacesEveryPathInACopy(t *testing.T) {
-	show := func(path string) string { return "repo/" + path }
-	m := hostile("path").Modules[0]
-	m.Scan = &scan.RootModule{
-		Root: scan.Root{Dir: "path"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{Place: problem.Place{Path: "path"}}}}},
-			Unread: []scan.Unread{{Place: problem.Place{Path: "path"}}}, Diagnostics: []problem.Diagnostic{{Place: problem.Place{Path: "path"}}, {}}},
-	}
-	shown := m.Shown(show)
-	paths := func(m report.Module) []string {
-		return []string{
-			m.Dir, m.Scan.Dir, m.Scan.Tree.Requirements[0].Terms[0].Place.Path, m.Scan.Tree.Unread[0].Place.Path, m.Scan.Tree.Diagnostics[0].Place.Path,
-			m.Changes[0].Held[0].Term.Place.Path, m.Kept[0].Held[0].Term.Place.Path, m.Unread[0].Place.Path, m.Diagnostics[0].Place.Path,
+// TestEveryFormatNamesFilesAsPeopleKnowThem holds that what is made of a module with names
+// is what is made of one whose places have these names as paths.
+func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
+	const far = "git::https://example.com/net.git"
+	reports := func(place func(path string) problem.Place, names problem.Naming) map[string]report.Report {
+		far := problem.Place{Path: "main.tf", Package: far, Line: 3}
+		planned := hostile("dir").Modules[0]
+		planned.LockPath = "dir/.terraform.lock.hcl"
+		held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: scan.Term{Constraint: constraints("~> 5.0").Terms()[0], Place: place("dir/held.tf")}, Others: []scan.Term{{Module: "net", Place: far}}}}
+		planned.Changes[0].Held, planned.Kept[0].Held = held, held
+		planned.Unread = []scan.Unread{{Module: "a", Place: place("dir/a.tf")}, {Module: "b", Place: far}}
+		planned.Diagnostics = []problem.Diagnostic{{Message: "wrong", Place: place("dir/wrong.tf")}, {Message: "far", Place: far}, {Message: "nowhere"}, {Message: "all of it", Place: place(".")}}
+		planned.Findings = []problem.Finding{{Code: problem.CodeHashUnknown, Message: "forged", Place: place("dir/.terraform.lock.hcl")}}
+		planned.Undecided = planned.Findings
+		proven := planned
+		proven.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: planned.Findings[0]}}}
+		seen := report.FromScan(scan.RootModule{
+			Root: scan.Root{
+				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")}, Terragrunt: &versionfile.Pin{Text: "1.1", Place: place("terragrunt.txt")},
+				Holes: []scan.Hole{{Parts: 1, Place: place("dir/terragrunt.hcl")}},
+			},
+			Tree: scan.ModuleTree{
+				Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{Place: place("dir/main.tf")}}}},
+				Unread:       []scan.Unread{{Code: problem.CodeTerragruntUnit, Place: place("dir/unread.tf")}},
+				Diagnostics:  planned.Diagnostics, Notes: []problem.Diagnostic{{Message: "note", Place: place("dir/note.tf")}},
+			},
+		})
+		all := map[string]report.Report{}
+		for verb, m := range map[string]report.Module{report.VerbCheck: planned, report.VerbVerify: proven, report.VerbScan: seen} {
+			all[verb] = report.Report{Verb: verb, Modules: []report.Module{m.Named(names)}}
 		}
+		return all
 	}
-	for i, path := range paths(shown) {
-		if path != "repo/path" {
-			t.Errorf("path %d is shown as %q", i, path)
-		}
-	}
-	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Tree.Diagnostics[1].Place.Path != "" {
-		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Tree.Diagnostics[1].Place.Path)
-	}
-	for i, path := range paths(m) {
-		if path != "path" {
-			t.Errorf("path %d of the original became %q", i, path)
+	for _, names := range []problem.Naming{{Root: "/src/infra", WorkDir: "/src"}, {Root: "/src/infra", WorkDir: "/src/infra/live"}, {Repository: "acme/infra"}} {
+		named := reports(func(path string) problem.Place { return problem.Place{Path: path, Line: 7} }, names)
+		for verb, want := range reports(func(path string) problem.Place { return names.Place(problem.Place{Path: path, Line: 7}) }, problem.Naming{}) {
+			want.Modules[0].Dir = names.Of("dir")
+			if want.Modules[0].LockPath != "" {
+				want.Modules[0].LockPath = names.Of("dir/.terraform.lock.hcl")
+			}
+			for what, made := range map[string]func(report.Report) string{
+				"text":     func(r report.Report) string { return text(t, r, report.TextOptions{Verbose: true}) },
+				"Markdown": func(r report.Report) string { return report.Markdown(r, 0).String() },
+				"page":     func(r report.Report) string { return webpage(t, r) },
+				"SARIF":    func(r report.Report) string { return withoutFingerprints(sarifText(t, r, asNamed)) },
+				"JSON":     func(r report.Report) string { return withoutFingerprints(jsonText(t, r)) },
+			} {
+				if diff := cmp.Diff(made(want), made(named[verb])); diff != "" {
+					t.Errorf("%s of %s with %+v (-want +got):\n%s", what, verb, names, diff)
+				}
+			}
 		}
 	}
 }
 
-func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
-	const far = "git::https://example.com/net.git"
-	m := report.Module{
-		Dir:    "envs/prod",
-		Unread: []scan.Unread{{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: "main.tf", Package: far}}},
-		Diagnostics: []problem.Diagnostic{
-			{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: "main.tf", Package: far}}, {},
-		},
-		Findings: []problem.Finding{{Place: problem.Place{Path: "envs/prod/.terraform.lock.hcl"}}},
-	}
-	here := m
-	here.Dir = "infra/envs/prod"
-	here.Unread = []scan.Unread{{Place: problem.Place{Path: "infra/main.tf"}}, m.Unread[1]}
-	here.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "infra/main.tf"}}, m.Diagnostics[1], {}}
-	here.Findings = []problem.Finding{{Place: problem.Place{Path: "infra/envs/prod/.terraform.lock.hcl"}, Path: "envs/prod/.terraform.lock.hcl"}}
-	if diff := cmp.Diff(here, m.Shown(func(path string) string { return "infra/" + path })); diff != "" {
-		t.Errorf("Shown (-want +got):\n%s", diff)
-	}
-	other := m
-	other.Dir = "acme/infra//envs/prod"
-	other.Unread = []scan.Unread{{Place: problem.Place{Path: "main.tf", Package: "acme/infra"}}, m.Unread[1]}
-	other.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "main.tf", Package: "acme/infra"}}, m.Diagnostics[1], {}}
-	other.Findings = []problem.Finding{{Place: problem.Place{Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}, Path: "envs/prod/.terraform.lock.hcl"}}
-	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
-		t.Errorf("In (-want +got):\n%s", diff)
-	}
+// asNamed is how SARIF is written where each name is one of the repository.
+var asNamed = report.SARIFOptions{Path: func(shown string) (string, bool) { return shown, shown != "" }}
+
+// withoutFingerprints is a text without what is made of paths in the repository.
+func withoutFingerprints(text string) string {
+	return regexp.MustCompile(`[0-9a-f]{32}:\d`).ReplaceAllString(text, "")
 }
 
 func TestFailedAndPending(t *testing.T) {
@@ -267,7 +276,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.m.Dir, tt.m.Lock = "a", lock
-			m := report.FromScan(tt.m).Shown(func(path string) string { return "repo/" + path })
+			m := report.FromScan(tt.m).Named(problem.Naming{Root: "/src/repo", WorkDir: "/src"})
 			got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, report.TextOptions{})
 			if !strings.Contains(got, "hashicorp/null  3.2.1   "+tt.want+"\n") {
 				t.Errorf("scan says\n%swant %q of the entry", got, tt.want)

@@ -35,6 +35,7 @@ var elsewhere = map[string]string{
 	"Modules.LockPath":            "no text, Markdown or page of a run that proposes names a lock file, but SARIF does",
 	"Modules.OnBase":              "a check fills it, which knows the base",
 	"Modules.Forgiven":            "a check fills it, which knows the base",
+	"Modules.Names":               "what is written has the names that it gives",
 	"Modules.Scan":                "a scan fills it",
 	"Modules.Verified":            "verify fills it",
 	"Modules.Unread.Entry.Place":  "Unread has it, too",
@@ -61,7 +62,6 @@ var unneeded = map[string]string{
 	"Modules.Changes.SignerFrom.Expired": "verify finds it",
 	"Modules.Changes.SignerFrom.Ahead":   "verify finds it",
 	"Modules.Findings.Place.To":          "SARIF alone says where a hash ends",
-	"Modules.Findings.Path":              "the fingerprint of a finding is made of it, which only verify and SARIF write",
 	"Modules.Findings.About":             "the fingerprint of a finding is made of it, which only verify and SARIF write",
 }
 

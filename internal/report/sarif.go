@@ -84,17 +84,18 @@ func automationID(verb, category string) string {
 // issue is what a result tells of.
 type issue struct {
 	problem.Finding
+	names    problem.Naming     // of its files
 	path     string             // in the repository
 	accepted *verify.Acceptance // nil unless a baseline accepts it
 }
 
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
-func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []problem.Diagnostic) {
+func issuesOf(r Report, o SARIFOptions) (issues, notices []issue) {
 	add := func(f problem.Finding, m Module, accepted *verify.Acceptance) {
 		i, ok := o.placed(f, m)
 		if i.accepted = accepted; !ok {
-			notices = append(notices, f.Diagnostic())
+			notices = append(notices, issue{Finding: f, names: m.Names})
 			return
 		}
 		issues = append(issues, i)
@@ -104,7 +105,7 @@ func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []problem.Diagn
 			switch {
 			case d.Code == problem.CodeOnBase: // its results are warnings
 			case d.Place == (problem.Place{}):
-				notices = append(notices, d)
+				notices = append(notices, issue{Finding: d.Finding(), names: m.Names})
 			default:
 				add(d.Finding(), m, nil)
 			}
@@ -139,17 +140,25 @@ func (i issue) order() int {
 	return 0
 }
 
-// placed is a finding at its file in the repository, or at the root module's lock
-// file where its own is in a module package; false if it is in another repository.
+// placed is a finding at its file in the repository. One without a file is about the
+// root module's lock file, and so is one in a module package, whose lines are no lines of
+// that. It is false for what is in another repository.
 func (o SARIFOptions) placed(f problem.Finding, m Module) (issue, bool) {
-	if f.Place.Package == "" {
-		path, ok := o.Path(f.Place.Path)
-		f.Path = cmp.Or(f.Path, path)
-		return issue{Finding: f, path: path}, ok
+	i := issue{Finding: f, names: m.Names}
+	name := cmp.Or(m.LockPath, m.Dir)
+	named := m.Names.Place(f.Place)
+	if f.Place.Path != "" && named.Package == "" {
+		name = named.Path
 	}
-	f.Place.Line, f.Place.From, f.Place.To = 0, 0, 0
-	path, ok := o.Path(cmp.Or(m.LockPath, m.Dir))
-	return issue{Finding: f, path: path}, ok
+	path, ok := o.Path(name)
+	i.path = path
+	switch {
+	case named.Package != "":
+		i.Place = problem.Place{Path: f.Place.Path, Package: f.Place.Package}
+	case f.Place.Path == "" || m.Dir == "": // of the lock file, or of no root module
+		i.Place.Path = path
+	}
+	return i, ok
 }
 
 // fitting are the issues that code scanning shows. Of those that it would not, the
@@ -160,7 +169,7 @@ func fitting(issues []issue) []issue {
 	}
 	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
 	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: problem.Finding{
-		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Path: cut[0].path,
+		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Place: problem.Place{Path: cut[0].path},
 		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
 	}})
 }
@@ -194,6 +203,13 @@ func (i issue) text() string {
 	return text
 }
 
+// notice is the message with its place.
+func (i issue) notice() string {
+	d := i.Diagnostic()
+	d.Place = i.names.Place(d.Place)
+	return d.Error()
+}
+
 // linkless makes outside text harmless in a message of SARIF, whose plain texts may
 // hold links as Markdown has them (SARIF 3.11.6).
 func linkless(s string) string { return strings.ReplaceAll(safe.Plain(s), "](", "] (") }
@@ -218,11 +234,11 @@ func uriOf(path string) string {
 
 // sarifInvocation says whether the run could do all that it was to do, and what is
 // wrong with it that no file of the repository is the place of.
-func sarifInvocation(r Report, notices []problem.Diagnostic) *sarif.Invocation {
+func sarifInvocation(r Report, notices []issue) *sarif.Invocation {
 	run := sarif.NewInvocation().WithExecutionSuccessful(!r.Failed())
-	for _, d := range notices {
-		run.AddToolExecutionNotification(sarif.NewNotification().WithLevel(d.Severity.String()).WithMessage(
-			sarif.NewMessage().WithText(string(d.Code) + ": " + linkless(d.Error()))))
+	for _, n := range notices {
+		run.AddToolExecutionNotification(sarif.NewNotification().WithLevel(n.Severity.String()).WithMessage(
+			sarif.NewMessage().WithText(string(n.Code) + ": " + linkless(n.notice()))))
 	}
 	return run
 }

@@ -23,7 +23,7 @@ var changeCodes = map[diff.Kind]problem.Code{
 func outOfStep(r Report, m Module) []problem.Finding {
 	d := terminal(r)
 	d.code = safe.Plain
-	about := problem.Finding{Severity: problem.SeverityError, Place: problem.Place{Path: m.LockPath}}
+	about := problem.Finding{Severity: problem.SeverityError}
 	if !m.Pending || m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
 	}
@@ -54,7 +54,7 @@ func outOfStep(r Report, m Module) []problem.Finding {
 // unfollowed are findings of the module calls that were not followed and of which no
 // problem of the root module tells.
 func unfollowed(r Report, m Module) []problem.Finding {
-	d := terminal(r)
+	d := terminal(r).of(m)
 	d.code = safe.Plain
 	var all []problem.Finding
 	for _, u := range m.Unread {

@@ -170,6 +170,7 @@ func (t *text) modules() {
 // module writes what there is to say of one root module, and an empty line.
 func (t *text) module(m Module) {
 	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
+	body.d = t.d.of(m)
 	body.about(m)
 	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
 		return
@@ -304,7 +305,7 @@ var pinned = map[versionfile.Kind]string{
 // pins writes what version files say.
 func (t *text) pins(m scan.RootModule) {
 	said := func(p versionfile.Pin) string {
-		return t.d.code(p.Text) + " at " + t.d.text(p.Place.String())
+		return t.d.code(p.Text) + " at " + t.d.text(t.d.files.Place(p.Place).String())
 	}
 	switch p := m.Pin; {
 	case p == nil || p.Kind == versionfile.Exact:
@@ -350,7 +351,7 @@ func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
 // require. It is not required only if the whole module tree was read.
 func unrequired(m Module, addr provider.Addr) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
-		return d.Place.File() == m.LockPath // the configuration can be read all the same
+		return m.Names.Place(d.Place).File() == m.LockPath // the configuration can be read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })

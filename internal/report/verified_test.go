@@ -15,7 +15,7 @@ func found(code problem.Code, dir, name, v string, line int) problem.Finding {
 	rule, _ := verify.RuleOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
 	return problem.Finding{
-		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line}, Path: path,
+		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line},
 		Message: "what " + name + " " + v + " has", Hint: rule.Help,
 	}
 }
@@ -44,12 +44,12 @@ func verified() report.Report {
 	}
 	dev.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 4}, Unchecked: []string{"entries that nothing requires: 2 modules could not be read"}}
 	missing := found(problem.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
-	missing.Place.Path, missing.Path = "modules/net/main.tf", "modules/net/main.tf"
+	missing.Place.Path = "modules/net/main.tf"
 	far := missing
-	far.Place.Package, far.Place.Path, far.Path, far.Addr = "git::https://example.com/net.git", "main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
+	far.Place.Package, far.Place.Path, far.Addr = "git::https://example.com/net.git", "main.tf", addr("hashicorp/tls")
 	dev.Findings = []problem.Finding{missing, far}
 	bare.Verified = &report.Verified{Counts: verify.Counts{verify.Unproven: 1}}
-	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Path: ".terraform.lock.hcl", Message: "the file is not in the form that Terraform writes"}}
+	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Message: "the file is not in the form that Terraform writes"}}
 	bare.Diagnostics = []problem.Diagnostic{{Code: problem.CodeInvalidLock, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 7}, Message: "invalid provider source address"}}
 	return report.Report{
 		Verb: report.VerbVerify, Modules: []report.Module{prod, dev, bare},

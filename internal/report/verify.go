@@ -70,7 +70,7 @@ func verification(r Report, d dialect) []part {
 		for _, m := range r.Modules {
 			for _, f := range m.Brief() {
 				if f.Severity == severity {
-					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.code(f.Diagnostic().Place.String()), d.text(f.Message)))
+					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.of(m).at(f.Place), d.text(f.Message)))
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func acceptedPart(r Report, d dialect) part {
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
-			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.code(a.Diagnostic().Place.String()), day(a.Until), d.text(a.Reason)))
+			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.of(m).at(a.Place), day(a.Until), d.text(a.Reason)))
 		}
 	}
 	return p

@@ -24,8 +24,16 @@ type dialect struct {
 	text, code func(string) string
 	link       func(text, url string) string
 	arrow      string
-	// names are those of the providers of this report.
+	// names are those of the providers of this report, and files those of the files of
+	// one root module.
 	names map[provider.Addr]string
+	files problem.Naming
+}
+
+// of is the dialect for what is said of a root module.
+func (d dialect) of(m Module) dialect {
+	d.files = m.Names
+	return d
 }
 
 func terminal(r Report) dialect {
@@ -331,7 +339,7 @@ func (d dialect) place(t scan.Term, from Origins) string {
 	return d.at(t.Place) + " (" + strings.Join(about, ", ") + ")"
 }
 
-func (d dialect) at(p problem.Place) string { return d.code(p.String()) }
+func (d dialect) at(p problem.Place) string { return d.code(d.files.Place(p).String()) }
 
 // modulePath writes the names of module calls as the tools write the address
 // of a module.
@@ -486,10 +494,10 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 
 // diagnostic returns a problem's place and message.
 func (d dialect) diagnostic(p problem.Diagnostic) string {
-	if file := p.Place.File(); file == "" || file == "." { // where relock was started
+	if file := d.files.Place(p.Place).File(); file == "" || file == "." { // where relock was started
 		return d.text(p.Message)
 	}
-	return d.code(p.Place.String()) + ": " + d.text(p.Message)
+	return d.at(p.Place) + ": " + d.text(p.Message)
 }
 
 // deciding is the term that bounds the version most: an exact one, else the one
@@ -702,18 +710,18 @@ func (d dialect) made(m scan.RootModule) []string {
 		if h.Parts > 1 {
 			known = " are not known; no requirement depends on them"
 		}
-		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(h.Place.String())))
+		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(d.files.Place(h.Place).String())))
 	}
 	for _, text := range m.Assumptions {
 		lines = append(lines, "assumed: "+d.text(text))
 	}
 	for _, u := range m.Tree.Unread {
 		if u.Code == problem.CodeTerragruntUnit {
-			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(u.Place.String())))
+			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(d.files.Place(u.Place).String())))
 		}
 	}
 	for _, n := range m.Tree.Notes {
-		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(n.Place.String())))
+		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(d.files.Place(n.Place).String())))
 	}
 	return lines
 }

@@ -54,7 +54,7 @@ func (c cause) decided() bool { return c == notWanted }
 //
 // Who finds such a lock file adds it once while the root modules are found:
 //
-//	s.blind.add(notInCheckout, j.show(t), "live/.terraform.lock.hcl")
+//	s.blind.add(notInCheckout, j.names(t).Of, "live/.terraform.lock.hcl")
 //
 // A directory, with a slash at its end, stands for all lock files at or below it, of
 // which nobody knows how many there are. The rest follows: the line in the report, and

@@ -230,15 +230,15 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.D
 	})
 	for name, missing := range unseen {
 		if missing {
-			s.blind.add(notInCheckout, j.show(t), name)
+			s.blind.add(notInCheckout, j.names(t).Of, name)
 		}
 	}
 	if c.unknown {
-		s.blind.add(notInCheckout, j.show(t), "./")
+		s.blind.add(notInCheckout, j.names(t).Of, "./")
 	}
 	for _, name := range c.deleted {
 		if isLock(name) && j.req.Verb == PR {
-			s.blind.add(deletedHere, j.show(t), name)
+			s.blind.add(deletedHere, j.names(t).Of, name)
 		}
 	}
 	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.Place.File()] })

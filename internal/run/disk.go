@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,7 +32,7 @@ func write(j job, p planned) report.Report {
 			case !j.bounds.saves() && f.result.File != nil:
 				m.Diagnostics = append(m.Diagnostics, problem.Diagnose(&problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}))
 			case f.result.File != nil:
-				writeOne(f, m, j.show(f.tree))
+				writeOne(f, m)
 			case j.bounds.saves():
 				file.Sweep(f.tree.path(f.module.Dir)) // another run may have written what a killed one had begun
 			}
@@ -42,14 +43,14 @@ func write(j job, p planned) report.Report {
 	return p.report
 }
 
-func writeOne(f found, m *report.Module, show func(string) string) {
-	name := f.module.Dir + "/" + lockfile.Name
+func writeOne(f found, m *report.Module) {
+	name := path.Join(f.module.Dir, lockfile.Name)
 	was := &file.Was{Missing: f.module.Lock == nil}
 	if !was.Missing {
 		was.Content = f.module.Lock.Source
 	}
 	if err := WriteLock(f.tree.path(name), f.result.File, was); err != nil {
-		m.Diagnostics = append(m.Diagnostics, Unwritten("lock file", show(name), err))
+		m.Diagnostics = append(m.Diagnostics, Unwritten("lock file", name, err))
 		return
 	}
 	m.Written = true
@@ -57,16 +58,16 @@ func writeOne(f found, m *report.Module, show func(string) string) {
 
 // Unwritten says why a file of the repository is as it was, or as somebody else has
 // left it.
-func Unwritten(what, shown string, err error) problem.Diagnostic {
+func Unwritten(what, name string, err error) problem.Diagnostic {
 	if errors.Is(err, file.ErrChanged) {
 		return problem.Diagnostic{
 			Code: problem.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
-			Place: problem.Place{Path: shown}, Hint: "run again",
+			Place: problem.Place{Path: name}, Hint: "run again",
 		}
 	}
 	return problem.Diagnostic{
 		Code: problem.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
-		Place: problem.Place{Path: shown}, Hint: "nothing was changed; check the permissions of the directory",
+		Place: problem.Place{Path: name}, Hint: "nothing was changed; check the permissions of the directory",
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/module"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -41,15 +42,13 @@ func jobFor(s *Session, req Request, t Target) job {
 	return j
 }
 
-// show returns how output names the files of a tree. In a pull request nobody
-// knows the directory that relock ran in: there the repository is the base.
-func (j job) show(t tree) func(string) string {
-	return func(name string) string {
-		if j.req.Verb == PR {
-			return name
-		}
-		return t.shown(j.env.WorkDir, name)
+// names say how output names the files of a tree. In a pull request nobody knows the
+// directory that relock ran in: there the repository is the base.
+func (j job) names(t tree) problem.Naming {
+	if j.req.Verb == PR {
+		return problem.Naming{}
 	}
+	return t.names(j.env.WorkDir)
 }
 
 // planned is what a run knows before it writes anything.
@@ -104,7 +103,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 	if j.req.Verb == Scan {
 		p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 		for _, f := range p.found {
-			p.report.Modules = append(p.report.Modules, report.FromScan(f.module).Shown(j.show(f.tree)))
+			p.report.Modules = append(p.report.Modules, report.FromScan(f.module).Named(j.names(f.tree)))
 		}
 		return p, nil
 	}

@@ -70,7 +70,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		s.blind.about(t, modules)
 		if j.req.Verb == PR {
 			s.blind.selects(t, j.req.Scan, j.req.Own)
-			s.blind.leaves(t, j.show(t))
+			s.blind.leaves(t, j.names(t).Of)
 		}
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
@@ -83,7 +83,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			})
 		}
 		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
-		s.tell(report.Shown(diagnostics, j.show(t)))
+		s.tell(diagnostics, j.names(t))
 	}
 	spareShared(j, &s)
 	if j.env.Found != nil {
@@ -141,7 +141,7 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	}
 	opts.PassedOver = j.req.Verb == Scan
 	if t.remote == nil && !t.loose {
-		ignored := ignoreFiles{tree: t, show: j.show(t)}
+		ignored := ignoreFiles{tree: t, show: j.names(t).Of}
 		opts.HiddenBy = ignored.by
 	}
 	opts.Wanted = narrowed.touched
@@ -185,9 +185,10 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	return modules, diagnostics, nil
 }
 
-// tell adds what the scan of a tree says.
-func (s *inventory) tell(diagnostics []problem.Diagnostic) {
+// tell adds what the scan of a tree says, with the names of its files.
+func (s *inventory) tell(diagnostics []problem.Diagnostic, names problem.Naming) {
 	for _, d := range diagnostics {
+		d.Place = names.Place(d.Place)
 		switch {
 		case d.Code == problem.CodePassedOver:
 			s.passedOver = append(s.passedOver, d.Place.Path)

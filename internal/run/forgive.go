@@ -106,8 +106,12 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 	})
 	if m.OnBase {
 		m.Forgiven = true
+		at := problem.Place{}
+		if lock := a.now.module.Lock; lock != nil {
+			at.Path = lock.Path
+		}
 		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: problem.Place{Path: m.LockPath},
+			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: at,
 			Message: "the lock file was like that before the change, which does not fail for it",
 			Hint:    "run relock on the base branch",
 		})

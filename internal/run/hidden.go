@@ -44,30 +44,30 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 		name := path.Join(p.Dir, lockfile.Name)
 		switch {
 		case p.Why == scan.NotSelected:
-			s.excluded = append(s.excluded, j.show(t)(name))
+			s.excluded = append(s.excluded, j.names(t).Of(name))
 			continue
 		case p.Why == scan.NotListed && opts.Excludes(p.Dir):
-			s.excluded = append(s.excluded, j.show(t)(p.Dir)+"/")
+			s.excluded = append(s.excluded, j.names(t).Of(p.Dir)+"/")
 			continue
 		case p.Why == scan.NotListed:
-			s.blind.add(notReadable, j.show(t), p.Dir+"/")
+			s.blind.add(notReadable, j.names(t).Of, p.Dir+"/")
 			continue
 		}
 		names, err := below.locks(p.Dir)
 		if err != nil { // something is there, and nobody knows what
-			s.blind.add(notReadable, j.show(t), p.Dir+"/")
+			s.blind.add(notReadable, j.names(t).Of, p.Dir+"/")
 		}
 		for _, name := range names {
 			dir := path.Dir(name)
 			switch {
 			case !opts.Selects(dir):
-				s.excluded = append(s.excluded, j.show(t)(name))
+				s.excluded = append(s.excluded, j.names(t).Of(name))
 			case p.Why == scan.NotUTF8:
-				s.blind.add(notReadable, j.show(t), name)
+				s.blind.add(notReadable, j.names(t).Of, name)
 			case judges(j, s.extent, name):
 				judged = append(judged, dir)
 			case s.extent.touched == nil:
-				s.blind.add(inHiddenDir, j.show(t), name)
+				s.blind.add(inHiddenDir, j.names(t).Of, name)
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func judgeAlone(ctx context.Context, j job, p planned) planned {
 		if name := path.Join(f.module.Dir, lockfile.Name); cached(name) && p.extent.changed != nil {
 			f.result.Findings = append(f.result.Findings, inCache(name))
 		}
-		m := report.FromPlan(f.result, nil).Shown(j.show(f.tree))
+		m := report.FromPlan(f.result, nil).Named(j.names(f.tree))
 		m.HashesOnly, m.Forgiven = true, forgiven
 		p.report.Modules = append(p.report.Modules, m)
 	}

@@ -38,7 +38,7 @@ func History(env Env, revision string, dirs []string) (report.Report, error) {
 			return r, err
 		}
 		for _, m := range compareAll(before, after) {
-			r.Modules = append(r.Modules, m.Shown(func(p string) string { return t.shown(env.WorkDir, p) }))
+			r.Modules = append(r.Modules, m.Named(t.names(env.WorkDir)))
 		}
 	}
 	return r, nil

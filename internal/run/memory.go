@@ -158,7 +158,7 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
 			}
 		}
-		told.Modules = append(told.Modules, module.In(l.Name))
+		told.Modules = append(told.Modules, module.Named(problem.Naming{Repository: l.Name}))
 	}
 	return told, true
 }

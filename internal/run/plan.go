@@ -58,7 +58,7 @@ func outages(j job) []problem.Diagnostic {
 
 // describe makes the report of a root module's plan.
 func describe(j job, f found) report.Module {
-	return report.FromPlan(f.result, changesOf(f.result)).Shown(j.show(f.tree))
+	return report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
 }
 
 // changesOf are the changes of a plan.
@@ -99,7 +99,7 @@ func withPlugins(j job, all []found) []found {
 		dir := path.Join(f.module.Dir, scan.PluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
 		if err == nil && hasPlugins(f.tree, f.module) {
-			all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
+			all[i].plugins = j.source.In(plugins, j.names(f.tree).Of(dir), usable)
 		}
 	}
 	return all

@@ -149,23 +149,6 @@ func TestTreesRefuseWhatIsNoDirectory(t *testing.T) {
 	}
 }
 
-func TestShown(t *testing.T) {
-	t.Parallel()
-	at := tree{root: "/repo"}
-	for _, tt := range []struct{ work, name, want string }{
-		{"/repo", "live/main.tf", "live/main.tf"},
-		{"/repo/live", "live", "."},
-		{"/repo/live", "live/main.tf", "main.tf"},
-		{"/repo/live", "modules/vpc", "../modules/vpc"},
-		{"/repo/live", "live..old", "../live..old"},
-		{"/elsewhere", "live", "/repo/live"},
-	} {
-		if got := at.shown(tt.work, tt.name); got != tt.want {
-			t.Errorf("shown(%q, %q) = %q, want %q", tt.work, tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	t.Run("a new file is readable by all", func(t *testing.T) {

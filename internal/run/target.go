@@ -245,7 +245,7 @@ func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.R
 func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.Report {
 	r, err := s.byOwnFile(ctx, req, t)
 	for i, m := range r.Modules {
-		r.Modules[i] = m.In(t.Repository)
+		r.Modules[i] = m.Named(problem.Naming{Repository: t.Repository})
 	}
 	r.Unlocked, r.Excluded = ofRepository(t.Repository, r.Unlocked), ofRepository(t.Repository, r.Excluded)
 	for i, d := range r.Diagnostics {

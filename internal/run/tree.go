@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // everything is a search of a whole directory.
@@ -218,18 +219,12 @@ func repository(dir string) (top string, found bool) {
 	}
 }
 
-// shown is how output names a file: slash-separated, relative to the working
-// directory where both are in one tree or it is below that, else absolute.
-func (t tree) shown(workDir, name string) string {
+// names say how output names the files of the tree for somebody in a directory.
+func (t tree) names(workDir string) problem.Naming {
 	if t.remote != nil {
-		return name
+		return problem.Naming{}
 	}
-	abs := t.path(name)
-	rel, err := filepath.Rel(workDir, abs)
-	if err != nil || !holds(workDir, abs) && !holds(t.root, workDir) {
-		return filepath.ToSlash(abs)
-	}
-	return filepath.ToSlash(rel)
+	return problem.Naming{Root: t.root, WorkDir: workDir}
 }
 
 // covers reports whether a directory is one of the tree's or below one.

@@ -71,7 +71,7 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 		if p.found[i].alone {
 			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Finding) bool { return slices.Contains(beyondHashes, f.Code) })
 		}
-		m := report.FromVerification(v).Shown(j.show(p.found[i].tree))
+		m := report.FromVerification(v).Named(j.names(p.found[i].tree))
 		m.HashesOnly = p.found[i].alone
 		p.report.Modules = append(p.report.Modules, m)
 	}

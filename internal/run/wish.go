@@ -157,7 +157,7 @@ func honour(j job, in inventory) (told []problem.Diagnostic, err error) {
 	}
 	for _, t := range in.trees {
 		for _, name := range t.named {
-			w := wish{dir: j.show(t)(name)}
+			w := wish{dir: j.names(t).Of(name)}
 			d, lost := in.lost[w]
 			s.note(w, !lost, where(j))
 			if lost {
@@ -250,12 +250,12 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Diagnostic) []prob
 		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.Place.Path) || unlocked(d.Place.Path) {
 			return false
 		}
-		shown, message, hint := j.show(t)(d.Place.Path), d.Message, d.Hint
+		shown, message, hint := j.names(t).Of(d.Place.Path), d.Message, d.Hint
 		if d.Severity == problem.SeverityWarning { // it is there, and holds none
 			message = "no root module was found in " + shown
 		}
 		if near, ok := nearDir(d.Place.Path, t.locked(j.req.Scan.Enters)); ok {
-			hint = "did you mean " + j.show(t)(near) + "?"
+			hint = "did you mean " + j.names(t).Of(near) + "?"
 		}
 		s.lost[wish{dir: shown}] = problem.Diagnostic{Code: problem.CodeNotFound, Message: message, Hint: hint}
 		return true
@@ -294,7 +294,7 @@ func noDirectory(workDir, dir, abs string, err error) error {
 	t := tree{root: root}
 	rel, relErr := filepath.Rel(t.root, abs)
 	if near, ok := nearDir(filepath.ToSlash(rel), t.locked(scan.Options{}.Enters)); ok && relErr == nil {
-		d.Hint = fmt.Sprintf("did you mean %s?", t.shown(workDir, near))
+		d.Hint = fmt.Sprintf("did you mean %s?", t.names(workDir).Of(near))
 	}
 	return d
 }
