@@ -441,11 +441,16 @@ func carries(modules []report.Module) bool {
 // they are asked only for a text that is written.
 func facts(modules []report.Module, general []problem.Diagnostic) string {
 	h := sha256.New()
+	// Each field is written by itself: the digest stands in open pull requests, and one
+	// that is another for the same facts writes each of them anew.
+	signer := func(s provider.Signer) string {
+		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
+	}
 	tell := func(addr provider.Addr, f report.Facts) {
 		for _, held := range f.Held {
 			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.Reason, held.Rule, held.Term.Constraint)
 		}
-		fmt.Fprintf(h, "eye %s %v %v %v %v %v\n", addr, f.Missing, f.Warnings, f.Marks, f.Signer, f.SignerFrom)
+		fmt.Fprintf(h, "eye %s %v %v %v %s %s\n", addr, f.Missing, f.Warnings, f.Marks, signer(f.Signer), signer(f.SignerFrom))
 		if f.Carried {
 			fmt.Fprintf(h, "carried %s\n", addr)
 		}

@@ -49,6 +49,18 @@ func TestFactsOfAText(t *testing.T) {
 	if again := facts(module(nil), []problem.Diagnostic{{Code: problem.CodeUnseen, Message: "2 lock files"}}); again != told {
 		t.Error("the message of what belongs to no root module changes the digest")
 	}
+	// A digest is in each open pull request: another one for the same facts writes them anew.
+	const kept = "6b5c04654a0ec014"
+	if digest := facts(module(func(m *report.Module) {
+		f := &m.Changes[0].Facts
+		f.Missing, f.Warnings = []provider.Platform{{OS: "linux", Arch: "amd64"}}, []string{"deprecated"}
+		f.Marks = []provider.Mark{provider.MarkUnsigned}
+		f.Signer = provider.Signer{KeyID: "A", Label: "partner", Fingerprint: "FA", Expired: true}
+		f.SignerFrom = provider.Signer{KeyID: "B", Label: "HashiCorp", Ahead: true}
+		f.Held = []upgrade.Held{{Reason: policy.HeldByAge}}
+	}), nil); digest != kept {
+		t.Errorf("the digest is %s, want %s, which is in open pull requests", digest, kept)
+	}
 	dated := facts(module(func(m *report.Module) { m.Changes[0].Published = time.Unix(1, 0) }), nil)
 	if known[dated] != "nothing" {
 		t.Error("a date changes the digest, though it is asked for only where a text is written")
