@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/zip"
 )
 
 const module = "github.com/relock-dev/relock"
@@ -395,7 +396,8 @@ func TestHouseKeepsTheSandboxOutOfTheProgram(t *testing.T) {
 
 // TestHouseRunsWithoutAClone holds what go run and go install ask of a module that they
 // fetch at a version [cmd/go: go help install]: go.mod must not contain directives that
-// mean something else in the main module.
+// mean something else in the main module, and each file must have a name that every
+// system allows.
 func TestHouseRunsWithoutAClone(t *testing.T) {
 	file := goMod(t)
 	for _, r := range file.Replace {
@@ -406,6 +408,13 @@ func TestHouseRunsWithoutAClone(t *testing.T) {
 	}
 	if _, err := os.Stat("demo/go.mod"); err == nil {
 		t.Error("demo is a module of its own, which go run does not find in this one")
+	}
+	checked, err := zip.CheckDir(".")
+	if err != nil {
+		t.Errorf("nobody can fetch this module: %v", err)
+	}
+	if len(checked.Valid) < 1000 {
+		t.Errorf("the module has %d files, which cannot be all", len(checked.Valid))
 	}
 }
 

@@ -16,7 +16,8 @@ const recordedFile = "registry.json"
 // ParseRecorded reads a registry in the form of the cases that were recorded
 // from the real tools: JSON with "providers", a map of addresses to what the
 // YAML of a world says, and the zips that the tools saw, in packages, each
-// named HOST_NAMESPACE_TYPE_VERSION_PLATFORM.zip.
+// named HOST_NAMESPACE_TYPE_VERSION_PLATFORM.zip, with - before the port of the host: a
+// file of a Go module must not have a colon in its name.
 //
 // The cases of both tools share one registry: what registry.terraform.io
 // offers, registry.opentofu.org offers too.
@@ -52,9 +53,10 @@ func ParseRecorded(registryJSON []byte, packages fs.FS) (*World, error) {
 }
 
 // readPackage is the packer of recorded registries, which takes the zips as
-// they are. The names of their files hold the address as it was written.
+// they are. The names of their files hold the address as it was written, but for what no
+// file may be called.
 func readPackage(packages fs.FS, addr string) packer {
-	prefix := strings.ReplaceAll(addr, "/", "_")
+	prefix := strings.NewReplacer("/", "_", ":", "-").Replace(addr)
 	return func(v provider.Version, p provider.Platform, _ []entry) ([]byte, error) {
 		zip, err := fs.ReadFile(packages, fmt.Sprintf("%s_%s_%s.zip", prefix, v, p))
 		if err != nil {
