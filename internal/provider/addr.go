@@ -130,25 +130,6 @@ func (a Addr) Short() string {
 	return a.String()
 }
 
-// Names returns what a text that is about these providers calls each of them: by
-// its short form where no other of them shares that, else by its address.
-func Names(addrs []Addr) map[Addr]string {
-	sharing := map[string]int{}
-	names := map[Addr]string{}
-	for _, a := range addrs {
-		if _, again := names[a]; !again {
-			names[a] = a.Short()
-			sharing[a.Short()]++
-		}
-	}
-	for a, name := range names {
-		if sharing[name] > 1 {
-			names[a] = a.String()
-		}
-	}
-	return names
-}
-
 // Compare orders addresses as the tools order the blocks of a lock file: by
 // the punycode form of the host, then namespace, then type, bytewise
 // [case 014] [terraform 1.11 internal/depsfile/locks_file.go].

@@ -104,13 +104,13 @@ type clause struct {
 // namesIn returns what a text about the changes calls each provider. Those that
 // share a type, as those of the registries of both tools do, are two.
 func namesIn(changed []Changed) map[provider.Addr]string {
-	var all callNames
+	var all provider.CallNames
 	for _, m := range changed {
 		for _, c := range m.Changes {
-			all.of(m.Tool, c.Addr)
+			all.Add(m.Tool, c.Addr)
 		}
 	}
-	return all.names()
+	return all.Names()
 }
 
 // clausesOf sorts the providers with a loud change by kind.

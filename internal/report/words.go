@@ -53,56 +53,27 @@ func markdown(r Report) dialect {
 		arrow: "→", names: namesOf(r)}
 }
 
-// callNames collects the providers that a text tells of, to choose what it calls each.
-type callNames struct {
-	addrs []provider.Addr
-	// foreign are those of the other tool's registry: their short form would be read as
-	// the address of another provider.
-	foreign map[provider.Addr]bool
-}
-
-// of adds a provider of a root module for a tool, which may not be known.
-func (p *callNames) of(tool provider.Tool, addr provider.Addr) {
-	p.addrs = append(p.addrs, addr)
-	if tool.Name != "" && addr.Host != tool.Name.DefaultHost() {
-		if p.foreign == nil {
-			p.foreign = map[provider.Addr]bool{}
-		}
-		p.foreign[addr] = true
-	}
-}
-
-// names returns what the text calls each provider: its short form where no other has
-// that, else its address.
-func (p *callNames) names() map[provider.Addr]string {
-	names := provider.Names(p.addrs)
-	for addr := range p.foreign {
-		names[addr] = addr.String()
-	}
-	return names
-}
-
 // namesOf returns what a report calls each provider that it tells of.
 func namesOf(r Report) map[provider.Addr]string {
-	var all callNames
+	var all provider.CallNames
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			all.of(m.Tool, c.Addr)
+			all.Add(m.Tool, c.Addr)
 		}
 		for _, k := range m.Kept {
-			all.of(m.Tool, k.Addr)
+			all.Add(m.Tool, k.Addr)
 		}
 		for _, u := range m.InUse {
-			all.of(m.Tool, u.Addr)
+			all.Add(m.Tool, u.Addr)
 		}
 		if m.Scan == nil {
 			continue
 		}
 		for _, q := range m.Scan.Tree.Requirements {
-			all.of(m.Tool, q.Addr)
+			all.Add(m.Tool, q.Addr)
 		}
 	}
-	return all.names()
+	return all.Names()
 }
 
 // name is the provider's short name where that is clear, else its address.
