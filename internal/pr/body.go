@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/policy"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -32,7 +31,7 @@ func compose(text safe.Markdown, m Marker) safe.Markdown { return paragraphs(tex
 
 // tail is the part of a body that depends on the marker alone.
 func tail(m Marker) safe.Markdown {
-	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), safe.Const("- [ ] "+rebaseBox+report.RebaseBox), safe.Ours(m.String()))
+	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
 }
 
 // remark returns the body with another marker. A body that somebody has
@@ -57,7 +56,7 @@ func ignored(ignores []policy.Ignore) safe.Markdown {
 		return safe.Markdown{}
 	}
 	var b strings.Builder
-	b.WriteString(report.IgnoredHere + "\n\n```yaml\nrules:\n")
+	b.WriteString(ignoredHere + "\n\n```yaml\nrules:\n")
 	for _, i := range ignores {
 		b.WriteString(i.Entry() + "\n")
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
 )
 
 // pullStep is what happens to the pull request.
@@ -45,21 +44,21 @@ func decide(p Proposal, s state, opts Options) plan {
 	case s.head != "" && s.owner == foreign:
 		return plan{err: taken(s.branch)}
 	case s.queued():
-		return plan{reason: report.InQueue(s.pull.Number)}
+		return plan{reason: inQueue(s.pull.Number)}
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
 	case !current && p.From != nil && s.standing(p.Base) != p.From.Head:
-		return plan{stale: true, reason: report.MovedMeanwhile}
+		return plan{stale: true, reason: movedMeanwhile}
 	case s.strangers(p.Base):
-		return plan{reason: report.WaitsForDependents([]int{s.pull.Number})}
+		return plan{reason: waitsForDependents([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != p.Base:
-		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
+		return plan{reason: rebased(s.pull.Number, s.pull.Base)}
 	case s.open() && current:
 		return finish(p, s, opts)
 	case s.open():
 		return plan{push: true, pull: editPull}
 	case s.rejected == p.Digest:
-		return plan{drop: s.marker.Leaves && s.head == s.pull.Head, reason: report.TurnedDown(s.pull.Number)}
+		return plan{drop: s.marker.Leaves && s.head == s.pull.Head, reason: refusedAs(s.pull.Number)}
 	case current && (s.pull == nil || !s.pull.Merged):
 		return plan{push: s.fork != s.base.SHA, pull: openPull} // nobody has reviewed it yet
 	}
@@ -70,9 +69,9 @@ func decide(p Proposal, s state, opts Options) plan {
 // them, and a deletion close them.
 func (s state) waitForDependents(p Proposal) plan {
 	if s.rejected == p.Digest {
-		return plan{reason: report.TurnedDown(s.pull.Number)}
+		return plan{reason: refusedAs(s.pull.Number)}
 	}
-	return plan{reason: report.WaitsForDependents(s.dependents)}
+	return plan{reason: waitsForDependents(s.dependents)}
 }
 
 // current reports whether the branch holds what is wanted, in place of what the
@@ -105,9 +104,9 @@ func finish(p Proposal, s state, opts Options) plan {
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
 	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former):
-		todo.pull, todo.reason = completePull, report.AlreadyProposed
+		todo.pull, todo.reason = completePull, alreadyProposed
 	case !todo.push && !todo.update:
-		todo.reason = report.AlreadyProposed
+		todo.reason = alreadyProposed
 	}
 	return todo
 }
@@ -137,7 +136,7 @@ func (m Marker) describes(p Proposal) bool {
 
 // leave is for a branch that somebody else has pushed to.
 func leave(s state) plan {
-	l := plan{reason: report.PushedTo}
+	l := plan{reason: pushedTo}
 	if s.open() && !s.marker.Stopped {
 		l.pull = warnPull
 	}
@@ -148,22 +147,22 @@ func leave(s state) plan {
 func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
-		return s.dropping(plan{reason: report.AlreadyMerged})
+		return s.dropping(plan{reason: alreadyMerged})
 	case s.queued():
-		return plan{reason: report.InQueue(s.pull.Number)}
+		return plan{reason: inQueue(s.pull.Number)}
 	case s.owner == touched:
 		return leave(s)
 	case s.strangers(base):
-		return plan{reason: report.LeftOver + report.NeededBy([]int{s.pull.Number})}
+		return plan{reason: leftOver + neededBy([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != base:
-		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
+		return plan{reason: rebased(s.pull.Number, s.pull.Base)}
 	case s.open():
-		return s.dropping(plan{pull: closePull, reason: report.NothingLeft})
+		return s.dropping(plan{pull: closePull, reason: nothingLeft})
 	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
 		// GitHub has closed it with its base, and no person has turned it down.
-		return s.dropping(plan{pull: closePull, reason: report.BaseGone})
+		return s.dropping(plan{pull: closePull, reason: baseGone})
 	}
-	return s.dropping(plan{reason: report.LeftOver})
+	return s.dropping(plan{reason: leftOver})
 }
 
 // dropping adds the deletion of the branch to a plan, unless that would close other
@@ -171,7 +170,7 @@ func unwanted(s state, base string) plan {
 func (s state) dropping(p plan) plan {
 	p.drop = len(s.dependents) == 0
 	if !p.drop {
-		p.reason += report.NeededBy(s.dependents)
+		p.reason += neededBy(s.dependents)
 	}
 	return p
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -545,7 +544,7 @@ func (h *history) plan(base, down string) planned {
 				return path.Dir(f.Path) == down && string(f.Content) != string(p.now[f.Path].Content)
 			})
 			if unseen {
-				return report.NotSeen
+				return pr.NotSeen
 			}
 			return ""
 		}
@@ -571,7 +570,7 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 		if dir == p.down {
 			f.Content = now.Content
 			if standing[group].Head != "" && standing[group].Files == nil {
-				alone[group] = report.NotReadable
+				alone[group] = pr.NotReadable
 			}
 			for _, stands := range standing[group].Files {
 				if stands.Path != name || string(stands.Content) == string(now.Content) {
@@ -579,7 +578,7 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 				}
 				f.Content = stands.Content
 				if string(stands.Old) != string(now.Content) {
-					alone[group] = report.Overtaken
+					alone[group] = "the base has changed a lock file since"
 				}
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/report"
 )
 
 // preview is Propose for whoever has no token: what would become of the proposals,
@@ -95,7 +94,7 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		t.see(s)
 		todo := unwanted(s, r.opts.Base)
 		if r.opts.Spare != nil { // what it proposes cannot be read without a token
-			todo = plan{reason: report.NotSeen}
+			todo = plan{reason: NotSeen}
 		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		outcomes = append(outcomes, t.Outcome)

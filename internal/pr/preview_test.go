@@ -10,7 +10,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -72,7 +71,7 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 			want := s.dryRun(sandbox.ActionsToken, tt.opts, tt.proposals...)
 			got := s.dryRun("", tt.opts, tt.proposals...)
 			for i := range want {
-				if want[i].Operation == pr.Closed || want[i].Reason == report.NotSeen {
+				if want[i].Operation == pr.Closed || want[i].Reason == pr.NotSeen {
 					want[i].Group = "" // it stands in the commit
 				}
 			}

@@ -11,7 +11,8 @@
 // GitHub says that something moved meanwhile. It never forces a branch from a
 // commit that it has not read. What it must remember from run to run, as the
 // ignores that people ask for in comments, is in a [Marker] hidden in the body.
-// What the changes are, and the text that a person reads, is the caller's.
+// It writes titles, commit subjects and what it says of its pull requests. What the
+// changes are, and the text of a body, is the caller's.
 package pr
 
 import (
@@ -53,7 +54,7 @@ type Proposal struct {
 	Files  []File // sorted by path
 
 	Title   string // of the pull request
-	Subject string // of the commit, at most report.MaxSubject characters
+	Subject string // of the commit, at most MaxSubject characters
 	Summary string // of the commit, below the subject; may be empty
 	// Styled is the subject behind the prefix with which the newest commits of the
 	// base begin theirs, where most of them follow Conventional Commits; nil: it is

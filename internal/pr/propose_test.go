@@ -16,7 +16,6 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -306,14 +305,14 @@ func TestProposeNeverTouchesABranchOfSomebodyElse(t *testing.T) {
 }
 
 // unseen is what a run says of every pull request that it did not look at.
-func unseen(string, []pr.File) string { return report.NotSeen }
+func unseen(string, []pr.File) string { return pr.NotSeen }
 
 func TestProposeClosesWhatHasNothingLeftToDo(t *testing.T) {
 	s := newScene(t)
 	p := proposal(newLock)
 	s.one(p)
 	o := s.only(s.proposeWith(pr.Options{Spare: unseen}))
-	if s.want(o, pr.None, 1); o.Reason != report.NotSeen {
+	if s.want(o, pr.None, 1); o.Reason != pr.NotSeen {
 		t.Errorf("where not all was seen = %+v, want that as the reason", o)
 	}
 	o = s.one()

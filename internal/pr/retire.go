@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/report"
 )
 
 // closedDone is how a marker says that no person has closed the pull request.
@@ -82,16 +81,16 @@ func (t ending) once(ctx context.Context, head string) error {
 func (t ending) spared(ctx context.Context, s state, base string) (string, error) {
 	switch {
 	case s.owner != ours:
-		return report.PushedTo, nil
+		return pushedTo, nil
 	case base != t.opts.Base:
-		return report.NotSeen, nil
+		return NotSeen, nil
 	}
 	files, ok, err := s.mark.proposed(ctx, t.repo, s.fork, s.head)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return report.NotReadable, nil
+		return NotReadable, nil
 	}
 	return t.opts.Spare(s.mark.Group, files), nil
 }
@@ -165,15 +164,15 @@ func (t ending) end(ctx context.Context, s state, todo plan, base string) error 
 // close ends the pull request with a sentence. The marker tells later runs that
 // no person turned the proposal down; it is written with the closing.
 func (t ending) close(ctx context.Context, s state, base string) error {
-	text := report.NothingLeftOn(base)
+	text := nothingLeftOn(base)
 	if base != t.opts.Base {
-		text = report.NoBaseOfOurs(base)
+		text = noBaseOfOurs(base)
 	}
 	if s.orphan {
-		text = report.BaseIsGone(base)
+		text = baseIsGone(base)
 	}
 	if len(s.dependents) > 0 {
-		text = text.And(" %s", report.KeptFor(s.dependents))
+		text = text.And(" %s", KeptFor(s.dependents))
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err
@@ -198,6 +197,6 @@ func (t ending) drop(ctx context.Context, s state) error {
 			return err
 		}
 	}
-	t.Reason += report.BranchStays
+	t.Reason += branchStays
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -43,7 +42,7 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 	t.surveyed = t.opts.Survey.heads != nil
 	for n := 1; ; n++ {
 		if !t.expected(head) {
-			t.Reason = report.MovedMeanwhile
+			t.Reason = movedMeanwhile
 			return
 		}
 		err := attempt(head)

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // proposeOnce is one attempt to bring a proposal to GitHub.
@@ -83,7 +83,7 @@ func changedMeanwhile(doing string, number int) error {
 // while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Makes != nil && !t.opts.Makes() {
-		return plan{reason: report.WaitsForHour}, nil
+		return plan{reason: waitsForHour}, nil
 	}
 	if todo.pull != openPull {
 		return todo, nil
@@ -91,12 +91,12 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	limit := cmp.Or(p.Limit, t.opts.Limit)
 	full, err := t.full(ctx, limit)
 	if err == nil && !full && t.opts.May != nil && !t.opts.May(p.Branch) {
-		return plan{reason: report.WaitsForAll}, nil
+		return plan{reason: waitsForAll}, nil
 	}
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{reason: report.Waits(t.run.open, limit)}, nil
+	return plan{reason: waits(t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
@@ -337,12 +337,13 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 // warn says once that somebody else's commits are left alone, and remembers it
 // in the marker.
 func (t *task) warn(ctx context.Context, s state) error {
-	err := t.say(ctx, s.pull.Number, report.LeftAlone(s.branch))
-	if err != nil {
+	text := safe.Format("Somebody else has pushed to %s, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
+		"To get a new proposal without these commits, comment `/relock recreate`, or delete the branch.", safe.Code(s.branch))
+	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err
 	}
 	m := s.marker
 	m.Stopped = true
-	_, err = t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
+	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
 	return err
 }

@@ -35,16 +35,6 @@ const (
 		"`/relock ignore` leaves a provider out."
 )
 
-// ClosedFor is the answer where a pull request was closed because somebody asked for it,
-// and open pull requests may need its branch.
-func ClosedFor(needed []int) safe.Markdown {
-	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
-	if len(needed) > 0 {
-		said = said.And(" %s", KeptFor(needed))
-	}
-	return said
-}
-
 // DidNotWork is the answer where a command failed.
 func DidNotWork(d problem.Diagnostic) safe.Markdown {
 	return safe.Format("This did not work.\n\n%s", Problems([]problem.Diagnostic{d}))

@@ -264,3 +264,20 @@ func TestBodySaysWhereTheRestIs(t *testing.T) {
 		}
 	}
 }
+
+// A short name is read by the tool of its root module: the registry of the other tool
+// has another provider of that name.
+func TestNamesAreShortByTheTool(t *testing.T) {
+	t.Parallel()
+	c := upgraded("registry.opentofu.org/hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{})
+	for name, want := range map[provider.ToolName]string{
+		provider.OpenTofu:  "`hashicorp/aws`",
+		provider.Terraform: "`registry.opentofu.org/hashicorp/aws`",
+		"":                 "`hashicorp/aws`", // nobody says: a diff of files
+	} {
+		m := report.Module{Dir: "prod", Tool: provider.Tool{Name: name}, Pending: true, Changes: []report.Change{c}}
+		if got := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}).String(); !strings.Contains(got, want) {
+			t.Errorf("for %q the body does not call the provider %s:\n%s", name, want, got)
+		}
+	}
+}

@@ -72,6 +72,3 @@ func NotThere(missing []problem.Diagnostic) safe.Markdown {
 		return safe.Format("%s (%s)", safe.Text(d.Message), safe.Text(d.Hint))
 	})...))
 }
-
-// MergeSubject is the subject of a commit that merges the base with its lock files.
-func MergeSubject(base, branch string) string { return Shortened("Merge " + base + " into " + branch) }

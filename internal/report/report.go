@@ -13,6 +13,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -224,6 +225,17 @@ type PullRequest struct {
 type CarriedOver struct {
 	Roots  int    `json:"root_modules"`
 	Commit string `json:"commit"`
+}
+
+// sentence says what a pull request keeps unseen; empty if that is nothing.
+func (c CarriedOver) sentence(d dialect) string {
+	switch {
+	case c.Roots == 0:
+		return ""
+	case c.Roots == 1:
+		return "1 root module stays as commit " + d.code(c.Commit[:min(len(c.Commit), 7)]) + " of this pull request has it, since this run did not look at it."
+	}
+	return fmt.Sprintf("%d root modules stay as commit %s of this pull request has them, since this run did not look at them.", c.Roots, d.code(c.Commit[:min(len(c.Commit), 7)]))
 }
 
 // Stats is what a run cost.

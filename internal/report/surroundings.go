@@ -37,7 +37,7 @@ func (s Surroundings) Notes() map[string]string {
 			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
 	}
 	if s.Split {
-		notes["groups"] = countedRoots(s.Locked-s.Examples) +
+		notes["groups"] = count(s.Locked-s.Examples, "root module", "root modules") +
 			", which may be much for one pull request. These groups would split them by directory."
 	}
 	return notes

@@ -18,6 +18,12 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
+// Why what stands for a group is left alone, beside pr.NotSeen and pr.NotReadable.
+const (
+	notRead     = "this run did not look at all that it proposes, and what that is could not be read"
+	baseChanged = "the base has changed a lock file since, and this run did not look at all of it"
+)
+
 // carrier is the one place where something is taken back that is proposed. It knows
 // what stands for the groups of a run. What that says of an entry that the run has not
 // seen stays in it; the rest of it the plan replaces.
@@ -58,9 +64,9 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
 		switch {
 		case s.err != nil, s.Head != "" && at.hub.Anonymous():
-			s.alone = report.NotRead
+			s.alone = notRead
 		case s.Head != "" && s.Files == nil:
-			s.alone = report.NotReadable
+			s.alone = pr.NotReadable
 		}
 		k.known[group] = s
 	}
@@ -87,17 +93,17 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 		return part, false
 	}
 	if k.unreadable(part.Module, name) { // what it holds, a person decides
-		k.leave(group, report.Overtaken)
+		k.leave(group, baseChanged)
 		return part, false
 	}
 	stands, ok := k.entries(group, s.Files[i])
 	if !ok {
-		k.leave(group, report.NotReadable)
+		k.leave(group, pr.NotReadable)
 		return part, false
 	}
 	with, became := part.Carry(stands, k.p.options)
 	if len(became.Overtaken) > 0 {
-		k.leave(group, report.Overtaken)
+		k.leave(group, baseChanged)
 	}
 	k.tell(group, part.Module.Dir, became.Refused)
 	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
@@ -161,17 +167,17 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 		now, err := k.p.blobOf(f.Path)
 		switch {
 		case err != nil:
-			k.leave(group, report.NotRead)
+			k.leave(group, notRead)
 			continue
 		case now == blobID(f.Content):
 			continue
 		case now != blobID(f.Old):
-			k.leave(group, report.Overtaken)
+			k.leave(group, baseChanged)
 			continue
 		}
 		stands, ok := k.entries(group, f)
 		if !ok {
-			k.leave(group, report.NotReadable)
+			k.leave(group, pr.NotReadable)
 			continue
 		}
 		lock, _ := lockfile.Parse(f.Content, f.Path)
@@ -243,7 +249,7 @@ func (k *carrier) spare(group string, files []pr.File) string {
 	for _, f := range files {
 		if i, found := k.modules[path.Dir(f.Path)]; found {
 			if !k.sees(k.p.found[i].result, f) {
-				return report.NotSeen
+				return pr.NotSeen
 			}
 			continue
 		}
@@ -252,7 +258,7 @@ func (k *carrier) spare(group string, files []pr.File) string {
 			continue
 		}
 		if now, err := k.p.blobOf(f.Path); err != nil || now != blobID(f.Content) {
-			return report.NotSeen
+			return pr.NotSeen
 		}
 	}
 	return ""

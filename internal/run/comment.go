@@ -195,7 +195,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 		return c.ignore(ctx)
 	case comment.Close:
 		needed, err := pr.Close(ctx, c.repo, *c.owned)
-		return c.done(ctx, err, report.ClosedFor(needed))
+		return c.done(ctx, err, closedFor(needed))
 	case comment.Reopen:
 		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const(report.OpenedAgain))
 	}
@@ -265,4 +265,14 @@ func (c *conversation) approval(ctx context.Context) safe.Markdown {
 		return safe.Markdown{}
 	}
 	return safe.Const("\n\n" + report.ApprovalNeeded)
+}
+
+// closedFor is the answer where a pull request was closed because somebody asked for it,
+// and open pull requests may need its branch.
+func closedFor(needed []int) safe.Markdown {
+	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+	if len(needed) > 0 {
+		said = said.And(" %s", pr.KeptFor(needed))
+	}
+	return said
 }

@@ -235,7 +235,7 @@ func headOf(t tree, of Target) (string, error) {
 // share is what one group has of the changes.
 type share struct {
 	files   []pr.File
-	changed []report.Changed
+	changed []pr.Changed
 	// modules are indexes of root modules, parts what the group has of their
 	// plans.
 	modules []int
@@ -264,7 +264,7 @@ func (s *share) keep(k keptFile) {
 
 func (s *share) put(f found, file pr.File) {
 	s.files = append(s.files, file)
-	s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
+	s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 }
 
 // proposals are the changed lock files, by group in the order of their keys. A
@@ -340,16 +340,16 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr.Standing) pr.Proposal {
 	pull, base := p.req.Pull, p.proposing.base
 	about := p.about(key, s)
-	slices.SortStableFunc(s.changed, func(a, b report.Changed) int { return strings.Compare(a.Dir, b.Dir) })
+	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
 	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
-	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed, ""), report.Details(s.changed)
+	one.Title, one.Subject, one.Summary = pr.Title(s.changed), pr.Subject(s.changed, ""), pr.Details(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
 		one.Title = pull.Title.Execute(values)
 	} else if pull.CommitMessage == "" {
-		one.Styled = func(prefix string) string { return report.Subject(s.changed, prefix) }
+		one.Styled = func(prefix string) string { return pr.Subject(s.changed, prefix) }
 	}
 	if pull.CommitMessage != "" {
-		one.Subject = report.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
+		one.Subject = pr.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
 	}
 	general := slices.Concat(p.report.About(nil).Diagnostics, s.told)
 	beside, own := p.failures(s)
@@ -540,8 +540,8 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 }
 
 // placeholders are the values of config.Placeholders.
-func placeholders(group, base string, changed []report.Changed) map[string]string {
-	values := report.Words(changed)
+func placeholders(group, base string, changed []pr.Changed) map[string]string {
+	values := pr.Words(changed)
 	values["group"], values["base"] = group, base
 	return values
 }

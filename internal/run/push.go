@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -27,14 +28,14 @@ type Push struct {
 // branch is not where it was read, nothing is pushed.
 func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
 	var files []github.File
-	var changed []report.Changed
+	var changed []pr.Changed
 	for _, f := range p.found {
 		if f.result.File == nil {
 			continue
 		}
 		file := lockFile(f)
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
-		changed = append(changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
+		changed = append(changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 	}
 	if m := to.merge; m != nil {
 		complete := false
@@ -51,12 +52,12 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err := to.ready(ctx); err != nil {
 		return p.report, err
 	}
-	subject := report.Subject(changed, "")
+	subject := pr.Subject(changed, "")
 	if to.merge != nil {
-		subject = report.MergeSubject(to.merge.from, to.Branch)
+		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
 	}
 	read := j.target.remote().Commit
-	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+report.Details(changed))
+	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Details(changed))
 	if err != nil {
 		return p.report, err
 	}

@@ -1,4 +1,4 @@
-package report_test
+package pr_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
 )
 
 // changeOf reads "KIND PROVIDER [FROM] [TO]".
@@ -44,12 +44,12 @@ func changeOf(t *testing.T, text string) diff.Change {
 }
 
 // changed reads one root module in a line: "DIR: CHANGE, CHANGE".
-func changed(t *testing.T, lines ...string) []report.Changed {
+func changed(t *testing.T, lines ...string) []pr.Changed {
 	t.Helper()
-	var all []report.Changed
+	var all []pr.Changed
 	for _, line := range lines {
 		dir, changes, _ := strings.Cut(line, ": ")
-		m := report.Changed{Dir: dir}
+		m := pr.Changed{Dir: dir}
 		for text := range strings.SplitSeq(changes, ", ") {
 			m.Changes = append(m.Changes, changeOf(t, text))
 		}
@@ -100,7 +100,7 @@ func TestTitle(t *testing.T) {
 		"nothing":        {nil, "Update lock files"},
 	}
 	for name, test := range tests {
-		if got := report.Title(changed(t, test.changed...)); got != test.want {
+		if got := pr.Title(changed(t, test.changed...)); got != test.want {
 			t.Errorf("%s: Title(%q) = %q, want %q", name, test.changed, got, test.want)
 		}
 	}
@@ -117,13 +117,8 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 		"":                 "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod", // nobody says: a diff of files
 	} {
 		tool := provider.Tool{Name: name}
-		if got := report.Title([]report.Changed{{Dir: "prod", Tool: tool, Changes: []diff.Change{c}}}); got != want {
+		if got := pr.Title([]pr.Changed{{Dir: "prod", Tool: tool, Changes: []diff.Change{c}}}); got != want {
 			t.Errorf("for %q: Title = %q, want %q", name, got, want)
-		}
-		m := report.Module{Dir: "prod", Tool: tool, Pending: true, Changes: []report.Change{{Change: c}}}
-		called, _, _ := strings.Cut(strings.TrimPrefix(want, "Bump "), " ")
-		if got := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}).String(); !strings.Contains(got, "`"+called+"`") {
-			t.Errorf("for %q the body does not call the provider %s:\n%s", name, called, got)
 		}
 	}
 }
@@ -141,15 +136,15 @@ func TestSubjectFitsItsLine(t *testing.T) {
 			"chore(deps): bump hashicorp/aws from 1.0.0 to 1.1.0"},
 	}
 	for name, test := range tests {
-		got := report.Subject(changed(t, test.changed), test.prefix)
-		if got != test.want || utf8.RuneCountInString(got) > report.MaxSubject {
+		got := pr.Subject(changed(t, test.changed), test.prefix)
+		if got != test.want || utf8.RuneCountInString(got) > pr.MaxSubject {
 			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
 		}
 	}
 }
 
 func TestDetails(t *testing.T) {
-	got := report.Details(changed(t,
+	got := pr.Details(changed(t,
 		"a: upgraded hashicorp/aws 5.31.0 5.34.0, completed hashicorp/null 3.2.1",
 		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
 		"c: added hashicorp/random 3.6.0",
@@ -165,7 +160,7 @@ hashicorp/random  3.6.0 added             1 root module
 }
 
 func TestDetailsTellsRegistriesApart(t *testing.T) {
-	got := report.Details(changed(t,
+	got := pr.Details(changed(t,
 		"a: upgraded hashicorp/random 3.6.0 3.7.2",
 		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
 	))
@@ -182,7 +177,7 @@ func TestDetailsIsBounded(t *testing.T) {
 	for i := range 59 {
 		m += fmt.Sprintf(", added hashicorp/p%d 1.0.0", i+1)
 	}
-	got := report.Details(changed(t, m))
+	got := pr.Details(changed(t, m))
 	if lines := strings.Count(got, "\n"); lines != 51 || !strings.HasSuffix(got, "and 10 more\n") {
 		t.Errorf("Details has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
 	}
@@ -193,18 +188,18 @@ func TestWords(t *testing.T) {
 	aws, older, null := changeOf(t, "upgraded hashicorp/aws 5.31.0 5.34.0"), changeOf(t, "upgraded hashicorp/aws 5.30.0 5.34.0"), changeOf(t, "upgraded hashicorp/null 3.2.2 3.2.4")
 	tests := []struct {
 		name    string
-		changed []report.Changed
+		changed []pr.Changed
 		want    map[string]string
 	}{
-		{"one provider in one directory", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws}}}, map[string]string{
+		{"one provider in one directory", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod",
 			"provider": "hashicorp/aws", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 		}},
-		{"from several versions", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws}}, {Dir: "stage", Changes: []diff.Change{older}}}, map[string]string{
+		{"from several versions", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws}}, {Dir: "stage", Changes: []diff.Change{older}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 root modules",
 			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 root modules",
 		}},
-		{"several providers", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws, null}}}, map[string]string{
+		{"several providers", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws, null}}}, map[string]string{
 			"changes":  "Bump 2 providers in prod",
 			"provider": "2 providers", "from": "", "to": "", "directories": "prod",
 		}},
@@ -213,16 +208,16 @@ func TestWords(t *testing.T) {
 	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
 	tests = append(tests, struct {
 		name    string
-		changed []report.Changed
+		changed []pr.Changed
 		want    map[string]string
-	}{"the same provider of two registries", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws, tofu}}}, map[string]string{
+	}{"the same provider of two registries", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws, tofu}}}, map[string]string{
 		"changes":  "Bump 2 providers in prod",
 		"provider": "2 providers", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 	}})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, report.Words(tt.changed)); diff != "" {
+			if diff := cmp.Diff(tt.want, pr.Words(tt.changed)); diff != "" {
 				t.Errorf("Words (-want +got):\n%s", diff)
 			}
 		})
@@ -232,12 +227,12 @@ func TestWords(t *testing.T) {
 func TestShortened(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
-		"short":                                  "short",
-		strings.Repeat("é", report.MaxSubject):   strings.Repeat("é", report.MaxSubject),
-		strings.Repeat("word ", 20):              strings.Repeat("word ", 14)[:69] + "…",
-		strings.Repeat("x", report.MaxSubject+1): strings.Repeat("x", report.MaxSubject-1) + "…",
+		"short":                              "short",
+		strings.Repeat("é", pr.MaxSubject):   strings.Repeat("é", pr.MaxSubject),
+		strings.Repeat("word ", 20):          strings.Repeat("word ", 14)[:69] + "…",
+		strings.Repeat("x", pr.MaxSubject+1): strings.Repeat("x", pr.MaxSubject-1) + "…",
 	} {
-		if got := report.Shortened(subject); got != want {
+		if got := pr.Shortened(subject); got != want {
 			t.Errorf("Shortened(%q) = %q, want %q", subject, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package pr
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Changed is what changes in one root module.
@@ -75,15 +76,16 @@ func Subject(changed []Changed, prefix string) string {
 // headlineOf returns the title without the place, and the places.
 func headlineOf(changed []Changed) (string, []string) {
 	clauses, dirs := clausesOf(changed)
-	if len(clauses) == 1 && len(clauses[0].names) == 1 {
-		return capital(clauses[0].verb + " " + clauses[0].names[0] + clauses[0].versions()), dirs
+	var parts []string
+	for _, c := range clauses {
+		parts = append(parts, c.verb+" "+c.providers())
 	}
-	if len(clauses) > 0 {
-		var parts []string
-		for _, c := range clauses {
-			parts = append(parts, c.verb+" "+c.providers())
-		}
-		return capital(enumerate(parts)), dirs
+	if len(clauses) == 1 && len(clauses[0].names) == 1 {
+		parts[0] += clauses[0].versions()
+	}
+	if len(parts) > 0 {
+		text := enumerate(parts)
+		return strings.ToUpper(text[:1]) + text[1:], dirs
 	}
 	for _, q := range quiet {
 		if dirs := dirsWith(changed, q.kind); len(dirs) > 0 {
@@ -203,7 +205,7 @@ func inDirs(dirs []string) string {
 }
 
 // countedRoots counts them, by their directories.
-func countedRoots(n int) string { return count(n, "root module", "root modules") }
+func countedRoots(n int) string { return safe.Count(n, "root module", "root modules").Plain() }
 
 // mostLines bounds the table of a commit message.
 const mostLines = 50
