@@ -45,14 +45,6 @@ func (c *apiCall) getIssue() (any, error) {
 	return c.issueDoc(p), nil
 }
 
-// page is the word in the address of an issue's page.
-func (p *pullRequest) page() string {
-	if p.isPull() {
-		return "pull"
-	}
-	return "issues"
-}
-
 func (c *apiCall) issueDoc(p *pullRequest) doc {
 	d := doc{
 		"id": p.id, "node_id": fmt.Sprintf("I_%d", p.id), "number": p.number, "state": p.state(), "state_reason": nil,

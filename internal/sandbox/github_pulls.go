@@ -69,6 +69,14 @@ type pullRequest struct {
 // isPull tells pull requests from issues.
 func (p *pullRequest) isPull() bool { return p.headRepo != nil }
 
+// page is the word in the address of an issue's page.
+func (p *pullRequest) page() string {
+	if p.isPull() {
+		return "pull"
+	}
+	return "issues"
+}
+
 func (p *pullRequest) state() string {
 	if p.open {
 		return "open"
