@@ -165,15 +165,3 @@ func packStream(header *zip.FileHeader, stream [][]byte) ([]byte, error) {
 	}
 	return archive.Bytes(), nil
 }
-
-// Packages returns how many packages the world has, and their bytes.
-func (w *World) Packages() (n int, bytes int64) {
-	for _, o := range w.providers {
-		for _, r := range o.releases {
-			for _, p := range r.packages {
-				n, bytes = n+1, bytes+int64(len(p.zip))
-			}
-		}
-	}
-	return n, bytes
-}

@@ -29,19 +29,6 @@ func (g registry) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /mirror/{host}/{namespace}/{type}/{file}", g.mirror)
 }
 
-// restricted asks for the host's token, if it has one. Files are not
-// restricted: the tools do not send tokens for them.
-func (w *World) restricted(next http.HandlerFunc) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		token := w.tokens[svchost.Hostname(r.PathValue("host"))]
-		if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
-			refuse(rw, http.StatusUnauthorized)
-			return
-		}
-		next(rw, r)
-	}
-}
-
 func (g registry) services(w http.ResponseWriter, r *http.Request) {
 	base := origin(r) + "/" + r.PathValue("host")
 	writeJSON(w, map[string]string{

@@ -25,10 +25,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	svchost "github.com/hashicorp/terraform-svchost"
-
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Sandbox is a running world. Its methods are safe for concurrent use.
@@ -135,15 +131,6 @@ func (s *Sandbox) routes() http.Handler {
 	})
 }
 
-func (w *World) routes(github *GitHub) http.Handler {
-	mux := http.NewServeMux()
-	registry{w}.routes(mux)
-	modules{w}.routes(mux)
-	mux.Handle("/github/api/", github)
-	mux.Handle(codeloadPath+"/", github)
-	return mux
-}
-
 // Close ends the servers and their connections.
 func (s *Sandbox) Close() {
 	s.ending.Do(func() { close(s.ended) })
@@ -194,19 +181,4 @@ func (s *Sandbox) CLIConfig() string {
 `, host.ForDisplay(), s.URL(), host)
 	}
 	return b.String()
-}
-
-func (w *World) hosts() []svchost.Hostname {
-	hosts := []svchost.Hostname{provider.Terraform.DefaultHost(), provider.OpenTofu.DefaultHost()}
-	for addr := range w.providers {
-		hosts = append(hosts, addr.Host)
-	}
-	for addr := range w.modules {
-		hosts = append(hosts, addr.host)
-	}
-	for host := range w.tokens {
-		hosts = append(hosts, host)
-	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -347,4 +348,53 @@ func inFile(name string, err error) error {
 		return fmt.Errorf("%s:%d: %w", name, at.line, at.err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+func (w *World) routes(github *GitHub) http.Handler {
+	mux := http.NewServeMux()
+	registry{w}.routes(mux)
+	modules{w}.routes(mux)
+	mux.Handle("/github/api/", github)
+	mux.Handle(codeloadPath+"/", github)
+	return mux
+}
+
+// restricted asks for the host's token, if it has one. Files are not
+// restricted: the tools do not send tokens for them.
+func (w *World) restricted(next http.HandlerFunc) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		token := w.tokens[svchost.Hostname(r.PathValue("host"))]
+		if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
+			refuse(rw, http.StatusUnauthorized)
+			return
+		}
+		next(rw, r)
+	}
+}
+
+func (w *World) hosts() []svchost.Hostname {
+	hosts := []svchost.Hostname{provider.Terraform.DefaultHost(), provider.OpenTofu.DefaultHost()}
+	for addr := range w.providers {
+		hosts = append(hosts, addr.Host)
+	}
+	for addr := range w.modules {
+		hosts = append(hosts, addr.host)
+	}
+	for host := range w.tokens {
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// Packages returns how many packages the world has, and their bytes.
+func (w *World) Packages() (n int, bytes int64) {
+	for _, o := range w.providers {
+		for _, r := range o.releases {
+			for _, p := range r.packages {
+				n, bytes = n+1, bytes+int64(len(p.zip))
+			}
+		}
+	}
+	return n, bytes
 }
