@@ -185,7 +185,7 @@ func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
-	errs = append(errs, rt.AddSummary(report.Summary(r), safe.Const(report.SummaryLeftOut)))
+	errs = append(errs, rt.AddSummary(report.Summary(r), safe.Const("\n> The rest is left out: a step summary may have no more than 1 MiB.\n")))
 	for _, a := range annotations(r) {
 		errs = append(errs, rt.Annotate(a))
 	}

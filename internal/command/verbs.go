@@ -108,7 +108,7 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	if verb == run.PR {
 		// A run of another repository stays unnamed: it may be a private one.
 		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
-			req.Pull.Footer = safe.Join("", report.WrittenBy(env.runtime().RunURL()), req.Pull.Footer)
+			req.Pull.Footer = safe.Join("", writtenBy(env.runtime().RunURL()), req.Pull.Footer)
 		}
 		return propose(ctx, env, s, req)
 	}
@@ -136,6 +136,14 @@ func formatOf(verb, format string) error {
 		return fmt.Errorf("%s has no sarif format; check and verify have", verb)
 	}
 	return nil
+}
+
+// writtenBy names the run that wrote a text, by its address; empty for none.
+func writtenBy(run string) safe.Markdown {
+	if !safe.Linkable(run) {
+		return safe.Markdown{}
+	}
+	return safe.Format("Written by %s.\n\n", safe.Link(safe.Const("this run"), run))
 }
 
 // show writes the report to standard output.

@@ -20,15 +20,9 @@ const fewUnfinished = 3
 // Interruption is what each part of an interrupted run says of that, until Interrupted
 // counts for all of them.
 var Interruption = problem.Diagnostic{
-	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is", Hint: goesOn,
+	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is",
+	Hint: "run again: what packages hash to is remembered as far as they have arrived",
 }
-
-// OutOfTime says that the time of a run is over.
-func OutOfTime(why error) problem.Diagnostic {
-	return problem.Diagnostic{Code: problem.CodeCancelled, Message: why.Error() + ", and what was not finished stays as it is", Hint: goesOn}
-}
-
-const goesOn = "run again: what packages hash to is remembered as far as they have arrived"
 
 // Interrupted is the report of a run that was interrupted: one line counts what was not
 // finished. Where that is much it is no error of its own, and its root modules are left

@@ -49,10 +49,6 @@ func Summary(r Report) safe.Markdown {
 	return assemble(parts, summaryBound)
 }
 
-// SummaryLeftOut stands in a step summary for what did not fit beside what other steps
-// have written.
-const SummaryLeftOut = "\n> The rest is left out: a step summary may have no more than 1 MiB.\n"
-
 // Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
 // no limit. That of a dry run has the pull requests as people would see them.
 func Markdown(r Report, limit int) safe.Markdown {

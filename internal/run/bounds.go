@@ -258,7 +258,9 @@ func (b *bounds) ended(asking context.Context) []problem.Diagnostic {
 	if context.Cause(asking) != b.why {
 		return []problem.Diagnostic{report.Interruption}
 	}
-	return []problem.Diagnostic{report.OutOfTime(b.why)}
+	late := report.Interruption
+	late.Message = b.why.Error() + ", and what was not finished stays as it is"
+	return []problem.Diagnostic{late}
 }
 
 // counted is the result of a request. That of an interrupted one is a report in any

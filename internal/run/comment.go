@@ -129,7 +129,7 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 		return err
 	}
 	if c.req, err = c.configure(files); err != nil {
-		return comment.Refuse(report.UnusableConfig(c.pull.Base, err))
+		return comment.Refuse(safe.Format("the configuration on the branch %s cannot be used: %s", safe.Code(c.pull.Base), safe.Text(err.Error())))
 	}
 	owned, ours, err := pr.Find(ctx, c.repo, c.pull, c.req.Pull.BranchPrefix)
 	if ours {
@@ -178,7 +178,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Show:
 		return c.say(ctx, inForce(c.owned, c.req.Plan.Policy))
 	}
-	if err := c.say(ctx, safe.Const(report.Started)); err != nil {
+	if err := c.say(ctx, safe.Const("On it.")); err != nil {
 		return err
 	}
 	switch c.command.Verb {
@@ -197,7 +197,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 		needed, err := pr.Close(ctx, c.repo, *c.owned)
 		return c.done(ctx, err, closedFor(needed))
 	case comment.Reopen:
-		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const(report.OpenedAgain))
+		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const("Opened again."))
 	}
 	panic("run: a command that is in the language and not here: " + string(c.command.Verb))
 }
@@ -240,12 +240,12 @@ func (c *conversation) end(ctx context.Context, err error) {
 	} else {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		text = report.DidNotWork(d)
+		text = safe.Format("This did not work.\n\n%s", report.Problems([]problem.Diagnostic{d}))
 	}
 	if err := c.say(ctx, text); err != nil {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		c.said = c.said.And("\n\n%s", report.NobodyTold(d))
+		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", report.Problems([]problem.Diagnostic{d}))
 	}
 }
 
@@ -264,7 +264,8 @@ func (c *conversation) approval(ctx context.Context) safe.Markdown {
 	if !c.byWorkflow(ctx) {
 		return safe.Markdown{}
 	}
-	return safe.Const("\n\n" + report.ApprovalNeeded)
+	return safe.Const("\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
+		"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves.")
 }
 
 // closedFor is the answer where a pull request was closed because somebody asked for it,

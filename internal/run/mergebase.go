@@ -125,7 +125,7 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 	case inBase && inHead:
 		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
 		if len(wrong) > 0 {
-			return comment.Refuse(report.Unmergeable(wrong[0]))
+			return comment.Refuse(safe.Text(wrong[0].Error()))
 		}
 		m.merged[name] = content
 	case tfconfig.ConfiguredIn(tree, path.Dir(name)):
@@ -179,13 +179,17 @@ func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err
 	m.into, err = r.repo.Merge(ctx, branch, m.base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return comment.Refuse(report.Conflicts(r.pull.Base, r.locally(locks)))
+		return comment.Refuse(safe.Format("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s",
+			safe.Code(r.pull.Base), r.locally(locks)))
 	case err != nil && problem.Coded(err, problem.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
-		return comment.Refuse(report.MergeRefused(r.pull.Base, err, r.locally(locks)))
+		return comment.Refuse(safe.Format("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
+			"It may do so where the base has changed workflows and the token may not write any "+
+			"(workflows: write, which only an App or a person can have). %s",
+			safe.Code(r.pull.Base), safe.Text(err.Error()), r.locally(locks)))
 	case err != nil:
 		return err
 	case m.into.SHA == "":
-		return comment.Refuse(safe.Const(report.BaseMerged))
+		return comment.Refuse(safe.Const("the base has been merged meanwhile; look at what is there, then ask again"))
 	}
 	return nil
 }
@@ -196,7 +200,7 @@ func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	for i, l := range locks {
 		dirs[i] = path.Dir(l.Path)
 	}
-	return report.ByHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(string(Lock), report.Asked{}, dirs))
+	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(string(Lock), report.Asked{}, dirs))
 }
 
 // sweep deletes the branches of merges whose names begin so, as far as their

@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -116,7 +116,7 @@ func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(sca
 		return nil, err
 	}
 	if !complete {
-		return nil, comment.Refuse(report.TooManyFiles(mostChanged))
+		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
 	}
 	changed := newChanged(pathsIn(remote.FS, files))
 	if verb == Upgrade || verb == Lock {
@@ -129,7 +129,7 @@ func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(sca
 func (o order) changes(ctx context.Context, name string) (bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err == nil && !complete {
-		err = comment.Refuse(report.MayBeChanged(name, mostChanged))
+		err = comment.Refuse(safe.Format("the pull request changes more than %s files, and %s may be one of them", safe.Int(mostChanged), safe.Code(name)))
 	}
 	return slices.Contains(files, name), err
 }

@@ -63,7 +63,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)
 	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, comment.Refuse(safe.Const(report.HeadMoved))
+		return p.report, comment.Refuse(safe.Const("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again"))
 	}
 	if err != nil {
 		return p.report, err

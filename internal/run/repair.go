@@ -35,7 +35,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	var why safe.Markdown
 	if c.decision.ReportOnly {
-		req.Verb, why = Check, safe.Const(report.MayNotPush)
+		req.Verb, why = Check, safe.Const("relock may not push to the branch of this fork")
 	} else {
 		req.Targets[0].Destination = c.destination(merged)
 	}
@@ -67,7 +67,7 @@ func (c *conversation) something() error {
 	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
-	return comment.Refuse(safe.Const(report.NothingToLock))
+	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to take one all the same"))
 }
 
 // destination is the branch of the pull request. A GitHub App must be installed
@@ -87,7 +87,7 @@ func (c *conversation) destination(merged *merge) *Push {
 func (c *conversation) unqueued(ctx context.Context) error {
 	now, err := c.repo.Merging(ctx, c.pull)
 	if err == nil && now.Open && now.Queued {
-		err = comment.Refuse(report.InQueueOf(c.pull.Base))
+		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.pull.Base)))
 	}
 	return err
 }
@@ -104,11 +104,24 @@ func (c *conversation) pushFailed(err error) bool {
 func (c *conversation) outcome(ctx context.Context, verb Verb, why safe.Markdown) safe.Markdown {
 	switch {
 	case c.report.Pushed != "":
-		return safe.Join("", report.Pushed(c.report.Pushed), c.approval(ctx))
+		return safe.Format("Pushed commit %s.%s", safe.Text(c.report.Pushed), c.approval(ctx))
 	case !why.Empty() && c.report.Pending():
-		return report.NotPushed(why, c.local(verb))
+		return safe.Join(" ", nothingPushed(why), byHand(c.local(verb)))
 	}
-	return safe.Const(report.NothingPushed)
+	return nothingPushed(safe.Markdown{})
+}
+
+// nothingPushed is the answer where nothing was, with the reason if there is one.
+func nothingPushed(why safe.Markdown) safe.Markdown {
+	if why.Empty() {
+		return safe.Const("Nothing was pushed.")
+	}
+	return safe.Format("Nothing was pushed: %s.", why)
+}
+
+// byHand says how a person does the same, by command lines.
+func byHand(lines ...string) safe.Markdown {
+	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced(strings.Join(lines, "\n"), 4096))
 }
 
 // local is the command line that does the same in a checkout.
@@ -169,12 +182,12 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 		return nil, err
 	}
 	src, err := fs.ReadFile(files, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, comment.Refuse(report.UnusableLedger(name, c.pull.Base, err))
+	var ledger *verify.Ledger
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		ledger, err = verify.ReadLedger(src, name)
 	}
-	ledger, err := verify.ReadLedger(src, name)
 	if err != nil {
-		return nil, comment.Refuse(report.UnusableLedger(name, c.pull.Base, err))
+		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.pull.Base), safe.Text(err.Error())))
 	}
 	return ledger, nil
 }
@@ -232,7 +245,8 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 		return err
 	}
 	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
-		said = said.And("\n\n" + report.RebuiltWhole)
+		said = said.And("\n\nrelock rebuilds its own pull requests as a whole, whatever the command names. " +
+			"`/relock ignore` leaves a provider out.")
 	}
 	return c.say(ctx, said)
 }
@@ -241,7 +255,7 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 // of that.
 func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Markdown, err error) {
 	if c.owned.Base != c.pull.Base {
-		return said, comment.Refuse(safe.Const(report.BaseChanged))
+		return said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
 	}
 	files, err := snapshot(ctx, c.repo, c.base)
 	if err != nil {
@@ -261,7 +275,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return said, err
 	}
-	said = report.NothingPushedFor(safe.Const(report.NothingForGroup))
+	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
 	for _, p := range c.report.PullRequests {
 		if p.Branch == c.pull.HeadBranch {
 			said = c.became(ctx, p)
@@ -279,13 +293,11 @@ func (c *conversation) became(ctx context.Context, p report.PullRequest) safe.Ma
 	case p.Operation == string(pr.Closed):
 		return safe.Text(p.Reason).Sentence()
 	case p.Operation != string(pr.None) && pushed:
-		return safe.Join("", report.Rebuilt(c.pull.Base, p.HeadSHA), c.approval(ctx))
+		return safe.Format("Rebuilt on %s: commit %s.%s", safe.Code(c.pull.Base), safe.Text(p.HeadSHA), c.approval(ctx))
 	case p.Operation != string(pr.None):
-		return safe.Const(report.TextUpdated)
-	case p.Reason != "":
-		return report.NothingPushedFor(safe.Text(p.Reason))
+		return safe.Const("The text is up to date again; nothing had to be pushed.")
 	}
-	return safe.Const(report.NothingPushed)
+	return nothingPushed(safe.Text(p.Reason))
 }
 
 // failures are the errors of a report, wherever they belong to.
@@ -322,9 +334,9 @@ func (c *conversation) ignore(ctx context.Context) error {
 	case !c.pull.Open:
 		return c.say(ctx, said)
 	case c.owned.Touched:
-		return c.say(ctx, said.And(" "+report.BranchKept))
+		return c.say(ctx, said.And(" The branch stays as it is, since somebody else has pushed to it."))
 	}
-	if err := c.say(ctx, said.And(" "+report.BeingRebuilt)); err != nil {
+	if err := c.say(ctx, said.And(" The pull request is being rebuilt.")); err != nil {
 		return err
 	}
 	then, err := c.propose(ctx, false)
@@ -365,7 +377,7 @@ func (c *conversation) newest(ctx context.Context) error {
 	}
 	for _, p := range latest[c.pull.HeadBranch] {
 		if p.Base == c.pull.Base && p.Number > c.pull.Number {
-			return comment.Refuse(report.NewerPull(p.Number))
+			return comment.Refuse(safe.Format("there is a newer pull request of this group; say it under #%s", safe.Int(p.Number)))
 		}
 	}
 	return nil

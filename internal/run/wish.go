@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -305,7 +305,15 @@ func notFound(err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	return comment.Refuse(report.NotThere(missing))
+	var all []safe.Markdown
+	for _, d := range missing {
+		text := safe.Text(d.Message)
+		if d.Hint != "" {
+			text = text.And(" (%s)", safe.Text(d.Hint))
+		}
+		all = append(all, text)
+	}
+	return comment.Refuse(safe.Format("nothing was done: %s", safe.Join("; ", all...)))
 }
 
 // Clause is what a configuration file of the repository says of some providers
