@@ -51,6 +51,19 @@ func (p Pattern) Given() string {
 	return strings.TrimLeft(p.host+"/"+p.namespace+"/"+p.typ, "/")
 }
 
+// MarshalText implements encoding.TextMarshaler with Given's form.
+func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.Given()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler with ParsePattern.
+func (p *Pattern) UnmarshalText(text []byte) error {
+	parsed, err := ParsePattern(string(text))
+	if err != nil {
+		return err
+	}
+	*p = parsed
+	return nil
+}
+
 // Literal reports whether the pattern has no wildcards, so that whoever wrote it
 // means one provider, which should be there.
 func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }

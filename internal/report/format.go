@@ -136,21 +136,23 @@ func FromJSON(r io.Reader) (Report, error) {
 
 // document is the report of a run.
 type document struct {
-	FormatVersion int           `json:"format_version"`
-	Modules       []planJSON    `json:"modules,omitzero"` // empty to write: JSON writes them
-	Changes       []changeJSON  `json:"changes,omitzero"` // of diff, which has nothing else but problems
-	Unlocked      []string      `json:"unlocked,omitzero"`
-	PassedOver    []string      `json:"passed_over,omitempty"`
-	Excluded      []string      `json:"excluded,omitzero"`
-	Consistency   []spread      `json:"consistency,omitzero"`
-	Notes         []notesJSON   `json:"release_notes,omitzero"`
-	PullRequests  []PullRequest `json:"pull_requests,omitzero"`
-	Answer        string        `json:"answer,omitempty"`
-	Fleet         *fleetJSON    `json:"fleet,omitempty"`
-	Summary       string        `json:"summary,omitempty"`
-	Errors        []problemJSON `json:"errors"`
-	Warnings      []problemJSON `json:"warnings"`
-	Stats         *Stats        `json:"stats,omitempty"`
+	FormatVersion int                `json:"format_version"`
+	Modules       []planJSON         `json:"modules,omitzero"` // empty to write: JSON writes them
+	Changes       []changeJSON       `json:"changes,omitzero"` // of diff, which has nothing else but problems
+	Unlocked      []string           `json:"unlocked,omitzero"`
+	PassedOver    []string           `json:"passed_over,omitempty"`
+	Excluded      []string           `json:"excluded,omitzero"`
+	Consistency   []spread           `json:"consistency,omitzero"`
+	Notes         []notesJSON        `json:"release_notes,omitzero"`
+	PullRequests  []PullRequest      `json:"pull_requests,omitzero"`
+	DryRun        bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
+	Providers     []provider.Pattern `json:"providers,omitempty"` // to which the run was restricted
+	Answer        string             `json:"answer,omitempty"`
+	Fleet         *fleetJSON         `json:"fleet,omitempty"`
+	Summary       string             `json:"summary,omitempty"`
+	Errors        []problemJSON      `json:"errors"`
+	Warnings      []problemJSON      `json:"warnings"`
+	Stats         *Stats             `json:"stats,omitempty"`
 }
 
 func documentOf(r Report) document {
@@ -171,6 +173,7 @@ func documentOf(r Report) document {
 	doc.Stats.Stages = array(doc.Stats.Stages)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		doc.Notes, doc.PullRequests = list(sortedNotes(r), notesOf), list(r.PullRequests, withArrays)
+		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
 	}
 	if r.Verb == VerbVerify {
 		doc.Summary = r.Counts().String()
@@ -180,11 +183,9 @@ func documentOf(r Report) document {
 
 func (d document) report() Report {
 	r := Report{
-		Verb: VerbPR, Modules: list(d.Modules, planJSON.module), Unlocked: d.Unlocked, Excluded: d.Excluded, PullRequests: d.PullRequests,
+		Verb: VerbPR, Modules: list(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
+		Notes: list(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
 		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
-	}
-	for i := range r.PullRequests {
-		r.PullRequests[i].Body = "" // it stays where it is
 	}
 	if d.Fleet != nil {
 		r.Fleet, r.DryRun = d.Fleet.fleet(), d.Fleet.DryRun
@@ -192,8 +193,8 @@ func (d document) report() Report {
 	return r
 }
 
-// rowOf is what a report says of a root module. What is in use is said where reports are
-// joined.
+// rowOf is what a report says of a root module. What stays as it is, is said where reports
+// are joined.
 func rowOf(m Module, r Report) any {
 	switch {
 	case m.Scan != nil:
@@ -202,8 +203,15 @@ func rowOf(m Module, r Report) any {
 		return verifiedOf(m)
 	}
 	j := planOf(m)
-	if r.Fleet != nil {
-		j.InUse = m.InUse
+	if r.Fleet == nil {
+		return j
+	}
+	j.InUse = m.InUse
+	for _, k := range m.Kept {
+		j.Kept = append(j.Kept, keptJSON{k.Addr, k.Version, k.Coverage, orNil(k.Signer)})
+	}
+	if held := m.held(); len(held) > 0 {
+		j.Fetched = held[0].Origins // all have the same
 	}
 	return j
 }
@@ -356,7 +364,7 @@ func (w shaper) termOf(t scan.Term) termJSON {
 }
 
 func (j termJSON) term() scan.Term {
-	t := scan.Term{Constraint: j.Text, Module: j.Module, Place: problem.Place{Path: j.File, Line: j.Line}}
+	t := scan.Term{Constraint: j.Text, Module: j.Module, Place: problem.Place{Path: j.File, Line: j.Line}, Source: j.Source, Expression: j.Expression}
 	if repository, path, ok := strings.Cut(j.File, "//"); ok {
 		t.Place = problem.Place{Path: path, Package: repository, Line: j.Line}
 	}
@@ -369,14 +377,16 @@ type unreadJSON struct {
 	Reason string `json:"reason"`
 	Cause  string `json:"cause,omitempty"`
 	// Of an entry of required_providers: its local name and what has no value.
-	Provider   string `json:"provider,omitempty"`
-	Expression string `json:"expression,omitempty"`
-	File       string `json:"file"`
-	Line       int    `json:"line"`
+	Provider   string       `json:"provider,omitempty"`
+	Expression string       `json:"expression,omitempty"`
+	File       string       `json:"file"`
+	Line       int          `json:"line"`
+	Code       problem.Code `json:"code,omitempty"`
+	Hint       string       `json:"hint,omitempty"`
 }
 
 func (w shaper) unreadOf(u scan.Unread) unreadJSON {
-	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: w.names.Place(u.Place).File(), Line: u.Place.Line}
+	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: w.names.Place(u.Place).File(), Line: u.Place.Line, Code: u.Code, Hint: u.Hint}
 	if u.Entry != nil {
 		j.Provider, j.Expression = u.Entry.Name, u.Entry.Expression
 	}
@@ -384,9 +394,9 @@ func (w shaper) unreadOf(u scan.Unread) unreadJSON {
 }
 
 func (j unreadJSON) unread() scan.Unread {
-	u := scan.Unread{Module: j.Module, Source: j.Source, Reason: j.Reason, Cause: j.Cause, Place: problem.Place{Path: j.File, Line: j.Line}}
+	u := scan.Unread{Module: j.Module, Source: j.Source, Reason: j.Reason, Cause: j.Cause, Place: problem.Place{Path: j.File, Line: j.Line}, Code: j.Code, Hint: j.Hint}
 	if j.Provider != "" {
-		u.Code, u.Entry = problem.CodeUnknownEntry, &tfconfig.OpenEntry{Name: j.Provider, Expression: j.Expression}
+		u.Entry = &tfconfig.OpenEntry{Name: j.Provider, Expression: j.Expression}
 	}
 	return u
 }
@@ -402,6 +412,8 @@ type planJSON struct {
 	Left       bool          `json:"left"`
 	HashesOnly bool          `json:"hashes_only"`
 	InUse      []Use         `json:"in_use,omitempty"`
+	Kept       []keptJSON    `json:"kept,omitempty"`
+	Fetched    Origins       `json:"fetched,omitempty"`
 	Changes    []changeJSON  `json:"changes"`
 	Held       []heldJSON    `json:"held"`
 	Missing    []missingJSON `json:"missing_platforms"`
@@ -438,7 +450,6 @@ func (j planJSON) module() Module {
 	m := Module{
 		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
 		InUse: j.InUse, Changes: list(j.Changes, changeJSON.change), Unread: list(j.Unread, unreadJSON.unread), Findings: list(j.Findings, findingJSON.finding),
-		Diagnostics: problemsFrom(j.Errors, j.Warnings),
 	}
 	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
 	for i := range m.Changes {
@@ -454,6 +465,10 @@ func (j planJSON) module() Module {
 		}
 		return &kept[addr].Facts
 	}
+	for _, k := range j.Kept {
+		f := of(k.Provider, k.Version)
+		f.Coverage, f.Signer = k.Platforms, orZero(k.Signer)
+	}
 	for _, h := range j.Held {
 		if changed[h.Provider] == nil { // else the change has it
 			f := of(h.Provider, orZero(h.At))
@@ -464,8 +479,23 @@ func (j planJSON) module() Module {
 		f := of(missing.Provider, missing.Version)
 		f.Missing, f.Serving = missing.Platforms, orZero(missing.ServedBy)
 	}
+	j.Warnings = slices.DeleteFunc(j.Warnings, func(p problemJSON) bool {
+		if p.Code != problem.CodeRegistryWarning {
+			return false
+		}
+		f := of(p.Provider, provider.Version{})
+		f.Warnings = append(f.Warnings, p.Message)
+		return true
+	})
+	m.Diagnostics = problemsFrom(j.Errors, j.Warnings)
 	for _, addr := range slices.SortedFunc(maps.Keys(kept), provider.Addr.Compare) {
 		m.Kept = append(m.Kept, *kept[addr])
+	}
+	for i := range m.Changes {
+		m.Changes[i].Origins = j.Fetched
+	}
+	for i := range m.Kept {
+		m.Kept[i].Origins = j.Fetched
 	}
 	return m
 }
@@ -488,13 +518,14 @@ type changeJSON struct {
 	SignerFrom     *provider.Signer     `json:"signer_from"`
 	Marks          []provider.Mark      `json:"marks"`
 	Held           []heldJSON           `json:"held"`
+	Carried        bool                 `json:"carried,omitempty"`
 }
 
 func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf),
+		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
 	}
 	for _, v := range c.olds() { // one at most
 		j.From = &v
@@ -514,7 +545,7 @@ func (j changeJSON) change() Change {
 		},
 		Facts: Facts{
 			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
-			Held: list(j.Held, heldJSON.held),
+			Held: list(j.Held, heldJSON.held), Carried: j.Carried,
 		},
 	}
 }
@@ -531,6 +562,8 @@ type heldJSON struct {
 	Module     string            `json:"module"`
 	File       string            `json:"file"`
 	Line       int               `json:"line"`
+	Source     string            `json:"source_expression,omitempty"`
+	Expression string            `json:"expression,omitempty"`
 	Also       []termJSON        `json:"also"`
 	Rule       string            `json:"rule"`
 	Eligible   dayOrNull         `json:"eligible"`
@@ -539,6 +572,7 @@ type heldJSON struct {
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, File: w.names.Place(h.Term.Place).File(), Line: h.Term.Place.Line,
+		Source: h.Term.Source, Expression: h.Term.Expression,
 		Also: list(h.Others, w.termOf), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
 	}
 }
@@ -546,7 +580,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), Reason: j.Reason,
-		Term:   termJSON{Text: j.Constraint, Module: j.Module, File: j.File, Line: j.Line}.term(),
+		Term:   termJSON{j.Constraint, j.Module, j.File, j.Line, j.Source, j.Expression}.term(),
 		Others: list(j.Also, termJSON.term), Rule: j.Rule, Eligible: time.Time(j.Eligible),
 	}
 }
@@ -557,6 +591,14 @@ type missingJSON struct {
 	Version   provider.Version    `json:"version"`
 	Platforms []provider.Platform `json:"platforms"`
 	ServedBy  *provider.Version   `json:"served_by"`
+}
+
+// keptJSON is a provider that stays as it is, and of which there is something to say.
+type keptJSON struct {
+	Provider  provider.Addr       `json:"provider"`
+	Version   provider.Version    `json:"version"`
+	Platforms []provider.Platform `json:"platforms,omitempty"`
+	Signer    *provider.Signer    `json:"signer,omitempty"`
 }
 
 // findingJSON is a finding. Those of verify have the name by which a baseline accepts
@@ -660,7 +702,8 @@ type notesJSON struct {
 	Provider   provider.Addr    `json:"provider"`
 	From       provider.Version `json:"from"`
 	To         provider.Version `json:"to"`
-	Repository string           `json:"repository"` // its address; empty if it is not known
+	Repository string           `json:"repository"`    // its address; empty if it is not known
+	Tag        string           `json:"tag,omitempty"` // of the release that the upgrade comes to
 	Releases   []releaseJSON    `json:"releases"`
 	More       int              `json:"more"`
 	Problem    string           `json:"problem"`
@@ -677,12 +720,22 @@ type releaseJSON struct {
 func notesOf(n notes.Notes) notesJSON {
 	j := notesJSON{Provider: n.Addr, From: n.From, To: n.To, More: n.More, Problem: n.Problem}
 	if n.Repository.Known() {
-		j.Repository = n.Repository.URL()
+		j.Repository, j.Tag = n.Repository.URL(), n.Repository.Tag
 	}
 	j.Releases = list(n.Releases, func(r notes.Release) releaseJSON {
 		return releaseJSON{r.Version, r.URL, dayOrNull(r.Published), array(r.Sections), r.Cut}
 	})
 	return j
+}
+
+func (j notesJSON) notes() notes.Notes {
+	n := notes.Notes{Addr: j.Provider, From: j.From, To: j.To, More: j.More, Problem: j.Problem}
+	n.Repository, _ = provider.ParseRepository(j.Repository)
+	n.Repository.Tag = j.Tag
+	n.Releases = list(j.Releases, func(r releaseJSON) notes.Release {
+		return notes.Release{Version: r.Version, URL: r.URL, Published: time.Time(r.Released), Sections: r.Sections, Cut: r.Cut}
+	})
+	return n
 }
 
 // fleetJSON is what became of the repositories of an organisation.
