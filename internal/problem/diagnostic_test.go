@@ -50,6 +50,25 @@ func TestSeveritiesAreWrittenByName(t *testing.T) {
 	}
 }
 
+func TestPlacesAreReadAsTheyWereNamed(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]Place{
+		"":                                       {},
+		"a/main.tf":                              {Path: "a/main.tf"},
+		"acme/infra//live/main.tf":               {Package: "acme/infra", Path: "live/main.tf"},
+		"git::https://example.com/net.git//a.tf": {Package: "git::https://example.com/net.git", Path: "a.tf"},
+		"https://example.com/net.zip//vpc//a.tf": {Package: "https://example.com/net.zip//vpc", Path: "a.tf"},
+		"https://example.com/net.zip":            {Path: "https://example.com/net.zip"}, // the same text, as a path
+	} {
+		if got := want.Named(); got.Path != file || got.Package != "" {
+			t.Errorf("%+v is named %+v, want the path %q", want, got, file)
+		}
+		if got := (Place{Path: file}).Unnamed(); got != want {
+			t.Errorf("the path %q is the place %+v, want %+v", file, got, want)
+		}
+	}
+}
+
 func TestDiagnosticOrder(t *testing.T) {
 	t.Parallel()
 	aws, tls := addr(t, "registry.terraform.io/hashicorp/aws"), addr(t, "registry.terraform.io/hashicorp/tls")

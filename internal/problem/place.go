@@ -11,16 +11,16 @@ type Place struct {
 	// Path is slash-separated and relative to the top of the scanned file tree, which is
 	// the repository, or to the top of the Package; "." is that top. Empty: the Package as a whole,
 	// or nowhere.
-	Path string
+	Path string `json:"file"`
 	// Package is the module package that the file is in, by its source without
 	// credentials and query, or another repository as OWNER/NAME; empty for the scanned
 	// file tree.
-	Package string
+	Package string `json:"-"`
 	// Line is counted from 1; 0 if it is not known.
-	Line int
+	Line int `json:"line"`
 	// From and To are the columns in which it begins and behind which it ends, counted
 	// from 1; 0 if nobody needs them.
-	From, To int
+	From, To int `json:"-"`
 }
 
 // File returns the name of the file: PATH, PACKAGE//PATH or PACKAGE.
@@ -29,6 +29,20 @@ func (p Place) File() string {
 		return p.Package + p.Path
 	}
 	return p.Package + "//" + p.Path
+}
+
+// Named returns the place as programs have it: File is its path, and it has no Package.
+func (p Place) Named() Place { return Place{Path: p.File(), Line: p.Line, From: p.From, To: p.To} }
+
+// Unnamed returns the place that Named has made that of: what stands behind the last "//"
+// of the path is in a package, unless the "//" is that of a URL.
+func (p Place) Unnamed() Place {
+	i := strings.LastIndex(p.Path, "//")
+	if i <= 0 || p.Path[i-1] == ':' {
+		return p
+	}
+	p.Package, p.Path = p.Path[:i], p.Path[i+2:]
+	return p
 }
 
 // String returns FILE:LINE, FILE, or nothing.

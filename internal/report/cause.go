@@ -178,7 +178,7 @@ func (all *causes) problems(m Module, dir string) {
 		all.add(s)
 	}
 	for _, u := range m.Unread {
-		if u.Module == "" && u.Entry == nil {
+		if u.Module == "" && !u.OfEntry() {
 			continue // the run tells of it, once for all root modules
 		}
 		if s := all.d.unread(u, false); !told[u.Place] {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -252,7 +250,7 @@ func (w shaper) problemsOf(diagnostics []problem.Diagnostic) (errors, warnings [
 func problemsFrom(errors, warnings []problemJSON) []problem.Diagnostic {
 	var all []problem.Diagnostic
 	for i, p := range slices.Concat(errors, warnings) {
-		d := problem.Diagnostic{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}, Addr: p.Provider, Host: svchost.Hostname(p.Host), Hint: p.Hint}
+		d := problem.Diagnostic{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Addr: p.Provider, Host: svchost.Hostname(p.Host), Hint: p.Hint}
 		if i >= len(errors) {
 			d.Severity = problem.SeverityWarning
 		}
@@ -281,16 +279,16 @@ type scanJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
 	Assumed      bool              `json:"tool_version_assumed"`
-	Pin          *pinJSON          `json:"version_file"`
+	Pin          *versionfile.Pin  `json:"version_file"`
 	Kind         scan.Kind         `json:"kind"`
 	Origin       string            `json:"origin"`
-	Holes        []holeJSON        `json:"holes"`
+	Holes        []scan.Hole       `json:"holes"`
 	Assumptions  []string          `json:"assumptions"`
 	Partial      bool              `json:"partial"`
-	Terragrunt   *pinJSON          `json:"terragrunt_version_file,omitempty"`
+	Terragrunt   *versionfile.Pin  `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockfile.File    `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
-	Unread       []unreadJSON      `json:"unread"`
+	Unread       []scan.Unread     `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
 	Notes        []problemJSON     `json:"notes"`
@@ -299,9 +297,9 @@ type scanJSON struct {
 func scanOf(m Module) scanJSON {
 	w := shaper{m.Names}
 	j := scanJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pinOf(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
-		Holes: list(m.Scan.Holes, w.holeOf), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pinOf(m.Scan.Terragrunt),
-		Requirements: list(m.Scan.Tree.Requirements, w.requirementOf), Unread: list(m.Unread, w.unreadOf),
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
+		Holes: list(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
+		Requirements: list(m.Scan.Tree.Requirements, w.requirementOf), Unread: list(m.Unread, w.call),
 	}
 	if m.Scan.Lock != nil {
 		j.Lock = &lockfile.File{Path: m.LockPath, Locks: list(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
@@ -314,90 +312,50 @@ func scanOf(m Module) scanJSON {
 	return j
 }
 
-type pinJSON struct {
-	Text string           `json:"text"`
-	File string           `json:"file"`
-	Line int              `json:"line"`
-	Pins versionfile.Kind `json:"pins,omitempty"`
-}
-
-func (w shaper) pinOf(p *versionfile.Pin) *pinJSON {
-	if p == nil {
-		return nil
-	}
-	return &pinJSON{Text: p.Text, File: w.names.Place(p.Place).File(), Line: p.Place.Line, Pins: p.Kind}
-}
-
-type holeJSON struct {
-	Path  string `json:"path"`
-	Parts int    `json:"parts"`
-	File  string `json:"file"`
-	Line  int    `json:"line"`
-}
-
-func (w shaper) holeOf(h scan.Hole) holeJSON {
-	return holeJSON{Path: h.Path, Parts: h.Parts, File: w.names.Place(h.Place).File(), Line: h.Place.Line}
-}
-
 type requirementJSON struct {
 	Provider    provider.Addr        `json:"provider"`
 	Constraints provider.Constraints `json:"constraints"`
-	Terms       []termJSON           `json:"terms"`
+	Terms       []scan.Term          `json:"terms"`
 }
 
 func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, w.termOf)}
+	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, w.term)}
 }
 
-type termJSON struct {
-	Text   provider.Term `json:"text"`
-	Module string        `json:"module"`
-	File   string        `json:"file"`
-	Line   int           `json:"line"`
-	// What the address and the text were evaluated from.
-	Source     string `json:"source_expression,omitempty"`
-	Expression string `json:"expression,omitempty"`
-}
+// place is a place as programs have it.
+func (w shaper) place(p problem.Place) problem.Place { return w.names.Place(p).Named() }
 
-func (w shaper) termOf(t scan.Term) termJSON {
-	return termJSON{Text: t.Constraint, Module: t.Module, File: w.names.Place(t.Place).File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
-}
-
-func (j termJSON) term() scan.Term {
-	t := scan.Term{Constraint: j.Text, Module: j.Module, Place: problem.Place{Path: j.File, Line: j.Line}, Source: j.Source, Expression: j.Expression}
-	if repository, path, ok := strings.Cut(j.File, "//"); ok {
-		t.Place = problem.Place{Path: path, Package: repository, Line: j.Line}
+func (w shaper) pin(p *versionfile.Pin) *versionfile.Pin {
+	if p == nil {
+		return nil
 	}
+	named := *p
+	named.Place = w.place(p.Place)
+	return &named
+}
+
+func (w shaper) hole(h scan.Hole) scan.Hole {
+	h.Place = w.place(h.Place)
+	return h
+}
+
+func (w shaper) term(t scan.Term) scan.Term {
+	t.Place = w.place(t.Place)
 	return t
 }
 
-type unreadJSON struct {
-	Module string `json:"module"`
-	Source string `json:"source"`
-	Reason string `json:"reason"`
-	Cause  string `json:"cause,omitempty"`
-	// Of an entry of required_providers: its local name and what has no value.
-	Provider   string       `json:"provider,omitempty"`
-	Expression string       `json:"expression,omitempty"`
-	File       string       `json:"file"`
-	Line       int          `json:"line"`
-	Code       problem.Code `json:"code,omitempty"`
-	Hint       string       `json:"hint,omitempty"`
+func readTerm(t scan.Term) scan.Term {
+	t.Place = t.Place.Unnamed()
+	return t
 }
 
-func (w shaper) unreadOf(u scan.Unread) unreadJSON {
-	j := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: w.names.Place(u.Place).File(), Line: u.Place.Line, Code: u.Code, Hint: u.Hint}
-	if u.Entry != nil {
-		j.Provider, j.Expression = u.Entry.Name, u.Entry.Expression
-	}
-	return j
+func (w shaper) call(u scan.Unread) scan.Unread {
+	u.Place = w.place(u.Place)
+	return u
 }
 
-func (j unreadJSON) unread() scan.Unread {
-	u := scan.Unread{Module: j.Module, Source: j.Source, Reason: j.Reason, Cause: j.Cause, Place: problem.Place{Path: j.File, Line: j.Line}, Code: j.Code, Hint: j.Hint}
-	if j.Provider != "" {
-		u.Entry = &tfconfig.OpenEntry{Name: j.Provider, Expression: j.Expression}
-	}
+func readCall(u scan.Unread) scan.Unread {
+	u.Place = u.Place.Unnamed()
 	return u
 }
 
@@ -417,7 +375,7 @@ type planJSON struct {
 	Changes    []changeJSON  `json:"changes"`
 	Held       []heldJSON    `json:"held"`
 	Missing    []missingJSON `json:"missing_platforms"`
-	Unread     []unreadJSON  `json:"unread"`
+	Unread     []scan.Unread `json:"unread"`
 	Findings   []findingJSON `json:"findings"`
 	Errors     []problemJSON `json:"errors"`
 	Warnings   []problemJSON `json:"warnings"`
@@ -427,13 +385,13 @@ func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: list(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, w.unreadOf), Findings: list(m.Findings, w.findingOf),
+		Changes: list(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, w.call), Findings: list(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	for _, k := range m.facts() {
 		for _, h := range k.Held {
 			held := w.heldOf(h)
-			held.Provider, held.At = k.Addr, &k.Version
+			held.Provider, held.Stays = k.Addr, &k.Version
 			j.Held = append(j.Held, held)
 		}
 		if len(k.Missing) > 0 {
@@ -449,7 +407,7 @@ func planOf(m Module) planJSON {
 func (j planJSON) module() Module {
 	m := Module{
 		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
-		InUse: j.InUse, Changes: list(j.Changes, changeJSON.change), Unread: list(j.Unread, unreadJSON.unread), Findings: list(j.Findings, findingJSON.finding),
+		InUse: j.InUse, Changes: list(j.Changes, changeJSON.change), Unread: list(j.Unread, readCall), Findings: list(j.Findings, findingJSON.finding),
 	}
 	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
 	for i := range m.Changes {
@@ -471,7 +429,7 @@ func (j planJSON) module() Module {
 	}
 	for _, h := range j.Held {
 		if changed[h.Provider] == nil { // else the change has it
-			f := of(h.Provider, orZero(h.At))
+			f := of(h.Provider, orZero(h.Stays))
 			f.Held = append(f.Held, h.held())
 		}
 	}
@@ -554,34 +512,33 @@ func (j changeJSON) change() Change {
 // provider, and the version at which that is held.
 type heldJSON struct {
 	Provider   provider.Addr     `json:"provider,omitzero"`
-	At         *provider.Version `json:"at,omitempty"`
+	Stays      *provider.Version `json:"at,omitempty"`
 	Version    provider.Version  `json:"version"`
 	Released   dayOrNull         `json:"released"`
 	Reason     policy.Reason     `json:"reason"`
 	Constraint provider.Term     `json:"constraint"`
 	Module     string            `json:"module"`
-	File       string            `json:"file"`
-	Line       int               `json:"line"`
-	Source     string            `json:"source_expression,omitempty"`
-	Expression string            `json:"expression,omitempty"`
-	Also       []termJSON        `json:"also"`
-	Rule       string            `json:"rule"`
-	Eligible   dayOrNull         `json:"eligible"`
+	problem.Place
+	Source     string      `json:"source_expression,omitempty"`
+	Expression string      `json:"expression,omitempty"`
+	Also       []scan.Term `json:"also"`
+	Rule       string      `json:"rule"`
+	Eligible   dayOrNull   `json:"eligible"`
 }
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, File: w.names.Place(h.Term.Place).File(), Line: h.Term.Place.Line,
+		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Source: h.Term.Source, Expression: h.Term.Expression,
-		Also: list(h.Others, w.termOf), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
+		Also: list(h.Others, w.term), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
 	}
 }
 
 func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), Reason: j.Reason,
-		Term:   termJSON{j.Constraint, j.Module, j.File, j.Line, j.Source, j.Expression}.term(),
-		Others: list(j.Also, termJSON.term), Rule: j.Rule, Eligible: time.Time(j.Eligible),
+		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Source: j.Source, Expression: j.Expression},
+		Others: list(j.Also, readTerm), Rule: j.Rule, Eligible: time.Time(j.Eligible),
 	}
 }
 
@@ -631,7 +588,7 @@ func (w shaper) findingOf(f problem.Finding) findingJSON {
 
 func (j findingJSON) finding() problem.Finding {
 	return problem.Finding{
-		Code: j.Code, Severity: j.Severity, Addr: j.Provider, Version: j.Version.version, OfEntry: j.Version.known, Hash: j.Hash, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column},
+		Code: j.Code, Severity: j.Severity, Addr: j.Provider, Version: j.Version.version, OfEntry: j.Version.known, Hash: j.Hash, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column}.Unnamed(),
 		Platform: j.Platform, ProvenBy: j.ProvenBy, Message: j.Message, Hint: j.Hint,
 	}
 }

@@ -59,11 +59,11 @@ func unfollowed(r Report, m Module) []problem.Finding {
 	var all []problem.Finding
 	for _, u := range m.Unread {
 		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place == u.Place })
-		if told || u.Module == "" && u.Entry == nil {
+		if told || u.Module == "" && !u.OfEntry() {
 			continue
 		}
 		code := problem.CodeUnreadModule
-		if u.Entry != nil {
+		if u.OfEntry() {
 			code = problem.CodeUnknownEntry
 		}
 		all = append(all, problem.Finding{

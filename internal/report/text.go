@@ -358,7 +358,7 @@ func unrequired(m Module, addr provider.Addr) string {
 	switch {
 	case slices.ContainsFunc(m.Unread, ofUnit):
 		return "unknown: the unit is known in part"
-	case slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.Entry != nil }):
+	case slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.OfEntry() }):
 		return "unknown: required_providers has no value for it"
 	case len(unread) > 0:
 		return "unknown: " + count(len(unread), "module", "modules") + " not read"

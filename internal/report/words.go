@@ -420,10 +420,10 @@ func (d dialect) missing(k Kept) string {
 // it requires, and why.
 func (d dialect) unreadCall(u scan.Unread) string {
 	text := d.code(modulePath(u.Module))
-	if u.Entry != nil {
-		text = "provider " + d.code(u.Entry.Name)
+	if u.OfEntry() {
+		text = "provider " + d.code(u.Provider)
 	}
-	if u.Entry != nil && u.Module != "" {
+	if u.OfEntry() && u.Module != "" {
 		text += " of " + d.code(modulePath(u.Module))
 	}
 	if u.Place.Path != "" {
@@ -432,8 +432,8 @@ func (d dialect) unreadCall(u scan.Unread) string {
 	if u.Source != "" {
 		text += ", source " + d.code(u.Source)
 	}
-	if u.Entry != nil {
-		text += ", " + d.code(u.Entry.Expression)
+	if u.OfEntry() {
+		text += ", " + d.code(u.Expression)
 	}
 	return text + ": " + d.text(cmp.Or(u.Cause, u.Reason))
 }
@@ -445,8 +445,8 @@ const preserving = "; or --unreadable-modules preserve lets the recorded constra
 // package. Recorded constraints may stand in for what it requires.
 func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: concernUnread, whole: d.unreadCall(u), next: d.text(u.Hint)}
-	if u.Entry != nil {
-		s.what = "what is required of the provider " + d.code(u.Entry.Name) + " is not known: " + d.text(u.Reason)
+	if u.OfEntry() {
+		s.what = "what is required of the provider " + d.code(u.Provider) + " is not known: " + d.text(u.Reason)
 		s.of = s.what
 	}
 	if u.Source != "" {
@@ -681,7 +681,7 @@ func (d dialect) made(m scan.RootModule) []string {
 		if h.Parts > 1 {
 			known = " are not known; no requirement depends on them"
 		}
-		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(d.files.Place(h.Place).String())))
+		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Generated), known, d.text(d.files.Place(h.Place).String())))
 	}
 	for _, text := range m.Assumptions {
 		lines = append(lines, "assumed: "+d.text(text))

@@ -150,7 +150,7 @@ func printModules(w io.Writer, modules []RootModule, diags []problem.Diagnostic,
 		}
 		for _, u := range all.Unread {
 			if u.Entry != nil {
-				fmt.Fprintf(w, "  open %s: %s of module.%s is %s: %s\n", u.Place, u.Entry.Name, u.Module, u.Entry.Expression, u.Reason)
+				fmt.Fprintf(w, "  open %s: %s of module.%s is %s: %s\n", u.Place, u.Provider, u.Module, u.Expression, u.Reason)
 				continue
 			}
 			fmt.Fprintf(w, "  unread%s %s: module.%s %q: %s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Unread, u)], u.Place, u.Module, u.Source, u.Reason)

@@ -104,14 +104,15 @@ type Requirement struct {
 // Term is one term of a version constraint and the place that set it.
 type Term struct {
 	// Constraint is the term; its zero value (no operator) means any version.
-	Constraint provider.Term
+	Constraint provider.Term `json:"text"`
 	// Module is the path of module calls from the root module, joined by dots;
 	// empty for the root module itself.
-	Module string
-	Place  problem.Place
+	Module        string `json:"module"`
+	problem.Place        // its keys are those of the term
 	// Source and Expression are what the address and the constraint were evaluated from,
 	// as it is written; empty for what is written itself.
-	Source, Expression string
+	Source     string `json:"source_expression,omitempty"`
+	Expression string `json:"expression,omitempty"`
 }
 
 // Constraints merges the terms to the string that the lock file records.
@@ -128,18 +129,24 @@ func (r Requirement) Constraints() provider.Constraints {
 // Unread is a module call that could not be followed, or an entry of a module that was
 // read and that leaves open what it requires.
 type Unread struct {
-	// Entry is that entry; nil for a call. Other providers are not in doubt for it.
-	Entry  *tfconfig.OpenEntry
-	Module string // path of the call, or of the module with the entry, joined by dots
-	Source string // as evaluated, if it is known; without credentials and query
-	Code   problem.Code
-	Reason string
+	Module string `json:"module"` // path of the call, or of the module with the entry, joined by dots
+	Source string `json:"source"` // as evaluated, if it is known; without credentials and query
+	Reason string `json:"reason"`
 	// Cause is Reason without what was attempted, where that was no more than to fetch
 	// the package of Source; else empty.
-	Cause string
-	Hint  string // what to do next; may be empty
-	Place problem.Place
+	Cause string `json:"cause,omitempty"`
+	// Provider is the local name of the entry, and Expression what has no value in it; both
+	// are empty for a call.
+	Provider      string              `json:"provider,omitempty"`
+	Expression    string              `json:"expression,omitempty"`
+	problem.Place                     // its keys are those of the call
+	Code          problem.Code        `json:"code,omitempty"`
+	Hint          string              `json:"hint,omitempty"` // what to do next; may be empty
+	Entry         *tfconfig.OpenEntry `json:"-"`              // nil for a call. Other providers are not in doubt for it.
 }
+
+// OfEntry reports whether it is an entry that leaves open what it requires.
+func (u Unread) OfEntry() bool { return u.Entry != nil || u.Provider != "" }
 
 // Fetched is a module call that was followed out of the scanned file tree.
 type Fetched struct {

@@ -95,9 +95,9 @@ type Root struct {
 
 // Hole is how many parts of a generated file are not known.
 type Hole struct {
-	Path  string // of the generated file, relative to where the tool is run
-	Parts int
-	Place problem.Place // of what generates it
+	Generated     string `json:"path"` // the file, relative to where the tool is run
+	Parts         int    `json:"parts"`
+	problem.Place        // of what generates it
 }
 
 // at is where the configuration is.

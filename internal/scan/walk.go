@@ -147,7 +147,8 @@ func (w *walker) module(at *visit) {
 	}
 	for _, e := range open {
 		w.Unread = append(w.Unread, Unread{
-			Module: at.path, Code: problem.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, Place: e.Place, Entry: &e,
+			Module: at.path, Code: problem.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, Place: e.Place,
+			Provider: e.Name, Expression: e.Expression, Entry: &e,
 		})
 	}
 	if c := at.config; !w.seen[c.Directory] {
@@ -454,7 +455,8 @@ func (w *walker) settle(h *harvest) {
 			continue
 		}
 		h.Unread = append(h.Unread, Unread{
-			Module: d.module, Code: problem.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, Place: d.Place, Entry: &d.OpenEntry,
+			Module: d.module, Code: problem.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, Place: d.Place,
+			Provider: d.Name, Expression: d.Expression, Entry: &d.OpenEntry,
 		})
 	}
 	h.Diags = diags

@@ -154,7 +154,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	r.Origin, r.Files, r.AnyChange = made.Source.Text, slices.Concat(r.Files, made.Files), r.AnyChange || made.AnyChange
 	for _, f := range made.Generated {
 		if f.Holes > 0 {
-			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, Place: f.Place})
+			r.Holes = append(r.Holes, scan.Hole{Generated: f.Path, Parts: f.Holes, Place: f.Place})
 		}
 	}
 	r.Assumptions = made.Assumed

@@ -131,7 +131,7 @@ func lacking(u scan.Unread, partial bool) problem.Diagnostic {
 	switch {
 	case u.Entry != nil:
 		d.Code, d.Addr = u.Code, u.Entry.Addr
-		d.Message = fmt.Sprintf("what is required of the provider %s is not known: %s", u.Entry.Name, u.Reason)
+		d.Message = fmt.Sprintf("what is required of the provider %s is not known: %s", u.Provider, u.Reason)
 		d.Hint = cmp.Or(u.Hint, "its entry stays as it is")
 	case u.Module == "":
 		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason

@@ -13,17 +13,17 @@ import (
 
 // Pin is what a version file says of the release of a tool.
 type Pin struct {
-	Tool provider.ToolName // empty: Terragrunt
+	Tool provider.ToolName `json:"-"` // empty: Terragrunt
 	// Text is the value as the file has it. One that is too long to be a
 	// release is cut.
-	Text  string
-	Place problem.Place
+	Text          string `json:"text"`
+	problem.Place        // its keys are those of the value
 	// Kind is what the value means; empty for Terragrunt.
-	Kind Kind
+	Kind Kind `json:"pins,omitempty"`
 	// Exact is the release that an Exact pin names, and Constraint what a Some demands,
 	// unless it has a pattern.
-	Exact      provider.Version
-	Constraint string
+	Exact      provider.Version `json:"-"`
+	Constraint string           `json:"-"`
 
 	pattern *regexp.Regexp
 	matched []provider.Version // the last release of each minor version that the pattern finds
