@@ -2,8 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,12 +69,9 @@ func TestReadsWhatEarlierReleasesWrote(t *testing.T) {
 				t.Errorf("%s: FromJSON = %v", name, err)
 				continue
 			}
-			var want, got map[string]any
-			if err := errors.Join(json.Unmarshal(written, &want), json.Unmarshal([]byte(jsonText(t, read)), &got)); err != nil {
-				t.Fatal(err)
-			}
-			if want["fleet"] == nil { // no reports are joined, and no module says what is in use
-				got["consistency"] = want["consistency"]
+			want, got := string(written), jsonText(t, read)
+			if read.Fleet == nil { // no module says what is in use, since no reports are joined
+				want, got = withoutConsistency(want), withoutConsistency(got)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: read and written again (-first +then):\n%s", name, diff)
@@ -88,6 +83,14 @@ func TestReadsWhatEarlierReleasesWrote(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withoutConsistency is a document without the providers that are in use in several
+// versions.
+func withoutConsistency(doc string) string {
+	before, rest, _ := strings.Cut(doc, "\n  \"consistency\": [")
+	_, behind, _ := strings.Cut(rest, "],\n  \"")
+	return before + behind
 }
 
 func TestFromJSONRefuses(t *testing.T) {
