@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -53,7 +54,7 @@ func estateChange(m *report.Module, i, n int) {
 	c.HashesAdded = c.HashesAdded[:12+i%4] // no two lock files cover the same
 	if n%4 == 0 {
 		h := upgrade.Held{
-			Version: version("6.2.0"), Reason: upgrade.HeldByConstraint, Published: day("2026-11-06"),
+			Version: version("6.2.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Published: day("2026-11-06"),
 			Term: term("~> 5.0", "", m.Dir+"/versions.tf", 4+n),
 		}
 		c.Held = []upgrade.Held{h}

@@ -96,7 +96,7 @@ func upgraded(name, from, to string, s provider.Signer) report.Change {
 }
 
 var heldByVPC = upgrade.Held{
-	Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4),
+	Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4),
 	Published: day("2026-11-06"),
 }
 
@@ -300,12 +300,12 @@ func pullRequests() report.Report {
 
 // held has each reason for which a release is not taken.
 func held() report.Report {
-	rule := upgrade.Held{Version: version("4.0.0"), Reason: policy.HeldByRule, Rule: ".github/relock.yml:12", Published: day("2026-11-02")}
-	hold := upgrade.Held{Version: version("3.9.0"), Reason: policy.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}
-	age := upgrade.Held{Version: version("5.36.0"), Reason: policy.HeldByAge, Rule: ".github/relock.yml:17", Published: day("2026-11-09"), Eligible: day("2026-11-12").Add(15 * time.Hour)}
-	unknown := upgrade.Held{Version: version("2.1.0"), Reason: policy.HeldByAge}
-	platform := upgrade.Held{Version: version("1.5.0"), Reason: upgrade.HeldByPlatform}
-	protocol := upgrade.Held{Version: version("0.9.0"), Reason: upgrade.HeldByProtocol, Published: day("2026-10-01")}
+	rule := upgrade.Held{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: ".github/relock.yml:12"}, Published: day("2026-11-02")}
+	hold := upgrade.Held{Version: version("3.9.0"), By: policy.Hold{Reason: policy.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}}
+	age := upgrade.Held{Version: version("5.36.0"), Published: day("2026-11-09"), By: policy.Hold{Reason: policy.HeldByAge, Rule: ".github/relock.yml:17", Eligible: day("2026-11-12").Add(15 * time.Hour)}}
+	unknown := upgrade.Held{Version: version("2.1.0"), By: policy.Hold{Reason: policy.HeldByAge}}
+	platform := upgrade.Held{Version: version("1.5.0"), By: policy.Hold{Reason: upgrade.HeldByPlatform}}
+	protocol := upgrade.Held{Version: version("0.9.0"), By: policy.Hold{Reason: upgrade.HeldByProtocol}, Published: day("2026-10-01")}
 	many := heldByVPC
 	for i := range 4 {
 		many.Others = append(many.Others, term("< 6.0.0", "", "main.tf", i+1))

@@ -528,17 +528,17 @@ type heldJSON struct {
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
+		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Source: h.Term.Source, Expression: h.Term.Expression,
-		Also: list(h.Others, w.term), Rule: h.Rule, Eligible: dayOrNull(h.Eligible),
+		Also: list(h.Others, w.term), Rule: h.By.Rule, Eligible: dayOrNull(h.By.Eligible),
 	}
 }
 
 func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
-		Version: j.Version, Published: time.Time(j.Released), Reason: j.Reason,
+		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
 		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Source: j.Source, Expression: j.Expression},
-		Others: list(j.Also, readTerm), Rule: j.Rule, Eligible: time.Time(j.Eligible),
+		Others: list(j.Also, readTerm),
 	}
 }
 

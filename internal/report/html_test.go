@@ -143,7 +143,7 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			evil := tt.Text
 			c := upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{KeyID: evil, Label: evil})
 			c.Warnings = []string{evil}
-			c.Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term("~> 5.0", evil, evil, 4)}, {Version: version("6.0.0"), Reason: policy.HeldByRule, Rule: evil}}
+			c.Held = []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term("~> 5.0", evil, evil, 4)}, {Version: version("6.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: evil}}}
 			c.Coverage = []provider.Platform{{OS: evil, Arch: evil}}
 			m := module(evil, c)
 			m.Tool.Name = provider.ToolName(evil)

@@ -22,8 +22,8 @@ import (
 func hostile(text string) report.Report {
 	term := term("~> 5.0", text, text, 4)
 	held := []upgrade.Held{
-		{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term, Others: []scan.Term{term}},
-		{Version: version("6.0.0"), Reason: policy.HeldByRule, Rule: text},
+		{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term, Others: []scan.Term{term}},
+		{Version: version("6.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: text}},
 	}
 	facts := report.Facts{
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},

@@ -36,7 +36,7 @@ func planned(t *testing.T) upgrade.Result {
 	renewed := lockfile.New(addr("hashicorp/aws"), version("5.34.0"), constraints("~> 5.0"), hashes("new", 2))
 	selections := []upgrade.Selection{
 		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
-		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), Reason: policy.HeldByRule}}},
+		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule}}}},
 		{From: version("4.0.0"), Err: &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}},
 	}
 	for i := range selections {
@@ -181,7 +181,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 		fetched("zip", "https://example.com/m.zip", "main.tf", 1):        "main.tf:1` (`module.zip`)",
 		term("~> 5.0", "net", "local/main.tf", 1):                        "at `local/main.tf:1` (`module.net`)",
 	} {
-		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: place}}
+		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: place}}
 		m := report.FromPlan(r, diff.Locks(r.Old, r.New, nil))
 		if got := report.Markdown(report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}, 0).String(); !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
@@ -194,7 +194,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 func TestHeldByAnExactVersion(t *testing.T) {
 	t.Parallel()
 	for constraint, want := range map[string]string{"5.31.0": "by = 5.31.0 at main.tf:3;", "= 5.31.0": "by = 5.31.0 at main.tf:3;", "~> 5.31.0": "by ~> 5.31.0 at main.tf:3;"} {
-		held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term(constraint, "", "main.tf", 3)}}
+		held := []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term(constraint, "", "main.tf", 3)}}
 		m := report.Module{Dir: "live", Kept: []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.31.0"), Facts: report.Facts{Held: held}}}}
 		if got := text(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{m}}, report.TextOptions{}); !strings.Contains(got, want) {
 			t.Errorf("held by %q reads\n%s\nwant %q in it", constraint, got, want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -96,7 +97,7 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 		far := problem.Place{Path: "main.tf", Package: far, Line: 3}
 		planned := hostile("dir").Modules[0]
 		planned.LockPath = "dir/.terraform.lock.hcl"
-		held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: scan.Term{Constraint: constraints("~> 5.0").Terms()[0], Place: place("dir/held.tf")}, Others: []scan.Term{{Module: "net", Place: far}}}}
+		held := []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: scan.Term{Constraint: constraints("~> 5.0").Terms()[0], Place: place("dir/held.tf")}, Others: []scan.Term{{Module: "net", Place: far}}}}
 		planned.Changes[0].Held, planned.Kept[0].Held = held, held
 		planned.Unread = []scan.Unread{{Module: "a", Place: place("dir/a.tf")}, {Module: "b", Place: far}}
 		planned.Diagnostics = []problem.Diagnostic{{Message: "wrong", Place: place("dir/wrong.tf")}, {Message: "far", Place: far}, {Message: "nowhere"}, {Message: "all of it", Place: place(".")}}
@@ -423,7 +424,7 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 	}
 	kept := report.Report{Verb: report.VerbCheck, Modules: []report.Module{module("a")}}
 	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
-		Held: []upgrade.Held{{Version: version("0.0.0"), Reason: upgrade.HeldByProtocol}},
+		Held: []upgrade.Held{{Version: version("0.0.0"), By: policy.Hold{Reason: upgrade.HeldByProtocol}}},
 	}}}
 	kept.Modules[0].Findings = []problem.Finding{found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
 	if got := text(t, kept, report.TextOptions{}); !strings.Contains(got, "acme/early at 0.0.0 by its plugin protocol; newest is 0.0.0") {

@@ -355,24 +355,24 @@ func (d dialect) dated(h upgrade.Held) string {
 // because says what holds a release, and until when if that is known.
 func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string {
 	rule := "by a rule"
-	if h.Rule != "" {
-		rule += " (" + d.text(h.Rule) + ")"
+	if h.By.Rule != "" {
+		rule += " (" + d.text(h.By.Rule) + ")"
 	}
 	switch {
-	case h.Reason == upgrade.HeldByConstraint:
+	case h.By.Reason == upgrade.HeldByConstraint:
 		return "by " + terms(h)
-	case h.Reason == upgrade.HeldByPlatform:
+	case h.By.Reason == upgrade.HeldByPlatform:
 		return "by a platform that it is not published for"
-	case h.Reason == upgrade.HeldByLock:
+	case h.By.Reason == upgrade.HeldByLock:
 		return "by the lock file, since this check takes no newer version"
-	case h.Reason == upgrade.HeldByProtocol:
+	case h.By.Reason == upgrade.HeldByProtocol:
 		return "by its plugin protocol"
-	case h.Reason == policy.HeldByHold:
-		return rule + " until " + day(h.Eligible)
-	case h.Reason == policy.HeldByAge && h.Eligible.IsZero():
+	case h.By.Reason == policy.HeldByHold:
+		return rule + " until " + day(h.By.Eligible)
+	case h.By.Reason == policy.HeldByAge && h.By.Eligible.IsZero():
 		return rule + ", because its age is not known"
-	case h.Reason == policy.HeldByAge:
-		return rule + " until " + day(h.Eligible) + ", when it is old enough"
+	case h.By.Reason == policy.HeldByAge:
+		return rule + " until " + day(h.By.Eligible) + ", when it is old enough"
 	}
 	return rule
 }

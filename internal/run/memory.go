@@ -50,8 +50,8 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 			r.Newest = r.NewestOf(releases)
 			s.requires[r] = true
 			for _, h := range sel.Held {
-				if !h.Eligible.IsZero() && (s.until.IsZero() || h.Eligible.Before(s.until)) {
-					s.until = h.Eligible
+				if !h.By.Eligible.IsZero() && (s.until.IsZero() || h.By.Eligible.Before(s.until)) {
+					s.until = h.By.Eligible
 				}
 			}
 		}

@@ -448,7 +448,7 @@ func facts(modules []report.Module, general []problem.Diagnostic) string {
 	}
 	tell := func(addr provider.Addr, f report.Facts) {
 		for _, held := range f.Held {
-			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.Reason, held.Rule, held.Term.Constraint)
+			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
 		}
 		fmt.Fprintf(h, "eye %s %v %v %v %s %s\n", addr, f.Missing, f.Warnings, f.Marks, signer(f.Signer), signer(f.SignerFrom))
 		if f.Carried {

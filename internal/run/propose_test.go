@@ -28,7 +28,7 @@ func TestFactsOfAText(t *testing.T) {
 	}
 	known := map[string]string{facts(module(nil), nil): "nothing"}
 	for name, edit := range map[string]func(*report.Module){
-		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{Reason: policy.HeldByAge}} },
+		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{By: policy.Hold{Reason: policy.HeldByAge}}} },
 		"missing":    func(m *report.Module) { m.Changes[0].Missing = []provider.Platform{{OS: "linux", Arch: "amd64"}} },
 		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
 		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },
@@ -57,7 +57,7 @@ func TestFactsOfAText(t *testing.T) {
 		f.Marks = []provider.Mark{provider.MarkUnsigned}
 		f.Signer = provider.Signer{KeyID: "A", Label: "partner", Fingerprint: "FA", Expired: true}
 		f.SignerFrom = provider.Signer{KeyID: "B", Label: "HashiCorp", Ahead: true}
-		f.Held = []upgrade.Held{{Reason: policy.HeldByAge}}
+		f.Held = []upgrade.Held{{By: policy.Hold{Reason: policy.HeldByAge}}}
 	}), nil); digest != kept {
 		t.Errorf("the digest is %s, want %s, which is in open pull requests", digest, kept)
 	}

@@ -135,7 +135,7 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 		// A date that nobody has told is not asked for, since nothing depends on it.
 		would := c.newest(b)
 		if r := would.release; would.err == nil && !would.undated && r.Version.Precedence(c.to) > 0 {
-			c.held = []Held{{Version: r.Version, Reason: HeldByLock, Published: r.Published}}
+			c.held = []Held{{Version: r.Version, By: policy.Hold{Reason: HeldByLock}, Published: r.Published}}
 		}
 	}
 	return c
@@ -312,16 +312,15 @@ func (c chosen) holding() []Held {
 	var all []Held
 	told := map[policy.Reason]bool{"": true}
 	for _, r := range newer {
-		h := Held{Version: r.Version, Reason: HeldByConstraint, Published: r.Published}
+		h := Held{Version: r.Version, By: policy.Hold{Reason: HeldByConstraint}, Published: r.Published}
 		if c.constraints.Allows(r.Version) {
-			held := c.applied.Judge(r)
-			h.Reason, h.Rule, h.Eligible = held.Reason, held.Rule, held.Eligible
+			h.By = c.applied.Judge(r)
 		}
-		if told[h.Reason] {
+		if told[h.By.Reason] {
 			continue
 		}
-		told[h.Reason] = true
-		if h.Reason == HeldByConstraint {
+		told[h.By.Reason] = true
+		if h.By.Reason == HeldByConstraint {
 			for _, oldest := range slices.Backward(newer) {
 				if t, ok := excluding(c.requirement, oldest.Version); ok {
 					h.Term = t

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -506,7 +507,7 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", Place: problem.Place{Path: "modules/vpc/main.tf", Line: 4},
 	})
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
-	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Tree.Requirements[0].Terms[1]}}
+	want := []Held{{Version: version("2.0.0"), By: policy.Hold{Reason: HeldByConstraint}, Term: m.Tree.Requirements[0].Terms[1]}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)
 	}

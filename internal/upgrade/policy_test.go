@@ -70,9 +70,9 @@ func at(line int) problem.Place { return problem.Place{Path: "f", Line: line} }
 func told(held []Held) []string {
 	var texts []string
 	for _, h := range held {
-		text := fmt.Sprintf("%s %s %s", h.Version, h.Reason, h.Rule)
-		if !h.Eligible.IsZero() {
-			text += " " + h.Eligible.Format(time.DateOnly)
+		text := fmt.Sprintf("%s %s %s", h.Version, h.By.Reason, h.By.Rule)
+		if !h.By.Eligible.IsZero() {
+			text += " " + h.By.Eligible.Format(time.DateOnly)
 		}
 		texts = append(texts, strings.TrimSpace(text))
 	}
@@ -359,7 +359,7 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
 	// Of the releases above 1.0.0 the oldest is 1.1.0: nothing newer can be
 	// selected before that is allowed.
-	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: terms[2], Others: []scan.Term{terms[1], terms[3]}}}
+	want := []Held{{Version: version("2.0.0"), By: policy.Hold{Reason: HeldByConstraint}, Term: terms[2], Others: []scan.Term{terms[1], terms[3]}}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)
 	}

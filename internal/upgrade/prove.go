@@ -44,7 +44,7 @@ func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 		// file for what its packages are.
 		for code, reason := range map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
 			if problem.Coded(p.Err, code) {
-				p.Held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
+				p.Held = append(slices.Clone(c.held), Held{Version: c.to, By: policy.Hold{Reason: reason}, Published: c.release.Published})
 			}
 		}
 	}

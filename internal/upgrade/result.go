@@ -87,19 +87,14 @@ type Selection struct {
 // those that one reason holds.
 type Held struct {
 	Version provider.Version
-	Reason  policy.Reason
+	By      policy.Hold // what holds it
 	// Published is when the version was; zero if it is not known.
 	Published time.Time
-	// Term is the term that decides, if Reason is HeldByConstraint: to get any
+	// Term is the term that decides, if By.Reason is HeldByConstraint: to get any
 	// further than the selected version, it has to change first. Others are the
 	// further terms that exclude the version.
 	Term   scan.Term
 	Others []scan.Term
-	// Rule is the place of the rule, for the other reasons; it may be empty.
-	Rule string
-	// Eligible is when the reason ends; zero if that is not known, or if it does
-	// not end by itself.
-	Eligible time.Time
 }
 
 // The reasons that are no rules. Platforms and protocols select no version, as they

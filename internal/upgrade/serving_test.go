@@ -51,7 +51,7 @@ func TestHeldByWhatItsPackagesAre(t *testing.T) {
 		s := Plan(t.Context(), src, modules(module(t, []string{"a"}, []string{"a 1.1.0; h1:a-1.1.0-linux_amd64"})), opts)[0].Selections[0]
 		var got policy.Reason
 		if len(s.Held) > 0 {
-			got = s.Held[0].Reason
+			got = s.Held[0].By.Reason
 		}
 		if got != want || s.Err == nil || len(s.Held) > 0 && s.Held[0].Version != s.To {
 			t.Errorf("%s: held %+v, error %v; want the reason %q", code, s.Held, s.Err, want)
