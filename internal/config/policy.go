@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -33,12 +34,19 @@ func ruleActs(_ []record, r record) error {
 		case r.has("rules[].update-types"):
 			return errors.New("platforms do not depend on the kind of an update; put them in a rule without update-types")
 		}
-		return nil
 	}
-	if r.has("rules[].ignore", "rules[].allow-versions", "rules[].ignore-versions", "rules[].hold-until", "rules[].minimum-age", "rules[].age-unknown", "rules[].auto-merge") {
-		return nil
+	var acts []string // the keys that say something of releases
+	for _, f := range r.fields {
+		switch {
+		case f.Where:
+		case r.has(f.Name()):
+			return nil
+		default:
+			acts = append(acts, last(f.Key))
+		}
 	}
-	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms")
+	n := len(acts) - 1
+	return fmt.Errorf("the rule does nothing; it must hold %s or %s", strings.Join(acts[:n], ", "), acts[n])
 }
 
 // givenGroup is a group with the settings of its pull request.

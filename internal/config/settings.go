@@ -257,7 +257,7 @@ var Settings = []Setting{
 			},
 			{
 				Key: "rules[].update-types", Kind: List, Where: true,
-				Values: []string{string(provider.BumpMajor), string(provider.BumpMinor), string(provider.BumpPatch)},
+				Values: wordsOf(policy.Updates...),
 				Doc:    "The updates that the rule is for: major, minor, patch. Without it: all of them.",
 				take:   asEach(word[provider.Bump], func(r *policy.Rule) *[]provider.Bump { return &r.Updates }),
 			},
@@ -287,7 +287,7 @@ var Settings = []Setting{
 				take: asSaid(policy.ParseAge, func(r *policy.Rule) **time.Duration { return &r.MinimumAge }),
 			},
 			{
-				Key: "rules[].age-unknown", Kind: Choice, Values: []string{"allow", "hold"},
+				Key: "rules[].age-unknown", Kind: Choice, Values: wordsOf(policy.AllowUnknownAge, policy.HoldUnknownAge),
 				Doc:  "What to do about a release without a known date if there is a minimum age. Without it: allow.",
 				take: asOne(word[policy.UnknownAge], func(r *policy.Rule) *policy.UnknownAge { return &r.UnknownAge }),
 			},
@@ -305,7 +305,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []string{"pr"},
-		Values: []string{"all", "provider", "directory", "namespace"},
+		Values: wordsOf(policy.ByAll, policy.ByProvider, policy.ByDirectory, policy.ByNamespace),
 		Doc:    "How to group changes that match no named group.",
 		take:   asOne(word[policy.GroupBy], func(c *Config) *policy.GroupBy { return &c.Policy.GroupBy }),
 	},

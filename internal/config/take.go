@@ -112,6 +112,15 @@ func asGiven(check func(string) error) func(string) (string, error) {
 // word reads one of the words that a row admits.
 func word[T ~string](s string) (T, error) { return T(s), nil }
 
+// wordsOf are words as texts.
+func wordsOf[T ~string](words ...T) []string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return texts
+}
+
 func truth(s string) (bool, error) { return s == "true", nil }
 
 // optional reads nothing of an empty text.
