@@ -56,7 +56,7 @@ func ignored(ignores []policy.Ignore) safe.Markdown {
 		return safe.Markdown{}
 	}
 	var b strings.Builder
-	b.WriteString(ignoredHere + "\n\n```yaml\nrules:\n")
+	b.WriteString("Ignored here by comments. To ignore the same everywhere, copy this to `.github/relock.yml`:\n\n```yaml\nrules:\n")
 	for _, i := range ignores {
 		b.WriteString(i.Entry() + "\n")
 	}

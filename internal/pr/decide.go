@@ -99,14 +99,14 @@ func finish(p Proposal, s state, opts Options) plan {
 	behind := s.fork != s.base.SHA
 	todo := plan{push: (box || opts.Rebase || opts.Recreate) && behind}
 	todo.update = !todo.push && behind && s.demanded
-	switch {
 	// A body that somebody has rewritten, marker and all, is theirs.
-	case box, s.marked && !s.marker.describes(p):
+	if box || s.marked && !s.marker.describes(p) {
 		todo.pull = editPull
-	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former):
-		todo.pull, todo.reason = completePull, alreadyProposed
-	case !todo.push && !todo.update:
-		todo.reason = alreadyProposed
+	} else if !todo.push && !todo.update {
+		todo.reason = "already up to date"
+		if s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
+			todo.pull = completePull
+		}
 	}
 	return todo
 }
@@ -147,7 +147,7 @@ func leave(s state) plan {
 func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
-		return s.dropping(plan{reason: alreadyMerged})
+		return s.dropping(plan{reason: "it is merged"})
 	case s.queued():
 		return plan{reason: inQueue(s.pull.Number)}
 	case s.owner == touched:
@@ -157,10 +157,10 @@ func unwanted(s state, base string) plan {
 	case s.open() && s.pull.Base != base:
 		return plan{reason: rebased(s.pull.Number, s.pull.Base)}
 	case s.open():
-		return s.dropping(plan{pull: closePull, reason: nothingLeft})
+		return s.dropping(plan{pull: closePull, reason: "nothing left to do"})
 	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
 		// GitHub has closed it with its base, and no person has turned it down.
-		return s.dropping(plan{pull: closePull, reason: baseGone})
+		return s.dropping(plan{pull: closePull, reason: "its base is gone"})
 	}
 	return s.dropping(plan{reason: leftOver})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // closedDone is how a marker says that no person has closed the pull request.
@@ -164,12 +165,12 @@ func (t ending) end(ctx context.Context, s state, todo plan, base string) error 
 // close ends the pull request with a sentence. The marker tells later runs that
 // no person turned the proposal down; it is written with the closing.
 func (t ending) close(ctx context.Context, s state, base string) error {
-	text := nothingLeftOn(base)
-	if base != t.opts.Base {
-		text = noBaseOfOurs(base)
-	}
+	text := safe.Format("Nothing is left to do here: the lock files on %s need none of these changes any more, "+
+		"or another pull request has them.", safe.Code(base))
 	if s.orphan {
-		text = baseIsGone(base)
+		text = safe.Format("The branch %s is gone, so relock proposes nothing for it any more.", safe.Code(base))
+	} else if base != t.opts.Base {
+		text = safe.Format("relock is no longer configured to propose to %s.", safe.Code(base))
 	}
 	if len(s.dependents) > 0 {
 		text = text.And(" %s", KeptFor(s.dependents))
@@ -197,6 +198,6 @@ func (t ending) drop(ctx context.Context, s state) error {
 			return err
 		}
 	}
-	t.Reason += branchStays
+	t.Reason += "; its branch stays, since it cannot be deleted safely"
 	return nil
 }

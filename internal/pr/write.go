@@ -83,7 +83,7 @@ func changedMeanwhile(doing string, number int) error {
 // while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Makes != nil && !t.opts.Makes() {
-		return plan{reason: waitsForHour}, nil
+		return plan{reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
 	}
 	if todo.pull != openPull {
 		return todo, nil
@@ -91,12 +91,12 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	limit := cmp.Or(p.Limit, t.opts.Limit)
 	full, err := t.full(ctx, limit)
 	if err == nil && !full && t.opts.May != nil && !t.opts.May(p.Branch) {
-		return plan{reason: waitsForAll}, nil
+		return plan{reason: "it waits, since this run opens no more pull requests"}, nil
 	}
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{reason: waits(t.run.open, limit)}, nil
+	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
