@@ -64,7 +64,7 @@ func sarifRun(r Report, o SARIFOptions) *sarif.Run {
 		print := i.Fingerprint()
 		seen[print]++
 		result := i.result(fmt.Sprintf("%s:%d", strings.TrimSuffix(print, ":1"), seen[print]))
-		result.RuleIndex = slices.IndexFunc(rules, func(rule verify.Rule) bool { return rule.Code == i.Code })
+		result.RuleIndex = slices.IndexFunc(rules, func(rule verify.Meaning) bool { return rule.Code == i.Code })
 		run.AddResult(result)
 	}
 	return run

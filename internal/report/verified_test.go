@@ -12,11 +12,11 @@ import (
 
 // found is a finding about an entry, as verify makes it.
 func found(code problem.Code, dir, name, v string, line int) problem.Finding {
-	rule, _ := verify.RuleOf(code)
+	meaning, _ := verify.MeaningOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
 	return problem.Finding{
-		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line},
-		Message: "what " + name + " " + v + " has", Hint: rule.Help,
+		Severity: meaning.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line},
+		Message: "what " + name + " " + v + " has", Hint: meaning.Help,
 	}
 }
 

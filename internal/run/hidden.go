@@ -268,9 +268,9 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 // inCache is the finding about a lock file that a change adds or changes where only the
 // tools write.
 func inCache(name string) problem.Finding {
-	rule, _ := verify.RuleOf(problem.CodeLockInCache)
+	meaning, _ := verify.MeaningOf(problem.CodeLockInCache)
 	return problem.Finding{
-		Code: problem.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, Place: problem.Place{Path: name, Line: 1},
+		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}
 }

@@ -28,12 +28,12 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 		if !l.Date.IsZero() {
 			from = l.Date
 		}
-		rule, known := RuleOf(l.Code)
+		meaning, known := MeaningOf(l.Code)
 		message := ""
 		switch {
 		case l.Code != "" && !known:
 			message = fmt.Sprintf("there is no code %q", l.Code)
-		case l.Fingerprint == "" && rule.Pinned:
+		case l.Fingerprint == "" && meaning.Pinned:
 			message = fmt.Sprintf("%s is accepted by its fingerprint alone, one by one", l.Code)
 		case from.After(today):
 			message = fmt.Sprintf("date %s is to come", l.Date.Format(time.DateOnly))

@@ -18,7 +18,7 @@ type Policy struct {
 	Only []provider.Pattern
 	// Strict makes errors of what only a mirror or a registry stands for.
 	Strict bool
-	// Severities are what people make of those of the rules.
+	// Severities are what people make of those of findings, by their codes.
 	Severities Severities
 	// Platforms are those that every entry is to cover. Their packages are looked at
 	// first.
@@ -132,11 +132,11 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 	compareForm(&r, p)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		rule, _ := RuleOf(f.Code)
+		meaning, _ := MeaningOf(f.Code)
 		if f.Severity == asError { // else it says so itself
 			f.Severity = p.Severities.Of(f.Code, p.Strict)
 		}
-		f.Hint = cmp.Or(f.Hint, rule.Help)
+		f.Hint = cmp.Or(f.Hint, meaning.Help)
 	}
 	slices.SortStableFunc(r.Findings, problem.Finding.Compare)
 	r.Findings, r.Accepted = p.Baseline.Accept(r.Findings)

@@ -175,7 +175,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
 	elsewhere := []problem.Code{problem.CodeHashOfOther, problem.CodeLockInCache, problem.CodeTamperedBoth}
-	for _, r := range Rules {
+	for _, r := range Meanings {
 		planted := slices.Contains(elsewhere, r.Code)
 		for name := range plants {
 			planted = planted || name == string(r.Code) || strings.HasSuffix(name, " "+string(r.Code))

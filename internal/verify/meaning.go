@@ -6,9 +6,9 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Rule is what a code of findings means. Codes are stable for ever: new ones are
+// Meaning is what a code of findings means. Codes are stable for ever: new ones are
 // added, and none changes its meaning.
-type Rule struct {
+type Meaning struct {
 	Code     problem.Code
 	Severity problem.Severity
 	// Strict is the severity in a strict run, where nothing counts but what a
@@ -17,7 +17,7 @@ type Rule struct {
 	// Pinned findings are accepted by their fingerprint alone, one by one: those that
 	// refute a hash, and those that speak for all hashes of an entry.
 	Pinned bool
-	// Title is what the rule finds, and Help what to do about it.
+	// Title is what such a finding says, and Help what to do about it.
 	Title, Help string
 }
 
@@ -27,8 +27,8 @@ const (
 	asNote    = problem.SeverityNote
 )
 
-// Rules are all codes of findings, as docs/verify.md has them.
-var Rules = []Rule{
+// Meanings are all codes of findings, as docs/verify.md has them.
+var Meanings = []Meaning{
 	{problem.CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{problem.CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{problem.CodeHashUnproven, asError, asError, false, "A hash could not be checked", "raise --max-download, or give the run credentials or a network"},
@@ -58,11 +58,11 @@ var Rules = []Rule{
 	{problem.CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
 }
 
-// RuleOf returns what a code means.
-func RuleOf(code problem.Code) (Rule, bool) {
-	i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code })
+// MeaningOf returns what a code means.
+func MeaningOf(code problem.Code) (Meaning, bool) {
+	i := slices.IndexFunc(Meanings, func(m Meaning) bool { return m.Code == code })
 	if i < 0 {
-		return Rule{}, false
+		return Meaning{}, false
 	}
-	return Rules[i], true
+	return Meanings[i], true
 }
