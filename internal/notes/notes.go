@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -68,12 +67,12 @@ type Notes struct {
 
 // Release is what is said of one release.
 type Release struct {
-	Version   provider.Version
-	URL       string // of its page; empty if there is none
-	Published time.Time
-	Sections  []Section // the most important first
+	Version   provider.Version `json:"version"`
+	URL       string           `json:"url"` // of its page; empty if there is none
+	Published provider.Day     `json:"released"`
+	Sections  []Section        `json:"sections"` // the most important first
 	// Cut says that the notes are longer than the sections.
-	Cut bool
+	Cut bool `json:"cut"`
 }
 
 const (
@@ -239,7 +238,7 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 func (rel *Release) take(found []provider.Announcement, tags []string) {
 	for _, f := range found {
 		if slices.Contains(tags, f.Tag) {
-			rel.URL, rel.Published = f.URL, f.Published
+			rel.URL, rel.Published = f.URL, provider.Day(f.Published)
 			if !elsewhere(f.Text) {
 				rel.say(f.Text)
 			}

@@ -270,12 +270,12 @@ func noted() report.Report {
 			Addr: addr("hashicorp/google"), From: version("5.44.2"), To: version("6.9.0"), Repository: repository, More: 12,
 			Releases: []notes.Release{
 				{
-					Version: version("6.9.0"), URL: repository.URL("releases", "tag", "v6.9.0"), Published: day("2026-10-01"),
+					Version: version("6.9.0"), URL: repository.URL("releases", "tag", "v6.9.0"), Published: provider.Day(day("2026-10-01")),
 					Sections: []notes.Section{{Kind: notes.Other, Title: "BUG FIXES", Text: "* compute: fixed a crash ([#20000](https://github.com/hashicorp/terraform-provider-google/pull/20000))"}},
 				},
 				{Version: version("6.8.0")},
 				{
-					Version: version("6.0.0"), URL: repository.URL("releases", "tag", "v6.0.0"), Published: day("2026-08-26"),
+					Version: version("6.0.0"), URL: repository.URL("releases", "tag", "v6.0.0"), Published: provider.Day(day("2026-08-26")),
 					Sections: []notes.Section{
 						{Kind: notes.Breaking, Title: "BREAKING CHANGES", Text: "* compute: removed `google_x`\n* container: `y` is required\n* sql: changed the default of `z`\n* storage: removed `w`"},
 						{Kind: notes.Note, Title: "NOTES", Text: "* provider: see the upgrade guide, thanks @octocat"},

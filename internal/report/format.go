@@ -471,7 +471,7 @@ type changeJSON struct {
 	Completed      []provider.Platform  `json:"completed_platforms"`
 	HashesAdded    []provider.Hash      `json:"hashes_added"`
 	HashesRemoved  []provider.Hash      `json:"hashes_removed"`
-	Released       dayOrNull            `json:"released"`
+	Released       provider.Day         `json:"released"`
 	Signer         *provider.Signer     `json:"signer"`
 	SignerFrom     *provider.Signer     `json:"signer_from"`
 	Marks          []provider.Mark      `json:"marks"`
@@ -483,7 +483,7 @@ func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: dayOrNull(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
+		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
 	}
 	for _, v := range c.olds() { // one at most
 		j.From = &v
@@ -514,23 +514,23 @@ type heldJSON struct {
 	Provider   provider.Addr     `json:"provider,omitzero"`
 	Stays      *provider.Version `json:"at,omitempty"`
 	Version    provider.Version  `json:"version"`
-	Released   dayOrNull         `json:"released"`
+	Released   provider.Day      `json:"released"`
 	Reason     policy.Reason     `json:"reason"`
 	Constraint provider.Term     `json:"constraint"`
 	Module     string            `json:"module"`
 	problem.Place
-	Source     string      `json:"source_expression,omitempty"`
-	Expression string      `json:"expression,omitempty"`
-	Also       []scan.Term `json:"also"`
-	Rule       string      `json:"rule"`
-	Eligible   dayOrNull   `json:"eligible"`
+	Source     string       `json:"source_expression,omitempty"`
+	Expression string       `json:"expression,omitempty"`
+	Also       []scan.Term  `json:"also"`
+	Rule       string       `json:"rule"`
+	Eligible   provider.Day `json:"eligible"`
 }
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: dayOrNull(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
+		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Source: h.Term.Source, Expression: h.Term.Expression,
-		Also: list(h.Others, w.term), Rule: h.By.Rule, Eligible: dayOrNull(h.By.Eligible),
+		Also: list(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 	}
 }
 
@@ -661,17 +661,9 @@ type notesJSON struct {
 	To         provider.Version `json:"to"`
 	Repository string           `json:"repository"`    // its address; empty if it is not known
 	Tag        string           `json:"tag,omitempty"` // of the release that the upgrade comes to
-	Releases   []releaseJSON    `json:"releases"`
+	Releases   []notes.Release  `json:"releases"`
 	More       int              `json:"more"`
 	Problem    string           `json:"problem"`
-}
-
-type releaseJSON struct {
-	Version  provider.Version `json:"version"`
-	URL      string           `json:"url"`
-	Released dayOrNull        `json:"released"`
-	Sections []notes.Section  `json:"sections"`
-	Cut      bool             `json:"cut"`
 }
 
 func notesOf(n notes.Notes) notesJSON {
@@ -679,19 +671,17 @@ func notesOf(n notes.Notes) notesJSON {
 	if n.Repository.Known() {
 		j.Repository, j.Tag = n.Repository.URL(), n.Repository.Tag
 	}
-	j.Releases = list(n.Releases, func(r notes.Release) releaseJSON {
-		return releaseJSON{r.Version, r.URL, dayOrNull(r.Published), array(r.Sections), r.Cut}
+	j.Releases = list(n.Releases, func(r notes.Release) notes.Release {
+		r.Sections = array(r.Sections)
+		return r
 	})
 	return j
 }
 
 func (j notesJSON) notes() notes.Notes {
-	n := notes.Notes{Addr: j.Provider, From: j.From, To: j.To, More: j.More, Problem: j.Problem}
+	n := notes.Notes{Addr: j.Provider, From: j.From, To: j.To, Releases: j.Releases, More: j.More, Problem: j.Problem}
 	n.Repository, _ = provider.ParseRepository(j.Repository)
 	n.Repository.Tag = j.Tag
-	n.Releases = list(j.Releases, func(r releaseJSON) notes.Release {
-		return notes.Release{Version: r.Version, URL: r.URL, Published: time.Time(r.Released), Sections: r.Sections, Cut: r.Cut}
-	})
 	return n
 }
 
@@ -730,23 +720,6 @@ type settingsJSON struct {
 func SettingsJSON(w io.Writer, shown SettingsShown) error {
 	_, warnings := shaper{}.problemsOf(shown.Warnings)
 	return encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
-}
-
-// dayOrNull is the day of a time in UTC; null if the time is not known.
-type dayOrNull time.Time
-
-// MarshalJSON implements json.Marshaler.
-func (d dayOrNull) MarshalJSON() ([]byte, error) { return json.Marshal(orNil(day(time.Time(d)))) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *dayOrNull) UnmarshalJSON(text []byte) error {
-	var on *string
-	if err := json.Unmarshal(text, &on); err != nil || on == nil {
-		return err
-	}
-	at, err := time.Parse(time.DateOnly, *on)
-	*d = dayOrNull(at)
-	return err
 }
 
 // orNil points to a value; nil for the zero value.

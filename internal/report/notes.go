@@ -79,7 +79,7 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 	if url := safe.Redirected(rel.URL); url != "" {
 		title = d.link(title, url)
 	}
-	if text := day(rel.Published); text != "" {
+	if text := rel.Published.String(); text != "" {
 		title += ", " + text
 	}
 	whole = !rel.Cut

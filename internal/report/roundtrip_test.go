@@ -162,6 +162,8 @@ func (g *random) made(p any) bool {
 		*p = oneOf(g, provider.Repository{}, provider.Repository{Host: "github.com", Owner: "acme", Name: "tool", Tag: oneOf(g, "", "v1.2.3", "tool/2.0.0")})
 	case *time.Time:
 		*p = oneOf(g, time.Time{}, day("2026-11-06"), day("2024-02-29"))
+	case *provider.Day:
+		g.made((*time.Time)(p))
 	case *svchost.Hostname:
 		*p = oneOf(g, "", addr("müller.example:8443/acme/b").Host, addr("registry.example.com/a/b").Host)
 	case *report.Elapsed:
@@ -337,7 +339,7 @@ func TestReportsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		withoutFields("", reflect.ValueOf(&r).Elem(), unneeded)
 		withoutFields("", reflect.ValueOf(&read).Elem(), unneeded)
-		if diff := gocmp.Diff(r, read, cmpopts.EquateEmpty(), cmpopts.EquateComparable(provider.Pattern{}, safe.Markdown{}), byUrgency); diff != "" {
+		if diff := gocmp.Diff(r, read, cmpopts.EquateEmpty(), cmpopts.EquateComparable(provider.Pattern{}, provider.Day{}, safe.Markdown{}), byUrgency); diff != "" {
 			t.Errorf("a report that was read (-written +read):\n%s", diff)
 		}
 		if t.Failed() {

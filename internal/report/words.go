@@ -190,10 +190,7 @@ func formerly(signer string) string { return "before: " + signer }
 // day is a time as reports tell it; empty if it is not known. It is the day in
 // UTC, so that the same run says the same everywhere.
 func day(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format(time.DateOnly)
+	return provider.Day(at).String()
 }
 
 func (d dialect) constraints(c provider.Constraints) string {

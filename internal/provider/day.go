@@ -1,0 +1,41 @@
+package provider
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Day is the day of a time in UTC, such as that of a release. JSON has it as 2026-11-23,
+// and as null where the time is not known.
+type Day time.Time
+
+// String returns the day, or nothing if the time is not known.
+func (d Day) String() string {
+	if time.Time(d).IsZero() {
+		return ""
+	}
+	return time.Time(d).UTC().Format(time.DateOnly)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Day) MarshalJSON() ([]byte, error) {
+	if time.Time(d).IsZero() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(d.String())
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Day) UnmarshalJSON(text []byte) error {
+	var on *string
+	if err := json.Unmarshal(text, &on); err != nil {
+		return err
+	}
+	if on == nil {
+		*d = Day{}
+		return nil
+	}
+	at, err := time.Parse(time.DateOnly, *on)
+	*d = Day(at)
+	return err
+}
