@@ -54,7 +54,7 @@ type Proposal struct {
 	Files  []File // sorted by path
 
 	Title   string // of the pull request
-	Subject string // of the commit, at most MaxSubject characters
+	Subject string // of the commit, at most maxSubject characters
 	Summary string // of the commit, below the subject; may be empty
 	// Styled is the subject behind the prefix with which the newest commits of the
 	// base begin theirs, where most of them follow Conventional Commits; nil: it is

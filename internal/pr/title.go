@@ -46,18 +46,35 @@ var quiet = []struct {
 	{diff.Normalised, "Format lock files"},
 }
 
-// Title says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to
+// Describe writes the title of a proposal, and the message of its commit: by the templates
+// that its presentation has, else in words of ours. They say what changes.
+func (p *Proposal) Describe(changed []Changed) {
+	values := templateValues(changed)
+	values["group"], values["base"] = p.Group, p.Base
+	titles, subjects := p.PullRequest.Title, p.CommitMessage
+	p.Title, p.Subject, p.Summary, p.Styled = titleOf(changed), Subject(changed, ""), Details(changed), nil
+	if titles != "" {
+		p.Title = titles.Execute(values)
+	}
+	if subjects != "" {
+		p.Subject = Shortened(subjects.Execute(values))
+	} else if titles == "" {
+		p.Styled = func(prefix string) string { return Subject(changed, prefix) }
+	}
+}
+
+// titleOf says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to
 // 5.34.0 in 3 root modules".
-func Title(changed []Changed) string {
+func titleOf(changed []Changed) string {
 	headline, dirs := headlineOf(changed)
 	return headline + inDirs(dirs)
 }
 
-// MaxSubject is the length of a commit's subject, in characters, beyond which
+// maxSubject is the length of a commit's subject, in characters, beyond which
 // tools cut it.
-const MaxSubject = 72
+const maxSubject = 72
 
-// Subject is Title within the length of a commit's subject, behind a prefix such as
+// Subject is the title within the length of a commit's subject, behind a prefix such as
 // "chore(deps): ", which is followed by a small letter.
 func Subject(changed []Changed, prefix string) string {
 	headline, dirs := headlineOf(changed)
@@ -66,7 +83,7 @@ func Subject(changed []Changed, prefix string) string {
 		if prefix != "" {
 			s = prefix + strings.ToLower(s[:1]) + s[1:]
 		}
-		if utf8.RuneCountInString(s) <= MaxSubject {
+		if utf8.RuneCountInString(s) <= maxSubject {
 			return s
 		}
 	}
@@ -252,11 +269,11 @@ func whatOf(c diff.Change) string {
 	return version + " " + string(c.Kind)
 }
 
-// Words are what a template of a title or subject may name: "changes" is
-// Title's sentence, "provider" the provider if it is one, else their number,
-// "from" and "to" its versions where they are the same everywhere, and
+// templateValues returns what a template of a title or subject may name of the changes:
+// "changes" is the title in our words, "provider" the provider if it is one, else their
+// number, "from" and "to" its versions where they are the same everywhere, and
 // "directories" the directory of the only root module or their number.
-func Words(changed []Changed) map[string]string {
+func templateValues(changed []Changed) map[string]string {
 	var names, from, to, dirs []string
 	called := namesIn(changed)
 	for _, m := range changed {
@@ -267,7 +284,7 @@ func Words(changed []Changed) map[string]string {
 		}
 	}
 	return map[string]string{
-		"changes":     Title(changed),
+		"changes":     titleOf(changed),
 		"provider":    oneOrMany(names, "providers"),
 		"from":        onlyOne(from),
 		"to":          onlyOne(to),
@@ -277,25 +294,27 @@ func Words(changed []Changed) map[string]string {
 
 // onlyOne is the text that all are; empty if they differ, and for no version.
 func onlyOne(texts []string) string {
-	if texts = distinct(texts); len(texts) == 1 && texts[0] != (diff.Change{}).To.String() {
+	texts = distinct(texts)
+	if len(texts) == 1 && texts[0] != (diff.Change{}).To.String() {
 		return texts[0]
 	}
 	return ""
 }
 
 func oneOrMany(names []string, many string) string {
-	if names = distinct(names); len(names) == 1 {
+	names = distinct(names)
+	if len(names) == 1 {
 		return names[0]
 	}
 	return fmt.Sprintf("%d %s", len(names), many)
 }
 
-// Shortened cuts a subject to MaxSubject characters, at a word where it can.
+// Shortened cuts a subject to maxSubject characters, at a word where it can.
 func Shortened(subject string) string {
-	if utf8.RuneCountInString(subject) <= MaxSubject {
+	if utf8.RuneCountInString(subject) <= maxSubject {
 		return subject
 	}
-	cut := string([]rune(subject)[:MaxSubject-1])
+	cut := string([]rune(subject)[:maxSubject-1])
 	if i := strings.LastIndexByte(cut, ' '); i > 0 {
 		cut = cut[:i]
 	}

@@ -1,4 +1,4 @@
-package pr_test
+package pr
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -44,12 +44,12 @@ func changeOf(t *testing.T, text string) diff.Change {
 }
 
 // changed reads one root module in a line: "DIR: CHANGE, CHANGE".
-func changed(t *testing.T, lines ...string) []pr.Changed {
+func changed(t *testing.T, lines ...string) []Changed {
 	t.Helper()
-	var all []pr.Changed
+	var all []Changed
 	for _, line := range lines {
 		dir, changes, _ := strings.Cut(line, ": ")
-		m := pr.Changed{Dir: dir}
+		m := Changed{Dir: dir}
 		for text := range strings.SplitSeq(changes, ", ") {
 			m.Changes = append(m.Changes, changeOf(t, text))
 		}
@@ -100,8 +100,8 @@ func TestTitle(t *testing.T) {
 		"nothing":        {nil, "Update lock files"},
 	}
 	for name, test := range tests {
-		if got := pr.Title(changed(t, test.changed...)); got != test.want {
-			t.Errorf("%s: Title(%q) = %q, want %q", name, test.changed, got, test.want)
+		if got := titleOf(changed(t, test.changed...)); got != test.want {
+			t.Errorf("%s: titleOf(%q) = %q, want %q", name, test.changed, got, test.want)
 		}
 	}
 }
@@ -117,8 +117,41 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 		"":                 "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod", // nobody says: a diff of files
 	} {
 		tool := provider.Tool{Name: name}
-		if got := pr.Title([]pr.Changed{{Dir: "prod", Tool: tool, Changes: []diff.Change{c}}}); got != want {
-			t.Errorf("for %q: Title = %q, want %q", name, got, want)
+		if got := titleOf([]Changed{{Dir: "prod", Tool: tool, Changes: []diff.Change{c}}}); got != want {
+			t.Errorf("for %q: titleOf = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The templates of the settings stand in place of our own words. A prefix is put before
+// those only.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	const ours = "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod"
+	long := config.Template(strings.Repeat("long ", 20))
+	tests := map[string]struct {
+		title, message                 config.Template
+		wantTitle, wantSubject, styled string
+	}{
+		"no template":      {"", "", ours, ours, "ci: bump hashicorp/aws from 5.31.0 to 5.34.0 in prod"},
+		"a title":          {"[{{group}}] {{changes}} on {{base}}", "", "[cloud] " + ours + " on main", ours, ""},
+		"a commit message": {"", "deps: {{provider}} {{to}} in {{directories}}", ours, "deps: hashicorp/aws 5.34.0 in prod", ""},
+		"both":             {"{{from}}", "{{to}}", "5.31.0", "5.34.0", ""},
+		"a long message":   {"", long, ours, strings.Repeat("long ", 14)[:69] + "…", ""},
+	}
+	for name, tt := range tests {
+		p := New("cloud", "main", "", nil)
+		p.PullRequest = config.PullRequest{Title: tt.title, CommitMessage: tt.message}
+		p.Describe(changed(t, "prod: upgraded hashicorp/aws 5.31.0 5.34.0"))
+		styled := ""
+		if p.Styled != nil {
+			styled = p.Styled("ci: ")
+		}
+		if p.Title != tt.wantTitle || p.Subject != tt.wantSubject || styled != tt.styled {
+			t.Errorf("%s: title %q, subject %q, %q behind a prefix; want %q, %q, %q", name, p.Title, p.Subject, styled, tt.wantTitle, tt.wantSubject, tt.styled)
+		}
+		if want := "hashicorp/aws  5.31.0 -> 5.34.0  1 root module\n"; p.Summary != want {
+			t.Errorf("%s: summary %q, want %q", name, p.Summary, want)
 		}
 	}
 }
@@ -136,15 +169,15 @@ func TestSubjectFitsItsLine(t *testing.T) {
 			"chore(deps): bump hashicorp/aws from 1.0.0 to 1.1.0"},
 	}
 	for name, test := range tests {
-		got := pr.Subject(changed(t, test.changed), test.prefix)
-		if got != test.want || utf8.RuneCountInString(got) > pr.MaxSubject {
+		got := Subject(changed(t, test.changed), test.prefix)
+		if got != test.want || utf8.RuneCountInString(got) > maxSubject {
 			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
 		}
 	}
 }
 
 func TestDetails(t *testing.T) {
-	got := pr.Details(changed(t,
+	got := Details(changed(t,
 		"a: upgraded hashicorp/aws 5.31.0 5.34.0, completed hashicorp/null 3.2.1",
 		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
 		"c: added hashicorp/random 3.6.0",
@@ -160,7 +193,7 @@ hashicorp/random  3.6.0 added             1 root module
 }
 
 func TestDetailsTellsRegistriesApart(t *testing.T) {
-	got := pr.Details(changed(t,
+	got := Details(changed(t,
 		"a: upgraded hashicorp/random 3.6.0 3.7.2",
 		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
 	))
@@ -177,7 +210,7 @@ func TestDetailsIsBounded(t *testing.T) {
 	for i := range 59 {
 		m += fmt.Sprintf(", added hashicorp/p%d 1.0.0", i+1)
 	}
-	got := pr.Details(changed(t, m))
+	got := Details(changed(t, m))
 	if lines := strings.Count(got, "\n"); lines != 51 || !strings.HasSuffix(got, "and 10 more\n") {
 		t.Errorf("Details has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
 	}
@@ -188,18 +221,18 @@ func TestWords(t *testing.T) {
 	aws, older, null := changeOf(t, "upgraded hashicorp/aws 5.31.0 5.34.0"), changeOf(t, "upgraded hashicorp/aws 5.30.0 5.34.0"), changeOf(t, "upgraded hashicorp/null 3.2.2 3.2.4")
 	tests := []struct {
 		name    string
-		changed []pr.Changed
+		changed []Changed
 		want    map[string]string
 	}{
-		{"one provider in one directory", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws}}}, map[string]string{
+		{"one provider in one directory", []Changed{{Dir: "prod", Changes: []diff.Change{aws}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod",
 			"provider": "hashicorp/aws", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 		}},
-		{"from several versions", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws}}, {Dir: "stage", Changes: []diff.Change{older}}}, map[string]string{
+		{"from several versions", []Changed{{Dir: "prod", Changes: []diff.Change{aws}}, {Dir: "stage", Changes: []diff.Change{older}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 root modules",
 			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 root modules",
 		}},
-		{"several providers", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws, null}}}, map[string]string{
+		{"several providers", []Changed{{Dir: "prod", Changes: []diff.Change{aws, null}}}, map[string]string{
 			"changes":  "Bump 2 providers in prod",
 			"provider": "2 providers", "from": "", "to": "", "directories": "prod",
 		}},
@@ -208,17 +241,17 @@ func TestWords(t *testing.T) {
 	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
 	tests = append(tests, struct {
 		name    string
-		changed []pr.Changed
+		changed []Changed
 		want    map[string]string
-	}{"the same provider of two registries", []pr.Changed{{Dir: "prod", Changes: []diff.Change{aws, tofu}}}, map[string]string{
+	}{"the same provider of two registries", []Changed{{Dir: "prod", Changes: []diff.Change{aws, tofu}}}, map[string]string{
 		"changes":  "Bump 2 providers in prod",
 		"provider": "2 providers", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 	}})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, pr.Words(tt.changed)); diff != "" {
-				t.Errorf("Words (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tt.want, templateValues(tt.changed)); diff != "" {
+				t.Errorf("templateValues (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -227,12 +260,12 @@ func TestWords(t *testing.T) {
 func TestShortened(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
-		"short":                              "short",
-		strings.Repeat("é", pr.MaxSubject):   strings.Repeat("é", pr.MaxSubject),
-		strings.Repeat("word ", 20):          strings.Repeat("word ", 14)[:69] + "…",
-		strings.Repeat("x", pr.MaxSubject+1): strings.Repeat("x", pr.MaxSubject-1) + "…",
+		"short":                           "short",
+		strings.Repeat("é", maxSubject):   strings.Repeat("é", maxSubject),
+		strings.Repeat("word ", 20):       strings.Repeat("word ", 14)[:69] + "…",
+		strings.Repeat("x", maxSubject+1): strings.Repeat("x", maxSubject-1) + "…",
 	} {
-		if got := pr.Shortened(subject); got != want {
+		if got := Shortened(subject); got != want {
 			t.Errorf("Shortened(%q) = %q, want %q", subject, got, want)
 		}
 	}

@@ -342,20 +342,12 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	about := p.about(key, s)
 	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
 	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
-	one.Title, one.Subject, one.Summary = pr.Title(s.changed), pr.Subject(s.changed, ""), pr.Details(s.changed)
-	if values := placeholders(key, base, s.changed); pull.Title != "" {
-		one.Title = pull.Title.Execute(values)
-	} else if pull.CommitMessage == "" {
-		one.Styled = func(prefix string) string { return pr.Subject(s.changed, prefix) }
-	}
-	if pull.CommitMessage != "" {
-		one.Subject = pr.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
-	}
 	general := slices.Concat(p.report.About(nil).Diagnostics, s.told)
 	beside, own := p.failures(s)
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
 	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !unattended(p.req.Plan.Policy, about) || carries(about) && !stands.MergesItself}
+	one.Describe(s.changed)
 	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
 		full := p.report.About(about)
@@ -537,13 +529,6 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 		}
 	}
 	p.report.PullRequests = append(p.report.PullRequests, pull)
-}
-
-// placeholders are the values of config.Placeholders.
-func placeholders(group, base string, changed []pr.Changed) map[string]string {
-	values := pr.Words(changed)
-	values["group"], values["base"] = group, base
-	return values
 }
 
 // split cuts OWNER/NAME.
