@@ -185,7 +185,8 @@ func joinLayers(s Setting, layers, vain []Value) Value {
 		for _, p := range v.parts {
 			v.Items, v.lines, v.records = append(v.Items, p.Items...), append(v.lines, p.lines...), append(v.records, p.records...)
 		}
-		switch v.Source = sourcesOf(v.parts); len(v.parts) {
+		v.Source = sourcesOf(v.parts)
+		switch len(v.parts) {
 		case 0:
 			v = last
 		case 1:

@@ -206,7 +206,8 @@ func (s Setting) parse(target any, items []string) (parsed []string, bad int, er
 	}
 	switch s.Kind {
 	case Bool:
-		if items, err = parseBool(items[0]); err != nil {
+		items, err = parseBool(items[0])
+		if err != nil {
 			return nil, 0, err
 		}
 	case Number:
@@ -227,7 +228,8 @@ func (s Setting) parse(target any, items []string) (parsed []string, bad int, er
 			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
 		}
 	}
-	if bad, err = s.take(target, items); err != nil {
+	bad, err = s.take(target, items)
+	if err != nil {
 		return nil, bad, err
 	}
 	return items, 0, nil
@@ -249,8 +251,8 @@ func (s Setting) printable(item string) error {
 func splitList(text string) []string {
 	var items []string
 	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }) {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
+		if word := strings.TrimSpace(item); word != "" {
+			items = append(items, word)
 		}
 	}
 	return items

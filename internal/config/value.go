@@ -94,9 +94,10 @@ func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll
 
 // addSigner reads PATTERN=KEY.
 func addSigner(to *provider.Signers, item string) error {
-	text, id, _ := strings.Cut(item, "=")
-	if id = fingerprint(id); !keyName().MatchString(id) {
-		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", item[len(text)+1:])
+	text, given, _ := strings.Cut(item, "=")
+	id := fingerprint(given)
+	if !keyName().MatchString(id) {
+		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", given)
 	}
 	pattern, err := provider.ParsePattern(text)
 	if err != nil {

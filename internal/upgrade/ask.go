@@ -209,7 +209,8 @@ func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
 	known := map[packageKey]evidence{}
 	for k, l := range listings {
 		for _, f := range l.Files {
-			if k.want.Platform = f.Platform; len(f.Contents) == 2 {
+			k.want.Platform = f.Platform
+			if len(f.Contents) == 2 {
 				known[k] = evidence{hashes: provider.Hashes{H1: f.Contents[0], H1Zip: f.Contents[1]}}
 			}
 		}

@@ -117,7 +117,8 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	if c.err != nil || c.undated {
 		return c
 	}
-	if c.to = c.release.Version; w.relocked && !w.records.Allows(c.to) {
+	c.to = c.release.Version
+	if w.relocked && !w.records.Allows(c.to) {
 		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
 		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
 		c.err = &problem.Error{

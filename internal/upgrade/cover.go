@@ -208,7 +208,8 @@ func (v coverage) packages(choices []chosen, b behaviour) []covered {
 			if methods {
 				e.packages = append(e.packages, k)
 			}
-			if k.want.Origin = true; origin && !c.initAlone {
+			k.want.Origin = true
+			if origin && !c.initAlone {
 				e.packages = append(e.packages, k)
 			}
 		}

@@ -31,7 +31,8 @@ func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 	}}
 	if !c.kept && c.err == nil {
 		var found []provider.Hashes
-		if p, found = p.gather(answers, b); p.Err == nil {
+		p, found = p.gather(answers, b)
+		if p.Err == nil {
 			p = p.enter(found, b)
 		}
 	}
@@ -63,7 +64,8 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 			lacking[k.want.Platform] = true
 			continue
 		}
-		if p.Err = e.err; p.Err == nil {
+		p.Err = e.err
+		if p.Err == nil {
 			p.Err = untrusted(k.want, e.hashes, b.Signers, b)
 		}
 		if p.Err != nil {

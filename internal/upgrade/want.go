@@ -151,8 +151,8 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	if !b.Platforms.Demanded {
 		w.ownPlatforms = w.rules.Platforms()
 	}
-	if w.records = w.constraints; m.Bare {
-		w.records = provider.Constraints{}
+	if !m.Bare {
+		w.records = w.constraints
 	}
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
 		if r := requirementFor(untested, required.Addr); r != nil {
