@@ -121,7 +121,7 @@ func nothingPushed(why safe.Markdown) safe.Markdown {
 
 // byHand says how a person does the same, by command lines.
 func byHand(lines ...string) safe.Markdown {
-	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced(strings.Join(lines, "\n"), 4096))
+	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced("text", strings.Join(lines, "\n"), 4096))
 }
 
 // local is the command line that does the same in a checkout.
@@ -147,7 +147,7 @@ func (c *conversation) why(ctx context.Context) error {
 	if err := report.Text(&said, c.report, report.TextOptions{Why: c.command.Providers}); err != nil {
 		return err
 	}
-	return c.say(ctx, safe.Fenced(strings.TrimSpace(said.String()), mostText))
+	return c.say(ctx, safe.Fenced("text", strings.TrimSpace(said.String()), mostText))
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the

@@ -32,6 +32,9 @@ var terminalSequence = regexp.MustCompile(
 // character, or an invisible one such as those that change the direction of
 // writing, becomes U+FFFD.
 func Plain(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	// The text may be of any length; what lies far beyond the cut is not
 	// looked at.
 	end := 2 * maxOutside * utf8.UTFMax
@@ -46,6 +49,19 @@ func Plain(s string) string {
 		s = strings.TrimRight(firstRunes(s, maxOutside-1), " ") + "…"
 	}
 	return s
+}
+
+// isPlain reports whether a text is Plain as it is, as far as a glance tells: most are
+// short and of ASCII.
+func isPlain(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = s[i]
+	}
+	return len(s) <= maxOutside && (s == "" || before != ' ')
 }
 
 func firstRunes(s string, n int) string {

@@ -99,32 +99,33 @@ func Join(between wording, texts ...Markdown) Markdown {
 }
 
 // Format returns the constant with the texts in place of each %s.
-func Format(format wording, texts ...Markdown) Markdown {
-	var b strings.Builder
-	fillIn(&b, string(format), texts)
-	return Markdown{b.String()}
-}
+func Format(format wording, texts ...Markdown) Markdown { return fillIn("", string(format), texts) }
 
 // And returns m followed by what Format returns.
 func (m Markdown) And(format wording, texts ...Markdown) Markdown {
-	var b strings.Builder
-	b.WriteString(m.s)
-	fillIn(&b, string(format), texts)
-	return Markdown{b.String()}
+	return fillIn(m.s, string(format), texts)
 }
 
-// fillIn writes a format with the texts in place of each %s.
-func fillIn(b *strings.Builder, format string, texts []Markdown) {
+// fillIn returns what stands before, and a format with the texts in place of each %s.
+func fillIn(before, format string, texts []Markdown) Markdown {
 	if strings.Count(format, "%s") != len(texts) {
 		panic("safe: there is not one text for each place in " + strconv.Quote(format))
 	}
+	size := len(before) + len(format)
 	for _, t := range texts {
-		before, after, _ := strings.Cut(format, "%s")
-		b.WriteString(before)
+		size += len(t.s)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(before)
+	for _, t := range texts {
+		words, rest, _ := strings.Cut(format, "%s")
+		b.WriteString(words)
 		b.WriteString(t.s)
-		format = after
+		format = rest
 	}
 	b.WriteString(format)
+	return Markdown{b.String()}
 }
 
 // Empty reports whether there is nothing in it.
@@ -136,6 +137,13 @@ func (m Markdown) Len() int { return len(m.String()) }
 // Trimmed returns the text without blanks and ends of lines around it, but for those of
 // pieces from outside.
 func (m Markdown) Trimmed() Markdown { return Markdown{strings.Trim(m.s, " \t\r\n")} }
+
+// Line returns the text with the end of one line at its end, however many it had.
+func (m Markdown) Line() Markdown { return Markdown{strings.TrimRight(m.s, "\n") + "\n"} }
+
+// Written returns the text as GitHub gets it. What stands in it is not told apart any
+// more, so that it is for GitHub alone, and its length is found without writing it again.
+func (m Markdown) Written() Markdown { return Markdown{m.String()} }
 
 // Stopless returns the text without the full stop at its end, if it has one.
 func (m Markdown) Stopless() Markdown {

@@ -45,7 +45,7 @@ func TestMarkdownIsPrinted(t *testing.T) {
 		{"arrow", safe.Join(" ", safe.Int(1), safe.Arrow, safe.Text("2_")), "1 → 2&#95;", "1 -> 2_", "1 -> 2_", "1 → 2_"},
 		{"sentence", safe.Format("%s in %s", safe.Code("a"), safe.Count(1, "root module", "root modules")).And(", %s", safe.Count(2, "b", "c")), "`a` in 1 root module, 2 c", "a in 1 root module, 2 c", "a in 1 root module, 2 c", "<code>a</code> in 1 root module, 2 c"},
 		{"text of ours", safe.Ours("<!-- x --> *a*"), "<!-- x --> *a*", "<!-- x --> *a*", "<!-- x --> *a*", "&lt;!-- x --&gt; *a*"},
-		{"block of code", safe.Fenced("a\n", 100), "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n"},
+		{"block of code", safe.Fenced("text", "a\n", 100), "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := []string{tt.m.String(), tt.m.Terminal(), tt.m.Plain(), page(t, tt.m)}
@@ -79,7 +79,7 @@ func TestMarksCannotBeForged(t *testing.T) {
 			}
 		}
 		quoted, _ := safe.Quoted(text, 1000)
-		for name, m := range map[string]safe.Markdown{"Ours": safe.Ours(text), "Fenced": safe.Fenced(text, 1000), "Quoted": quoted, "Link": safe.Link(safe.Const("x"), text)} {
+		for name, m := range map[string]safe.Markdown{"Ours": safe.Ours(text), "Fenced": safe.Fenced("text", text, 1000), "Quoted": quoted, "Link": safe.Link(safe.Const("x"), text)} {
 			for _, got := range []string{m.String(), m.Terminal()} {
 				if strings.ToValidUTF8(got, "") != got {
 					t.Errorf("%s(%q) is %q", name, text, got)
@@ -131,7 +131,7 @@ func TestFencedCannotBeLeft(t *testing.T) {
 		{"one line that is too long", "first", 3, "```text\n…\n```\n"},
 	}
 	for _, tt := range tests {
-		if got := safe.Fenced(tt.text, tt.limit).String(); got != tt.want {
+		if got := safe.Fenced("text", tt.text, tt.limit).String(); got != tt.want {
 			t.Errorf("%s: Fenced(%q, %d) = %q, want %q", tt.name, tt.text, tt.limit, got, tt.want)
 		}
 	}

@@ -1,6 +1,8 @@
 package safe
 
-import "strings"
+import (
+	"strings"
+)
 
 // Ours returns Markdown as it is, whatever it is. It is for what relock has written
 // before and reads again, and for forms of its own which cannot hold anything else. Each
@@ -8,9 +10,9 @@ import "strings"
 // where it comes from, or was checked.
 func Ours(markdown string) Markdown { return Markdown{strings.ToValidUTF8(markdown, replacement)} }
 
-// Fenced returns outside text as a block of code, in which nothing is markup and nobody
+// Fenced returns outside text as a block of code of a language, in which nothing is markup and nobody
 // is mentioned. It is cut at the end of a line to limit bytes.
-func Fenced(text string, limit int) Markdown {
+func Fenced(language wording, text string, limit int) Markdown {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -18,5 +20,5 @@ func Fenced(text string, limit int) Markdown {
 	if len(text) > limit {
 		text = text[:strings.LastIndexByte(text[:limit], '\n')+1] + "…\n"
 	}
-	return Ours(fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n")
+	return Ours(fence + string(language) + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n")
 }

@@ -54,7 +54,7 @@ func (m Markdown) flat(unbroken bool) string {
 	m.each(func(mark byte, text, _ string) {
 		switch mark {
 		case codeMark, elementMark:
-			if unbroken {
+			if unbroken && strings.IndexByte(text, ' ') >= 0 {
 				text = operator.ReplaceAllString(text, "$1"+Unbroken)
 			}
 			b.WriteString(text)
@@ -78,31 +78,30 @@ type Span struct {
 
 // Spans takes the text apart for a page.
 func (m Markdown) Spans() []Span {
-	var all []Span
-	var words strings.Builder // that belong together
-	flush := func() {
-		if words.Len() > 0 {
-			all = append(all, Span{Text: words.String()})
-			words.Reset()
+	if m.s == "" {
+		return nil
+	}
+	pieces := 1
+	for i := range len(m.s) {
+		if m.s[i] >= firstMark {
+			pieces++
 		}
 	}
+	all := make([]Span, 0, pieces)
 	m.each(func(mark byte, text, url string) {
 		switch {
 		case mark == codeMark, mark == elementMark:
-			flush()
 			all = append(all, Span{Text: text, Code: true})
 		case mark == linkMark && linkable.MatchString(url):
-			flush()
 			all = append(all, Span{Text: Markdown{text}.Plain(), URL: url})
 		case mark == linkMark:
-			words.WriteString(Markdown{text}.Plain())
+			all = append(all, Span{Text: Markdown{text}.Plain()})
 		case mark == arrowMark:
-			words.WriteString("→")
+			all = append(all, Span{Text: "→"})
 		default:
-			words.WriteString(text)
+			all = append(all, Span{Text: text})
 		}
 	})
-	flush()
 	return all
 }
 
