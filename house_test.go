@@ -242,9 +242,8 @@ var uses = []use{
 		[]string{
 			"comment/verb.go",    // the table of the language: its rows are constants
 			"pr/body.go",         // a body goes back to where it was read; marker and ignores have a form that was checked
-			"report/budget.go",   // parts of a report, each harmless
-			"report/markdown.go", // the answer to a comment, which was posted before a report had it
-			"report/words.go",    // the text of a link, harmless
+			"report/markdown.go", // the body of a pull request as a report has it, which a run wrote
+			"report/total.go",    // and the answer to a comment, which was posted
 		},
 		"what is posted is made of constants and known pieces",
 	},

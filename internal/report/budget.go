@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -11,43 +10,44 @@ import (
 // part is a section of a Markdown report: a head alone, or a head and items. A
 // section of items is left out if it has none.
 type part struct {
-	head  string
-	items []string // each whole in itself, ending in a newline
-	what  string   // the noun for an item; empty for a head alone
-	rank  int      // of importance: a lower one gets room first
-	share int      // of the room, in percent, that no other part takes
+	head  safe.Markdown
+	items []safe.Markdown // each whole in itself, ending in a newline
+	what  safe.Markdown   // the noun for an item; empty for a head alone
+	rank  int             // of importance: a lower one gets room first
+	share int             // of the room, in percent, that no other part takes
 }
+
+// add adds an item, in the form in which it is measured.
+func (p *part) add(item safe.Markdown) { p.items = append(p.items, item.Written()) }
 
 // size is that of the whole part, in bytes.
 func (p part) size() int {
-	n := len(p.head)
+	n := p.head.Len()
 	for _, item := range p.items {
-		n += len(item)
+		n += item.Len()
 	}
 	return n
 }
 
 // bound is how long a text may be.
 type bound struct {
-	bytes int    // 0: no limit
-	of    string // whose limit it is
-	whole string // where the whole is
+	bytes int           // 0: no limit
+	of    safe.Markdown // whose limit it is
+	whole safe.Markdown // where the whole is
 }
 
 // assemble joins the parts in their order. If they exceed the bound, items are left
 // out from the end of parts that have had their share, the least important first; a
 // line says how many, and where they are.
 func assemble(parts []part, within bound) safe.Markdown {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.what != "" && len(p.items) == 0 })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !p.what.Empty() && len(p.items) == 0 })
 	kept := fit(parts, within)
-	var texts []string
+	var texts []safe.Markdown
 	for i, p := range parts {
-		texts = append(texts, p.head+strings.Join(p.items[:kept[i]], "")+p.cut(kept[i], within))
+		text := safe.Join("", p.head, safe.Join("", p.items[:kept[i]]...), p.cut(kept[i], within))
+		texts = append(texts, text.Line())
 	}
-	for i, t := range texts {
-		texts[i] = strings.TrimRight(t, "\n") + "\n"
-	}
-	return safe.Ours(strings.Join(texts, "\n"))
+	return safe.Join("\n", texts...)
 }
 
 // fit returns how many items of each part there is room for.
@@ -58,15 +58,16 @@ func fit(parts []part, within bound) []int {
 	for i, p := range parts {
 		order[i] = i
 		// The line about a cut is set aside for each part that may need one.
-		room -= len(p.head) + len(p.cut(0, within)) + len("\n")
+		room -= p.head.Len() + p.cut(0, within).Len() + len("\n")
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
 	take := func(i, most int) {
 		for _, item := range parts[i].items[kept[i]:] {
-			if limit > 0 && (len(item) > room || len(item) > most) {
+			size := item.Len()
+			if limit > 0 && (size > room || size > most) {
 				break
 			}
-			room, most = room-len(item), most-len(item)
+			room, most = room-size, most-size
 			kept[i]++
 		}
 	}
@@ -81,18 +82,18 @@ func fit(parts []part, within bound) []int {
 }
 
 // cut is the line about items that were left out; empty if there are none.
-func (p part) cut(kept int, within bound) string {
-	left := len(p.items) - kept
-	if left == 0 {
-		return ""
+func (p part) cut(kept int, within bound) safe.Markdown {
+	var text safe.Markdown
+	switch left := len(p.items) - kept; left {
+	case 0:
+		return safe.Markdown{}
+	case 1:
+		text = safe.Format("\n1 more %s is not shown, to stay within %s.", p.what, within.of)
+	default:
+		text = safe.Format("\n%s more %ss are not shown, to stay within %s.", safe.Int(left), p.what, within.of)
 	}
-	verb := "are"
-	if left == 1 {
-		verb = "is"
+	if !within.whole.Empty() {
+		text = text.And(" %s", within.whole)
 	}
-	text := "\n" + count(left, "more "+p.what, "more "+p.what+"s") + " " + verb + " not shown, to stay within " + within.of + "."
-	if within.whole != "" {
-		text += " " + within.whole
-	}
-	return text + "\n"
+	return text.And("\n")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -40,48 +41,59 @@ var concerns = []concern{
 // symptom is what a cause did once: in one root module, at one place.
 type symptom struct {
 	concern concern
-	// of is what symptoms of one cause have in common, beside the concern.
+	// of is what symptoms of one cause have in common, beside the concern; empty: it is
+	// what is said of them.
 	of string
 	// whole tells of the symptom alone. what tells of the cause, without the
 	// places, for several symptoms of it.
-	whole, what string
-	places      []string
-	next        string // what to do
-	dir         string // of the root module; empty: of the run
-	finding     bool   // that a line of a lock file is about
+	whole, what safe.Markdown
+	places      []safe.Markdown
+	next        safe.Markdown // what to do
+	dir         string        // of the root module; empty: of the run
+	finding     bool          // that a line of a lock file is about
 }
 
 // cause is one thing that somebody must know, however often it shows.
 type cause struct {
 	concern concern
-	whole   set // distinct texts of its symptoms
-	what    set
-	places  set
-	next    set
-	dirs    set // root modules; none if it concerns the run
+	whole   set[safe.Markdown] // distinct texts of its symptoms
+	what    set[safe.Markdown]
+	places  set[safe.Markdown]
+	next    set[safe.Markdown]
+	dirs    set[string] // root modules; none if it concerns the run
 	finding bool
 }
 
 // remedy is what to do next; empty if that is not known.
-func (c *cause) remedy() string {
+func (c *cause) remedy() safe.Markdown {
 	if len(c.next.list) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
 	return c.next.list[0]
 }
 
 // causes joins symptoms.
 type causes struct {
-	d     dialect
+	d     vocabulary
 	list  []*cause
-	index map[string]*cause
+	index map[causeKey]*cause
 }
 
-func causesIn(d dialect) *causes { return &causes{d: d, index: map[string]*cause{}} }
+func causesIn(d vocabulary) *causes { return &causes{d: d, index: map[causeKey]*cause{}} }
+
+// causeKey is what symptoms of one cause have in common.
+type causeKey struct {
+	concern concern
+	of      string
+	said    safe.Markdown // where of is empty
+}
 
 // add adds a symptom to its cause.
 func (all *causes) add(s symptom) {
-	key := string(s.concern) + "\n" + cmp.Or(s.of, s.whole)
+	key := causeKey{concern: s.concern, of: s.of}
+	if s.of == "" {
+		key.said = cmp.Or(s.what, s.whole)
+	}
 	c := all.index[key]
 	if c == nil {
 		c = &cause{concern: s.concern, finding: s.finding}
@@ -120,7 +132,7 @@ func reach(c *cause) int {
 }
 
 // review collects what needs a reviewer.
-func reviewOf(r Report, d dialect) []*cause {
+func reviewOf(r Report, d vocabulary) []*cause {
 	all := causesIn(d)
 	for _, p := range r.Diagnostics {
 		all.diagnostic(p, "")
@@ -144,7 +156,7 @@ func reviewOf(r Report, d dialect) []*cause {
 }
 
 // heldBack collects what holds providers back.
-func heldBack(r Report, d dialect) []*cause {
+func heldBack(r Report, d vocabulary) []*cause {
 	all := causesIn(d)
 	for _, m := range r.Modules {
 		all.d = d.of(m)
@@ -171,9 +183,9 @@ func (all *causes) problems(m Module, dir string) {
 		told[p.Place] = true
 		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
 		s.concern, s.whole, s.dir = severity(p), all.d.diagnostic(p), dir
-		s.next = all.d.text(p.Hint)
+		s.next = safe.Text(p.Hint)
 		if p.Severity == problem.SeverityError {
-			s.next += preserving
+			s.next = s.next.And(preserving)
 		}
 		all.add(s)
 	}
@@ -199,21 +211,21 @@ func severity(p problem.Diagnostic) concern {
 // cause, whatever the messages add to it.
 func (all *causes) diagnostic(p problem.Diagnostic, dir string) {
 	s := symptom{
-		concern: severity(p), whole: all.d.diagnostic(p), what: all.d.text(p.Message),
-		next: all.d.text(p.Hint), dir: dir,
+		concern: severity(p), whole: all.d.diagnostic(p), what: safe.Text(p.Message),
+		next: safe.Text(p.Hint), dir: dir,
 	}
-	if s.of = s.what; p.Addr != (provider.Addr{}) {
+	if p.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Addr.String()
 	}
 	if p.Place != (problem.Place{}) {
-		s.places = []string{all.d.at(p.Place)}
+		s.places = []safe.Markdown{all.d.at(p.Place)}
 	}
 	all.add(s)
 }
 
 // finding adds one without its line: root modules may have the same in theirs.
 func (all *causes) finding(f problem.Finding, dir string) {
-	s := symptom{concern: concernHash, whole: all.d.text(f.Message), next: all.d.text(f.Hint), dir: dir, finding: true}
+	s := symptom{concern: concernHash, whole: safe.Text(f.Message), next: safe.Text(f.Hint), dir: dir, finding: true}
 	if f.Code == problem.CodeReReleased {
 		s.concern = concernReReleased
 	}
@@ -222,41 +234,41 @@ func (all *causes) finding(f problem.Finding, dir string) {
 
 // change adds what of a change a reviewer must see.
 func (all *causes) change(c Change, dir string) {
-	add := func(why concern, text string) { all.add(symptom{concern: why, whole: text, dir: dir}) }
-	d, what := all.d, all.d.name(c.Addr)+" "+all.d.move(c)
+	add := func(why concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
+	d, what := all.d, safe.Join(" ", all.d.name(c.Addr), all.d.move(c))
 	if c.Carried && !c.Unasked {
-		add(concernCarried, what+" stays as this pull request proposed it: this run could not look at it")
+		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
 	}
 	switch {
 	case c.Kind == diff.ReReleased:
-		add(concernReReleased, what+": no package is as it was when the lock file was written")
+		add(concernReReleased, what.And(": no package is as it was when the lock file was written"))
 	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
-		add(concernSigner, what+" is no longer signed")
+		add(concernSigner, what.And(" is no longer signed"))
 	case c.Kind == diff.Signer:
-		add(concernSigner, what+" is now "+cmp.Or(d.signer(c.Signer), "signed by another key"))
+		add(concernSigner, what.And(" is now %s", cmp.Or(d.signer(c.Signer), safe.Const("signed by another key"))))
 	case c.resigned():
-		add(concernSigner, what+" is "+d.signer(c.Signer)+" now; before it was "+d.signer(c.SignerFrom))
+		add(concernSigner, what.And(" is %s now; before it was %s", d.signer(c.Signer), d.signer(c.SignerFrom)))
 	case c.Signer.Label == unsigned && c.Kind != diff.Removed:
-		add(concernSigner, what+" has a checksum list that nobody signed")
+		add(concernSigner, what.And(" has a checksum list that nobody signed"))
 	}
 	switch {
 	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
 		add(concernDowngrade, what)
 	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
-		add(concernMajor, what+d.documentation(c))
+		add(concernMajor, what.And("%s", d.documentation(c)))
 	}
 	switch c.Kind {
 	case diff.Removed:
-		add(concernRemoved, what+": no configuration requires it any more")
+		add(concernRemoved, what.And(": no configuration requires it any more"))
 	case diff.Moved:
-		add(concernMoved, what+" was "+d.code(c.AddrFrom.String()))
+		add(concernMoved, what.And(" was %s", safe.Code(c.AddrFrom.String())))
 	}
 }
 
 // facts adds what registries say of a provider.
 func (all *causes) facts(k Kept, dir string) {
 	for _, w := range k.Warnings {
-		all.add(symptom{concern: concernRegistry, whole: all.d.name(k.Addr) + ": " + all.d.text(w), dir: dir})
+		all.add(symptom{concern: concernRegistry, whole: safe.Format("%s: %s", all.d.name(k.Addr), safe.Text(w)), dir: dir})
 	}
 	if len(k.Missing) > 0 {
 		all.add(symptom{concern: concernPlatform, whole: all.d.missing(k), dir: dir})
@@ -267,7 +279,7 @@ func (all *causes) facts(k Kept, dir string) {
 // such an upgrade.
 func (all *causes) breaking(r Report) {
 	for _, n := range sortedNotes(r) {
-		if text := all.d.broken(n); text != "" {
+		if text := all.d.broken(n); !text.Empty() {
 			for _, dir := range taking(r, n) {
 				all.add(symptom{concern: concernBreaking, whole: text, dir: dir})
 			}
@@ -279,7 +291,7 @@ func (all *causes) breaking(r Report) {
 // release is one cause, wherever it stands.
 func (all *causes) held(k Kept, dir string) {
 	s := symptom{concern: concernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
-	if s.of = s.what; s.whole == "" {
+	if s.whole.Empty() {
 		return
 	}
 	for _, h := range k.Held {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
@@ -11,9 +10,9 @@ import (
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
 func Comment(lead safe.Markdown, r Report) safe.Markdown {
-	parts := partsOf(r, markdown(r), answerBound.bytes)
+	parts := partsOf(r, answerBound.bytes)
 	if !lead.Empty() {
-		parts = append([]part{{head: strings.TrimRight(lead.String(), "\n") + "\n"}}, parts...)
+		parts = append([]part{{head: lead}}, parts...)
 	}
 	return assemble(parts, answerBound)
 }
@@ -21,21 +20,20 @@ func Comment(lead safe.Markdown, r Report) safe.Markdown {
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
 func Problems(diagnostics []problem.Diagnostic) safe.Markdown {
-	d := markdown(Report{})
-	all := causesIn(d)
+	all := causesIn(vocabulary{})
 	for _, p := range diagnostics {
 		all.diagnostic(p, "")
 	}
-	p := part{rank: 1, what: "problem"}
+	p := part{rank: 1, what: safe.Const("problem")}
 	for _, c := range all.list {
-		p.items = append(p.items, reviewItem(d, c))
+		p.add(reviewItem(all.d, c))
 	}
 	return assemble([]part{p}, answerBound)
 }
 
 // answerText writes the answer.
 func answerText(w io.Writer, r Report, o TextOptions) error {
-	text := r.answer()
+	text := r.answer().String()
 	if o.Stats {
 		text += "\n" + r.Stats.String() + "\n"
 	}

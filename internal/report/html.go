@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/safe"
@@ -24,7 +23,7 @@ var pageScript string
 // pageTemplate is the page. html/template escapes whatever stands in it; style and
 // script alone are written as they are, and they are ours.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"spans": spansOf, "count": count, "plain": safe.Plain,
+	"spans": safe.Markdown.Spans, "count": count, "plain": safe.Plain,
 }).Parse(pageSource))
 
 // HTML writes the report as one page that fetches nothing. All of it can be read
@@ -46,7 +45,7 @@ type pageView struct {
 	Script               template.JS
 	Answer               []string
 	States, Kinds        chart
-	Pulls                []string
+	Pulls                []safe.Markdown
 	Verified             *pageVerified
 	Changes              []pageChange
 	Modules              []pageBlock
@@ -62,15 +61,15 @@ type pageView struct {
 
 // pageChange is a change and the root modules in which it is.
 type pageChange struct {
-	Name, From, To, Kind, Released, Signer string
+	Name, From, To, Kind, Released, Signer safe.Markdown
 	Dirs                                   []string
 }
 
 // pageBlock is what changes in root modules that change alike.
 type pageBlock struct {
 	Dirs  []string
-	Tool  string
-	Items []string
+	Tool  safe.Markdown
+	Items []safe.Markdown
 }
 
 // pageConcern are the causes of one concern.
@@ -82,28 +81,29 @@ type pageConcern struct {
 // pageCause is a cause, in which root modules and at which places it shows, and
 // what to do.
 type pageCause struct {
-	Text, Next string
+	Text, Next safe.Markdown
 	Dirs       []string
-	Places     []string
+	Places     []safe.Markdown
 }
 
 // pageNotes are the release notes of an upgrade.
 type pageNotes struct {
-	Name, Problem string
-	Releases      []pageRelease
+	Name     safe.Markdown
+	Problem  string
+	Releases []pageRelease
 }
 
 // pageRelease is what the publisher says of a release.
 type pageRelease struct {
-	Name  string
+	Name  safe.Markdown
 	Lines []string
 }
 
 func pageOf(r Report) pageView {
-	o := outlineOf(withoutVerified(r), webpage(r))
+	o := outlineOf(withoutVerified(r))
 	p := pageView{
-		Verb: r.Verb, Headline: o.headline, Noun: r.noun(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) string { return capital(r.pullRequest(o.d, q)) }),
+		Verb: r.Verb, Headline: o.headline.Plain(), Noun: r.noun().Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) safe.Markdown { return r.pullRequest(q).Capital() }),
 		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, o.pageCause),
 		Modules:  list(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
@@ -111,7 +111,7 @@ func pageOf(r Report) pageView {
 	}
 	p.Fleet = r.Fleet
 	if r.Verb == VerbComment {
-		p.Headline, p.Answer = "The answer to a comment", plainLines(r.answer())
+		p.Headline, p.Answer = "The answer to a comment", plainLines(r.answer().String())
 	}
 	if r.Stats.known() {
 		p.Stats = r.Stats.String()
@@ -126,62 +126,6 @@ var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; st
 func sourceOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// The marks with which a sentence says what of it is code and what a link. Outside
-// text has none of them: Plain takes control characters out.
-const (
-	codeMark, codeEnd         = "\x02", "\x03"
-	linkMark, linkTo, linkEnd = "\x04", "\x05", "\x06"
-)
-
-// webpage is the dialect of the page. The template escapes its words.
-func webpage(r Report) dialect {
-	return dialect{
-		text: safe.Plain,
-		code: func(s string) string {
-			if s = safe.Plain(s); s != "" {
-				s = codeMark + s + codeEnd
-			}
-			return s
-		},
-		link: func(text, url string) string {
-			if !safe.Linkable(url) {
-				return text
-			}
-			return linkMark + text + linkTo + url + linkEnd
-		},
-		arrow: "→", names: namesOf(r),
-	}
-}
-
-// sentencePart is a part of a sentence.
-type sentencePart struct {
-	Text string
-	Code bool
-	URL  string
-}
-
-var marked = regexp.MustCompile(codeMark + "([^" + codeEnd + "]*)" + codeEnd + "|" + linkMark + "([^" + linkTo + "]*)" + linkTo + "([^" + linkEnd + "]*)" + linkEnd)
-
-// spansOf takes a sentence apart.
-func spansOf(sentence string) []sentencePart {
-	var all []sentencePart
-	at := 0
-	for _, m := range marked.FindAllStringSubmatchIndex(sentence, -1) {
-		if m[0] > at {
-			all = append(all, sentencePart{Text: sentence[at:m[0]]})
-		}
-		if at = m[1]; m[2] >= 0 {
-			all = append(all, sentencePart{Text: sentence[m[2]:m[3]], Code: true})
-			continue
-		}
-		all = append(all, sentencePart{Text: sentence[m[4]:m[5]], URL: sentence[m[6]:m[7]]})
-	}
-	if at < len(sentence) {
-		all = append(all, sentencePart{Text: sentence[at:]})
-	}
-	return all
 }
 
 func pageChanges(o outline) []pageChange {
@@ -219,7 +163,7 @@ func pageNotesOf(o outline) []pageNotes {
 	for _, n := range o.notes {
 		p := pageNotes{Name: o.d.upgrade(n), Problem: safe.Plain(n.Problem)}
 		for _, release := range n.Releases {
-			q := pageRelease{Name: o.d.link(release.Version.String(), release.URL)}
+			q := pageRelease{Name: safe.Link(o.d.version(release.Version), release.URL)}
 			for _, s := range release.Sections {
 				q.Lines = append(q.Lines, safe.Plain(s.Title))
 				q.Lines = append(q.Lines, plainLines(s.Text)...)
@@ -230,7 +174,7 @@ func pageNotesOf(o outline) []pageNotes {
 			p.Releases = append(p.Releases, q)
 		}
 		if n.More > 0 {
-			p.Releases = append(p.Releases, pageRelease{Name: count(n.More, "release in between was not read", "releases in between were not read")})
+			p.Releases = append(p.Releases, pageRelease{Name: safe.Count(n.More, "release in between was not read", "releases in between were not read")})
 		}
 		all = append(all, p)
 	}

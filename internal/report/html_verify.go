@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -20,20 +21,21 @@ type pageVerified struct {
 type pageFinding struct {
 	Rank                         int
 	Severity, Class              string
-	Code, Dir, Place, Text, Hint string
+	Code, Dir, Place, Text, Hint safe.Markdown
 }
 
 // pageAccepted is a finding that a baseline accepts, and why.
 type pageAccepted struct {
 	pageFinding
-	Reason, By, Until string
+	Reason, By safe.Markdown
+	Until      string
 }
 
 // pageVerifiedOf is nil where nothing was verified.
-func pageVerifiedOf(r Report, d dialect) *pageVerified {
+func pageVerifiedOf(r Report, d vocabulary) *pageVerified {
 	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: r.severities()}
-	verified, unchecked := false, map[string]*set{}
-	var reasons set
+	verified, unchecked := false, map[string]*set[string]{}
+	var reasons set[string]
 	for _, m := range r.Modules {
 		if m.Verified == nil {
 			continue
@@ -41,11 +43,11 @@ func pageVerifiedOf(r Report, d dialect) *pageVerified {
 		verified = true
 		p.Findings = append(p.Findings, list(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
 		for _, a := range m.Verified.Accepted {
-			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.of(m)), d.text(a.Reason), d.text(a.By), day(a.Until)})
+			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.of(m)), safe.Text(a.Reason), safe.Text(a.By), day(a.Until)})
 		}
 		for _, what := range m.Verified.Unchecked {
 			if reasons.add(what); unchecked[what] == nil {
-				unchecked[what] = &set{}
+				unchecked[what] = &set[string]{}
 			}
 			unchecked[what].add(m.Dir)
 		}
@@ -54,7 +56,7 @@ func pageVerifiedOf(r Report, d dialect) *pageVerified {
 		return nil
 	}
 	slices.SortStableFunc(p.Findings, func(a, b pageFinding) int { return a.Rank - b.Rank })
-	p.Unchecked = list(reasons.list, func(what string) pageCause { return pageCause{Text: d.text(what), Dirs: unchecked[what].list} })
+	p.Unchecked = list(reasons.list, func(what string) pageCause { return pageCause{Text: safe.Text(what), Dirs: unchecked[what].list} })
 	return p
 }
 
@@ -71,10 +73,10 @@ func withoutVerified(r Report) Report {
 
 var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
 
-func pageFindingOf(f problem.Finding, dir string, d dialect) pageFinding {
+func pageFindingOf(f problem.Finding, dir string, d vocabulary) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
-		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.at(f.Place), Text: d.text(f.Message), Hint: d.text(f.Hint),
+		Code: safe.Code(string(f.Code)), Dir: safe.Code(dir), Place: d.at(f.Place), Text: safe.Text(f.Message), Hint: safe.Text(f.Hint),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/width"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // style is a colour or weight of a terminal, by its ECMA-48 parameter.
@@ -35,14 +37,14 @@ func (p *printer) paint(s style, text string) string {
 
 // cell is the text of one column, short enough to stay on one line.
 type cell struct {
-	text  string
+	text  safe.Markdown
 	style style
 }
 
 // row is the cells of a table and a last column that wraps.
 type row struct {
 	cells []cell
-	rest  string
+	rest  safe.Markdown
 }
 
 // The measures of a table.
@@ -54,7 +56,7 @@ const (
 
 // table writes rows in aligned columns, under headings if there are any, or, where
 // the terminal is too narrow for them, each as a small paragraph.
-func (p *printer) table(rows []row, headings ...string) {
+func (p *printer) table(rows []row, headings ...safe.Markdown) {
 	if last := len(headings) - 1; last > 0 && len(rows) > 0 {
 		head := row{rest: headings[last]}
 		for _, name := range headings[:last] {
@@ -77,8 +79,9 @@ func (p *printer) table(rows []row, headings ...string) {
 		var line strings.Builder
 		line.WriteString(strings.Repeat(" ", tableIndent))
 		for i, c := range r.cells {
-			line.WriteString(p.paint(c.style, c.text))
-			line.WriteString(strings.Repeat(" ", widths[i]-columns(c.text)+tableGap))
+			text := c.text.Terminal()
+			line.WriteString(p.paint(c.style, text))
+			line.WriteString(strings.Repeat(" ", widths[i]-columns(text)+tableGap))
 		}
 		for i, part := range p.wrap(r.rest, lead, lead) {
 			if i > 0 {
@@ -97,43 +100,44 @@ func columnWidths(rows []row) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], columns(c.text))
+			widths[i] = max(widths[i], columns(c.text.Terminal()))
 		}
 	}
 	return widths
 }
 
 func (p *printer) stacked(r row) {
-	if name := r.cells[0]; name.text != "" {
+	if name := r.cells[0]; !name.text.Empty() {
 		p.paragraph(tableIndent, cell{}, name.text)
 	}
-	var rest []string
+	var rest []safe.Markdown
 	for _, c := range r.cells[1:] {
-		if c.text != "" {
+		if !c.text.Empty() {
 			rest = append(rest, c.text)
 		}
 	}
-	if r.rest != "" {
+	if !r.rest.Empty() {
 		rest = append(rest, r.rest)
 	}
 	if len(rest) > 0 {
-		p.paragraph(2*tableIndent, cell{}, strings.Join(rest, ", "))
+		p.paragraph(2*tableIndent, cell{}, safe.Join(", ", rest...))
 	}
 }
 
 // paragraph writes wrapped text after a head such as "error:", with further
 // lines indented by two more columns.
-func (p *printer) paragraph(indent int, head cell, text string) {
-	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, head.text))
+func (p *printer) paragraph(indent int, head cell, text safe.Markdown) {
+	label := head.text.Terminal()
+	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, label))
 	first, hang := indent, indent+2
-	if head.text != "" {
-		first += columns(head.text) + 1
+	if label != "" {
+		first += columns(label) + 1
 	}
 	for i, line := range p.wrap(text, first, hang) {
 		switch {
 		case i > 0:
 			p.WriteString(strings.Repeat(" ", hang))
-		case head.text != "" && line != "":
+		case label != "" && line != "":
 			p.WriteString(" ")
 		}
 		p.WriteString(line + "\n")
@@ -141,7 +145,7 @@ func (p *printer) paragraph(indent int, head cell, text string) {
 }
 
 // painted writes a paragraph in one style.
-func (p *printer) painted(s style, text string) {
+func (p *printer) painted(s style, text safe.Markdown) {
 	for _, line := range p.wrap(text, 0, 0) {
 		p.WriteString(p.paint(s, line) + "\n")
 	}
@@ -151,7 +155,8 @@ func (p *printer) painted(s style, text string) {
 // the first line and hang on the others. A word that is too long for a line
 // has one of its own and is not broken, so that it can be copied; what stands
 // before the first line is left alone for one.
-func (p *printer) wrap(text string, first, hang int) []string {
+func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
+	text := markdown.Terminal()
 	if p.width <= 0 {
 		return []string{text}
 	}

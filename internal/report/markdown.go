@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,9 +11,10 @@ import (
 // a step summary. We stay below: others add to the body, and a job's steps
 // share the page. Counting bytes errs on the safe side.
 var (
-	bodyBound    = bound{60_000, "GitHub's limit", "The step summary of the run lists them."}
-	summaryBound = bound{1<<20 - 1<<12, "GitHub's limit", "The JSON report lists them."}
-	answerBound  = bound{bodyBound.bytes, "GitHub's limit", "The report of the run lists them."}
+	githubLimit  = safe.Const("GitHub's limit")
+	bodyBound    = bound{60_000, githubLimit, safe.Const("The step summary of the run lists them.")}
+	summaryBound = bound{1<<20 - 1<<12, githubLimit, safe.Const("The JSON report lists them.")}
+	answerBound  = bound{bodyBound.bytes, githubLimit, safe.Const("The report of the run lists them.")}
 )
 
 // Body returns the Markdown of a pull request that proposes the report's
@@ -22,10 +22,9 @@ var (
 // first and never in the middle of a row, an item or a root module; the text says
 // what was cut.
 func Body(r Report) safe.Markdown {
-	d := markdown(r)
-	parts := append(partsOf(r, d, bodyBound.bytes), footer(r))
+	parts := append(partsOf(r, bodyBound.bytes), footer(r))
 	if !r.Footer.Empty() {
-		parts = append(parts, part{head: r.Footer.String()})
+		parts = append(parts, part{head: r.Footer})
 	}
 	if !r.Summarised {
 		return assemble(parts, answerBound)
@@ -35,16 +34,16 @@ func Body(r Report) safe.Markdown {
 
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r Report) safe.Markdown {
-	d := markdown(r)
-	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, partsOf(r, d, summaryBound.bytes)...)
+	title := part{head: safe.Const("## relock\n")}
+	parts := append([]part{title, pulls(r)}, partsOf(r, summaryBound.bytes)...)
 	if r.Verb == VerbComment {
-		parts = []part{{head: "## relock\n"}, {head: r.answer()}}
+		parts = []part{title, {head: r.answer()}}
 	}
 	if r.Fleet != nil {
-		parts = append(parts, part{head: d.text(r.Fleet.sentence()) + "\n\n"})
+		parts = append(parts, part{head: safe.Format("%s\n\n", safe.Text(r.Fleet.sentence()))})
 	}
 	if r.Stats.known() {
-		parts = append(parts, part{head: r.Stats.String() + "\n"})
+		parts = append(parts, part{head: safe.Format("%s\n", safe.Text(r.Stats.String()))})
 	}
 	return assemble(parts, summaryBound)
 }
@@ -53,22 +52,21 @@ func Summary(r Report) safe.Markdown {
 // no limit. That of a dry run has the pull requests as people would see them.
 func Markdown(r Report, limit int) safe.Markdown {
 	if r.Verb == VerbComment {
-		return safe.Ours(r.answer())
+		return r.answer()
 	}
-	d, within := markdown(r), bound{limit, fmt.Sprintf("%d bytes", limit), "--format json lists them."}
-	if bodies := bodies(r, d); len(bodies) > 0 {
-		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, reviewPart(outlineOf(r, d))}
-		return assemble(append(parts, part{items: bodies, what: "pull request", rank: 3}), within)
+	within := bound{limit, safe.Count(limit, "bytes", "bytes"), safe.Const("--format json lists them.")}
+	if bodies := bodies(r); len(bodies.items) > 0 {
+		return assemble([]part{pulls(r), {head: r.sentence().Line()}, reviewPart(outlineOf(r)), bodies}, within)
 	}
-	return assemble(append([]part{pulls(d, r)}, partsOf(r, d, limit)...), within)
+	return assemble(append([]part{pulls(r)}, partsOf(r, limit)...), within)
 }
 
 // bodies are the pull requests as a dry run would write them, each under its title.
-func bodies(r Report, d dialect) []string {
-	var all []string
+func bodies(r Report) part {
+	all := part{what: safe.Const("pull request"), rank: 3}
 	for _, p := range r.PullRequests {
 		if p.Body != "" {
-			all = append(all, "---\n\n# "+d.text(p.Title)+"\n\n"+strings.TrimSpace(p.Body)+"\n\n")
+			all.add(safe.Format("---\n\n# %s\n\n%s\n\n", safe.Text(p.Title), safe.Ours(strings.TrimSpace(p.Body))))
 		}
 	}
 	return all
@@ -76,13 +74,13 @@ func bodies(r Report, d dialect) []string {
 
 // partsOf are what every Markdown report consists of. Each has a share of the
 // limit; what is left of it goes to the others, to the most important first.
-func partsOf(r Report, d dialect, limit int) []part {
+func partsOf(r Report, limit int) []part {
 	if r.Verb == VerbVerify {
-		return verification(r, d)
+		return verification(r)
 	}
-	o := outlineOf(r, d)
+	o := outlineOf(r)
 	return []part{
-		{head: o.headline + "\n" + proofsLine(r) + carriedLine(r, d)},
+		{head: safe.Join("", o.headline.Line(), proofsLine(r), carriedLine(r))},
 		changesPart(o, r.noun(), limit*changeShare/100),
 		reviewPart(o),
 		blocksPart(o, r.noun()),
@@ -93,11 +91,11 @@ func partsOf(r Report, d dialect, limit int) []part {
 }
 
 // carriedLine says what of a pull request the run did not look at.
-func carriedLine(r Report, d dialect) string {
-	if said := r.CarriedOver.sentence(d); said != "" {
-		return "\n" + said + "\n"
+func carriedLine(r Report) safe.Markdown {
+	if said := r.CarriedOver.sentence(); !said.Empty() {
+		return safe.Format("\n%s\n", said)
 	}
-	return ""
+	return safe.Markdown{}
 }
 
 // changeShare is that of the table of changes, in percent: it survives whatever
@@ -107,7 +105,7 @@ const changeShare = 40
 // changesPart has a row for each change that root modules have in common or, where
 // these have no room, for each provider. The columns of dates and signers are there
 // if any is known.
-func changesPart(o outline, noun string, room int) part {
+func changesPart(o outline, noun safe.Markdown, room int) part {
 	var p part
 	for way := range waysToJoin {
 		p = changeRows(o.changes.rows(way), noun)
@@ -119,73 +117,75 @@ func changesPart(o outline, noun string, room int) part {
 	return p
 }
 
-func changeRows(rows []changeRow, noun string) part {
-	columns := []string{"Provider", "From", "To", "Kind", noun, "Released", "Signer"}
+func changeRows(rows []changeRow, noun safe.Markdown) part {
+	columns := []safe.Markdown{
+		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"), safe.Const("Signer"),
+	}
 	const released, signer = 5, 6
 	used := []bool{true, true, true, true, true, false, false}
 	for _, row := range rows {
-		used[released] = used[released] || row.released != ""
-		used[signer] = used[signer] || row.signer != ""
+		used[released] = used[released] || !row.released.Empty()
+		used[signer] = used[signer] || !row.signer.Empty()
 	}
-	rule := slices.Repeat([]string{"---"}, len(columns))
-	p := part{what: "change", head: tableRow(used, columns) + tableRow(used, rule)}
+	rule := slices.Repeat([]safe.Markdown{safe.Const("---")}, len(columns))
+	p := part{what: safe.Const("change"), head: safe.Join("", tableRow(used, columns), tableRow(used, rule))}
 	for _, r := range rows {
-		p.items = append(p.items, tableRow(used, []string{r.name, r.from, r.to, r.kind, r.where, r.released, r.signer}))
+		p.add(tableRow(used, []safe.Markdown{r.name, r.from, r.to, r.kind, r.where, r.released, r.signer}))
 	}
 	return p
 }
 
 // tableRow joins the cells of the columns in use.
-func tableRow(used []bool, cells []string) string {
-	row := "|"
+func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
+	var row []safe.Markdown
 	for i, c := range cells {
 		if used[i] {
-			row += " " + c + " |"
+			row = append(row, c)
 		}
 	}
-	return row + "\n"
+	return safe.Format("| %s |\n", safe.Join(" | ", row...))
 }
 
 func reviewPart(o outline) part {
-	p := part{rank: 2, share: 25, head: "### Needs review\n\n", what: "item"}
+	p := part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n"), what: safe.Const("item")}
 	for _, c := range o.review {
-		p.items = append(p.items, reviewItem(o.d, c))
+		p.add(reviewItem(o.d, c))
 	}
 	return p
 }
 
-func reviewItem(d dialect, c *cause) string {
-	where := ""
+func reviewItem(d vocabulary, c *cause) safe.Markdown {
+	var where safe.Markdown
 	if len(c.dirs.list) > 0 {
-		where = " in " + d.dirs(c.dirs.list, fewDirs)
+		where = safe.Format(" in %s", d.dirs(c.dirs.list, fewDirs))
 	}
 	text := d.said(c)
-	if next := c.remedy(); next != "" {
-		text = strings.TrimSuffix(text, ".") + ". Next: " + next
+	if next := c.remedy(); !next.Empty() {
+		text = text.Stopless().And(". Next: %s", next)
 	}
-	return fmt.Sprintf("- **%s**%s: %s\n", c.concern, where, text)
+	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.concern)), where, text)
 }
 
 func heldPart(o outline) part {
-	p := part{rank: 3, share: 8, head: "### Held back\n\n", what: "item"}
+	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
 	for _, c := range o.held {
-		p.items = append(p.items, "- "+o.d.saidIn(c)+"\n")
+		p.add(safe.Format("- %s\n", o.d.saidIn(c)))
 	}
 	return p
 }
 
 func spreadsPart(o outline) part {
-	p := part{rank: 4, share: 5, head: "### Versions in use\n\n", what: "provider"}
+	p := part{rank: 4, share: 5, head: safe.Const("### Versions in use\n\n"), what: safe.Const("provider")}
 	for _, s := range o.spreads {
-		text := "- " + o.d.name(s.Addr) + "\n"
+		text := safe.Format("- %s\n", o.d.name(s.Addr))
 		for i, u := range s.Versions {
-			text += "  - " + o.d.version(u.Version) + " " + o.d.usedIn(u, i == 0)
+			text = text.And("  - %s %s", o.d.version(u.Version), o.d.usedIn(u, i == 0))
 			if i > 0 {
-				text += ", behind"
+				text = text.And(", behind")
 			}
-			text += "\n"
+			text = text.And("\n")
 		}
-		p.items = append(p.items, text)
+		p.add(text)
 	}
 	return p
 }
@@ -193,29 +193,29 @@ func spreadsPart(o outline) part {
 // notesPart is the section of notes: a collapsed block for each upgrade, then a
 // line for those of which nothing is known.
 func notesPart(o outline) part {
-	p := part{rank: 6, share: 10, head: "### Release notes\n\n", what: "release note"}
-	var problems set
-	missing := map[string][]string{}
+	p := part{rank: 6, share: 10, head: safe.Const("### Release notes\n\n"), what: safe.Const("release note")}
+	var problems set[safe.Markdown]
+	missing := map[safe.Markdown][]safe.Markdown{}
 	for _, n := range o.notes {
-		if block := notesBlock(o.d, n); block != "" {
-			p.items = append(p.items, block)
+		if block := notesBlock(o.d, n); !block.Empty() {
+			p.add(block)
 			continue
 		}
-		why := o.d.text(n.Problem)
+		why := safe.Text(n.Problem)
 		problems.add(why)
 		missing[why] = append(missing[why], o.d.upgrade(n))
 	}
 	for _, why := range problems.list {
-		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(missing[why], ", "), why))
+		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing[why]...), why))
 	}
 	return p
 }
 
 // blocksPart shows each root module collapsed.
-func blocksPart(o outline, noun string) part {
-	p := part{rank: 5, share: 10, head: "### " + noun + "\n\n", what: "root module"}
+func blocksPart(o outline, noun safe.Markdown) part {
+	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
 	for _, b := range o.modules {
-		p.items = append(p.items, detailsBlock(o.d, b))
+		p.add(detailsBlock(o.d, b))
 	}
 	return p
 }
@@ -225,43 +225,42 @@ const manyDirs = 100
 
 // detailsBlock is one collapsed block. Markdown is parsed between the empty
 // lines, HTML in the summary.
-func detailsBlock(d dialect, b block) string {
-	var names []string
-	for _, dir := range b.dirs {
-		names = append(names, safe.Element(dir).String())
-	}
-	title, text := strings.Join(names, ", "), ""
+func detailsBlock(d vocabulary, b block) safe.Markdown {
+	var text safe.Markdown
+	title := safe.Join(", ", list(b.dirs, safe.Element)...)
 	if len(b.dirs) > fewDirs {
-		title = count(len(b.dirs), "root module", "root modules")
+		title = safe.Count(len(b.dirs), "root module", "root modules")
 		shown := b.dirs[:min(len(b.dirs), manyDirs)]
 		text = d.list(shown)
 		if rest := len(b.dirs) - len(shown); rest > 0 {
-			text += fmt.Sprintf(" and %d more", rest)
+			text = text.And(" and %s more", safe.Int(rest))
 		}
-		text += "\n\n"
+		text = text.And("\n\n")
 	}
-	for _, item := range b.items {
-		text += "- " + item + "\n"
-	}
-	what := "formatting only"
+	what := safe.Const("formatting only")
 	if b.changes > 0 {
-		what = count(b.changes, "change", "changes")
+		what = safe.Count(b.changes, "change", "changes")
 	}
-	return fmt.Sprintf("<details><summary>%s%s: %s</summary>\n\n%s\n</details>\n\n", title, b.tool, what, text)
+	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.tool, what, text, items(b.items))
 }
 
-func pulls(d dialect, r Report) part {
-	p := part{rank: 0, what: "pull request"}
+// items is a list.
+func items(of []safe.Markdown) safe.Markdown {
+	return safe.Join("", list(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
+}
+
+func pulls(r Report) part {
+	p := part{rank: 0, what: safe.Const("pull request")}
 	for _, pull := range r.PullRequests {
-		p.items = append(p.items, "- "+capital(r.pullRequest(d, pull))+"\n")
+		p.add(safe.Format("- %s\n", r.pullRequest(pull).Capital()))
 	}
 	return p
 }
 
 // footer says what relock is and how to do the same on one's own machine.
 func footer(r Report) part {
-	return part{head: "---\n\n" +
-		"[relock](https://github.com/relock-dev/relock) selects the newest version of each provider that the whole module " +
-		"tree allows, and records verified hashes for every platform that the lock file covers. It runs neither the tools nor any code of this repository.\n\n" +
-		"The same on your own machine:\n\n```sh\n" + sameHere(r) + "\n```\n"}
+	return part{head: safe.Format("---\n\n"+
+		"[relock](https://github.com/relock-dev/relock) selects the newest version of each provider that the whole module "+
+		"tree allows, and records verified hashes for every platform that the lock file covers. It runs neither the tools nor any code of this repository.\n\n"+
+		"The same on your own machine:\n\n%s", safe.Fenced("sh", sameHere(r), bodyBound.bytes))}
 }

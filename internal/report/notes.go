@@ -2,9 +2,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
@@ -47,8 +45,8 @@ func urgency(n notes.Notes) int {
 
 // notesBlock is the collapsed notes of one upgrade; empty if there are none.
 // Releases that break something come first, then the newest.
-func notesBlock(d dialect, n notes.Notes) string {
-	var body strings.Builder
+func notesBlock(d vocabulary, n notes.Notes) safe.Markdown {
+	var body []safe.Markdown
 	room, whole := notesLimit, true
 	told := slices.DeleteFunc(slices.Clone(n.Releases), func(rel notes.Release) bool { return len(rel.Sections) == 0 })
 	// Sections are in order of importance, so the first tells of the release.
@@ -61,68 +59,65 @@ func notesBlock(d dialect, n notes.Notes) string {
 			limit = room
 		}
 		text, all := releaseText(d, rel, limit)
-		room -= len(text)
+		room -= text.Len()
 		whole = whole && all
-		body.WriteString(text)
+		body = append(body, text)
 	}
-	if body.Len() == 0 {
-		return ""
+	text := safe.Join("", body...)
+	if text.Empty() {
+		return text
 	}
-	title := strings.TrimSpace(safe.Element(d.called(n.Addr)).String() + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
-	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, body.String(), rest(n, whole))
+	title := safe.Join(" ", safe.Element(d.called(n.Addr)), d.version(n.From), safe.Arrow, d.version(n.To)).Trimmed()
+	return safe.Format("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, text, rest(n, whole))
 }
 
 // releaseText is what is said of one release, within a limit in bytes; whole is
 // false if it is not all of it. The heading is not counted.
-func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bool) {
+func releaseText(d vocabulary, rel notes.Release, limit int) (text safe.Markdown, whole bool) {
 	title := d.version(rel.Version)
 	if url := safe.Redirected(rel.URL); url != "" {
-		title = d.link(title, url)
+		title = safe.Link(title, url)
 	}
 	if text := rel.Published.String(); text != "" {
-		title += ", " + text
+		title = title.And(", %s", safe.Text(text))
 	}
 	whole = !rel.Cut
-	var body strings.Builder
+	var body safe.Markdown
 	for _, s := range rel.Sections {
-		heading := "\n"
+		heading := safe.Const("\n")
 		if s.Title != "" {
-			heading = "\n##### " + d.text(s.Title) + "\n\n"
+			heading = safe.Format("\n##### %s\n\n", safe.Text(s.Title))
 		}
-		quoted, all := safe.Quoted(s.Text, max(0, limit-body.Len()-len(heading)))
+		quoted, all := safe.Quoted(s.Text, max(0, limit-body.Len()-heading.Len()))
 		if !quoted.Empty() {
-			body.WriteString(heading + quoted.String())
+			body = safe.Join("", body, heading, quoted)
 		}
 		whole = whole && all
 	}
-	if body.Len() == 0 {
-		return "", false
+	if body.Empty() {
+		return body, false
 	}
-	return "#### " + title + "\n\n" + strings.TrimPrefix(body.String(), "\n") + "\n", whole
+	return safe.Format("#### %s\n\n%s\n", title, body.Trimmed().Line()), whole
 }
 
 const notesCut = "The notes are longer than shown."
 
 // rest says what the notes do not show, and where it is.
-func rest(n notes.Notes, whole bool) string {
-	var parts []string
+func rest(n notes.Notes, whole bool) safe.Markdown {
+	var parts []safe.Markdown
 	if !whole {
-		parts = append(parts, notesCut)
+		parts = append(parts, safe.Const(notesCut))
 	}
 	if n.More > 0 {
-		verb := "are"
-		if n.More == 1 {
-			verb = "is"
-		}
-		parts = append(parts, fmt.Sprintf("%s on the way %s not shown.", count(n.More, "more release", "more releases"), verb))
+		parts = append(parts, safe.Format("%s not shown.", safe.Count(n.More, "more release on the way is", "more releases on the way are")))
 	}
 	if url := safe.Redirected(n.Compare()); url != "" {
-		parts = append(parts, safe.Link(safe.Const("All changes"), url).String()+".")
+		parts = append(parts, safe.Link(safe.Const("All changes"), url).And("."))
 	}
 	if len(parts) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
-	return strings.Join(parts, " ") + "\n"
+	return safe.Join(" ", parts...).Line()
 }
 
 // breaking are the breaking changes of an upgrade, those of its newest release

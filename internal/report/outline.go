@@ -4,21 +4,20 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
-// outline is what people are told of a run, in the words of a dialect: what is
-// equal stands once, with in how many root modules, and what matters most comes
+// outline is what people are told of a run: what is equal stands once, with in how many root modules, and what matters most comes
 // first. Who prints it decides nothing but the form; what has no room is cut in
 // assemble.
 type outline struct {
-	d        dialect
-	headline string
+	d        vocabulary
+	headline safe.Markdown
 	changes  changeTable
 	review   []*cause
 	modules  []block
@@ -27,7 +26,8 @@ type outline struct {
 	notes    []notes.Notes
 }
 
-func outlineOf(r Report, d dialect) outline {
+func outlineOf(r Report) outline {
+	d := vocabularyOf(r)
 	return outline{
 		d: d, headline: r.sentence(),
 		changes: tableOf(r, d), review: reviewOf(r, d), modules: blocksOf(r, d), held: heldBack(r, d),
@@ -92,20 +92,20 @@ func commonChanges(r Report) []group {
 
 // changeTable is the table of all changes. Where it has no room, rows are joined.
 type changeTable struct {
-	d      dialect
+	d      vocabulary
 	groups []group
 	all    []string // root modules of the report
 }
 
-func tableOf(r Report, d dialect) changeTable {
+func tableOf(r Report, d vocabulary) changeTable {
 	return changeTable{d: d, groups: commonChanges(r), all: list(r.Modules, r.title)}
 }
 
-// changeRow is a row of that table, in the words of the dialect.
+// changeRow is a row of that table.
 type changeRow struct {
-	name, from, to, move, kind string
-	where                      string // the root modules
-	released, signer           string
+	name, from, to, move, kind safe.Markdown
+	where                      safe.Markdown // the root modules
+	released, signer           safe.Markdown
 	style                      style
 }
 
@@ -147,37 +147,38 @@ func (t changeTable) row(groups []group) changeRow {
 	if len(groups) == 1 {
 		return changeRow{
 			name: t.d.name(first.Addr), from: t.d.versions(first.olds()), to: t.d.versions(first.news()), move: t.d.move(first),
-			kind: first.label(), where: t.where(groups[0].dirs), released: day(first.Published), signer: t.d.signers(first.Facts),
+			kind: safe.Text(first.label()), where: t.where(groups[0].dirs), released: safe.Text(day(first.Published)), signer: t.d.signers(first.Facts),
 			style: styleOf(first),
 		}
 	}
 	row := changeRow{name: t.d.name(first.Addr), style: styleOf(first)}
 	var from, to []provider.Version
-	var dirs, kinds, released, signers set
+	var dirs set[string]
+	var kinds, released, signers set[safe.Markdown]
 	for _, g := range groups {
 		from, to = append(from, g.change.olds()...), append(to, g.change.news()...)
 		dirs.add(g.dirs...)
-		kinds.add(g.change.label())
-		released.add(day(g.change.Published))
+		kinds.add(safe.Text(g.change.label()))
+		released.add(safe.Text(day(g.change.Published)))
 		signers.add(t.d.signers(g.change.Facts))
 	}
 	row.from, row.to = t.d.versions(from), t.d.versions(to)
-	if row.move = row.to; row.from != "" && row.from != row.to {
-		row.move = strings.TrimSpace(row.from + " " + t.d.arrow + " " + row.to)
+	if row.move = row.to; !row.from.Empty() && row.from != row.to {
+		row.move = safe.Join(" ", row.from, safe.Arrow, row.to).Trimmed()
 	}
-	row.kind, row.where = strings.Join(kinds.list, ", "), t.where(dirs.list)
+	row.kind, row.where = safe.Join(", ", kinds.list...), t.where(dirs.list)
 	if len(released.list) == 1 {
 		row.released = released.list[0]
 	}
-	if row.signer = strings.Join(signers.list, ", "); len(signers.list) > 2 {
-		row.signer = strconv.Itoa(len(signers.list)) + " signers"
+	if row.signer = safe.Join(", ", signers.list...); len(signers.list) > 2 {
+		row.signer = safe.Count(len(signers.list), "signer", "signers")
 	}
 	return row
 }
 
 // where names root modules: few by name, and many by their number and the
 // directories that they are in, where that tells them from the others.
-func (t changeTable) where(dirs []string) string {
+func (t changeTable) where(dirs []string) safe.Markdown {
 	text := t.d.dirs(dirs, fewDirs)
 	if len(dirs) <= fewDirs {
 		return text
@@ -194,7 +195,7 @@ func (t changeTable) where(dirs []string) string {
 	if best == nil {
 		return text
 	}
-	return text + " in " + t.d.list(best)
+	return text.And(" in %s", t.d.list(best))
 }
 
 // commonDepth is how many leading parts all the paths have in common.
@@ -209,7 +210,7 @@ func commonDepth(paths []string) int {
 // prefixesOf are the directories of some depth that paths are below, sorted; none
 // if one of them is less deep.
 func prefixesOf(paths []string, depth int) []string {
-	var found set
+	var found set[string]
 	for _, p := range paths {
 		parts := strings.SplitN(p, "/", depth+1)
 		if len(parts) <= depth {
@@ -223,22 +224,22 @@ func prefixesOf(paths []string, depth int) []string {
 
 // block is what changes in root modules that change alike.
 type block struct {
-	tool    string
+	tool    safe.Markdown
 	dirs    []string
 	changes int
-	items   []string // a sentence for each
+	items   []safe.Markdown // a sentence for each
 }
 
 // blocks are the changed root modules, those with the same changes once.
-func blocksOf(r Report, d dialect) []block {
+func blocksOf(r Report, d vocabulary) []block {
 	var blocks []block
-	index := map[string]int{}
+	index := map[safe.Markdown]int{}
 	for _, m := range r.Modules {
 		if len(m.Changes) == 0 && !m.Pending {
 			continue
 		}
 		b := block{tool: toolText(m), changes: len(m.Changes), items: d.itemsOf(m)}
-		key := b.tool + "\n" + strings.Join(b.items, "\n")
+		key := b.tool.And("\n%s", safe.Join("\n", b.items...))
 		i, known := index[key]
 		if !known {
 			i = len(blocks)

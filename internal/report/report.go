@@ -3,17 +3,16 @@
 // GitHub, JSON for what comes next in a pipeline.
 //
 // A report is built from what the other packages return (FromScan, FromPlan)
-// and knows nothing of where it will be shown. It is also the one place that
-// makes outside text harmless: names of directories, module sources, version
-// constraints, messages of registries and errors are written by strangers, and
-// every renderer passes them through Plain, Inert or Code. Rendering is
-// deterministic: the same report gives the same bytes.
+// and knows nothing of where it will be shown. Names of directories, module
+// sources, version constraints, messages of registries and errors are written by
+// strangers: each enters a sentence as a piece of safe.Markdown, which every
+// renderer prints in its way. Rendering is deterministic: the same report gives
+// the same bytes.
 package report
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -228,14 +227,15 @@ type CarriedOver struct {
 }
 
 // sentence says what a pull request keeps unseen; empty if that is nothing.
-func (c CarriedOver) sentence(d dialect) string {
+func (c CarriedOver) sentence() safe.Markdown {
+	commit := safe.Code(c.Commit[:min(len(c.Commit), 7)])
 	switch {
 	case c.Roots == 0:
-		return ""
+		return safe.Markdown{}
 	case c.Roots == 1:
-		return "1 root module stays as commit " + d.code(c.Commit[:min(len(c.Commit), 7)]) + " of this pull request has it, since this run did not look at it."
+		return safe.Format("1 root module stays as commit %s of this pull request has it, since this run did not look at it.", commit)
 	}
-	return fmt.Sprintf("%d root modules stay as commit %s of this pull request has them, since this run did not look at them.", c.Roots, d.code(c.Commit[:min(len(c.Commit), 7)]))
+	return safe.Format("%s root modules stay as commit %s of this pull request has them, since this run did not look at them.", safe.Int(c.Roots), commit)
 }
 
 // Stats is what a run cost.

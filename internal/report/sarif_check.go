@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
@@ -21,8 +19,7 @@ var changeCodes = map[diff.Kind]problem.Code{
 // outOfStep are findings of what a check says of a lock file besides what is wrong
 // with its hashes: what would change in it, and what it cannot cover.
 func outOfStep(r Report, m Module) []problem.Finding {
-	d := terminal(r)
-	d.code = safe.Plain
+	d := vocabularyOf(r)
 	about := problem.Finding{Severity: problem.SeverityError}
 	if !m.Pending || m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
@@ -32,7 +29,7 @@ func outOfStep(r Report, m Module) []problem.Finding {
 		f := about
 		f.Code, f.Addr, f.Version, f.Place.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
 		f.OfEntry = len(c.olds()) > 0
-		f.Message = fmt.Sprintf("%s %s: %s", d.name(c.Addr), d.move(c), strings.Join(append([]string{c.label()}, d.details(c)...), ", "))
+		f.Message = safe.Format("%s %s: %s", d.name(c.Addr), d.move(c), safe.Join(", ", append([]safe.Markdown{safe.Text(c.label())}, d.details(c)...)...)).Plain()
 		all = append(all, f)
 	}
 	if m.Pending && len(m.Changes) == 0 {
@@ -43,7 +40,7 @@ func outOfStep(r Report, m Module) []problem.Finding {
 	for _, k := range m.facts() {
 		if len(k.Missing) > 0 {
 			f := about
-			f.Severity, f.Code, f.Message = problem.SeverityNote, problem.CodePlatformMissing, d.missing(k)
+			f.Severity, f.Code, f.Message = problem.SeverityNote, problem.CodePlatformMissing, d.missing(k).Plain()
 			f.Addr, f.Version, f.OfEntry = k.Addr, k.Version, true
 			all = append(all, f)
 		}
@@ -54,8 +51,7 @@ func outOfStep(r Report, m Module) []problem.Finding {
 // unfollowed are findings of the module calls that were not followed and of which no
 // problem of the root module tells.
 func unfollowed(r Report, m Module) []problem.Finding {
-	d := terminal(r).of(m)
-	d.code = safe.Plain
+	d := vocabularyOf(r).of(m)
 	var all []problem.Finding
 	for _, u := range m.Unread {
 		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place == u.Place })
@@ -68,7 +64,7 @@ func unfollowed(r Report, m Module) []problem.Finding {
 		}
 		all = append(all, problem.Finding{
 			Severity: problem.SeverityWarning, Code: code, Place: u.Place,
-			Message: d.unreadCall(u), Hint: u.Hint, About: u.Module,
+			Message: d.unreadCall(u).Plain(), Hint: u.Hint, About: u.Module,
 		})
 	}
 	return all

@@ -1,21 +1,22 @@
 package report
 
-// set is distinct texts in the order in which they came.
-type set struct {
-	list []string
-	has  map[string]bool
+// set is distinct values in the order in which they came, such as names or texts.
+type set[T comparable] struct {
+	list []T
+	has  map[T]bool
 }
 
-// add adds texts that are new and not empty.
-func (s *set) add(texts ...string) {
-	for _, text := range texts {
-		if text == "" || s.has[text] {
+// add adds values that are new and not zero.
+func (s *set[T]) add(values ...T) {
+	var none T
+	for _, v := range values {
+		if v == none || s.has[v] {
 			continue
 		}
 		if s.has == nil {
-			s.has = map[string]bool{}
+			s.has = map[T]bool{}
 		}
-		s.has[text] = true
-		s.list = append(s.list, text)
+		s.has[v] = true
+		s.list = append(s.list, v)
 	}
 }

@@ -38,7 +38,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	if r.Verb == VerbComment {
 		return answerText(w, r, o)
 	}
-	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outlineOf(r, terminal(r))}
+	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outlineOf(r)}
 	t.own, t.common = t.sorted()
 	if t.brief() {
 		t.summary()
@@ -49,13 +49,13 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	t.section(func() { t.causes(0, t.common) })
 	t.section(t.pullRequests)
 	if o.Stats {
-		t.painted(dim, r.Stats.String())
+		t.painted(dim, safe.Text(r.Stats.String()))
 	}
 	if t.r.Fleet != nil {
-		t.painted(dim, safe.Plain(t.r.Fleet.sentence()))
+		t.painted(dim, safe.Text(t.r.Fleet.sentence()))
 	}
 	if n := toldModules(t.r); n > 0 && t.brief() {
-		t.painted(dim, "--summary=false shows each of "+count(n, "root module", "root modules")+" by itself")
+		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
 	t.closing()
 	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
@@ -80,14 +80,14 @@ var labels = []struct {
 	concern concern
 	label   cell
 }{
-	{concernHeld, cell{"held:", yellow}},
-	{concernRegistry, cell{"registry:", yellow}},
-	{concernPlatform, cell{"missing:", yellow}},
-	{concernUnread, cell{"not read:", yellow}},
-	{concernHash, cell{"finding:", red}},
-	{concernReReleased, cell{"finding:", red}},
-	{concernWarning, cell{"warning:", yellow}},
-	{concernFailed, cell{"error:", red}},
+	{concernHeld, cell{safe.Const("held:"), yellow}},
+	{concernRegistry, cell{safe.Const("registry:"), yellow}},
+	{concernPlatform, cell{safe.Const("missing:"), yellow}},
+	{concernUnread, cell{safe.Const("not read:"), yellow}},
+	{concernHash, cell{safe.Const("finding:"), red}},
+	{concernReReleased, cell{safe.Const("finding:"), red}},
+	{concernWarning, cell{safe.Const("warning:"), yellow}},
+	{concernFailed, cell{safe.Const("error:"), red}},
 }
 
 // sorted parts the causes by whether they are those of one root module alone.
@@ -177,7 +177,7 @@ func (t *text) module(m Module) {
 	}
 	t.WriteString(t.header(m))
 	if body.Len() == 0 {
-		t.paragraph(tableIndent, cell{}, t.r.nothing())
+		t.paragraph(tableIndent, cell{}, safe.Text(t.r.nothing()))
 	}
 	t.WriteString(body.String() + "\n")
 }
@@ -213,7 +213,7 @@ func (t *text) causes(indent int, all []*cause) {
 				some = append(some, c)
 			}
 		}
-		slices.SortStableFunc(some, func(a, b *cause) int { return strings.Compare(a.remedy(), b.remedy()) })
+		slices.SortStableFunc(some, func(a, b *cause) int { return strings.Compare(a.remedy().Plain(), b.remedy().Plain()) })
 		shown := some
 		if t.o.Summary == nil || *t.o.Summary {
 			shown = some[:min(len(some), mostCauses)]
@@ -224,36 +224,36 @@ func (t *text) causes(indent int, all []*cause) {
 				text = t.d.saidIn(c)
 			}
 			t.paragraph(indent, l.label, text)
-			if next := c.remedy(); next != "" && (i+1 == len(shown) || shown[i+1].remedy() != next) {
-				t.paragraph(indent+2, cell{"next:", dim}, next)
+			if next := c.remedy(); !next.Empty() && (i+1 == len(shown) || shown[i+1].remedy() != next) {
+				t.paragraph(indent+2, cell{safe.Const("next:"), dim}, next)
 			}
 		}
 		if more := len(some) - len(shown); more > 0 {
-			t.paragraph(indent, l.label, count(more, "more", "more")+" of other causes; --format json lists them")
+			t.paragraph(indent, l.label, safe.Format("%s of other causes; --format json lists them", safe.Count(more, "more", "more")))
 		}
 	}
 }
 
 func (t *text) header(m Module) string {
 	title := t.paint(bold, safe.Plain(t.r.title(m)))
-	return title + t.paint(dim, toolText(m)) + "\n"
+	return title + t.paint(dim, toolText(m).Terminal()) + "\n"
 }
 
 // changesOf writes the difference of a lock file.
 func (t *text) changesOf(m Module) {
 	var rows []row
 	for _, c := range m.Changes {
-		rows = append(rows, row{t.cells(c), strings.Join(t.d.details(c), "; ")})
+		rows = append(rows, row{t.cells(c), safe.Join("; ", t.d.details(c)...)})
 	}
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
-		t.paragraph(tableIndent, cell{}, "formatting only")
+		t.paragraph(tableIndent, cell{}, safe.Const("formatting only"))
 	}
 }
 
 func (t *text) cells(c Change) []cell {
 	s := styleOf(c)
-	return []cell{{t.d.name(c.Addr), plain}, {t.d.move(c), plain}, {c.label(), s}}
+	return []cell{{t.d.name(c.Addr), plain}, {t.d.move(c), plain}, {safe.Text(c.label()), s}}
 }
 
 func styleOf(c Change) style {
@@ -275,10 +275,10 @@ func (t *text) together(changes []changeRow) {
 	}
 	var rows []row
 	for _, c := range changes {
-		rows = append(rows, row{[]cell{{c.name, plain}, {c.move, plain}, {c.kind, c.style}}, "in " + c.where})
+		rows = append(rows, row{[]cell{{c.name, plain}, {c.move, plain}, {c.kind, c.style}}, safe.Format("in %s", c.where)})
 	}
 	t.WriteString(t.paint(bold, "All changes") + "\n")
-	t.table(rows, "Provider", "Versions", "Change", "Root modules")
+	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
 }
 
 // scan writes what a root module requires and what its lock file says, one
@@ -288,34 +288,34 @@ func (t *text) scan(m Module) {
 		t.paragraph(tableIndent, cell{}, line)
 	}
 	t.pins(*m.Scan)
-	t.table(t.requirements(m), "Provider", "Locked", "Allowed", "Decided")
+	t.table(t.requirements(m), safe.Const("Provider"), safe.Const("Locked"), safe.Const("Allowed"), safe.Const("Decided"))
 	if m.Scan.Lock == nil {
-		t.paragraph(tableIndent, cell{}, "there is no lock file")
+		t.paragraph(tableIndent, cell{}, safe.Const("there is no lock file"))
 	}
 }
 
 // pinned is what a value in a version file means; one that names a release has been
 // said with the tool.
-var pinned = map[versionfile.Kind]string{
-	versionfile.Some:    ", the newest such release that is known",
-	versionfile.Allowed: ", the newest release that is known and that required_version allows",
-	versionfile.Oldest:  ", the oldest release that required_version allows",
+var pinned = map[versionfile.Kind]safe.Markdown{
+	versionfile.Some:    safe.Const(", the newest such release that is known"),
+	versionfile.Allowed: safe.Const(", the newest release that is known and that required_version allows"),
+	versionfile.Oldest:  safe.Const(", the oldest release that required_version allows"),
 }
 
 // pins writes what version files say.
 func (t *text) pins(m scan.RootModule) {
-	said := func(p versionfile.Pin) string {
-		return t.d.code(p.Text) + " at " + t.d.text(t.d.files.Place(p.Place).String())
+	said := func(p versionfile.Pin) safe.Markdown {
+		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.d.files.Place(p.Place).String()))
 	}
 	switch p := m.Pin; {
 	case p == nil || p.Kind == versionfile.Exact:
 	case p.Kind == versionfile.Unresolved:
-		t.paragraph(tableIndent, cell{"not pinned:", yellow}, said(*p))
+		t.paragraph(tableIndent, cell{safe.Const("not pinned:"), yellow}, said(*p))
 	default:
-		t.paragraph(tableIndent, cell{"pinned:", dim}, said(*p)+pinned[p.Kind])
+		t.paragraph(tableIndent, cell{safe.Const("pinned:"), dim}, safe.Join("", said(*p), pinned[p.Kind]))
 	}
 	if m.Terragrunt != nil {
-		t.paragraph(tableIndent, cell{"Terragrunt:", dim}, said(*m.Terragrunt))
+		t.paragraph(tableIndent, cell{safe.Const("Terragrunt:"), dim}, said(*m.Terragrunt))
 	}
 }
 
@@ -344,12 +344,12 @@ func unexplained(m Module) []lockfile.Lock {
 }
 
 func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
-	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, ""}
+	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
 // require. It is not required only if the whole module tree was read.
-func unrequired(m Module, addr provider.Addr) string {
+func unrequired(m Module, addr provider.Addr) safe.Markdown {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
 		return m.Names.Place(d.Place).File() == m.LockPath // the configuration can be read all the same
 	})
@@ -357,53 +357,53 @@ func unrequired(m Module, addr provider.Addr) string {
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })
 	switch {
 	case slices.ContainsFunc(m.Unread, ofUnit):
-		return "unknown: the unit is known in part"
+		return safe.Const("unknown: the unit is known in part")
 	case slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.OfEntry() }):
-		return "unknown: required_providers has no value for it"
+		return safe.Const("unknown: required_providers has no value for it")
 	case len(unread) > 0:
-		return "unknown: " + count(len(unread), "module", "modules") + " not read"
+		return safe.Format("unknown: %s not read", safe.Count(len(unread), "module", "modules"))
 	case problem.AnyError(errors):
-		return "unknown: the configuration has errors"
+		return safe.Const("unknown: the configuration has errors")
 	}
-	return "not required"
+	return safe.Const("not required")
 }
 
 // locked is the version that the lock file selects, and whether it still may.
 func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	if m.Lock == nil {
-		return cell{"-", dim}
+		return cell{safe.Const("-"), dim}
 	}
 	l, ok := m.Lock.Lock(q.Addr)
 	switch {
 	case !ok:
-		return cell{"not locked", yellow}
+		return cell{safe.Const("not locked"), yellow}
 	case !q.Constraints().Allows(l.Version):
-		return cell{t.d.version(l.Version) + " (not allowed)", red}
+		return cell{t.d.version(l.Version).And(" (not allowed)"), red}
 	}
 	return cell{t.d.version(l.Version), plain}
 }
 
-func (t *text) constraints(q scan.Requirement) string {
+func (t *text) constraints(q scan.Requirement) safe.Markdown {
 	if c := q.Constraints(); !c.Empty() {
-		return t.d.code(c.String())
+		return safe.Code(c.String())
 	}
-	return "any version"
+	return safe.Const("any version")
 }
 
 // origin is where the deciding term stands, or the first place that needs the
 // provider.
-func (t *text) origin(q scan.Requirement, from Origins) string {
+func (t *text) origin(q scan.Requirement, from Origins) safe.Markdown {
 	if len(q.Terms) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
 	term, ok := deciding(q.Terms)
 	if !ok {
-		return "needed at " + t.d.place(q.Terms[0], from)
+		return safe.Format("needed at %s", t.d.place(q.Terms[0], from))
 	}
 	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
-		return "at " + t.d.place(term, from)
+		return safe.Format("at %s", t.d.place(term, from))
 	}
-	return fmt.Sprintf("%s at %s", t.d.code(term.Constraint.String()), t.d.place(term, from))
+	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.d.place(term, from))
 }
 
 // why writes every term of the selected providers with its place, and what is known
@@ -416,14 +416,14 @@ func (t *text) why(m Module) {
 		if !asked(q.Addr) {
 			continue
 		}
-		t.table([]row{{[]cell{{t.d.name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, ""}})
+		t.table([]row{{[]cell{{t.d.name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
 		var rows []row
 		for _, term := range q.Terms {
-			constraint := cell{"any version", dim}
+			constraint := cell{safe.Const("any version"), dim}
 			if term.Constraint.Op != 0 {
-				constraint = cell{t.d.code(term.Constraint.String()), plain}
+				constraint = cell{safe.Code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{"", plain}, constraint}, t.d.place(term, originsOf(m.Scan.Tree.Fetched))})
+			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.d.place(term, originsOf(m.Scan.Tree.Fetched))})
 		}
 		t.table(rows)
 	}
@@ -437,13 +437,13 @@ func (t *text) why(m Module) {
 // pullRequests says what became of each pull request.
 func (t *text) pullRequests() {
 	for _, p := range t.r.PullRequests {
-		t.paragraph(0, cell{}, t.r.pullRequest(t.d, p))
+		t.paragraph(0, cell{}, t.r.pullRequest(p))
 		if p.URL != "" {
-			t.paragraph(tableIndent, cell{}, safe.Plain(p.URL))
+			t.paragraph(tableIndent, cell{}, safe.Text(p.URL))
 		}
 	}
 	if slices.ContainsFunc(t.r.PullRequests, func(p PullRequest) bool { return p.Body != "" }) {
-		t.paragraph(0, cell{}, "--format markdown shows their texts")
+		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))
 	}
 }
 
@@ -521,7 +521,7 @@ func (t *text) closing() {
 	if n := len(t.r.Excluded); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d excluded", n))
 	}
-	line := strings.Join(parts, ", ")
+	line := safe.Text(strings.Join(parts, ", "))
 	if t.r.Failed() {
 		t.painted(red, line)
 		return
@@ -535,9 +535,9 @@ func (t *text) versions() {
 	for _, s := range t.spreads {
 		name := cell{t.d.name(s.Addr), plain}
 		for i, u := range s.Versions {
-			state := cell{"behind", yellow}
+			state := cell{safe.Const("behind"), yellow}
 			if i == 0 {
-				state = cell{"newest in use", dim}
+				state = cell{safe.Const("newest in use"), dim}
 			}
 			rows = append(rows, row{[]cell{name, {t.d.version(u.Version), plain}, state}, t.d.usedIn(u, i == 0)})
 			name = cell{}
@@ -547,20 +547,20 @@ func (t *text) versions() {
 		return
 	}
 	t.WriteString(t.paint(bold, "Versions in use") + "\n")
-	t.table(rows, "Provider", "Version", "", "Root modules")
+	t.table(rows, safe.Const("Provider"), safe.Const("Version"), safe.Markdown{}, safe.Const("Root modules"))
 }
 
 // findings writes what was found in a lock file and, if asked for everything, of
 // what it is not known.
 func (t *text) findings(m Module) {
 	for _, f := range m.Brief() {
-		t.finding(cell{"finding:", red}, f)
+		t.finding(cell{safe.Const("finding:"), red}, f)
 	}
 	if !t.o.Verbose {
 		return
 	}
 	for _, f := range brief(m.Undecided) {
-		t.paragraph(tableIndent, cell{"not proven:", dim}, t.d.diagnostic(f.Diagnostic()))
+		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.d.diagnostic(f.Diagnostic()))
 	}
 }
 
@@ -568,6 +568,6 @@ func (t *text) findings(m Module) {
 func (t *text) finding(head cell, f problem.Finding) {
 	t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
 	if f.Hint != "" {
-		t.paragraph(tableIndent+2, cell{"next:", dim}, safe.Plain(f.Hint))
+		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
 	}
 }

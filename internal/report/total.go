@@ -3,15 +3,15 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // sentence says in one what the run came to.
-func (r Report) sentence() string {
+func (r Report) sentence() safe.Markdown {
 	modules := 0
 	kinds := map[diff.Kind]bool{}
 	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
@@ -27,48 +27,49 @@ func (r Report) sentence() string {
 			}
 		}
 	}
-	where := " in the lock files of " + count(modules, "root module", "root modules")
+	where := safe.Format("in the lock files of %s", safe.Count(modules, "root module", "root modules"))
 	if modules == 1 {
-		where = " in the lock file of 1 root module"
+		where = safe.Const("in the lock file of 1 root module")
 	}
-	subject := count(len(providers), "provider", "providers")
+	subject := safe.Count(len(providers), "provider", "providers")
+	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(r.tense(n, one, many, would)) }
 	switch {
 	case r.Verb == VerbDiff:
-		return capital(r.differences()) + "."
+		return safe.Text(r.differences()).Sentence()
 	case len(r.Modules) == 0 && r.Touched:
-		return "The change touches no root module that has a lock file."
+		return safe.Const("The change touches no root module that has a lock file.")
 	case len(r.Modules) == 0 && r.cutOff():
-		return "The run ended before its root modules were known."
+		return safe.Const("The run ended before its root modules were known.")
 	case len(r.Modules) == 0 && len(r.Unlocked) > 0:
-		return "No root module has a lock file."
+		return safe.Const("No root module has a lock file.")
 	case len(r.Modules) == 0:
-		return "No root module was found."
+		return safe.Const("No root module was found.")
 	case r.Verb == VerbVerify:
-		return r.Counts().String() + "."
+		return safe.Format("%s.", safe.Text(r.Counts().String()))
 	case modules == 0 && r.Failed():
-		return "Nothing is changed, because of errors."
+		return safe.Const("Nothing is changed, because of errors.")
 	case modules == 0 && r.Found():
-		return "Every lock file is up to date, but some hashes belong to no known package."
+		return safe.Const("Every lock file is up to date, but some hashes belong to no known package.")
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
-		return "The change makes nothing worse."
+		return safe.Const("The change makes nothing worse.")
 	case modules == 0 && r.left() > 0:
-		return "Nothing has to change, but " + count(r.left(), "lock file was", "lock files were") + " not examined."
+		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(r.left(), "lock file was", "lock files were"))
 	case modules == 0 && len(r.Excluded) > 0:
-		return fmt.Sprintf("Every lock file is up to date, but for %d that the configuration excludes.", len(r.Excluded))
+		return safe.Format("Every lock file is up to date, but for %s that the configuration excludes.", safe.Int(len(r.Excluded)))
 	case modules == 0:
-		return "Every lock file is up to date."
+		return safe.Const("Every lock file is up to date.")
 	case len(providers) == 0:
-		return "Only the formatting " + r.tense(1, "changes", "change", "change") + where + "."
+		return safe.Format("Only the formatting %s %s.", tense(1, "changes", "change", "change"), where)
 	case len(kinds) == 1 && kinds[diff.Upgraded]:
-		return subject + " " + r.tense(len(providers), "is", "are", "be") + " upgraded" + where + "."
+		return safe.Format("%s %s upgraded %s.", subject, tense(len(providers), "is", "are", "be"), where)
 	case len(kinds) == 1 && kinds[diff.Completed]:
-		return "The hashes of " + subject + " " + r.tense(2, "is", "are", "be") + " completed" + where + "."
+		return safe.Format("The hashes of %s %s completed %s.", subject, tense(2, "is", "are", "be"), where)
 	case len(upgraded) > 0 && len(upgraded) < len(providers):
 		// The title of a pull request counts those that are upgraded.
-		return count(len(upgraded), "provider", "providers") + " " + r.tense(len(upgraded), "is", "are", "be") + " upgraded; in all, the entries of " +
-			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+		return safe.Format("%s %s upgraded; in all, the entries of %s %s %s.", safe.Count(len(upgraded), "provider", "providers"),
+			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
 	}
-	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+	return safe.Format("The entries of %s %s %s.", subject, tense(2, "changes", "change", "change"), where)
 }
 
 // cutOff reports whether the run ended before it was done.
@@ -94,48 +95,48 @@ func (r Report) tense(n int, one, many, would string) string {
 
 // pullRequest is what became of a pull request, in one sentence. The base is
 // named where the run had several.
-func (r Report) pullRequest(d dialect, p PullRequest) string {
-	name := "the pull request"
+func (r Report) pullRequest(p PullRequest) safe.Markdown {
+	name := safe.Const("the pull request")
 	if p.Number > 0 {
-		name = fmt.Sprintf("pull request %d", p.Number)
+		name = safe.Format("pull request %s", safe.Int(p.Number))
 	}
-	text := outcome(p.Operation, r.DryRun) + " " + d.link(name, p.URL)
+	text := safe.Join(" ", outcome(p.Operation, r.DryRun), safe.Link(name, p.URL))
 	if p.Operation == "none" && p.Number == 0 {
-		text = "opened no pull request"
+		text = safe.Const("opened no pull request")
 	}
 	if p.Branch != "" {
-		text += " from " + d.code(p.Branch)
+		text = text.And(" from %s", safe.Code(p.Branch))
 	}
 	elsewhere := func(q PullRequest) bool { return q.Repository != "" && q.Repository != p.Repository }
 	if p.Repository != "" && (r.Fleet != nil || slices.ContainsFunc(r.PullRequests, elsewhere)) {
-		text += " in " + d.code(p.Repository)
+		text = text.And(" in %s", safe.Code(p.Repository))
 	}
 	others := func(q PullRequest) bool { return q.Base != "" && q.Base != p.Base }
 	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
-		text += " into " + d.code(p.Base)
+		text = text.And(" into %s", safe.Code(p.Base))
 	}
 	if p.Title != "" {
-		text += ": " + d.text(p.Title)
+		text = text.And(": %s", safe.Text(p.Title))
 	}
 	if p.Reason != "" {
-		text += " (" + d.text(p.Reason) + ")"
+		text = text.And(" (%s)", safe.Text(p.Reason))
 	}
-	if said := p.CarriedOver.sentence(d); said != "" {
-		text += ". " + strings.TrimSuffix(said, ".")
+	if said := p.CarriedOver.sentence(); !said.Empty() {
+		text = text.And(". %s", said.Stopless())
 	}
 	return text
 }
 
-func outcome(operation string, dryRun bool) string {
-	would, did := "would create", "created"
+func outcome(operation string, dryRun bool) safe.Markdown {
+	would, did := safe.Const("would create"), safe.Const("created")
 	switch operation {
 	case "created":
 	case "updated":
-		would, did = "would update", "updated"
+		would, did = safe.Const("would update"), safe.Const("updated")
 	case "closed":
-		would, did = "would close", "closed"
+		would, did = safe.Const("would close"), safe.Const("closed")
 	default:
-		return "kept"
+		return safe.Const("kept")
 	}
 	if dryRun {
 		return would
@@ -155,11 +156,11 @@ func (r Report) nothing() string {
 }
 
 // noun is what the report's modules are called.
-func (r Report) noun() string {
+func (r Report) noun() safe.Markdown {
 	if r.Verb == VerbDiff {
-		return "Lock files"
+		return safe.Const("Lock files")
 	}
-	return "Root modules"
+	return safe.Const("Root modules")
 }
 
 func (r Report) differences() string {
@@ -266,9 +267,9 @@ func (r Report) severities() []string {
 }
 
 // answer is what is shown of a report of the verb comment.
-func (r Report) answer() string {
+func (r Report) answer() safe.Markdown {
 	if r.Answer == "" {
-		return "The comment is no command.\n"
+		return safe.Const("The comment is no command.\n")
 	}
-	return strings.TrimRight(r.Answer, "\n") + "\n"
+	return safe.Ours(r.Answer).Line()
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,54 +51,58 @@ func (t *text) verified(m Module) {
 		if f.Severity == problem.SeverityNote && !t.o.Verbose {
 			continue
 		}
-		t.finding(cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}, f)
+		t.finding(cell{safe.Format("%s %s:", safe.Text(f.Severity.String()), safe.Text(string(f.Code))), styles[f.Severity]}, f)
 	}
 	for _, u := range m.Verified.Unchecked {
-		t.paragraph(tableIndent, cell{"not checked:", yellow}, safe.Plain(u))
+		t.paragraph(tableIndent, cell{safe.Const("not checked:"), yellow}, safe.Text(u))
 	}
 	if t.o.Verbose {
-		t.paragraph(tableIndent, cell{}, m.Verified.Counts.String())
+		t.paragraph(tableIndent, cell{}, safe.Text(m.Verified.Counts.String()))
 	}
 }
 
 // verification is a report of verify in Markdown.
-func verification(r Report, d dialect) []part {
-	findings := part{rank: 1, head: "### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n", what: "finding"}
-	unchecked := part{rank: 3, head: "### Not checked\n\n", what: "item"}
+func verification(r Report) []part {
+	var d vocabulary
+	findings := part{rank: 1, what: safe.Const("finding"),
+		head: safe.Const("### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n")}
+	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
 	for _, severity := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
 		for _, m := range r.Modules {
 			for _, f := range m.Brief() {
 				if f.Severity == severity {
-					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.of(m).at(f.Place), d.text(f.Message)))
+					findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(severity.String()), safe.Code(string(f.Code)), safe.Code(m.Dir),
+						d.of(m).at(f.Place), safe.Text(f.Message)))
 				}
 			}
 		}
 	}
 	for _, m := range r.Modules {
 		if m.Verified != nil && len(m.Verified.Unchecked) > 0 {
-			unchecked.items = append(unchecked.items, fmt.Sprintf("- %s: %s\n", d.code(m.Dir), d.text(strings.Join(m.Verified.Unchecked, "; "))))
+			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
-	return []part{{head: r.Counts().String() + ".\n"}, findings, acceptedPart(r, d), unchecked}
+	return []part{{head: safe.Format("%s.\n", safe.Text(r.Counts().String()))}, findings, acceptedPart(r, d), unchecked}
 }
 
 // proofsLine says what proves the hashes of the lock files that are proposed.
-func proofsLine(r Report) string {
+func proofsLine(r Report) safe.Markdown {
 	if r.Proofs == nil {
-		return ""
+		return safe.Markdown{}
 	}
-	return "\n" + r.Proofs.Lasting() + ".\n"
+	return safe.Format("\n%s.\n", safe.Text(r.Proofs.Lasting()))
 }
 
 // acceptedPart lists what a baseline accepts.
-func acceptedPart(r Report, d dialect) part {
-	p := part{rank: 2, head: "### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n", what: "accepted finding"}
+func acceptedPart(r Report, d vocabulary) part {
+	p := part{rank: 2, what: safe.Const("accepted finding"),
+		head: safe.Const("### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n")}
 	for _, m := range r.Modules {
 		if m.Verified == nil {
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
-			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.of(m).at(a.Place), day(a.Until), d.text(a.Reason)))
+			p.add(safe.Format("| %s | %s | %s | %s |\n", safe.Code(string(a.Code)), d.of(m).at(a.Place), safe.Text(day(a.Until)), safe.Text(a.Reason)))
 		}
 	}
 	return p

@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // mostColumns is how many providers the matrix of versions has: those that the most
@@ -39,15 +38,15 @@ type versionCell struct {
 
 // versionSum is what there is to say of a provider over all root modules.
 type versionSum struct {
-	Name, Newest string
-	Used         []string // versions, newest first, each with how often
+	Name, Newest safe.Markdown
+	Used         []safe.Markdown // versions, newest first, each with how often
 	Lag          chart
-	Held         []string
+	Held         []safe.Markdown
 }
 
 // versionsOf collects the versions in use after the run. A diff has none: it is
 // about two states of one file.
-func versionsOf(r Report, d dialect) versionTable {
+func versionsOf(r Report, d vocabulary) versionTable {
 	if r.Verb == VerbDiff {
 		return versionTable{}
 	}
@@ -108,24 +107,24 @@ func cellsOf(m Module, columns []provider.Addr, newest map[provider.Addr]provide
 }
 
 // reasonsOf are what holds each provider, wherever the constraints stand.
-func reasonsOf(r Report, d dialect) map[provider.Addr][]string {
-	all := map[provider.Addr]*set{}
+func reasonsOf(r Report, d vocabulary) map[provider.Addr][]safe.Markdown {
+	all := map[provider.Addr]*set[safe.Markdown]{}
 	for _, m := range r.Modules {
 		for _, k := range m.held() {
 			if all[k.Addr] == nil {
-				all[k.Addr] = &set{}
+				all[k.Addr] = &set[safe.Markdown]{}
 			}
-			all[k.Addr].add(d.heldBy(k.Held, func(h upgrade.Held) string { return d.bound(h.Term) }))
+			all[k.Addr].add(d.heldByBounds(k.Held))
 		}
 	}
-	reasons := map[provider.Addr][]string{}
+	reasons := map[provider.Addr][]safe.Markdown{}
 	for a, s := range all {
 		reasons[a] = s.list
 	}
 	return reasons
 }
 
-func sumOf(r Report, d dialect, a provider.Addr, newest provider.Version, held []string) versionSum {
+func sumOf(r Report, d vocabulary, a provider.Addr, newest provider.Version, held []safe.Markdown) versionSum {
 	times, behind := map[provider.Version]int{}, map[provider.Bump]int{}
 	for _, m := range r.Modules {
 		for _, u := range m.InUse {
@@ -137,7 +136,7 @@ func sumOf(r Report, d dialect, a provider.Addr, newest provider.Version, held [
 	}
 	s := versionSum{Name: d.name(a), Newest: d.version(newest), Held: held}
 	for _, v := range slices.SortedFunc(maps.Keys(times), func(a, b provider.Version) int { return b.Compare(a) }) {
-		s.Used = append(s.Used, d.version(v)+" in "+count(times[v], "root module", "root modules"))
+		s.Used = append(s.Used, safe.Format("%s in %s", d.version(v), safe.Count(times[v], "root module", "root modules")))
 	}
 	s.Lag = charted(
 		chartPart{Label: "at the newest", Class: "good", N: behind[provider.BumpNone]},
@@ -157,7 +156,7 @@ type coverageTable struct {
 
 // coverageRow is a version of a provider, with a cell for each platform.
 type coverageRow struct {
-	Name, Version string
+	Name, Version safe.Markdown
 	Of            int // entries
 	Cells         []coverageCell
 }
@@ -167,7 +166,7 @@ type coverageRow struct {
 type coverageCell struct{ Covered, Missing int }
 
 // platformsCovered collects what is known of entries after the run.
-func platformsCovered(r Report, d dialect) coverageTable {
+func platformsCovered(r Report, d vocabulary) coverageTable {
 	type entry struct {
 		addr    provider.Addr
 		version provider.Version
@@ -208,24 +207,24 @@ func platformsCovered(r Report, d dialect) coverageTable {
 
 // pageSigner is who signed releases, and which.
 type pageSigner struct {
-	Name     string
-	Releases []string
+	Name     safe.Markdown
+	Releases []safe.Markdown
 }
 
 // signersOf lists who signed what the lock files hold after the run, as far as it is
 // known, those first who signed least: they are the ones to look at.
-func signersOf(r Report, d dialect) []pageSigner {
-	signed := map[string]*set{}
-	var names set
+func signersOf(r Report, d vocabulary) []pageSigner {
+	signed := map[safe.Markdown]*set[safe.Markdown]{}
+	var names set[safe.Markdown]
 	add := func(a provider.Addr, v provider.Version, s provider.Signer) {
 		name := d.signerCell(s)
-		if name == "" {
+		if name.Empty() {
 			return
 		}
 		if names.add(name); signed[name] == nil {
-			signed[name] = &set{}
+			signed[name] = &set[safe.Markdown]{}
 		}
-		signed[name].add(d.name(a) + " " + d.version(v))
+		signed[name].add(safe.Join(" ", d.name(a), d.version(v)))
 	}
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
@@ -237,12 +236,25 @@ func signersOf(r Report, d dialect) []pageSigner {
 			add(k.Addr, k.Version, k.Signer)
 		}
 	}
-	all := list(names.list, func(name string) pageSigner {
-		slices.Sort(signed[name].list)
+	all := list(names.list, func(name safe.Markdown) pageSigner {
+		slices.SortFunc(signed[name].list, bySpans)
 		return pageSigner{name, signed[name].list}
 	})
 	slices.SortStableFunc(all, func(a, b pageSigner) int {
-		return cmp.Or(len(a.Releases)-len(b.Releases), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(len(a.Releases)-len(b.Releases), bySpans(a.Name, b.Name))
 	})
 	return all
+}
+
+// bySpans compares texts of which code comes before words.
+func bySpans(a, b safe.Markdown) int {
+	return slices.CompareFunc(a.Spans(), b.Spans(), func(x, y safe.Span) int {
+		switch {
+		case x.Code == y.Code:
+			return cmp.Compare(x.Text, y.Text)
+		case x.Code:
+			return -1
+		}
+		return 1
+	})
 }

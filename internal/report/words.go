@@ -18,43 +18,22 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// dialect is how the sentences that Text and Markdown share are written: what
-// comes from outside passes text or code, the rest is ours.
-type dialect struct {
-	text, code func(string) string
-	link       func(text, url string) string
-	arrow      string
-	// names are those of the providers of this report, and files those of the files of
-	// one root module.
-	names map[provider.Addr]string
+// vocabulary is what a report calls providers and files. The sentences that text,
+// Markdown and page share are its methods.
+type vocabulary struct {
+	providers map[provider.Addr]string
+	// files are the names of the files of one root module.
 	files problem.Naming
 }
 
-// of is the dialect for what is said of a root module.
-func (d dialect) of(m Module) dialect {
+// of is the vocabulary for what is said of a root module.
+func (d vocabulary) of(m Module) vocabulary {
 	d.files = m.Names
 	return d
 }
 
-func terminal(r Report) dialect {
-	return dialect{
-		text:  safe.Plain,
-		code:  func(s string) string { return safe.Code(s).Terminal() },
-		link:  func(text, _ string) string { return text },
-		arrow: "->", names: namesOf(r),
-	}
-}
-
-func markdown(r Report) dialect {
-	return dialect{
-		text:  func(s string) string { return safe.Text(s).String() },
-		code:  func(s string) string { return safe.Code(s).String() },
-		link:  func(text, url string) string { return safe.Link(safe.Ours(text), url).String() },
-		arrow: "→", names: namesOf(r)}
-}
-
-// namesOf returns what a report calls each provider that it tells of.
-func namesOf(r Report) map[provider.Addr]string {
+// vocabularyOf returns what a report calls each provider that it tells of.
+func vocabularyOf(r Report) vocabulary {
 	var all provider.CallNames
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
@@ -73,16 +52,16 @@ func namesOf(r Report) map[provider.Addr]string {
 			all.Add(m.Tool, q.Addr)
 		}
 	}
-	return all.Names()
+	return vocabulary{providers: all.Names()}
 }
 
 // name is the provider's short name where that is clear, else its address.
-func (d dialect) name(a provider.Addr) string { return d.code(d.called(a)) }
+func (d vocabulary) name(a provider.Addr) safe.Markdown { return safe.Code(d.called(a)) }
 
-func (d dialect) called(a provider.Addr) string { return cmp.Or(d.names[a], a.Short()) }
+func (d vocabulary) called(a provider.Addr) string { return cmp.Or(d.providers[a], a.Short()) }
 
 // version writes a version that there is, 0.0.0 among them.
-func (d dialect) version(v provider.Version) string { return d.text(v.String()) }
+func (d vocabulary) version(v provider.Version) safe.Markdown { return safe.Text(v.String()) }
 
 // label says what kind of change it is, in a word or two.
 func (c Change) label() string {
@@ -121,61 +100,61 @@ func (c Change) news() []provider.Version {
 }
 
 // move says which versions a change is about.
-func (d dialect) move(c Change) string {
+func (d vocabulary) move(c Change) safe.Markdown {
 	from, to := d.versions(c.olds()), d.versions(c.news())
-	if from == "" || to == "" || from == to {
+	if from.Empty() || to.Empty() || from == to {
 		return cmp.Or(to, from)
 	}
-	return from + " " + d.arrow + " " + to
+	return safe.Join(" ", from, safe.Arrow, to)
 }
 
 // details says what else a change does.
-func (d dialect) details(c Change) []string {
-	var parts []string
+func (d vocabulary) details(c Change) []safe.Markdown {
+	var parts []safe.Markdown
 	if c.Kind == diff.Moved {
-		parts = append(parts, "was "+d.code(c.AddrFrom.String()))
+		parts = append(parts, safe.Format("was %s", safe.Code(c.AddrFrom.String())))
 	}
 	if c.Kind == diff.ReReleased {
-		parts = append(parts, "the packages of this version were replaced")
+		parts = append(parts, safe.Const("the packages of this version were replaced"))
 	}
-	if text := hashes(c.Change); text != "" && c.Kind != diff.Added && c.Kind != diff.Removed {
+	if text := hashes(c.Change); !text.Empty() && c.Kind != diff.Added && c.Kind != diff.Removed {
 		parts = append(parts, text)
 	}
 	if c.Kind == diff.Completed && len(c.Platforms) > 0 {
-		parts = append(parts, "completes "+d.platforms(c.Platforms))
+		parts = append(parts, safe.Format("completes %s", d.platforms(c.Platforms)))
 	}
 	switch {
 	case len(c.Coverage) == 0:
 	case c.Kind == diff.Completed && len(c.Platforms) > 0:
-		parts = append(parts, "covers "+count(len(c.Coverage), "platform", "platforms")+" now")
+		parts = append(parts, safe.Format("covers %s now", safe.Count(len(c.Coverage), "platform", "platforms")))
 	default:
-		parts = append(parts, "covers "+d.platforms(c.Coverage))
+		parts = append(parts, safe.Format("covers %s", d.platforms(c.Coverage)))
 	}
 	if !c.ConstraintsFrom.Equal(c.ConstraintsTo) && c.Kind != diff.Added && c.Kind != diff.Removed {
-		parts = append(parts, fmt.Sprintf("constraints %s %s %s", d.constraints(c.ConstraintsFrom), d.arrow, d.constraints(c.ConstraintsTo)))
+		parts = append(parts, safe.Format("constraints %s %s %s", d.constraints(c.ConstraintsFrom), safe.Arrow, d.constraints(c.ConstraintsTo)))
 	}
-	if text := d.signer(c.Signer); text != "" && c.label() != unsigned {
+	if text := d.signer(c.Signer); !text.Empty() && c.label() != unsigned {
 		if c.resigned() {
-			text += " (" + formerly(d.signer(c.SignerFrom)) + ")"
+			text = text.And(" (before: %s)", d.signer(c.SignerFrom))
 		}
 		parts = append(parts, text)
 	}
 	for _, m := range c.Marks {
-		if text := markTexts[m]; text != "" {
+		if text := markTexts[m]; !text.Empty() {
 			parts = append(parts, text)
 		}
 	}
 	if text := day(c.Published); text != "" {
-		parts = append(parts, "released "+text)
+		parts = append(parts, safe.Format("released %s", safe.Text(text)))
 	}
 	return parts
 }
 
 // markTexts say what hashes rest on, where that is less than a signed list. A
 // list that nobody signed is said with the signer.
-var markTexts = map[provider.Mark]string{
-	provider.MarkMirror:   "from a mirror",
-	provider.MarkReported: "hashes of other platforms as the registry reports them",
+var markTexts = map[provider.Mark]safe.Markdown{
+	provider.MarkMirror:   safe.Const("from a mirror"),
+	provider.MarkReported: safe.Const("hashes of other platforms as the registry reports them"),
 }
 
 // resigned reports whether another key signed than before, or none. Nothing is
@@ -184,54 +163,47 @@ func (f Facts) resigned() bool {
 	return f.SignerFrom.KeyID != "" && f.SignerFrom.KeyID != f.Signer.KeyID && f.Signer != (provider.Signer{})
 }
 
-// formerly turns "signed by …" into what was before.
-func formerly(signer string) string { return "before: " + signer }
-
 // day is a time as reports tell it; empty if it is not known. It is the day in
 // UTC, so that the same run says the same everywhere.
 func day(at time.Time) string {
 	return provider.Day(at).String()
 }
 
-func (d dialect) constraints(c provider.Constraints) string {
+func (d vocabulary) constraints(c provider.Constraints) safe.Markdown {
 	if c.Empty() {
-		return "none"
+		return safe.Const("none")
 	}
-	return d.code(c.String())
+	return safe.Code(c.String())
 }
 
 // hashes is the change of a set of hashes in short. A hash that goes while
 // another comes counts as replaced.
-func hashes(c diff.Change) string {
+func hashes(c diff.Change) safe.Markdown {
 	added, removed := len(c.HashesAdded), len(c.HashesRemoved)
 	replaced := min(added, removed)
-	var parts []string
+	var parts []safe.Markdown
 	for _, p := range []struct {
 		n    int
-		what string
-	}{{added - replaced, "added"}, {replaced, "replaced"}, {removed - replaced, "removed"}} {
+		what safe.Markdown
+	}{{added - replaced, safe.Const("added")}, {replaced, safe.Const("replaced")}, {removed - replaced, safe.Const("removed")}} {
 		switch {
 		case p.n > 0 && len(parts) == 0:
-			parts = append(parts, count(p.n, "hash", "hashes")+" "+p.what)
+			parts = append(parts, safe.Join(" ", safe.Count(p.n, "hash", "hashes"), p.what))
 		case p.n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, safe.Join(" ", safe.Int(p.n), p.what))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return safe.Join(", ", parts...)
 }
 
 // manyPlatforms is the number from which platforms are counted, not listed.
 const manyPlatforms = 7
 
-func (d dialect) platforms(platforms []provider.Platform) string {
+func (d vocabulary) platforms(platforms []provider.Platform) safe.Markdown {
 	if len(platforms) >= manyPlatforms {
-		return fmt.Sprintf("%d platforms", len(platforms))
+		return safe.Count(len(platforms), "platform", "platforms")
 	}
-	names := make([]string, len(platforms))
-	for i, p := range platforms {
-		names[i] = d.code(p.String())
-	}
-	return strings.Join(names, ", ")
+	return safe.Join(", ", list(platforms, func(p provider.Platform) safe.Markdown { return safe.Code(p.String()) })...)
 }
 
 // The labels of signers that are not names.
@@ -244,70 +216,72 @@ const (
 
 // signer says who signed a checksum list, in the words of the tools; empty if
 // that is not known.
-func (d dialect) signer(s provider.Signer) string {
-	text := "signed by " + d.text(s.Label)
+func (d vocabulary) signer(s provider.Signer) safe.Markdown {
+	text := safe.Format("signed by %s", safe.Text(s.Label))
 	switch s.Label {
 	case unsigned:
-		return "not signed"
+		return safe.Const("not signed")
 	case labelPartner:
-		text = "signed by a HashiCorp partner"
+		text = safe.Const("signed by a HashiCorp partner")
 	case labelSelfSigned, labelSigned:
-		text = s.Label
+		text = safe.Text(s.Label)
 	case "":
-		text = "signed"
+		text = safe.Const("signed")
 	}
 	switch {
 	case s.KeyID != "":
-		return text + ", key " + d.code(s.KeyID)
+		return text.And(", key %s", safe.Code(s.KeyID))
 	case s.Label == "":
-		return ""
+		return safe.Markdown{}
 	}
 	return text
 }
 
 // signerCell is the same for a table's column of signers.
-func (d dialect) signerCell(s provider.Signer) string {
-	label := d.text(s.Label)
+func (d vocabulary) signerCell(s provider.Signer) safe.Markdown {
+	label := safe.Text(s.Label)
 	switch s.Label {
 	case unsigned:
-		return "not signed"
+		return safe.Const("not signed")
 	case labelSigned:
-		label = ""
+		label = safe.Markdown{}
 	}
-	return strings.TrimSpace(label + " " + d.code(s.KeyID))
+	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
 }
 
 // signers is that cell for a change.
-func (d dialect) signers(f Facts) string {
+func (d vocabulary) signers(f Facts) safe.Markdown {
 	if f.resigned() {
-		return d.signerCell(f.Signer) + ", was " + d.signerCell(f.SignerFrom)
+		return safe.Format("%s, was %s", d.signerCell(f.Signer), d.signerCell(f.SignerFrom))
 	}
 	return d.signerCell(f.Signer)
 }
 
 // place is where a term stands: the line, and the module path if it is not in
 // the root module, with the version of a module that was fetched.
-func (d dialect) place(t scan.Term, from Origins) string {
-	var about []string
+func (d vocabulary) place(t scan.Term, from Origins) safe.Markdown {
+	var about []safe.Markdown
 	if t.Module != "" {
-		about = append(about, d.code(modulePath(t.Module)))
+		about = append(about, safe.Code(modulePath(t.Module)))
 	}
 	if origin := from.of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
-		about = append(about, d.text(origin))
+		about = append(about, safe.Text(origin))
 	}
 	if t.Source != "" {
-		about = append(about, "source = "+d.code(t.Source))
+		about = append(about, safe.Format("source = %s", safe.Code(t.Source)))
 	}
 	if t.Expression != "" {
-		about = append(about, "version = "+d.code(t.Expression))
+		about = append(about, safe.Format("version = %s", safe.Code(t.Expression)))
 	}
 	if len(about) == 0 {
 		return d.at(t.Place)
 	}
-	return d.at(t.Place) + " (" + strings.Join(about, ", ") + ")"
+	return safe.Format("%s (%s)", d.at(t.Place), safe.Join(", ", about...))
 }
 
-func (d dialect) at(p problem.Place) string { return d.code(d.files.Place(p).String()) }
+func (d vocabulary) at(p problem.Place) safe.Markdown {
+	return safe.Code(d.files.Place(p).String())
+}
 
 // modulePath writes the names of module calls as the tools write the address
 // of a module.
@@ -318,58 +292,64 @@ func modulePath(calls string) string {
 // held says why a provider goes no further; empty if that needs no saying. The
 // newest release of all comes first, then the newest that each further reason
 // holds.
-func (d dialect) held(k Kept) string {
+func (d vocabulary) held(k Kept) safe.Markdown {
 	if len(k.Held) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
-	return d.name(k.Addr) + " at " + d.version(k.Version) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.terms(h, k.Origins) })
+	by := d.heldBy(k.Held, func(h upgrade.Held) safe.Markdown { return d.terms(h, k.Origins) })
+	return safe.Format("%s at %s %s", d.name(k.Addr), d.version(k.Version), by)
 }
 
 // heldWhy is what is the same of it wherever the constraints stand.
-func (d dialect) heldWhy(k Kept) string {
+func (d vocabulary) heldWhy(k Kept) safe.Markdown {
 	if len(k.Held) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
-	return d.name(k.Addr) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.bound(h.Term) })
+	return safe.Join(" ", d.name(k.Addr), d.heldByBounds(k.Held))
 }
 
-func (d dialect) heldBy(held []upgrade.Held, terms func(upgrade.Held) string) string {
-	text := fmt.Sprintf("%s; newest is %s", d.because(held[0], terms), d.dated(held[0]))
+// heldByBounds is heldBy without the places of the terms.
+func (d vocabulary) heldByBounds(held []upgrade.Held) safe.Markdown {
+	return d.heldBy(held, func(h upgrade.Held) safe.Markdown { return d.bound(h.Term) })
+}
+
+func (d vocabulary) heldBy(held []upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
+	text := safe.Format("%s; newest is %s", d.because(held[0], terms), d.dated(held[0]))
 	for _, h := range held[1:] {
-		text += fmt.Sprintf("; then %s, held %s", d.dated(h), d.because(h, terms))
+		text = text.And("; then %s, held %s", d.dated(h), d.because(h, terms))
 	}
 	return text
 }
 
 // dated is a held version and its day.
-func (d dialect) dated(h upgrade.Held) string {
+func (d vocabulary) dated(h upgrade.Held) safe.Markdown {
 	if text := day(h.Published); text != "" {
-		return d.version(h.Version) + ", released " + text
+		return safe.Format("%s, released %s", d.version(h.Version), safe.Text(text))
 	}
 	return d.version(h.Version)
 }
 
 // because says what holds a release, and until when if that is known.
-func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string {
-	rule := "by a rule"
+func (d vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
+	rule := safe.Const("by a rule")
 	if h.By.Rule != "" {
-		rule += " (" + d.text(h.By.Rule) + ")"
+		rule = rule.And(" (%s)", safe.Text(h.By.Rule))
 	}
 	switch {
 	case h.By.Reason == upgrade.HeldByConstraint:
-		return "by " + terms(h)
+		return safe.Format("by %s", terms(h))
 	case h.By.Reason == upgrade.HeldByPlatform:
-		return "by a platform that it is not published for"
+		return safe.Const("by a platform that it is not published for")
 	case h.By.Reason == upgrade.HeldByLock:
-		return "by the lock file, since this check takes no newer version"
+		return safe.Const("by the lock file, since this check takes no newer version")
 	case h.By.Reason == upgrade.HeldByProtocol:
-		return "by its plugin protocol"
+		return safe.Const("by its plugin protocol")
 	case h.By.Reason == policy.HeldByHold:
-		return rule + " until " + day(h.By.Eligible)
+		return rule.And(" until %s", safe.Text(day(h.By.Eligible)))
 	case h.By.Reason == policy.HeldByAge && h.By.Eligible.IsZero():
-		return rule + ", because its age is not known"
+		return rule.And(", because its age is not known")
 	case h.By.Reason == policy.HeldByAge:
-		return rule + " until " + day(h.By.Eligible) + ", when it is old enough"
+		return rule.And(" until %s, when it is old enough", safe.Text(day(h.By.Eligible)))
 	}
 	return rule
 }
@@ -379,60 +359,60 @@ func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string
 const fewTerms = 2
 
 // terms are those that exclude a release, the deciding one first.
-func (d dialect) terms(h upgrade.Held, from Origins) string {
+func (d vocabulary) terms(h upgrade.Held, from Origins) safe.Markdown {
 	text := d.term(h.Term, from)
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
-		text += " and " + d.term(t, from)
+		text = text.And(" and %s", d.term(t, from))
 	}
 	if rest := len(h.Others) - fewTerms; rest > 0 {
-		text += " and " + count(rest, "other term", "other terms")
+		text = text.And(" and %s", safe.Count(rest, "other term", "other terms"))
 	}
 	return text
 }
 
-func (d dialect) term(t scan.Term, from Origins) string {
-	return d.bound(t) + " at " + d.place(t, from)
+func (d vocabulary) term(t scan.Term, from Origins) safe.Markdown {
+	return safe.Format("%s at %s", d.bound(t), d.place(t, from))
 }
 
 // bound is a term as it holds a release. A version alone, which means that version
 // exactly, would be read as the release that is held.
-func (d dialect) bound(t scan.Term) string {
+func (d vocabulary) bound(t scan.Term) safe.Markdown {
 	text := t.Constraint.String()
 	if t.Constraint.Op == provider.Exactly {
 		text = "= " + strings.TrimPrefix(text, "= ")
 	}
-	return d.code(text)
+	return safe.Code(text)
 }
 
 // missing says which wanted platforms a release does not serve.
-func (d dialect) missing(k Kept) string {
-	text := fmt.Sprintf("%s %s is not released for %s", d.name(k.Addr), d.version(k.Version), d.platforms(k.Missing))
+func (d vocabulary) missing(k Kept) safe.Markdown {
+	text := safe.Format("%s %s is not released for %s", d.name(k.Addr), d.version(k.Version), d.platforms(k.Missing))
 	if !k.Serving.IsZero() {
-		text += "; " + d.version(k.Serving) + " is released for all of the wanted platforms"
+		text = text.And("; %s is released for all of the wanted platforms", d.version(k.Serving))
 	}
 	return text
 }
 
 // unreadCall says which module call could not be followed, or which entry leaves open what
 // it requires, and why.
-func (d dialect) unreadCall(u scan.Unread) string {
-	text := d.code(modulePath(u.Module))
+func (d vocabulary) unreadCall(u scan.Unread) safe.Markdown {
+	text := safe.Code(modulePath(u.Module))
 	if u.OfEntry() {
-		text = "provider " + d.code(u.Provider)
+		text = safe.Format("provider %s", safe.Code(u.Provider))
 	}
 	if u.OfEntry() && u.Module != "" {
-		text += " of " + d.code(modulePath(u.Module))
+		text = text.And(" of %s", safe.Code(modulePath(u.Module)))
 	}
 	if u.Place.Path != "" {
-		text += " at " + d.at(u.Place)
+		text = text.And(" at %s", d.at(u.Place))
 	}
 	if u.Source != "" {
-		text += ", source " + d.code(u.Source)
+		text = text.And(", source %s", safe.Code(u.Source))
 	}
 	if u.OfEntry() {
-		text += ", " + d.code(u.Expression)
+		text = text.And(", %s", safe.Code(u.Expression))
 	}
-	return text + ": " + d.text(cmp.Or(u.Cause, u.Reason))
+	return text.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 }
 
 // preserving is what else can be done about a module that cannot be read.
@@ -440,32 +420,31 @@ const preserving = "; or --unreadable-modules preserve lets the recorded constra
 
 // unread is a call that could not be followed, as one of those to its module
 // package. Recorded constraints may stand in for what it requires.
-func (d dialect) unread(u scan.Unread, replaced bool) symptom {
-	s := symptom{concern: concernUnread, whole: d.unreadCall(u), next: d.text(u.Hint)}
+func (d vocabulary) unread(u scan.Unread, replaced bool) symptom {
+	s := symptom{concern: concernUnread, whole: d.unreadCall(u), next: safe.Text(u.Hint)}
 	if u.OfEntry() {
-		s.what = "what is required of the provider " + d.code(u.Provider) + " is not known: " + d.text(u.Reason)
-		s.of = s.what
+		s.what = safe.Format("what is required of the provider %s is not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
 	}
 	if u.Source != "" {
 		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
-		s.what = "modules of " + d.code(moduleaddr.ShownPackage(u.Source)) + " could not be read"
+		s.what = safe.Format("modules of %s could not be read", safe.Code(moduleaddr.ShownPackage(u.Source)))
 		if replaced {
-			s.what += ", and the recorded constraints stand in for them"
+			s.what = s.what.And(", and the recorded constraints stand in for them")
 		}
-		s.what += ": " + d.text(cmp.Or(u.Cause, u.Reason))
+		s.what = s.what.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 	}
 	if u.Place.Path != "" {
-		s.places = []string{d.at(u.Place)}
+		s.places = []safe.Markdown{d.at(u.Place)}
 	}
 	return s
 }
 
 // diagnostic returns a problem's place and message.
-func (d dialect) diagnostic(p problem.Diagnostic) string {
+func (d vocabulary) diagnostic(p problem.Diagnostic) safe.Markdown {
 	if file := d.files.Place(p.Place).File(); file == "" || file == "." { // where relock was started
-		return d.text(p.Message)
+		return safe.Text(p.Message)
 	}
-	return d.at(p.Place) + ": " + d.text(p.Message)
+	return safe.Format("%s: %s", d.at(p.Place), safe.Text(p.Message))
 }
 
 // deciding is the term that bounds the version most: an exact one, else the one
@@ -518,20 +497,16 @@ func count(n int, one, many string) string {
 }
 
 // dirs names root modules, few by name and many by number.
-func (d dialect) dirs(dirs []string, most int) string {
+func (d vocabulary) dirs(dirs []string, most int) safe.Markdown {
 	if len(dirs) > most {
-		return count(len(dirs), "root module", "root modules")
+		return safe.Count(len(dirs), "root module", "root modules")
 	}
 	return d.list(dirs)
 }
 
 // list names root modules: all of them.
-func (d dialect) list(dirs []string) string {
-	names := make([]string, len(dirs))
-	for i, dir := range dirs {
-		names[i] = d.code(dir)
-	}
-	return strings.Join(names, ", ")
+func (d vocabulary) list(dirs []string) safe.Markdown {
+	return safe.Join(", ", list(dirs, safe.Code)...)
 }
 
 // namedLagging is the number of root modules with an old version up to which
@@ -540,161 +515,158 @@ const namedLagging = 10
 
 // usedIn says in which root modules a version is: the newest in use needs no
 // names, an older one does.
-func (d dialect) usedIn(u usage, newest bool) string {
+func (d vocabulary) usedIn(u usage, newest bool) safe.Markdown {
 	if newest {
-		return "in " + d.dirs(u.Dirs, 1)
+		return safe.Format("in %s", d.dirs(u.Dirs, 1))
 	}
-	return "in " + d.dirs(u.Dirs, namedLagging)
+	return safe.Format("in %s", d.dirs(u.Dirs, namedLagging))
 }
 
 // documentation links to what Terraform's public registry has on a release, the
 // publisher's guides among it; empty for other registries.
-func (d dialect) documentation(c Change) string {
+func (d vocabulary) documentation(c Change) safe.Markdown {
 	if c.Addr.Host != provider.Terraform.DefaultHost() {
-		return ""
+		return safe.Markdown{}
 	}
 	page := fmt.Sprintf("https://%s/providers/%s/%s/%s/docs", c.Addr.Host, c.Addr.Namespace, c.Addr.Type, c.To)
-	return " (" + d.link("documentation", page) + ")"
+	return safe.Format(" (%s)", safe.Link(safe.Const("documentation"), page))
 }
 
 // versions names those of several changes: the only one, or the span.
-func (d dialect) versions(all []provider.Version) string {
+func (d vocabulary) versions(all []provider.Version) safe.Markdown {
 	distinct := slices.SortedFunc(slices.Values(all), provider.Version.Compare)
 	distinct = slices.Compact(distinct)
 	switch last := len(distinct) - 1; {
 	case last < 0:
-		return ""
+		return safe.Markdown{}
 	case last == 0:
 		return d.version(distinct[0])
 	default:
-		return d.version(distinct[0]) + " … " + d.version(distinct[last])
+		return safe.Join(" … ", d.version(distinct[0]), d.version(distinct[last]))
 	}
 }
 
 // itemsOf are the changes of a root module as sentences.
-func (d dialect) itemsOf(m Module) []string {
+func (d vocabulary) itemsOf(m Module) []safe.Markdown {
 	if len(m.Changes) == 0 {
-		return []string{"Formatting only: the lock file is not in the form that the tool writes."}
+		return []safe.Markdown{safe.Const("Formatting only: the lock file is not in the form that the tool writes.")}
 	}
-	return list(m.Changes, func(c Change) string {
-		text := fmt.Sprintf("%s %s (%s)", d.name(c.Addr), d.move(c), c.label())
+	return list(m.Changes, func(c Change) safe.Markdown {
+		text := safe.Format("%s %s (%s)", d.name(c.Addr), d.move(c), safe.Text(c.label()))
 		if details := d.details(c); len(details) > 0 {
-			text += ": " + strings.Join(details, "; ")
+			text = text.And(": %s", safe.Join("; ", details...))
 		}
 		return text
 	})
 }
 
 // upgrade names a provider and its versions.
-func (d dialect) upgrade(n notes.Notes) string {
-	return fmt.Sprintf("%s %s %s %s", d.name(n.Addr), d.version(n.From), d.arrow, d.version(n.To))
+func (d vocabulary) upgrade(n notes.Notes) safe.Markdown {
+	return safe.Join(" ", d.name(n.Addr), d.version(n.From), safe.Arrow, d.version(n.To))
 }
 
 // broken is what publishers say that an upgrade breaks; empty if nothing.
-func (d dialect) broken(n notes.Notes) string {
+func (d vocabulary) broken(n notes.Notes) safe.Markdown {
 	var text strings.Builder
 	for _, s := range breaking(n) {
 		text.WriteString(s.Text + "\n\n")
 	}
-	first, more := safe.Leads(text.String(), fewLeads)
-	lines := list(first, safe.Markdown.String)
+	lines, more := safe.Leads(text.String(), fewLeads)
 	if len(lines) == 0 {
-		return ""
+		return safe.Markdown{}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more in the release notes", more))
+		lines = append(lines, safe.Format("%s more in the release notes", safe.Int(more)))
 	}
-	return d.upgrade(n) + ": " + strings.Join(lines, "; ")
+	return safe.Format("%s: %s", d.upgrade(n), safe.Join("; ", lines...))
 }
 
 // fewPlaces is how many places of a cause are named.
 const fewPlaces = 3
 
 // said is the sentence about a cause, without what to do next.
-func (d dialect) said(c *cause) string {
+func (d vocabulary) said(c *cause) safe.Markdown {
 	if len(c.whole.list) == 1 {
 		return c.whole.list[0]
 	}
 	text := c.what.list[0]
 	if n := len(c.what.list) - 1; n > 0 {
-		text = strings.TrimSuffix(text, ".") + ", and " + count(n, "more like it", "more like it")
+		text = text.Stopless().And(", and %s", safe.Count(n, "more like it", "more like it"))
 	}
 	if places := c.places.list; len(places) > 0 {
-		text = strings.TrimSuffix(text, ".") + " (" + firstPlaces(places) + ")"
+		text = text.Stopless().And(" (%s)", firstPlaces(places))
 	}
 	return text
 }
 
 // saidIn is the same with the root modules at its end.
-func (d dialect) saidIn(c *cause) string {
-	where := "in " + d.dirs(c.dirs.list, fewDirs)
+func (d vocabulary) saidIn(c *cause) safe.Markdown {
+	where := d.dirs(c.dirs.list, fewDirs)
 	if len(c.whole.list) > 1 && len(c.places.list) > 0 {
-		return strings.TrimSuffix(d.said(&cause{what: c.what}), ".") + " (" + where + ": " + firstPlaces(c.places.list) + ")"
+		return d.said(&cause{what: c.what}).Stopless().And(" (in %s: %s)", where, firstPlaces(c.places.list))
 	}
-	return d.said(c) + " (" + where + ")"
+	return d.said(c).And(" (in %s)", where)
 }
 
 // firstPlaces are the first places of many.
-func firstPlaces(places []string) string {
-	text := strings.Join(places[:min(len(places), fewPlaces)], ", ")
+func firstPlaces(places []safe.Markdown) safe.Markdown {
+	text := safe.Join(", ", places[:min(len(places), fewPlaces)]...)
 	if more := len(places) - fewPlaces; more > 0 {
-		text += " and " + count(more, "more place", "more places")
+		text = text.And(" and %s", safe.Count(more, "more place", "more places"))
 	}
 	return text
 }
 
-// capital begins a sentence of ours.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
 // fewDirs is the number of root modules up to which they are named in a line.
 const fewDirs = 3
 
-func toolText(m Module) string {
+func toolText(m Module) safe.Markdown {
 	if m.Tool.Name == "" {
-		return ""
+		return safe.Markdown{}
 	}
-	text := m.Tool.String()
+	text := safe.Text(m.Tool.String())
 	if m.Assumed {
-		text += ", assumed"
+		text = text.And(", assumed")
 	}
 	if m.Partial {
-		text += ", partial"
+		text = text.And(", partial")
 	}
-	return " (" + text + ")"
+	return safe.Format(" (%s)", text)
 }
 
 // made says what is known of a configuration that another program makes, and what there
 // is to note about any.
-func (d dialect) made(m scan.RootModule) []string {
-	var lines []string
-	if name := kindTitles[m.Kind]; name != "" {
+func (d vocabulary) made(m scan.RootModule) []safe.Markdown {
+	var lines []safe.Markdown
+	if name := kindTitles[m.Kind]; !name.Empty() {
 		if m.Origin != "" {
-			name += " of the module " + d.code(m.Origin)
+			name = name.And(" of the module %s", safe.Code(m.Origin))
 		}
 		lines = append(lines, name)
 	}
 	for _, h := range m.Holes {
-		known := " is not known; no requirement depends on it"
+		known := safe.Const("is not known; no requirement depends on it")
 		if h.Parts > 1 {
-			known = " are not known; no requirement depends on them"
+			known = safe.Const("are not known; no requirement depends on them")
 		}
-		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Generated), known, d.text(d.files.Place(h.Place).String())))
+		lines = append(lines, safe.Format("%s of %s %s (%s)", safe.Count(h.Parts, "part", "parts"), safe.Code(h.Generated), known, safe.Text(d.files.Place(h.Place).String())))
 	}
 	for _, text := range m.Assumptions {
-		lines = append(lines, "assumed: "+d.text(text))
+		lines = append(lines, safe.Format("assumed: %s", safe.Text(text)))
 	}
 	for _, u := range m.Tree.Unread {
 		if u.Code == problem.CodeTerragruntUnit {
-			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(d.files.Place(u.Place).String())))
+			lines = append(lines, safe.Format("known in part: %s (%s)", safe.Text(u.Reason), safe.Text(d.files.Place(u.Place).String())))
 		}
 	}
 	for _, n := range m.Tree.Notes {
-		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(d.files.Place(n.Place).String())))
+		lines = append(lines, safe.Format("note: %s (%s)", safe.Text(n.Message), safe.Text(d.files.Place(n.Place).String())))
 	}
 	return lines
 }
 
 // kindTitles are what people call root modules whose configuration is not theirs.
-var kindTitles = map[scan.Kind]string{
-	scan.TerragruntUnit: "Terragrunt unit", scan.Stack: "stack", scan.CDK: "CDK for Terraform", scan.Orphan: "a lock file alone",
+var kindTitles = map[scan.Kind]safe.Markdown{
+	scan.TerragruntUnit: safe.Const("Terragrunt unit"), scan.Stack: safe.Const("stack"), scan.CDK: safe.Const("CDK for Terraform"),
+	scan.Orphan: safe.Const("a lock file alone"),
 }
