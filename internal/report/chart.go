@@ -70,7 +70,7 @@ func kindsOf(r Report) chart {
 			if !known {
 				i = len(bars)
 				index[label] = i
-				bars = append(bars, chartPart{Label: label, Class: kindClass[styleOf(c)]})
+				bars = append(bars, chartPart{Label: label, Class: string(toneOf(c))})
 			}
 			bars[i].N++
 		}
@@ -78,5 +78,3 @@ func kindsOf(r Report) chart {
 	slices.SortStableFunc(bars, func(a, b chartPart) int { return cmp.Or(b.N-a.N, strings.Compare(a.Label, b.Label)) })
 	return charted(bars...)
 }
-
-var kindClass = map[style]string{red: "bad", yellow: "major", dim: "none", green: "good"}

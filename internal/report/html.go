@@ -104,7 +104,7 @@ func pageOf(r Report) pageView {
 	p := pageView{
 		Verb: r.Verb, Headline: o.headline.Plain(), Noun: r.noun().Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) safe.Markdown { return r.pullRequest(q).Capital() }),
-		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, o.pageCause),
+		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, func(c *cause) pageCause { return o.pageCause(c) }),
 		Modules:  list(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
 		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.d),

@@ -48,6 +48,30 @@ var rank = map[diff.Kind]int{
 	diff.Removed: 5, diff.Added: 6, diff.Completed: 7, diff.Constrained: 8, diff.Normalised: 9,
 }
 
+// tone is how much a change wants a reviewer's eye. It is a class of the page, and a
+// colour on a terminal.
+type tone string
+
+// The tones.
+const (
+	toneBad   tone = "bad"   // look at it
+	toneMajor tone = "major" // it may break something
+	toneGood  tone = "good"  // as it should be
+	toneNone  tone = "none"  // nothing that an init would notice
+)
+
+func toneOf(c Change) tone {
+	switch {
+	case c.Kind == diff.Downgraded, c.Kind == diff.ReReleased, c.Kind == diff.Signer, c.Kind == diff.Removed:
+		return toneBad
+	case c.Bump == provider.BumpMajor, c.Kind == diff.Moved:
+		return toneMajor
+	case c.Kind == diff.Constrained, c.Kind == diff.Normalised:
+		return toneNone
+	}
+	return toneGood
+}
+
 // group is one change that several root modules have in common.
 type group struct {
 	change Change
@@ -106,7 +130,7 @@ type changeRow struct {
 	name, from, to, move, kind safe.Markdown
 	where                      safe.Markdown // the root modules
 	released, signer           safe.Markdown
-	style                      style
+	tone                       tone
 }
 
 // The ways to join rows, each shorter than the one before.
@@ -148,10 +172,10 @@ func (t changeTable) row(groups []group) changeRow {
 		return changeRow{
 			name: t.d.name(first.Addr), from: t.d.versions(first.olds()), to: t.d.versions(first.news()), move: t.d.move(first),
 			kind: safe.Text(first.label()), where: t.where(groups[0].dirs), released: safe.Text(day(first.Published)), signer: t.d.signers(first.Facts),
-			style: styleOf(first),
+			tone: toneOf(first),
 		}
 	}
-	row := changeRow{name: t.d.name(first.Addr), style: styleOf(first)}
+	row := changeRow{name: t.d.name(first.Addr), tone: toneOf(first)}
 	var from, to []provider.Version
 	var dirs set[string]
 	var kinds, released, signers set[safe.Markdown]

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -252,21 +251,12 @@ func (t *text) changesOf(m Module) {
 }
 
 func (t *text) cells(c Change) []cell {
-	s := styleOf(c)
+	s := toneStyles[toneOf(c)]
 	return []cell{{t.d.name(c.Addr), plain}, {t.d.move(c), plain}, {safe.Text(c.label()), s}}
 }
 
-func styleOf(c Change) style {
-	switch {
-	case c.Kind == diff.Downgraded, c.Kind == diff.ReReleased, c.Kind == diff.Signer, c.Kind == diff.Removed:
-		return red
-	case c.Bump == provider.BumpMajor, c.Kind == diff.Moved:
-		return yellow
-	case c.Kind == diff.Constrained, c.Kind == diff.Normalised:
-		return dim
-	}
-	return green
-}
+// toneStyles are the colours of tones.
+var toneStyles = map[tone]style{toneBad: red, toneMajor: yellow, toneGood: green, toneNone: dim}
 
 // together writes changes that several root modules have in common.
 func (t *text) together(changes []changeRow) {
@@ -275,7 +265,7 @@ func (t *text) together(changes []changeRow) {
 	}
 	var rows []row
 	for _, c := range changes {
-		rows = append(rows, row{[]cell{{c.name, plain}, {c.move, plain}, {c.kind, c.style}}, safe.Format("in %s", c.where)})
+		rows = append(rows, row{[]cell{{c.name, plain}, {c.move, plain}, {c.kind, toneStyles[c.tone]}}, safe.Format("in %s", c.where)})
 	}
 	t.WriteString(t.paint(bold, "All changes") + "\n")
 	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
