@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -56,20 +57,20 @@ type symptom struct {
 // cause is one thing that somebody must know, however often it shows.
 type cause struct {
 	concern concern
-	whole   set[safe.Markdown] // distinct texts of its symptoms
-	what    set[safe.Markdown]
-	places  set[safe.Markdown]
-	next    set[safe.Markdown]
-	dirs    set[string] // root modules; none if it concerns the run
+	whole   collect.Set[safe.Markdown] // distinct texts of its symptoms
+	what    collect.Set[safe.Markdown]
+	places  collect.Set[safe.Markdown]
+	next    collect.Set[safe.Markdown]
+	dirs    collect.Set[string] // root modules; none if it concerns the run
 	finding bool
 }
 
 // remedy is what to do next; empty if that is not known.
 func (c *cause) remedy() safe.Markdown {
-	if len(c.next.list) == 0 {
+	if len(c.next.List) == 0 {
 		return safe.Markdown{}
 	}
-	return c.next.list[0]
+	return c.next.List[0]
 }
 
 // causes joins symptoms.
@@ -100,11 +101,11 @@ func (all *causes) add(s symptom) {
 		all.index[key] = c
 		all.list = append(all.list, c)
 	}
-	c.whole.add(s.whole)
-	c.what.add(cmp.Or(s.what, s.whole))
-	c.places.add(s.places...)
-	c.next.add(s.next)
-	c.dirs.add(s.dir)
+	c.whole.Add(s.whole)
+	c.what.Add(cmp.Or(s.what, s.whole))
+	c.places.Add(s.places...)
+	c.next.Add(s.next)
+	c.dirs.Add(s.dir)
 }
 
 // ranked are the causes by concern. Of one concern those of the run come first,
@@ -122,7 +123,7 @@ func (all *causes) ranked() []*cause {
 // reach is how far a cause reaches: to the whole run, to several root modules, or to
 // one.
 func reach(c *cause) int {
-	switch len(c.dirs.list) {
+	switch len(c.dirs.List) {
 	case 0:
 		return 3
 	case 1:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -48,7 +49,7 @@ var states = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, N
 
 // count is how many repositories are in a state.
 func (f Fleet) count(s State) int {
-	return number(f.Repositories, func(r Fate) bool { return r.State == s })
+	return collect.Number(f.Repositories, func(r Fate) bool { return r.State == s })
 }
 
 // sentence says how many repositories there are, and what became of them.

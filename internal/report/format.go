@@ -15,6 +15,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -162,7 +163,7 @@ func documentOf(r Report) document {
 			w := shaper{m.Names}
 			errors, warnings := w.problemsOf(m.Diagnostics)
 			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
-			doc.Changes = append(doc.Changes, list(m.Changes, w.changeOf)...)
+			doc.Changes = append(doc.Changes, collect.Each(m.Changes, w.changeOf)...)
 		}
 		return doc
 	}
@@ -170,7 +171,7 @@ func documentOf(r Report) document {
 	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(spreadsOf(r)), r.Answer, fleetOf(r), &r.Stats
 	doc.Stats.Stages = array(doc.Stats.Stages)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
-		doc.Notes, doc.PullRequests = list(sortedNotes(r), notesOf), list(r.PullRequests, withArrays)
+		doc.Notes, doc.PullRequests = collect.Each(sortedNotes(r), notesOf), collect.Each(r.PullRequests, withArrays)
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
 	}
 	if r.Verb == VerbVerify {
@@ -181,8 +182,8 @@ func documentOf(r Report) document {
 
 func (d document) report() Report {
 	r := Report{
-		Verb: VerbPR, Modules: list(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
-		Notes: list(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
+		Verb: VerbPR, Modules: collect.Each(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
+		Notes: collect.Each(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
 		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
 	}
 	if d.Fleet != nil {
@@ -298,11 +299,11 @@ func scanOf(m Module) scanJSON {
 	w := shaper{m.Names}
 	j := scanJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
-		Holes: list(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
-		Requirements: list(m.Scan.Tree.Requirements, w.requirementOf), Unread: list(m.Unread, w.call),
+		Holes: collect.Each(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
+		Requirements: collect.Each(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Each(m.Unread, w.call),
 	}
 	if m.Scan.Lock != nil {
-		j.Lock = &lockfile.File{Path: m.LockPath, Locks: list(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
+		j.Lock = &lockfile.File{Path: m.LockPath, Locks: collect.Each(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
 			l.Hashes = array(l.Hashes)
 			return l
 		})}
@@ -319,7 +320,7 @@ type requirementJSON struct {
 }
 
 func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{q.Addr, q.Constraints(), list(q.Terms, w.term)}
+	return requirementJSON{q.Addr, q.Constraints(), collect.Each(q.Terms, w.term)}
 }
 
 // place is a place as programs have it.
@@ -385,7 +386,7 @@ func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: list(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: list(m.Unread, w.call), Findings: list(m.Findings, w.findingOf),
+		Changes: collect.Each(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Each(m.Unread, w.call), Findings: collect.Each(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	for _, k := range m.facts() {
@@ -407,7 +408,7 @@ func planOf(m Module) planJSON {
 func (j planJSON) module() Module {
 	m := Module{
 		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
-		InUse: j.InUse, Changes: list(j.Changes, changeJSON.change), Unread: list(j.Unread, readCall), Findings: list(j.Findings, findingJSON.finding),
+		InUse: j.InUse, Changes: collect.Each(j.Changes, changeJSON.change), Unread: collect.Each(j.Unread, readCall), Findings: collect.Each(j.Findings, findingJSON.finding),
 	}
 	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
 	for i := range m.Changes {
@@ -483,7 +484,7 @@ func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: list(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
+		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Each(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
 	}
 	for _, v := range c.olds() { // one at most
 		j.From = &v
@@ -503,7 +504,7 @@ func (j changeJSON) change() Change {
 		},
 		Facts: Facts{
 			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
-			Held: list(j.Held, heldJSON.held), Carried: j.Carried,
+			Held: collect.Each(j.Held, heldJSON.held), Carried: j.Carried,
 		},
 	}
 }
@@ -530,7 +531,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Source: h.Term.Source, Expression: h.Term.Expression,
-		Also: list(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
+		Also: collect.Each(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 	}
 }
 
@@ -538,7 +539,7 @@ func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
 		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Source: j.Source, Expression: j.Expression},
-		Others: list(j.Also, readTerm),
+		Others: collect.Each(j.Also, readTerm),
 	}
 }
 
@@ -647,7 +648,7 @@ func verifiedOf(m Module) verifiedJSON {
 	w := shaper{m.Names}
 	j := verifiedJSON{
 		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
-		Findings: list(m.Findings, w.markedOf), Accepted: list(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
+		Findings: collect.Each(m.Findings, w.markedOf), Accepted: collect.Each(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
 	}
 	j.Counts["hashes"] = m.Verified.Counts.Hashes()
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
@@ -671,7 +672,7 @@ func notesOf(n notes.Notes) notesJSON {
 	if n.Repository.Known() {
 		j.Repository, j.Tag = n.Repository.URL(), n.Repository.Tag
 	}
-	j.Releases = list(n.Releases, func(r notes.Release) notes.Release {
+	j.Releases = collect.Each(n.Releases, func(r notes.Release) notes.Release {
 		r.Sections = array(r.Sections)
 		return r
 	})
@@ -746,13 +747,4 @@ func array[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// list applies f to each element; the result is never nil.
-func list[T, U any](in []T, f func(T) U) []U {
-	out := make([]U, len(in))
-	for i, e := range in {
-		out[i] = f(e)
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -103,9 +104,9 @@ func pageOf(r Report) pageView {
 	o := outlineOf(withoutVerified(r))
 	p := pageView{
 		Verb: r.Verb, Headline: o.headline.Plain(), Noun: r.noun().Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) safe.Markdown { return r.pullRequest(q).Capital() }),
-		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, func(c *cause) pageCause { return o.pageCause(c) }),
-		Modules:  list(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
+		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: collect.Each(r.PullRequests, func(q PullRequest) safe.Markdown { return r.pullRequest(q).Capital() }),
+		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Each(o.held, func(c *cause) pageCause { return o.pageCause(c) }),
+		Modules:  collect.Each(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
 		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.d),
 	}
@@ -151,9 +152,9 @@ func pageConcerns(o outline) []pageConcern {
 
 // pageCause tells of a cause without its places, which have a list of their own.
 func (o outline) pageCause(c *cause) pageCause {
-	p := pageCause{Text: o.d.said(&cause{whole: c.whole, what: c.what}), Next: c.remedy(), Dirs: c.dirs.list}
-	if len(c.whole.list) > 1 {
-		p.Places = c.places.list
+	p := pageCause{Text: o.d.said(&cause{whole: c.whole, what: c.what}), Next: c.remedy(), Dirs: c.dirs.List}
+	if len(c.whole.List) > 1 {
+		p.Places = c.places.List
 	}
 	return p
 }
@@ -183,5 +184,5 @@ func pageNotesOf(o outline) []pageNotes {
 
 // plainLines are the lines of an outside text, each harmless.
 func plainLines(text string) []string {
-	return list(strings.Split(strings.TrimSpace(text), "\n"), safe.Plain)
+	return collect.Each(strings.Split(strings.TrimSpace(text), "\n"), safe.Plain)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
@@ -34,35 +35,35 @@ type pageAccepted struct {
 // pageVerifiedOf is nil where nothing was verified.
 func pageVerifiedOf(r Report, d vocabulary) *pageVerified {
 	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: r.severities()}
-	verified, unchecked := false, map[string]*set[string]{}
-	var reasons set[string]
+	verified, unchecked := false, map[string]*collect.Set[string]{}
+	var reasons collect.Set[string]
 	for _, m := range r.Modules {
 		if m.Verified == nil {
 			continue
 		}
 		verified = true
-		p.Findings = append(p.Findings, list(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
+		p.Findings = append(p.Findings, collect.Each(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
 		for _, a := range m.Verified.Accepted {
 			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.of(m)), safe.Text(a.Reason), safe.Text(a.By), day(a.Until)})
 		}
 		for _, what := range m.Verified.Unchecked {
-			if reasons.add(what); unchecked[what] == nil {
-				unchecked[what] = &set[string]{}
+			if reasons.Add(what); unchecked[what] == nil {
+				unchecked[what] = &collect.Set[string]{}
 			}
-			unchecked[what].add(m.Dir)
+			unchecked[what].Add(m.Dir)
 		}
 	}
 	if !verified {
 		return nil
 	}
 	slices.SortStableFunc(p.Findings, func(a, b pageFinding) int { return a.Rank - b.Rank })
-	p.Unchecked = list(reasons.list, func(what string) pageCause { return pageCause{Text: safe.Text(what), Dirs: unchecked[what].list} })
+	p.Unchecked = collect.Each(reasons.List, func(what string) pageCause { return pageCause{Text: safe.Text(what), Dirs: unchecked[what].List} })
 	return p
 }
 
 // withoutVerified is the report without the findings that have a table of their own.
 func withoutVerified(r Report) Report {
-	r.Modules = mapped(r.Modules, func(m Module) Module {
+	r.Modules = collect.Each(r.Modules, func(m Module) Module {
 		if m.Verified != nil {
 			m.Findings = nil
 		}
@@ -87,7 +88,7 @@ var verdictClass = map[verify.Verdict]string{
 
 // verdictsOf charts how many hashes have which verdict.
 func verdictsOf(counts verify.Counts) chart {
-	return charted(list(counts.Parts(), func(p verify.Part) chartPart {
+	return charted(collect.Each(counts.Parts(), func(p verify.Part) chartPart {
 		class := verdictClass[p.Verdict]
 		if class == "" {
 			class = "minor"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -28,9 +29,9 @@ var Interruption = problem.Diagnostic{
 // finished. Where that is much it is no error of its own, and its root modules are left
 // alone.
 func Interrupted(r Report, rest Unbegun) Report {
-	finished := number(r.Modules, func(m Module) bool { return !unfinished(m) })
+	finished := collect.Number(r.Modules, func(m Module) bool { return !unfinished(m) })
 	if cutShort(r) > fewUnfinished {
-		r.Modules = mapped(r.Modules, withoutUnfinished)
+		r.Modules = collect.Each(r.Modules, withoutUnfinished)
 	}
 	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d == Interruption })
 	counted := Interruption

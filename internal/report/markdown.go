@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -156,8 +157,8 @@ func reviewPart(o outline) part {
 
 func reviewItem(d vocabulary, c *cause) safe.Markdown {
 	var where safe.Markdown
-	if len(c.dirs.list) > 0 {
-		where = safe.Format(" in %s", d.dirs(c.dirs.list, fewDirs))
+	if len(c.dirs.List) > 0 {
+		where = safe.Format(" in %s", d.dirs(c.dirs.List, fewDirs))
 	}
 	text := d.said(c)
 	if next := c.remedy(); !next.Empty() {
@@ -194,7 +195,7 @@ func spreadsPart(o outline) part {
 // line for those of which nothing is known.
 func notesPart(o outline) part {
 	p := part{rank: 6, share: 10, head: safe.Const("### Release notes\n\n"), what: safe.Const("release note")}
-	var problems set[safe.Markdown]
+	var problems collect.Set[safe.Markdown]
 	missing := map[safe.Markdown][]safe.Markdown{}
 	for _, n := range o.notes {
 		if block := notesBlock(o.d, n); !block.Empty() {
@@ -202,10 +203,10 @@ func notesPart(o outline) part {
 			continue
 		}
 		why := safe.Text(n.Problem)
-		problems.add(why)
+		problems.Add(why)
 		missing[why] = append(missing[why], o.d.upgrade(n))
 	}
-	for _, why := range problems.list {
+	for _, why := range problems.List {
 		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing[why]...), why))
 	}
 	return p
@@ -227,7 +228,7 @@ const manyDirs = 100
 // lines, HTML in the summary.
 func detailsBlock(d vocabulary, b block) safe.Markdown {
 	var text safe.Markdown
-	title := safe.Join(", ", list(b.dirs, safe.Element)...)
+	title := safe.Join(", ", collect.Each(b.dirs, safe.Element)...)
 	if len(b.dirs) > fewDirs {
 		title = safe.Count(len(b.dirs), "root module", "root modules")
 		shown := b.dirs[:min(len(b.dirs), manyDirs)]
@@ -246,7 +247,7 @@ func detailsBlock(d vocabulary, b block) safe.Markdown {
 
 // items is a list.
 func items(of []safe.Markdown) safe.Markdown {
-	return safe.Join("", list(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
+	return safe.Join("", collect.Each(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
 }
 
 func pulls(r Report) part {

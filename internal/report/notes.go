@@ -14,9 +14,6 @@ const (
 	// releaseLimit those of one release among several.
 	notesLimit   = 6000
 	releaseLimit = 3000
-	// fewLeads is the number of breaking changes that are named before the
-	// release notes themselves.
-	fewLeads = 3
 )
 
 // sortedNotes are the notes with those first that a reviewer must read.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
@@ -122,7 +123,7 @@ type changeTable struct {
 }
 
 func tableOf(r Report, d vocabulary) changeTable {
-	return changeTable{d: d, groups: commonChanges(r), all: list(r.Modules, r.title)}
+	return changeTable{d: d, groups: commonChanges(r), all: collect.Each(r.Modules, r.title)}
 }
 
 // changeRow is a row of that table.
@@ -177,25 +178,25 @@ func (t changeTable) row(groups []group) changeRow {
 	}
 	row := changeRow{name: t.d.name(first.Addr), tone: toneOf(first)}
 	var from, to []provider.Version
-	var dirs set[string]
-	var kinds, released, signers set[safe.Markdown]
+	var dirs collect.Set[string]
+	var kinds, released, signers collect.Set[safe.Markdown]
 	for _, g := range groups {
 		from, to = append(from, g.change.olds()...), append(to, g.change.news()...)
-		dirs.add(g.dirs...)
-		kinds.add(safe.Text(g.change.label()))
-		released.add(safe.Text(day(g.change.Published)))
-		signers.add(t.d.signers(g.change.Facts))
+		dirs.Add(g.dirs...)
+		kinds.Add(safe.Text(g.change.label()))
+		released.Add(safe.Text(day(g.change.Published)))
+		signers.Add(t.d.signers(g.change.Facts))
 	}
 	row.from, row.to = t.d.versions(from), t.d.versions(to)
 	if row.move = row.to; !row.from.Empty() && row.from != row.to {
 		row.move = safe.Join(" ", row.from, safe.Arrow, row.to).Trimmed()
 	}
-	row.kind, row.where = safe.Join(", ", kinds.list...), t.where(dirs.list)
-	if len(released.list) == 1 {
-		row.released = released.list[0]
+	row.kind, row.where = safe.Join(", ", kinds.List...), t.where(dirs.List)
+	if len(released.List) == 1 {
+		row.released = released.List[0]
 	}
-	if row.signer = safe.Join(", ", signers.list...); len(signers.list) > 2 {
-		row.signer = safe.Count(len(signers.list), "signer", "signers")
+	if row.signer = safe.Join(", ", signers.List...); len(signers.List) > 2 {
+		row.signer = safe.Count(len(signers.List), "signer", "signers")
 	}
 	return row
 }
@@ -234,16 +235,16 @@ func commonDepth(paths []string) int {
 // prefixesOf are the directories of some depth that paths are below, sorted; none
 // if one of them is less deep.
 func prefixesOf(paths []string, depth int) []string {
-	var found set[string]
+	var found collect.Set[string]
 	for _, p := range paths {
 		parts := strings.SplitN(p, "/", depth+1)
 		if len(parts) <= depth {
 			return nil
 		}
-		found.add(strings.Join(parts[:depth], "/"))
+		found.Add(strings.Join(parts[:depth], "/"))
 	}
-	slices.Sort(found.list)
-	return found.list
+	slices.Sort(found.List)
+	return found.List
 }
 
 // block is what changes in root modules that change alike.

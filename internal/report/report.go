@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
@@ -306,7 +307,7 @@ func (r Report) About(modules []Module) Report {
 	part := r
 	part.PullRequests = nil
 	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound })
-	part.Modules = mapped(modules, func(m Module) Module {
+	part.Modules = collect.Each(modules, func(m Module) Module {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
 	})
@@ -469,26 +470,6 @@ func (m Module) Named(names problem.Naming) Module {
 	return m
 }
 
-// number counts the elements of which something holds.
-func number[T any](list []T, holds func(T) bool) int {
-	n := 0
-	for _, e := range list {
-		if holds(e) {
-			n++
-		}
-	}
-	return n
-}
-
-// mapped applies f to each element of a copy.
-func mapped[T any](list []T, f func(T) T) []T {
-	out := slices.Clone(list)
-	for i, e := range out {
-		out[i] = f(e)
-	}
-	return out
-}
-
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
 	return problem.AnyError(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
@@ -601,7 +582,7 @@ func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) 
 func (r Report) Reaching(least problem.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
-		n += number(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
+		n += collect.Number(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -100,8 +101,8 @@ func (t *text) sorted() (own map[string][]*cause, common []*cause) {
 			left := (l.concern == concernHash || l.concern == concernReReleased) && !(c.finding && brief)
 			switch {
 			case c.concern != l.concern || left:
-			case len(c.dirs.list) == 1 && !brief:
-				own[c.dirs.list[0]] = append(own[c.dirs.list[0]], c)
+			case len(c.dirs.List) == 1 && !brief:
+				own[c.dirs.List[0]] = append(own[c.dirs.List[0]], c)
 			default:
 				common = append(common, c)
 			}
@@ -137,7 +138,7 @@ func (t *text) brief() bool {
 // toldModules is the number of root modules of which there is something to say. Of one
 // that was scanned there always is.
 func toldModules(r Report) int {
-	return number(r.Modules, func(m Module) bool {
+	return collect.Number(r.Modules, func(m Module) bool {
 		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
 	})
 }
@@ -160,7 +161,7 @@ func (t *text) modules() {
 	for _, m := range t.r.Modules {
 		t.module(m)
 	}
-	changed := number(t.r.Modules, func(m Module) bool { return len(m.Changes) > 0 })
+	changed := collect.Number(t.r.Modules, func(m Module) bool { return len(m.Changes) > 0 })
 	if changed > 1 && t.r.Verb != VerbScan && t.r.Verb != VerbDiff {
 		t.section(func() { t.together(t.changes.rows(everyChange)) })
 	}
@@ -219,7 +220,7 @@ func (t *text) causes(indent int, all []*cause) {
 		}
 		for i, c := range shown {
 			text := t.d.said(c)
-			if len(c.dirs.list) > 0 && indent == 0 {
+			if len(c.dirs.List) > 0 && indent == 0 {
 				text = t.d.saidIn(c)
 			}
 			t.paragraph(indent, l.label, text)
@@ -475,7 +476,7 @@ func Size(n int64) string {
 
 // closing is the last line: what the run came to.
 func (t *text) closing() {
-	failed := number(t.r.Modules, Module.Failed)
+	failed := collect.Number(t.r.Modules, Module.Failed)
 	var parts []string
 	switch {
 	case t.r.Verb == VerbDiff:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -79,7 +80,7 @@ func (r Report) cutOff() bool {
 
 // left counts the lock files that were not examined.
 func (r Report) left() int {
-	return number(r.Modules, func(m Module) bool { return m.Left })
+	return collect.Number(r.Modules, func(m Module) bool { return m.Left })
 }
 
 // tense is the verb of what was done, or would be.
@@ -180,7 +181,7 @@ func (r Report) differences() string {
 }
 
 func (r Report) found() []string {
-	locked := number(r.Modules, func(m Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
+	locked := collect.Number(r.Modules, func(m Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
 	all := len(r.Modules) + len(r.Unlocked)
 	return []string{count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
@@ -58,7 +59,7 @@ func versionsOf(r Report, d vocabulary) versionTable {
 	}
 	byUse := slices.SortedFunc(maps.Keys(used), func(a, b provider.Addr) int { return cmp.Or(used[b]-used[a], a.Compare(b)) })
 	columns := byUse[:min(len(byUse), mostColumns)]
-	t := versionTable{More: len(byUse) - len(columns), Columns: list(columns, d.called)}
+	t := versionTable{More: len(byUse) - len(columns), Columns: collect.Each(columns, d.called)}
 	for _, m := range r.Modules {
 		if len(m.InUse) > 0 {
 			t.Rows = append(t.Rows, versionRow{Dir: r.title(m), Tool: m.Tool.String(), Cells: cellsOf(m, columns, newest)})
@@ -97,7 +98,7 @@ func cellsOf(m Module, columns []provider.Addr, newest map[provider.Addr]provide
 	for _, u := range m.InUse {
 		used[u.Addr] = u.Version
 	}
-	return list(columns, func(a provider.Addr) versionCell {
+	return collect.Each(columns, func(a provider.Addr) versionCell {
 		v, ok := used[a]
 		if !ok {
 			return versionCell{}
@@ -108,18 +109,18 @@ func cellsOf(m Module, columns []provider.Addr, newest map[provider.Addr]provide
 
 // reasonsOf are what holds each provider, wherever the constraints stand.
 func reasonsOf(r Report, d vocabulary) map[provider.Addr][]safe.Markdown {
-	all := map[provider.Addr]*set[safe.Markdown]{}
+	all := map[provider.Addr]*collect.Set[safe.Markdown]{}
 	for _, m := range r.Modules {
 		for _, k := range m.held() {
 			if all[k.Addr] == nil {
-				all[k.Addr] = &set[safe.Markdown]{}
+				all[k.Addr] = &collect.Set[safe.Markdown]{}
 			}
-			all[k.Addr].add(d.heldByBounds(k.Held))
+			all[k.Addr].Add(d.heldByBounds(k.Held))
 		}
 	}
 	reasons := map[provider.Addr][]safe.Markdown{}
 	for a, s := range all {
-		reasons[a] = s.list
+		reasons[a] = s.List
 	}
 	return reasons
 }
@@ -194,12 +195,12 @@ func platformsCovered(r Report, d vocabulary) coverageTable {
 		}
 	}
 	columns := slices.SortedFunc(maps.Keys(platforms), func(a, b provider.Platform) int { return cmp.Compare(a.String(), b.String()) })
-	t := coverageTable{Platforms: list(columns, func(p provider.Platform) string { return safe.Plain(p.String()) })}
+	t := coverageTable{Platforms: collect.Each(columns, func(p provider.Platform) string { return safe.Plain(p.String()) })}
 	entries := slices.SortedFunc(maps.Keys(of), func(a, b entry) int { return cmp.Or(a.addr.Compare(b.addr), b.version.Compare(a.version)) })
 	for _, e := range entries {
 		t.Rows = append(t.Rows, coverageRow{
 			Name: d.name(e.addr), Version: d.version(e.version), Of: of[e],
-			Cells: list(columns, func(p provider.Platform) coverageCell { return cells[e][p] }),
+			Cells: collect.Each(columns, func(p provider.Platform) coverageCell { return cells[e][p] }),
 		})
 	}
 	return t
@@ -214,17 +215,17 @@ type pageSigner struct {
 // signersOf lists who signed what the lock files hold after the run, as far as it is
 // known, those first who signed least: they are the ones to look at.
 func signersOf(r Report, d vocabulary) []pageSigner {
-	signed := map[safe.Markdown]*set[safe.Markdown]{}
-	var names set[safe.Markdown]
+	signed := map[safe.Markdown]*collect.Set[safe.Markdown]{}
+	var names collect.Set[safe.Markdown]
 	add := func(a provider.Addr, v provider.Version, s provider.Signer) {
 		name := d.signerCell(s)
 		if name.Empty() {
 			return
 		}
-		if names.add(name); signed[name] == nil {
-			signed[name] = &set[safe.Markdown]{}
+		if names.Add(name); signed[name] == nil {
+			signed[name] = &collect.Set[safe.Markdown]{}
 		}
-		signed[name].add(safe.Join(" ", d.name(a), d.version(v)))
+		signed[name].Add(safe.Join(" ", d.name(a), d.version(v)))
 	}
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
@@ -236,9 +237,9 @@ func signersOf(r Report, d vocabulary) []pageSigner {
 			add(k.Addr, k.Version, k.Signer)
 		}
 	}
-	all := list(names.list, func(name safe.Markdown) pageSigner {
-		slices.SortFunc(signed[name].list, bySpans)
-		return pageSigner{name, signed[name].list}
+	all := collect.Each(names.List, func(name safe.Markdown) pageSigner {
+		slices.SortFunc(signed[name].List, bySpans)
+		return pageSigner{name, signed[name].List}
 	})
 	slices.SortStableFunc(all, func(a, b pageSigner) int {
 		return cmp.Or(len(a.Releases)-len(b.Releases), bySpans(a.Name, b.Name))

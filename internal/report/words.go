@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/notes"
@@ -203,7 +204,7 @@ func (d vocabulary) platforms(platforms []provider.Platform) safe.Markdown {
 	if len(platforms) >= manyPlatforms {
 		return safe.Count(len(platforms), "platform", "platforms")
 	}
-	return safe.Join(", ", list(platforms, func(p provider.Platform) safe.Markdown { return safe.Code(p.String()) })...)
+	return safe.Join(", ", collect.Each(platforms, func(p provider.Platform) safe.Markdown { return safe.Code(p.String()) })...)
 }
 
 // The labels of signers that are not names.
@@ -506,7 +507,7 @@ func (d vocabulary) dirs(dirs []string, most int) safe.Markdown {
 
 // list names root modules: all of them.
 func (d vocabulary) list(dirs []string) safe.Markdown {
-	return safe.Join(", ", list(dirs, safe.Code)...)
+	return safe.Join(", ", collect.Each(dirs, safe.Code)...)
 }
 
 // namedLagging is the number of root modules with an old version up to which
@@ -551,7 +552,7 @@ func (d vocabulary) itemsOf(m Module) []safe.Markdown {
 	if len(m.Changes) == 0 {
 		return []safe.Markdown{safe.Const("Formatting only: the lock file is not in the form that the tool writes.")}
 	}
-	return list(m.Changes, func(c Change) safe.Markdown {
+	return collect.Each(m.Changes, func(c Change) safe.Markdown {
 		text := safe.Format("%s %s (%s)", d.name(c.Addr), d.move(c), safe.Text(c.label()))
 		if details := d.details(c); len(details) > 0 {
 			text = text.And(": %s", safe.Join("; ", details...))
@@ -564,6 +565,10 @@ func (d vocabulary) itemsOf(m Module) []safe.Markdown {
 func (d vocabulary) upgrade(n notes.Notes) safe.Markdown {
 	return safe.Join(" ", d.name(n.Addr), d.version(n.From), safe.Arrow, d.version(n.To))
 }
+
+// fewLeads is the number of breaking changes that are named before the release notes
+// themselves.
+const fewLeads = 3
 
 // broken is what publishers say that an upgrade breaks; empty if nothing.
 func (d vocabulary) broken(n notes.Notes) safe.Markdown {
@@ -586,14 +591,14 @@ const fewPlaces = 3
 
 // said is the sentence about a cause, without what to do next.
 func (d vocabulary) said(c *cause) safe.Markdown {
-	if len(c.whole.list) == 1 {
-		return c.whole.list[0]
+	if len(c.whole.List) == 1 {
+		return c.whole.List[0]
 	}
-	text := c.what.list[0]
-	if n := len(c.what.list) - 1; n > 0 {
+	text := c.what.List[0]
+	if n := len(c.what.List) - 1; n > 0 {
 		text = text.Stopless().And(", and %s", safe.Count(n, "more like it", "more like it"))
 	}
-	if places := c.places.list; len(places) > 0 {
+	if places := c.places.List; len(places) > 0 {
 		text = text.Stopless().And(" (%s)", firstPlaces(places))
 	}
 	return text
@@ -601,9 +606,9 @@ func (d vocabulary) said(c *cause) safe.Markdown {
 
 // saidIn is the same with the root modules at its end.
 func (d vocabulary) saidIn(c *cause) safe.Markdown {
-	where := d.dirs(c.dirs.list, fewDirs)
-	if len(c.whole.list) > 1 && len(c.places.list) > 0 {
-		return d.said(&cause{what: c.what}).Stopless().And(" (in %s: %s)", where, firstPlaces(c.places.list))
+	where := d.dirs(c.dirs.List, fewDirs)
+	if len(c.whole.List) > 1 && len(c.places.List) > 0 {
+		return d.said(&cause{what: c.what}).Stopless().And(" (in %s: %s)", where, firstPlaces(c.places.List))
 	}
 	return d.said(c).And(" (in %s)", where)
 }

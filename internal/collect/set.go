@@ -1,0 +1,46 @@
+// Package collect makes lists out of lists: one element of another for each, how many
+// there are of a kind, and distinct values in the order in which they came. Those who
+// count and group root modules share it. What the library's slices and maps do is theirs.
+package collect
+
+// Set is distinct values in the order in which they came, such as names or texts.
+type Set[T comparable] struct {
+	// List holds them.
+	List []T
+	has  map[T]bool
+}
+
+// Add adds values that are new and not zero.
+func (s *Set[T]) Add(values ...T) {
+	var none T
+	for _, v := range values {
+		if v == none || s.has[v] {
+			continue
+		}
+		if s.has == nil {
+			s.has = map[T]bool{}
+		}
+		s.has[v] = true
+		s.List = append(s.List, v)
+	}
+}
+
+// Each returns what f makes of each element; an empty list, which is not nil, of none.
+func Each[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, len(in))
+	for i, e := range in {
+		out[i] = f(e)
+	}
+	return out
+}
+
+// Number counts the elements of which something holds.
+func Number[T any](in []T, holds func(T) bool) int {
+	n := 0
+	for _, e := range in {
+		if holds(e) {
+			n++
+		}
+	}
+	return n
+}
