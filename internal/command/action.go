@@ -288,7 +288,7 @@ func diagnosticsOf(r report.Report) []problem.Diagnostic {
 			d.Place = m.Names.Place(d.Place)
 			all = append(all, d)
 		}
-		for _, f := range m.Brief() {
+		for _, f := range report.Brief(m.Findings) {
 			d := f.Diagnostic()
 			d.Place = m.Names.Place(d.Place)
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {

@@ -24,7 +24,7 @@ func TestWarningsHideNoError(t *testing.T) {
 	m.Findings = append(m.Findings, forged("envs/prod", "h1:forged=", 8))
 	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}
 	for format, got := range map[string]string{
-		"text": text(t, r, report.TextOptions{}), "markdown": report.Markdown(r, 0).String(), "annotations": fmt.Sprint(m.Brief()), "html": webpage(t, r),
+		"text": text(t, r, report.TextOptions{}), "markdown": report.Markdown(r, 0).String(), "annotations": fmt.Sprint(report.Brief(m.Findings)), "html": webpage(t, r),
 	} {
 		if !strings.Contains(got, "h1:forged=") || !strings.Contains(got, "5 more findings") {
 			t.Errorf("%s does not show the error behind nine warnings:\n%s", format, got)

@@ -142,7 +142,7 @@ func reviewOf(r Report, d vocabulary) []*cause {
 		all.d = d.of(m)
 		dir := r.title(m)
 		all.problems(m, dir)
-		for _, f := range m.Brief() {
+		for _, f := range Brief(m.Findings) {
 			all.finding(f, dir)
 		}
 		for _, c := range m.Changes {

@@ -11,11 +11,9 @@ import (
 // JSON report has more.
 const namedFindings = 5
 
-// Brief returns the findings as people are shown them, the worst first: of each entry
-// a few, the last of which counts the rest.
-func (m Module) Brief() []problem.Finding { return brief(m.Findings) }
-
-func brief(all []problem.Finding) []problem.Finding {
+// Brief returns findings as people are shown them, the worst first: of each entry a
+// few, the last of which counts the rest.
+func Brief(all []problem.Finding) []problem.Finding {
 	all = bySeverity(all)
 	total := map[provider.Addr]int{}
 	for _, f := range all {

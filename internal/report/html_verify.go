@@ -42,7 +42,7 @@ func pageVerifiedOf(r Report, d vocabulary) *pageVerified {
 			continue
 		}
 		verified = true
-		p.Findings = append(p.Findings, collect.Each(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
+		p.Findings = append(p.Findings, collect.Each(Brief(m.Findings), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.of(m)) })...)
 		for _, a := range m.Verified.Accepted {
 			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.of(m)), safe.Text(a.Reason), safe.Text(a.By), day(a.Until)})
 		}

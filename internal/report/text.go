@@ -544,13 +544,13 @@ func (t *text) versions() {
 // findings writes what was found in a lock file and, if asked for everything, of
 // what it is not known.
 func (t *text) findings(m Module) {
-	for _, f := range m.Brief() {
+	for _, f := range Brief(m.Findings) {
 		t.finding(cell{safe.Const("finding:"), red}, f)
 	}
 	if !t.o.Verbose {
 		return
 	}
-	for _, f := range brief(m.Undecided) {
+	for _, f := range Brief(m.Undecided) {
 		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.d.diagnostic(f.Diagnostic()))
 	}
 }

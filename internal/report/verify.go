@@ -47,7 +47,7 @@ func bySeverity(findings []problem.Finding) []problem.Finding {
 // notes for those who ask for everything.
 func (t *text) verified(m Module) {
 	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
-	for _, f := range m.Brief() {
+	for _, f := range Brief(m.Findings) {
 		if f.Severity == problem.SeverityNote && !t.o.Verbose {
 			continue
 		}
@@ -69,7 +69,7 @@ func verification(r Report) []part {
 	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
 	for _, severity := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
 		for _, m := range r.Modules {
-			for _, f := range m.Brief() {
+			for _, f := range Brief(m.Findings) {
 				if f.Severity == severity {
 					findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(severity.String()), safe.Code(string(f.Code)), safe.Code(m.Dir),
 						d.of(m).at(f.Place), safe.Text(f.Message)))
