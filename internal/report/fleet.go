@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -50,28 +48,6 @@ var states = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, N
 // count is how many repositories are in a state.
 func (f Fleet) count(s State) int {
 	return collect.Number(f.Repositories, func(r Fate) bool { return r.State == s })
-}
-
-// sentence says how many repositories there are, and what became of them.
-func (f Fleet) sentence() string {
-	var parts []string
-	for _, s := range states {
-		if n := f.count(s); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	var left []string
-	for _, reason := range slices.Sorted(maps.Keys(f.LeftOut)) {
-		left = append(left, fmt.Sprintf("%d %s", f.LeftOut[reason], reason))
-	}
-	text := fmt.Sprintf("%s: %s", f.Owner, count(len(f.Repositories), "repository", "repositories"))
-	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
-	}
-	if len(left) > 0 {
-		text += "; left out: " + strings.Join(left, ", ")
-	}
-	return text
 }
 
 // OfShards returns the report of the shards of a run as one. planned are all repositories

@@ -105,7 +105,7 @@ func pageOf(r Report) pageView {
 	p := pageView{
 		Verb: r.Verb, Headline: o.headline.Plain(), Noun: r.noun().Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: collect.Each(r.PullRequests, func(q PullRequest) safe.Markdown { return r.pullRequest(q).Capital() }),
-		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Each(o.held, func(c *cause) pageCause { return o.pageCause(c) }),
+		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Each(o.held, func(c *cause) pageCause { return causeOnPage(o, c) }),
 		Modules:  collect.Each(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
 		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.d),
@@ -145,13 +145,13 @@ func pageConcerns(o outline) []pageConcern {
 			all = append(all, pageConcern{Name: c.concern})
 		}
 		last := &all[len(all)-1]
-		last.Causes = append(last.Causes, o.pageCause(c))
+		last.Causes = append(last.Causes, causeOnPage(o, c))
 	}
 	return all
 }
 
-// pageCause tells of a cause without its places, which have a list of their own.
-func (o outline) pageCause(c *cause) pageCause {
+// causeOnPage tells of a cause without its places, which have a list of their own.
+func causeOnPage(o outline, c *cause) pageCause {
 	p := pageCause{Text: o.d.said(&cause{whole: c.whole, what: c.what}), Next: c.remedy(), Dirs: c.dirs.List}
 	if len(c.whole.List) > 1 {
 		p.Places = c.places.List

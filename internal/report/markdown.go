@@ -41,7 +41,7 @@ func Summary(r Report) safe.Markdown {
 		parts = []part{title, {head: r.answer()}}
 	}
 	if r.Fleet != nil {
-		parts = append(parts, part{head: safe.Format("%s\n\n", safe.Text(r.Fleet.sentence()))})
+		parts = append(parts, part{head: safe.Format("%s\n\n", safe.Text(fleetSentence(*r.Fleet)))})
 	}
 	if r.Stats.known() {
 		parts = append(parts, part{head: safe.Format("%s\n", safe.Text(r.Stats.String()))})

@@ -52,7 +52,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 		t.painted(dim, safe.Text(r.Stats.String()))
 	}
 	if t.r.Fleet != nil {
-		t.painted(dim, safe.Text(t.r.Fleet.sentence()))
+		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
 	}
 	if n := toldModules(t.r); n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
@@ -65,7 +65,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 // text is a report in the writing.
 type text struct {
 	printer
-	outline
+	outline outline
 	r Report
 	o TextOptions
 	// own are causes of one root module, by what that is called; common are the
@@ -94,7 +94,7 @@ var labels = []struct {
 func (t *text) sorted() (own map[string][]*cause, common []*cause) {
 	own = map[string][]*cause{}
 	brief := t.brief()
-	all := append(slices.Clip(t.held), t.review...)
+	all := append(slices.Clip(t.outline.held), t.outline.review...)
 	for _, l := range labels {
 		for _, c := range all {
 			// A change of hashes is in the table, and a finding with its lock file.
@@ -150,10 +150,10 @@ const mostRows = 40
 // summary writes the changes of all root modules, and no root module.
 func (t *text) summary() {
 	way := everyChange
-	for way < waysToJoin-1 && len(t.changes.rows(way)) > mostRows {
+	for way < waysToJoin-1 && len(t.outline.changes.rows(way)) > mostRows {
 		way++
 	}
-	t.section(func() { t.together(t.changes.rows(way)) })
+	t.section(func() { t.together(t.outline.changes.rows(way)) })
 }
 
 // modules writes each root module and, where several change, all changes.
@@ -163,14 +163,14 @@ func (t *text) modules() {
 	}
 	changed := collect.Number(t.r.Modules, func(m Module) bool { return len(m.Changes) > 0 })
 	if changed > 1 && t.r.Verb != VerbScan && t.r.Verb != VerbDiff {
-		t.section(func() { t.together(t.changes.rows(everyChange)) })
+		t.section(func() { t.together(t.outline.changes.rows(everyChange)) })
 	}
 }
 
 // module writes what there is to say of one root module, and an empty line.
 func (t *text) module(m Module) {
 	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
-	body.d = t.d.of(m)
+	body.outline.d = t.outline.d.of(m)
 	body.about(m)
 	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
 		return
@@ -219,9 +219,9 @@ func (t *text) causes(indent int, all []*cause) {
 			shown = some[:min(len(some), mostCauses)]
 		}
 		for i, c := range shown {
-			text := t.d.said(c)
+			text := t.outline.d.said(c)
 			if len(c.dirs.List) > 0 && indent == 0 {
-				text = t.d.saidIn(c)
+				text = t.outline.d.saidIn(c)
 			}
 			t.paragraph(indent, l.label, text)
 			if next := c.remedy(); !next.Empty() && (i+1 == len(shown) || shown[i+1].remedy() != next) {
@@ -243,7 +243,7 @@ func (t *text) header(m Module) string {
 func (t *text) changesOf(m Module) {
 	var rows []row
 	for _, c := range m.Changes {
-		rows = append(rows, row{t.cells(c), safe.Join("; ", t.d.details(c)...)})
+		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.d.details(c)...)})
 	}
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
@@ -253,7 +253,7 @@ func (t *text) changesOf(m Module) {
 
 func (t *text) cells(c Change) []cell {
 	s := toneStyles[toneOf(c)]
-	return []cell{{t.d.name(c.Addr), plain}, {t.d.move(c), plain}, {safe.Text(c.label()), s}}
+	return []cell{{t.outline.d.name(c.Addr), plain}, {t.outline.d.move(c), plain}, {safe.Text(c.label()), s}}
 }
 
 // toneStyles are the colours of tones.
@@ -275,7 +275,7 @@ func (t *text) together(changes []changeRow) {
 // scan writes what a root module requires and what its lock file says, one
 // line for each provider.
 func (t *text) scan(m Module) {
-	for _, line := range t.d.made(*m.Scan) {
+	for _, line := range t.outline.d.made(*m.Scan) {
 		t.paragraph(tableIndent, cell{}, line)
 	}
 	t.pins(*m.Scan)
@@ -296,7 +296,7 @@ var pinned = map[versionfile.Kind]safe.Markdown{
 // pins writes what version files say.
 func (t *text) pins(m scan.RootModule) {
 	said := func(p versionfile.Pin) safe.Markdown {
-		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.d.files.Place(p.Place).String()))
+		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.outline.d.files.Place(p.Place).String()))
 	}
 	switch p := m.Pin; {
 	case p == nil || p.Kind == versionfile.Exact:
@@ -314,7 +314,7 @@ func (t *text) requirements(m Module) []row {
 	var rows []row
 	for _, q := range m.Scan.Tree.Requirements {
 		rows = append(rows, row{
-			[]cell{{t.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
+			[]cell{{t.outline.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
 			t.origin(q, originsOf(m.Scan.Tree.Fetched)),
 		})
 	}
@@ -335,7 +335,7 @@ func unexplained(m Module) []lockfile.Lock {
 }
 
 func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
-	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
+	return row{[]cell{{t.outline.d.name(l.Addr), name}, {t.outline.d.version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
@@ -369,9 +369,9 @@ func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	case !ok:
 		return cell{safe.Const("not locked"), yellow}
 	case !q.Constraints().Allows(l.Version):
-		return cell{t.d.version(l.Version).And(" (not allowed)"), red}
+		return cell{t.outline.d.version(l.Version).And(" (not allowed)"), red}
 	}
-	return cell{t.d.version(l.Version), plain}
+	return cell{t.outline.d.version(l.Version), plain}
 }
 
 func (t *text) constraints(q scan.Requirement) safe.Markdown {
@@ -389,12 +389,12 @@ func (t *text) origin(q scan.Requirement, from Origins) safe.Markdown {
 	}
 	term, ok := deciding(q.Terms)
 	if !ok {
-		return safe.Format("needed at %s", t.d.place(q.Terms[0], from))
+		return safe.Format("needed at %s", t.outline.d.place(q.Terms[0], from))
 	}
 	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
-		return safe.Format("at %s", t.d.place(term, from))
+		return safe.Format("at %s", t.outline.d.place(term, from))
 	}
-	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.d.place(term, from))
+	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.d.place(term, from))
 }
 
 // why writes every term of the selected providers with its place, and what is known
@@ -407,14 +407,14 @@ func (t *text) why(m Module) {
 		if !asked(q.Addr) {
 			continue
 		}
-		t.table([]row{{[]cell{{t.d.name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
+		t.table([]row{{[]cell{{t.outline.d.name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
 		var rows []row
 		for _, term := range q.Terms {
 			constraint := cell{safe.Const("any version"), dim}
 			if term.Constraint.Op != 0 {
 				constraint = cell{safe.Code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.d.place(term, originsOf(m.Scan.Tree.Fetched))})
+			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.d.place(term, originsOf(m.Scan.Tree.Fetched))})
 		}
 		t.table(rows)
 	}
@@ -523,14 +523,14 @@ func (t *text) closing() {
 // versions writes which providers are in use in several versions.
 func (t *text) versions() {
 	var rows []row
-	for _, s := range t.spreads {
-		name := cell{t.d.name(s.Addr), plain}
+	for _, s := range t.outline.spreads {
+		name := cell{t.outline.d.name(s.Addr), plain}
 		for i, u := range s.Versions {
 			state := cell{safe.Const("behind"), yellow}
 			if i == 0 {
 				state = cell{safe.Const("newest in use"), dim}
 			}
-			rows = append(rows, row{[]cell{name, {t.d.version(u.Version), plain}, state}, t.d.usedIn(u, i == 0)})
+			rows = append(rows, row{[]cell{name, {t.outline.d.version(u.Version), plain}, state}, t.outline.d.usedIn(u, i == 0)})
 			name = cell{}
 		}
 	}
@@ -551,13 +551,13 @@ func (t *text) findings(m Module) {
 		return
 	}
 	for _, f := range Brief(m.Undecided) {
-		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.d.diagnostic(f.Diagnostic()))
+		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.d.diagnostic(f.Diagnostic()))
 	}
 }
 
 // finding writes one, and what to do next.
 func (t *text) finding(head cell, f problem.Finding) {
-	t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
+	t.paragraph(tableIndent, head, t.outline.d.diagnostic(f.Diagnostic()))
 	if f.Hint != "" {
 		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
 	}

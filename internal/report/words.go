@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -674,4 +675,26 @@ func (d vocabulary) made(m scan.RootModule) []safe.Markdown {
 var kindTitles = map[scan.Kind]safe.Markdown{
 	scan.TerragruntUnit: safe.Const("Terragrunt unit"), scan.Stack: safe.Const("stack"), scan.CDK: safe.Const("CDK for Terraform"),
 	scan.Orphan: safe.Const("a lock file alone"),
+}
+
+// fleetSentence says how many repositories there are, and what became of them.
+func fleetSentence(f Fleet) string {
+	var parts []string
+	for _, s := range states {
+		if n := f.count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	var left []string
+	for _, reason := range slices.Sorted(maps.Keys(f.LeftOut)) {
+		left = append(left, fmt.Sprintf("%d %s", f.LeftOut[reason], reason))
+	}
+	text := fmt.Sprintf("%s: %s", f.Owner, count(len(f.Repositories), "repository", "repositories"))
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	if len(left) > 0 {
+		text += "; left out: " + strings.Join(left, ", ")
+	}
+	return text
 }
