@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -292,7 +294,7 @@ func writeNotes() {
 	from, to := versionOf("1.0.0"), versionOf("1.5.0")
 	upgrade := notes.Upgrade{Addr: provider.Addr{Host: "registry.terraform.io", Namespace: "acme", Type: "tool"}, From: from, To: to}
 	read := notes.Read(context.Background(), src, src, "github.com", []notes.Upgrade{upgrade})
-	fmt.Println("Bump", len(report.Body(report.Report{Verb: report.VerbPR, Notes: read}).String()))
+	fmt.Println("Bump", len(render.Body(report.Report{Verb: report.VerbPR, Notes: read}).String()))
 }
 
 func versionOf(text string) provider.Version {

@@ -24,7 +24,7 @@ const module = "github.com/relock-dev/relock"
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
-	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0,
+	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0,
 	"problem": 1,
 	"content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3,
@@ -32,9 +32,10 @@ var levels = map[string]int{
 	"scan": 5, "fleet": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "action": 7,
-	"pr":      8,
-	"run":     9,
-	"command": 10,
+	"pr": 8, "outline": 8,
+	"render":  9,
+	"run":     10,
+	"command": 11,
 }
 
 // outside holds packages that stand beside the levels: what they may import of
@@ -84,7 +85,7 @@ var direct = []rule{
 	{"github.com/vektah/gqlparser/", []string{"sandbox", "sandbox/schema"}, "GraphQL is read where GitHub is played; relock asks, and reads none"},
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
 	{"oras.land/oras-go/v2/registry/remote", []string{"oci"}, "OCI registries are asked in one place"},
-	{"github.com/owenrumney/go-sarif/", []string{"report"}, "SARIF is one format of the report"},
+	{"github.com/owenrumney/go-sarif/", []string{"render"}, "SARIF is one format of the report"},
 	{"github.com/yuin/goldmark", []string{"safe"}, "Markdown of others is read in one place"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
@@ -95,7 +96,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report", "outline", "render"}
 
 type pkg struct {
 	ImportPath string
@@ -242,8 +243,8 @@ var uses = []use{
 		[]string{
 			"comment/verb.go",    // the table of the language: its rows are constants
 			"pr/body.go",         // a body goes back to where it was read; marker and ignores have a form that was checked
-			"report/markdown.go", // the body of a pull request as a report has it, which a run wrote
-			"report/total.go",    // and the answer to a comment, which was posted
+			"render/markdown.go", // the body of a pull request as a report has it, which a run wrote
+			"render/sentence.go", // and the answer to a comment, which was posted
 		},
 		"what is posted is made of constants and known pieces",
 	},

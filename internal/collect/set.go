@@ -25,8 +25,8 @@ func (s *Set[T]) Add(values ...T) {
 	}
 }
 
-// Each returns what f makes of each element; an empty list, which is not nil, of none.
-func Each[T, U any](in []T, f func(T) U) []U {
+// Mapped returns what f makes of each element; an empty list, which is not nil, of none.
+func Mapped[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, len(in))
 	for i, e := range in {
 		out[i] = f(e)
@@ -34,8 +34,8 @@ func Each[T, U any](in []T, f func(T) U) []U {
 	return out
 }
 
-// Number counts the elements of which something holds.
-func Number[T any](in []T, holds func(T) bool) int {
+// CountIf counts the elements of which something holds.
+func CountIf[T any](in []T, holds func(T) bool) int {
 	n := 0
 	for _, e := range in {
 		if holds(e) {

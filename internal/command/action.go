@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
@@ -162,7 +165,7 @@ func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
 
 // tell hands the report to the runner. What stands at its place in the workspace
 // may be a pull request's, such as a link that leads elsewhere: it is replaced.
-func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions) error {
+func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions) error {
 	kept, err := keepReport(r, dir)
 	if err != nil {
 		return err
@@ -185,7 +188,7 @@ func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
-	errs = append(errs, rt.AddSummary(report.Summary(r), safe.Const("\n> The rest is left out: a step summary may have no more than 1 MiB.\n")))
+	errs = append(errs, rt.AddSummary(render.Summary(r), safe.Const("\n> The rest is left out: a step summary may have no more than 1 MiB.\n")))
 	for _, a := range annotations(r) {
 		errs = append(errs, rt.Annotate(a))
 	}
@@ -193,9 +196,9 @@ func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions
 }
 
 // keepResults writes what code scanning reads beside the report.
-func keepResults(r report.Report, dir string, o report.SARIFOptions) (string, error) {
+func keepResults(r report.Report, dir string, o render.SARIFOptions) (string, error) {
 	var results bytes.Buffer
-	if err := report.SARIF(&results, r, o); err != nil {
+	if err := render.SARIF(&results, r, o); err != nil {
 		return "", err
 	}
 	name := filepath.Join(dir, sarifFile)
@@ -288,7 +291,7 @@ func diagnosticsOf(r report.Report) []problem.Diagnostic {
 			d.Place = m.Names.Place(d.Place)
 			all = append(all, d)
 		}
-		for _, f := range report.Brief(m.Findings) {
+		for _, f := range outline.Brief(m.Findings) {
 			d := f.Diagnostic()
 			d.Place = m.Names.Place(d.Place)
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/file"
@@ -113,7 +115,7 @@ func textconv(env Env, args []string) error {
 		_, err := env.Stdout.Write(src)
 		return err
 	}
-	return report.Listing(env.Stdout, file.Locks)
+	return render.Listing(env.Stdout, file.Locks)
 }
 
 func read(env Env, name string) ([]byte, error) {

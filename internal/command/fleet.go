@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
@@ -328,7 +330,7 @@ type keptReport struct {
 // keepReport writes a report to a directory.
 func keepReport(r report.Report, dir string) (keptReport, error) {
 	var text, html bytes.Buffer
-	if err := errors.Join(report.JSON(&text, r), report.HTML(&html, r)); err != nil {
+	if err := errors.Join(report.JSON(&text, r), render.HTML(&html, r)); err != nil {
 		return keptReport{}, err
 	}
 	kept := keptReport{text.Bytes(), filepath.Join(dir, reportFile), filepath.Join(dir, pageFile)}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/config"
@@ -152,26 +154,26 @@ func show(env Env, r report.Report, cfg config.Config) error {
 	case "json":
 		return report.JSON(env.Stdout, r)
 	case "markdown":
-		_, err := io.WriteString(env.Stdout, report.Markdown(r, cfg.MaxBytes).String())
+		_, err := io.WriteString(env.Stdout, render.Markdown(r, cfg.MaxBytes).String())
 		return err
 	case "html":
-		return report.HTML(env.Stdout, r)
+		return render.HTML(env.Stdout, r)
 	case "sarif":
-		return report.SARIF(env.Stdout, r, sarifOptions(env, cfg))
+		return render.SARIF(env.Stdout, r, sarifOptions(env, cfg))
 	}
-	return report.Text(env.Stdout, r, report.TextOptions{
+	return render.Text(env.Stdout, r, render.TextOptions{
 		Color: env.Color, Width: env.Width, Summary: cfg.Summary, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
 	})
 }
 
 // sarifOptions say how the repository knows the files of a report, whose names are
 // relative to the working directory: that of the first directory that is named.
-func sarifOptions(env Env, cfg config.Config) report.SARIFOptions {
+func sarifOptions(env Env, cfg config.Config) render.SARIFOptions {
 	root := run.RepositoryOf(env.WorkDir)
 	if len(cfg.Directories) > 0 {
 		root = run.RepositoryOf(env.path(strings.TrimSuffix(cfg.Directories[0], "/...")))
 	}
-	return report.SARIFOptions{Version: env.Build.Version, Category: cfg.SARIFCategory, Path: func(shown string) (string, bool) {
+	return render.SARIFOptions{Version: env.Build.Version, Category: cfg.SARIFCategory, Path: func(shown string) (string, bool) {
 		name, err := filepath.Rel(root, env.path(filepath.FromSlash(shown)))
 		name = filepath.ToSlash(name)
 		return name, shown != "" && err == nil && fs.ValidPath(name)

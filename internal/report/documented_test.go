@@ -30,7 +30,7 @@ var documented = map[string]reflect.Type{
 	"a term in `terms` and `also`":                 reflect.TypeFor[scan.Term](),
 	"a signer":                                     reflect.TypeFor[provider.Signer](),
 	"an error or a warning":                        reflect.TypeFor[problemJSON](),
-	"`consistency`, where a provider is in use in several versions": reflect.TypeFor[spread](),
+	"`consistency`, where a provider is in use in several versions": reflect.TypeFor[VersionSkew](),
 	"`fleet`":                       reflect.TypeFor[fleetJSON](),
 	"a pull request":                reflect.TypeFor[PullRequest](),
 	"`release_notes` of an upgrade": reflect.TypeFor[notesJSON](),

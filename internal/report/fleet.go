@@ -42,12 +42,12 @@ const (
 	NoResult    State = "no result" // the shard that has it told nothing of it
 )
 
-// states are all of them, in the order in which people are told.
-var states = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
+// States are all of them, in the order in which people are told.
+var States = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
 
-// count is how many repositories are in a state.
-func (f Fleet) count(s State) int {
-	return collect.Number(f.Repositories, func(r Fate) bool { return r.State == s })
+// Count is how many repositories are in a state.
+func (f Fleet) Count(s State) int {
+	return collect.CountIf(f.Repositories, func(r Fate) bool { return r.State == s })
 }
 
 // OfShards returns the report of the shards of a run as one. planned are all repositories
@@ -85,7 +85,7 @@ func OfShards(planned Fleet, shards ...Report) Report {
 	if len(missing) > 0 {
 		all.Diagnostics = append(all.Diagnostics, problem.Diagnostic{
 			Code:    problem.CodeCancelled,
-			Message: fmt.Sprintf("there is no result for %s: %s", count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
+			Message: fmt.Sprintf("there is no result for %s: %s", Count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
 			Hint:    "run the jobs of their shards again; nothing was closed there for it",
 		})
 	}

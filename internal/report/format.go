@@ -65,8 +65,8 @@ func JSON(w io.Writer, r Report) error {
 	return s.end()
 }
 
-// encode writes a value as JSON.
-func encode(w io.Writer, value any, indent string) error {
+// Encode writes a value as JSON.
+func Encode(w io.Writer, value any, indent string) error {
 	s := streamTo(w)
 	s.write(s.encoded(value, "", indent))
 	return s.end()
@@ -141,7 +141,7 @@ type document struct {
 	Unlocked      []string           `json:"unlocked,omitzero"`
 	PassedOver    []string           `json:"passed_over,omitempty"`
 	Excluded      []string           `json:"excluded,omitzero"`
-	Consistency   []spread           `json:"consistency,omitzero"`
+	Consistency   []VersionSkew      `json:"consistency,omitzero"`
 	Notes         []notesJSON        `json:"release_notes,omitzero"`
 	PullRequests  []PullRequest      `json:"pull_requests,omitzero"`
 	DryRun        bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
@@ -163,15 +163,15 @@ func documentOf(r Report) document {
 			w := shaper{m.Names}
 			errors, warnings := w.problemsOf(m.Diagnostics)
 			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
-			doc.Changes = append(doc.Changes, collect.Each(m.Changes, w.changeOf)...)
+			doc.Changes = append(doc.Changes, collect.Mapped(m.Changes, w.changeOf)...)
 		}
 		return doc
 	}
 	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
-	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(spreadsOf(r)), r.Answer, fleetOf(r), &r.Stats
+	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(Skews(r)), r.Answer, fleetOf(r), &r.Stats
 	doc.Stats.Stages = array(doc.Stats.Stages)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
-		doc.Notes, doc.PullRequests = collect.Each(sortedNotes(r), notesOf), collect.Each(r.PullRequests, withArrays)
+		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
 	}
 	if r.Verb == VerbVerify {
@@ -182,8 +182,8 @@ func documentOf(r Report) document {
 
 func (d document) report() Report {
 	r := Report{
-		Verb: VerbPR, Modules: collect.Each(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
-		Notes: collect.Each(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
+		Verb: VerbPR, Modules: collect.Mapped(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
+		Notes: collect.Mapped(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
 		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
 	}
 	if d.Fleet != nil {
@@ -209,7 +209,7 @@ func rowOf(m Module, r Report) any {
 	for _, k := range m.Kept {
 		j.Kept = append(j.Kept, keptJSON{k.Addr, k.Version, k.Coverage, orNil(k.Signer)})
 	}
-	if held := m.held(); len(held) > 0 {
+	if held := m.Held(); len(held) > 0 {
 		j.Fetched = held[0].Origins // all have the same
 	}
 	return j
@@ -299,11 +299,11 @@ func scanOf(m Module) scanJSON {
 	w := shaper{m.Names}
 	j := scanJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
-		Holes: collect.Each(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
-		Requirements: collect.Each(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Each(m.Unread, w.call),
+		Holes: collect.Mapped(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
+		Requirements: collect.Mapped(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Mapped(m.Unread, w.call),
 	}
 	if m.Scan.Lock != nil {
-		j.Lock = &lockfile.File{Path: m.LockPath, Locks: collect.Each(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
+		j.Lock = &lockfile.File{Path: m.LockPath, Locks: collect.Mapped(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
 			l.Hashes = array(l.Hashes)
 			return l
 		})}
@@ -320,7 +320,7 @@ type requirementJSON struct {
 }
 
 func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{q.Addr, q.Constraints(), collect.Each(q.Terms, w.term)}
+	return requirementJSON{q.Addr, q.Constraints(), collect.Mapped(q.Terms, w.term)}
 }
 
 // place is a place as programs have it.
@@ -386,10 +386,10 @@ func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: collect.Each(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Each(m.Unread, w.call), Findings: collect.Each(m.Findings, w.findingOf),
+		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
-	for _, k := range m.facts() {
+	for _, k := range m.Facts() {
 		for _, h := range k.Held {
 			held := w.heldOf(h)
 			held.Provider, held.Stays = k.Addr, &k.Version
@@ -408,7 +408,7 @@ func planOf(m Module) planJSON {
 func (j planJSON) module() Module {
 	m := Module{
 		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
-		InUse: j.InUse, Changes: collect.Each(j.Changes, changeJSON.change), Unread: collect.Each(j.Unread, readCall), Findings: collect.Each(j.Findings, findingJSON.finding),
+		InUse: j.InUse, Changes: collect.Mapped(j.Changes, changeJSON.change), Unread: collect.Mapped(j.Unread, readCall), Findings: collect.Mapped(j.Findings, findingJSON.finding),
 	}
 	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
 	for i := range m.Changes {
@@ -484,12 +484,12 @@ func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Each(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
+		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
 	}
-	for _, v := range c.olds() { // one at most
+	for _, v := range c.Olds() { // one at most
 		j.From = &v
 	}
-	for _, v := range c.news() {
+	for _, v := range c.News() {
 		j.To = &v
 	}
 	return j
@@ -504,7 +504,7 @@ func (j changeJSON) change() Change {
 		},
 		Facts: Facts{
 			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
-			Held: collect.Each(j.Held, heldJSON.held), Carried: j.Carried,
+			Held: collect.Mapped(j.Held, heldJSON.held), Carried: j.Carried,
 		},
 	}
 }
@@ -531,7 +531,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Source: h.Term.Source, Expression: h.Term.Expression,
-		Also: collect.Each(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
+		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 	}
 }
 
@@ -539,7 +539,7 @@ func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
 		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Source: j.Source, Expression: j.Expression},
-		Others: collect.Each(j.Also, readTerm),
+		Others: collect.Mapped(j.Also, readTerm),
 	}
 }
 
@@ -602,7 +602,7 @@ func (w shaper) markedOf(f problem.Finding) findingJSON {
 
 func (w shaper) acceptedOf(a verify.Acceptance) findingJSON {
 	j := w.markedOf(a.Finding)
-	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(day(a.Until))
+	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
 	return j
 }
 
@@ -648,7 +648,7 @@ func verifiedOf(m Module) verifiedJSON {
 	w := shaper{m.Names}
 	j := verifiedJSON{
 		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
-		Findings: collect.Each(m.Findings, w.markedOf), Accepted: collect.Each(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
+		Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
 	}
 	j.Counts["hashes"] = m.Verified.Counts.Hashes()
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
@@ -672,7 +672,7 @@ func notesOf(n notes.Notes) notesJSON {
 	if n.Repository.Known() {
 		j.Repository, j.Tag = n.Repository.URL(), n.Repository.Tag
 	}
-	j.Releases = collect.Each(n.Releases, func(r notes.Release) notes.Release {
+	j.Releases = collect.Mapped(n.Releases, func(r notes.Release) notes.Release {
 		r.Sections = array(r.Sections)
 		return r
 	})
@@ -720,7 +720,7 @@ type settingsJSON struct {
 // SettingsJSON writes settings for programs. The error is the writer's.
 func SettingsJSON(w io.Writer, shown SettingsShown) error {
 	_, warnings := shaper{}.problemsOf(shown.Warnings)
-	return encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
+	return Encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
 }
 
 // orNil points to a value; nil for the zero value.

@@ -29,9 +29,9 @@ var Interruption = problem.Diagnostic{
 // finished. Where that is much it is no error of its own, and its root modules are left
 // alone.
 func Interrupted(r Report, rest Unbegun) Report {
-	finished := collect.Number(r.Modules, func(m Module) bool { return !unfinished(m) })
+	finished := collect.CountIf(r.Modules, func(m Module) bool { return !unfinished(m) })
 	if cutShort(r) > fewUnfinished {
-		r.Modules = collect.Each(r.Modules, withoutUnfinished)
+		r.Modules = collect.Mapped(r.Modules, withoutUnfinished)
 	}
 	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d == Interruption })
 	counted := Interruption
@@ -44,13 +44,13 @@ func Interrupted(r Report, rest Unbegun) Report {
 func interruptedAt(finished, modules int, rest Unbegun) string {
 	var parts []string
 	if modules > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s finished", finished, count(modules, "root module is", "root modules are")))
+		parts = append(parts, fmt.Sprintf("%d of %s finished", finished, Count(modules, "root module is", "root modules are")))
 	}
 	if n := rest.Repositories; n > 0 {
-		parts = append(parts, count(n, "repository was", "repositories were")+" not looked at")
+		parts = append(parts, Count(n, "repository was", "repositories were")+" not looked at")
 	}
 	if n := rest.PullRequests; n > 0 {
-		parts = append(parts, count(n, "pull request was", "pull requests were")+" not begun")
+		parts = append(parts, Count(n, "pull request was", "pull requests were")+" not begun")
 	}
 	if len(parts) == 0 {
 		return "the run was interrupted before its root modules were known, and nothing was changed"

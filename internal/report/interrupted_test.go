@@ -1,10 +1,13 @@
-package report
+package report_test
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/report"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -24,28 +27,28 @@ func TestInterrupted(t *testing.T) {
 	}
 	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: problem.CodeCancelled, Reason: "interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}
 	other := problem.Diagnostic{Code: problem.CodeNoVersion, Message: "no release is allowed"}
-	many := make([]Module, 192)
+	many := make([]report.Module, 192)
 	for i := range many {
-		many[i] = Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []problem.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
+		many[i] = report.Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []problem.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
 	}
 	many[0].Diagnostics = nil
-	many[1] = Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Diagnostic{
+	many[1] = report.Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Diagnostic{
 		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}, other,
 	}}
 	tests := map[string]struct {
-		modules []Module
-		rest    Unbegun
+		modules []report.Module
+		rest    report.Unbegun
 		want    string
 		errors  int // beside it
 		left    int
 	}{
 		"nothing is known": {want: "the run was interrupted before its root modules were known, and nothing was changed"},
 		"everything was finished": {
-			modules: []Module{{Dir: "live"}},
+			modules: []report.Module{{Dir: "live"}},
 			want:    "the run was interrupted: 1 of 1 root module is finished; what was not finished stays as it is",
 		},
 		"one provider": {
-			modules: []Module{{Dir: "live", Diagnostics: []problem.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
+			modules: []report.Module{{Dir: "live", Diagnostics: []problem.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
 			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
 		},
 		"many": {
@@ -53,27 +56,30 @@ func TestInterrupted(t *testing.T) {
 			want: "the run was interrupted: 1 of 192 root modules are finished; what was not finished stays as it is",
 		},
 		"what was not begun": {
-			modules: []Module{{Dir: "live"}}, rest: Unbegun{PullRequests: 1, Repositories: 2},
+			modules: []report.Module{{Dir: "live"}}, rest: report.Unbegun{PullRequests: 1, Repositories: 2},
 			want: "the run was interrupted: 1 of 1 root module is finished, 2 repositories were not looked at, 1 pull request was not begun; what was not finished stays as it is",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := Report{Verb: VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Diagnostic{Interruption}}
-			got := Interrupted(r, tt.rest)
+			r := report.Report{Verb: report.VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Diagnostic{report.Interruption}}
+			got := report.Interrupted(r, tt.rest)
 			if len(got.Diagnostics) != 1 || got.Diagnostics[0].Message != tt.want {
 				t.Errorf("it says %q, want %q", got.Diagnostics, tt.want)
 			}
-			errors := 0
+			errors, left := 0, 0
 			for _, m := range got.Modules {
 				errors += len(m.Diagnostics)
+				if m.Left {
+					left++
+				}
 			}
-			if errors != tt.errors || got.left() != tt.left || !got.Failed() {
-				t.Errorf("%d errors beside it, %d left alone; want %d and %d", errors, got.left(), tt.errors, tt.left)
+			if errors != tt.errors || left != tt.left || !got.Failed() {
+				t.Errorf("%d errors beside it, %d left alone; want %d and %d", errors, left, tt.errors, tt.left)
 			}
 			var text bytes.Buffer
-			if err := Text(&text, got, TextOptions{}); err != nil {
+			if err := render.Text(&text, got, render.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(text.String(), "no root module was found") || text.Len() > 600 {

@@ -1,13 +1,11 @@
-// Package report holds the result of a run as one value and renders it for
-// people and programs: Text for a terminal, Body, Summary and Markdown for
-// GitHub, JSON for what comes next in a pipeline.
+// Package report holds what a run results in as one value, and writes and reads it as
+// JSON for what comes next in a pipeline. What people are shown of it is outline's, and
+// render prints that.
 //
-// A report is built from what the other packages return (FromScan, FromPlan)
-// and knows nothing of where it will be shown. Names of directories, module
-// sources, version constraints, messages of registries and errors are written by
-// strangers: each enters a sentence as a piece of safe.Markdown, which every
-// renderer prints in its way. Rendering is deterministic: the same report gives
-// the same bytes.
+// A report is built from what the other packages return (FromScan, FromPlan,
+// FromVerification), and knows nothing of where it will be shown. Names of directories,
+// module sources, version constraints, messages of registries and errors are written by
+// strangers, and it holds them as they came. The same report gives the same bytes.
 package report
 
 import (
@@ -227,18 +225,6 @@ type CarriedOver struct {
 	Commit string `json:"commit"`
 }
 
-// sentence says what a pull request keeps unseen; empty if that is nothing.
-func (c CarriedOver) sentence() safe.Markdown {
-	commit := safe.Code(c.Commit[:min(len(c.Commit), 7)])
-	switch {
-	case c.Roots == 0:
-		return safe.Markdown{}
-	case c.Roots == 1:
-		return safe.Format("1 root module stays as commit %s of this pull request has it, since this run did not look at it.", commit)
-	}
-	return safe.Format("%s root modules stay as commit %s of this pull request has them, since this run did not look at them.", safe.Int(c.Roots), commit)
-}
-
 // Stats is what a run cost.
 type Stats struct {
 	Requests  int64 `json:"requests"`   // over the network
@@ -307,12 +293,12 @@ func (r Report) About(modules []Module) Report {
 	part := r
 	part.PullRequests = nil
 	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound })
-	part.Modules = collect.Each(modules, func(m Module) Module {
+	part.Modules = collect.Mapped(modules, func(m Module) Module {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
 	})
 	part.Asked.Providers = r.split(told)
-	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(taking(part, n)) == 0 })
+	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(Taking(part, n)) == 0 })
 	return part
 }
 
@@ -353,7 +339,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		Findings:    r.Findings, Undecided: r.Undecided,
 	}
 	facts := map[provider.Addr]Facts{}
-	origins := originsOf(r.Module.Tree.Fetched)
+	origins := OriginsOf(r.Module.Tree.Fetched)
 	for _, s := range r.Selections {
 		f := factsOf(s)
 		f.Origins = origins
@@ -387,8 +373,8 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 // "version 1.2.0", or "ref v1.2, commit 0a1b2c3d" with the ref as it is written.
 type Origins map[string]string
 
-// originsOf are those of what was fetched; nil if that is nothing.
-func originsOf(fetched []scan.Fetched) Origins {
+// OriginsOf are those of what was fetched; nil if that is nothing.
+func OriginsOf(fetched []scan.Fetched) Origins {
 	var all Origins
 	for _, f := range fetched {
 		origin := fetchedAs(f)
@@ -421,9 +407,9 @@ func fetchedAs(f scan.Fetched) string {
 	return strings.Join(parts, ", ")
 }
 
-// of is the origin of a module, which may be a local one in the package of a
+// Of is the origin of a module, which may be a local one in the package of a
 // fetched one; empty if it is not known.
-func (o Origins) of(module string) string {
+func (o Origins) Of(module string) string {
 	for ; module != ""; module = module[:max(0, strings.LastIndexByte(module, '.'))] {
 		if origin := o[module]; origin != "" {
 			return origin
@@ -514,7 +500,7 @@ func Join(runs ...Report) Report {
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
 	all.PullRequests = concat(runs, func(r Report) []PullRequest { return r.PullRequests })
 	for _, r := range runs {
-		if r.Stats.known() {
+		if r.Stats.Known() {
 			all.Stats = r.Stats
 		}
 	}
@@ -544,8 +530,8 @@ func distinctDiagnostics(all []problem.Diagnostic) []problem.Diagnostic {
 	return kept
 }
 
-// title is what a module is called: its directory, or for a diff its lock file.
-func (r Report) title(m Module) string {
+// Title is what a module is called: its directory, or for a diff its lock file.
+func (r Report) Title(m Module) string {
 	if r.Verb == VerbDiff {
 		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
 	}
@@ -554,9 +540,9 @@ func (r Report) title(m Module) string {
 
 // Found reports whether the run found hashes, or entries, that something is wrong
 // with.
-func (r Report) Found() bool { return r.findings() > 0 }
+func (r Report) Found() bool { return r.Findings() > 0 }
 
-func (r Report) findings() int {
+func (r Report) Findings() int {
 	n := 0
 	for _, m := range r.Modules {
 		n += len(m.Findings)
@@ -582,20 +568,20 @@ func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) 
 func (r Report) Reaching(least problem.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
-		n += collect.Number(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
+		n += collect.CountIf(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
 	}
 	return n
 }
 
-// held are the providers of the module that go no further, sorted by address.
-func (m Module) held() []Kept {
-	return slices.DeleteFunc(m.facts(), func(k Kept) bool { return len(k.Held) == 0 })
+// Held are the providers of the module that go no further, sorted by address.
+func (m Module) Held() []Kept {
+	return slices.DeleteFunc(m.Facts(), func(k Kept) bool { return len(k.Held) == 0 })
 }
 
-// facts are the providers of the module that have an entry after the run,
+// Facts are the providers of the module that have an entry after the run,
 // changed or not, as far as there is something to say of them; sorted by
 // address.
-func (m Module) facts() []Kept {
+func (m Module) Facts() []Kept {
 	all := slices.Clone(m.Kept)
 	for _, c := range m.Changes {
 		if c.Kind != diff.Removed {

@@ -60,7 +60,7 @@ func sameAgain[T any](t *testing.T, name, text string) {
 		return
 	}
 	var again strings.Builder
-	if err := encode(&again, value, "  "); err != nil {
+	if err := Encode(&again, value, "  "); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(text, again.String()); diff != "" {

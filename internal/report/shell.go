@@ -1,8 +1,6 @@
 package report
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -45,22 +43,4 @@ func ShellWord(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(safe.Plain(word), "'", `'\''`) + "'"
-}
-
-// plainName matches what needs no quoting in a shell and no care in Markdown.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
-
-// fewArguments is the number of root modules up to which a command line names them.
-const fewArguments = 8
-
-// sameHere is the command line that makes the report's changes. It stands in the
-// text of a pull request, so that it names root modules only if every name is
-// plain.
-func sameHere(r Report) string {
-	dirs := r.PendingDirs()
-	odd := slices.ContainsFunc(dirs, func(dir string) bool { return dir != "." && !plainName.MatchString(dir) })
-	if odd || len(dirs) > fewArguments {
-		dirs = nil
-	}
-	return CommandLine(VerbUpgrade, r.Asked, dirs)
 }

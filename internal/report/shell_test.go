@@ -1,8 +1,11 @@
-package report
+package report_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/report"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
@@ -24,8 +27,8 @@ func TestShellWords(t *testing.T) {
 		"-rf":               "./-rf",
 		"naïve":             "'naïve'",
 	} {
-		if got := ShellWord(word); got != want {
-			t.Errorf("ShellWord(%q) = %s, want %s", word, got, want)
+		if got := report.ShellWord(word); got != want {
+			t.Errorf("report.ShellWord(%q) = %s, want %s", word, got, want)
 		}
 	}
 }
@@ -34,24 +37,24 @@ func TestShellWords(t *testing.T) {
 // the same providers and platforms.
 func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 	t.Parallel()
-	change := func(name string) Change {
+	change := func(name string) report.Change {
 		addr, err := provider.ParseAddr(name, provider.Terraform)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Change{Change: diff.Change{Addr: addr, Kind: diff.Upgraded}}
+		return report.Change{Change: diff.Change{Addr: addr, Kind: diff.Upgraded}}
 	}
 	pattern, err := provider.ParsePattern("hashicorp/*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	aws, null := change("hashicorp/aws"), change("hashicorp/null")
-	whole := Report{Verb: VerbPR, Modules: []Module{{Dir: "prod", Pending: true, Changes: []Change{aws, null}}}}
-	part := []Module{{Dir: "prod", Pending: true, Changes: []Change{aws}}}
+	whole := report.Report{Verb: report.VerbPR, Modules: []report.Module{{Dir: "prod", Pending: true, Changes: []report.Change{aws, null}}}}
+	part := []report.Module{{Dir: "prod", Pending: true, Changes: []report.Change{aws}}}
 	restricted := whole
-	restricted.Asked = Asked{[]provider.Pattern{pattern}, []provider.Platform{{OS: "linux", Arch: "amd64"}}}
+	restricted.Asked = report.Asked{Providers: []provider.Pattern{pattern}, Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}}
 	for name, tt := range map[string]struct {
-		r    Report
+		r    report.Report
 		want string
 	}{
 		"the whole":           {whole, "relock upgrade prod"},
@@ -60,7 +63,7 @@ func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 		"restricted":          {restricted, "relock upgrade --provider 'hashicorp/*' --platform linux_amd64 prod"},
 		"a part of that":      {restricted.About(part), "relock upgrade --provider registry.terraform.io/hashicorp/aws --platform linux_amd64 prod"},
 	} {
-		if body := Body(tt.r).String(); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
+		if body := render.Body(tt.r).String(); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
 			t.Errorf("%s: the body ends in\n%s\nwant %s", name, body[strings.LastIndex(body, "```sh"):], tt.want)
 		}
 	}

@@ -28,16 +28,16 @@ func (s Surroundings) Notes() map[string]string {
 		return map[string]string{"include": "no lock file."}
 	}
 	notes := map[string]string{
-		"include":   count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
+		"include":   Count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
 		"tool":      s.tools(),
 		"platforms": s.platforms(),
 	}
 	if s.Examples > 0 {
-		notes["exclude"] = count(s.Examples, "directory that looks", "directories that look") +
+		notes["exclude"] = Count(s.Examples, "directory that looks", "directories that look") +
 			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
 	}
 	if s.Split {
-		notes["groups"] = count(s.Locked-s.Examples, "root module", "root modules") +
+		notes["groups"] = Count(s.Locked-s.Examples, "root module", "root modules") +
 			", which may be much for one pull request. These groups would split them by directory."
 	}
 	return notes
@@ -61,7 +61,7 @@ func (s Surroundings) platforms() string {
 	}
 	var parts []string
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
-		parts = append(parts, fmt.Sprintf("hashes for %s in %s", count(n, "platform", "platforms"), count(s.Covered[n], "lock file", "lock files")))
+		parts = append(parts, fmt.Sprintf("hashes for %s in %s", Count(n, "platform", "platforms"), Count(s.Covered[n], "lock file", "lock files")))
 	}
 	text := strings.Join(parts, ", ") + ". Which platforms those are stands in no lock file; a run finds it out."
 	if s.Covered[0]+s.Covered[1] > 0 {

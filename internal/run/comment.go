@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
@@ -240,12 +242,12 @@ func (c *conversation) end(ctx context.Context, err error) {
 	} else {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		text = safe.Format("This did not work.\n\n%s", report.Problems([]problem.Diagnostic{d}))
+		text = safe.Format("This did not work.\n\n%s", render.Problems([]problem.Diagnostic{d}))
 	}
 	if err := c.say(ctx, text); err != nil {
 		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", report.Problems([]problem.Diagnostic{d}))
+		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", render.Problems([]problem.Diagnostic{d}))
 	}
 }
 

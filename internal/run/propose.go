@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -356,7 +358,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
 		full.Proofs = proofs(ctx, p.job, p.shared(s))
-		return report.Body(full)
+		return render.Body(full)
 	})
 	return one
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/render"
+
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
@@ -49,7 +51,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err := c.something(); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment(c.outcome(ctx, verb, why), c.report))
+	return c.say(ctx, render.Comment(c.outcome(ctx, verb, why), c.report))
 }
 
 // conflicts merges the base where the command is to repair the lock files that
@@ -135,7 +137,7 @@ func (c *conversation) inspect(ctx context.Context, verb Verb) error {
 	if err := c.look(ctx, verb); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
+	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
 // why says for a provider where each constraint stands.
@@ -144,7 +146,7 @@ func (c *conversation) why(ctx context.Context) error {
 		return err
 	}
 	var said strings.Builder
-	if err := report.Text(&said, c.report, report.TextOptions{Why: c.command.Providers}); err != nil {
+	if err := render.Text(&said, c.report, render.TextOptions{Why: c.command.Providers}); err != nil {
 		return err
 	}
 	return c.say(ctx, safe.Fenced("text", strings.TrimSpace(said.String()), mostText))
@@ -172,7 +174,7 @@ func (c *conversation) verify(ctx context.Context) error {
 	if err := c.something(); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
+	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
 // ledger reads a ledger as the base branch has it. One that it has not knows nothing.
@@ -232,7 +234,7 @@ func (c *conversation) diff(ctx context.Context) error {
 		return err
 	}
 	c.report = report.Report{Verb: report.VerbDiff, Modules: compareAll(before, after)}
-	return c.say(ctx, report.Comment(safe.Markdown{}, c.report))
+	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
 func isLock(name string) bool { return path.Base(name) == lockfile.Name }
@@ -281,7 +283,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 			said = c.became(ctx, p)
 		}
 	}
-	if problems := report.Problems(failures(c.report)); !problems.Empty() {
+	if problems := render.Problems(failures(c.report)); !problems.Empty() {
 		said = said.And("\n\n%s", problems)
 	}
 	return said, nil

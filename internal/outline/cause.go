@@ -1,0 +1,309 @@
+package outline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Concern is why something wants a reviewer, as its first words.
+type Concern string
+
+// The concerns, in the order in which they are listed.
+const (
+	ConcernFailed     Concern = "Failed"
+	concernCarried    Concern = "Carried over"
+	ConcernHash       Concern = "Unknown hash"
+	ConcernReReleased Concern = "Re-released"
+	concernSigner     Concern = "Signer"
+	concernDowngrade  Concern = "Downgrade"
+	concernMajor      Concern = "Major upgrade"
+	concernBreaking   Concern = "Breaking changes"
+	concernMoved      Concern = "Other registry"
+	concernRemoved    Concern = "Removed"
+	ConcernRegistry   Concern = "Registry warning"
+	ConcernPlatform   Concern = "Missing platform"
+	ConcernUnread     Concern = "Not read"
+	ConcernWarning    Concern = "Warning"
+	ConcernHeld       Concern = "Held back"
+)
+
+var concerns = []Concern{
+	ConcernFailed, concernCarried, ConcernHash, ConcernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	concernRemoved, ConcernRegistry, ConcernPlatform, ConcernUnread, ConcernWarning,
+}
+
+// symptom is what a cause did once: in one root module, at one place.
+type symptom struct {
+	concern Concern
+	// of is what symptoms of one cause have in common, beside the concern; empty: it is
+	// what is said of them.
+	of string
+	// whole tells of the symptom alone. what tells of the cause, without the
+	// places, for several symptoms of it.
+	whole, what safe.Markdown
+	places      []safe.Markdown
+	next        safe.Markdown // what to do
+	dir         string        // of the root module; empty: of the run
+	finding     bool          // that a line of a lock file is about
+}
+
+// Topic is one thing that somebody must know, however often it shows.
+type Topic struct {
+	Concern Concern
+	Whole   collect.Set[safe.Markdown] // distinct texts of its symptoms
+	What    collect.Set[safe.Markdown]
+	Places  collect.Set[safe.Markdown]
+	next    collect.Set[safe.Markdown]
+	Dirs    collect.Set[string] // root modules; none if it concerns the run
+	Finding bool
+}
+
+// Remedy is what to do next; empty if that is not known.
+func (c *Topic) Remedy() safe.Markdown {
+	if len(c.next.List) == 0 {
+		return safe.Markdown{}
+	}
+	return c.next.List[0]
+}
+
+// causes joins symptoms.
+type causes struct {
+	D     Vocabulary
+	List  []*Topic
+	index map[causeKey]*Topic
+}
+
+func TopicsIn(d Vocabulary) *causes { return &causes{D: d, index: map[causeKey]*Topic{}} }
+
+// causeKey is what symptoms of one cause have in common.
+type causeKey struct {
+	concern Concern
+	of      string
+	said    safe.Markdown // where of is empty
+}
+
+// add adds a symptom to its cause.
+func (all *causes) add(s symptom) {
+	key := causeKey{concern: s.concern, of: s.of}
+	if s.of == "" {
+		key.said = cmp.Or(s.what, s.whole)
+	}
+	c := all.index[key]
+	if c == nil {
+		c = &Topic{Concern: s.concern, Finding: s.finding}
+		all.index[key] = c
+		all.List = append(all.List, c)
+	}
+	c.Whole.Add(s.whole)
+	c.What.Add(cmp.Or(s.what, s.whole))
+	c.Places.Add(s.places...)
+	c.next.Add(s.next)
+	c.Dirs.Add(s.dir)
+}
+
+// ranked are the causes by concern. Of one concern those of the run come first,
+// then those that several root modules share.
+func (all *causes) ranked() []*Topic {
+	slices.SortStableFunc(all.List, func(a, b *Topic) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(concerns, a.Concern), slices.Index(concerns, b.Concern)),
+			cmp.Compare(reach(b), reach(a)),
+		)
+	})
+	return all.List
+}
+
+// reach is how far a cause reaches: to the whole run, to several root modules, or to
+// one.
+func reach(c *Topic) int {
+	switch len(c.Dirs.List) {
+	case 0:
+		return 3
+	case 1:
+		return 1
+	}
+	return 2
+}
+
+// reviewOf collects what needs a reviewer.
+func reviewOf(r report.Report, d Vocabulary) []*Topic {
+	all := TopicsIn(d)
+	for _, p := range r.Diagnostics {
+		all.Diagnostic(p, "")
+	}
+	for _, m := range r.Modules {
+		all.D = d.Of(m)
+		dir := r.Title(m)
+		all.problems(m, dir)
+		for _, f := range Brief(m.Findings) {
+			all.finding(f, dir)
+		}
+		for _, c := range m.Changes {
+			all.change(c, dir)
+		}
+		for _, k := range m.Facts() {
+			all.facts(k, dir)
+		}
+	}
+	all.breaking(r)
+	return all.ranked()
+}
+
+// heldBack collects what holds providers back.
+func heldBack(r report.Report, d Vocabulary) []*Topic {
+	all := TopicsIn(d)
+	for _, m := range r.Modules {
+		all.D = d.Of(m)
+		for _, k := range m.Held() {
+			all.held(k, r.Title(m))
+		}
+	}
+	return all.ranked()
+}
+
+// problems adds those of a root module, and the module calls that were not read. A
+// call of which a problem tells is counted with those to the same module package.
+func (all *causes) problems(m report.Module, dir string) {
+	told, calls := map[problem.Place]bool{}, map[problem.Place]scan.Unread{}
+	for _, u := range m.Unread {
+		calls[u.Place] = u
+	}
+	for _, p := range m.Diagnostics {
+		u, ok := calls[p.Place]
+		if p.Code != problem.CodeUnreadModule && p.Code != problem.CodeUnknownEntry || !ok {
+			all.Diagnostic(p, dir)
+			continue
+		}
+		told[p.Place] = true
+		s := all.D.unread(u, p.Severity == problem.SeverityWarning)
+		s.concern, s.whole, s.dir = severity(p), all.D.Diagnostic(p), dir
+		s.next = safe.Text(p.Hint)
+		if p.Severity == problem.SeverityError {
+			s.next = s.next.And(preserving)
+		}
+		all.add(s)
+	}
+	for _, u := range m.Unread {
+		if u.Module == "" && !u.OfEntry() {
+			continue // the run tells of it, once for all root modules
+		}
+		if s := all.D.unread(u, false); !told[u.Place] {
+			s.dir = dir
+			all.add(s)
+		}
+	}
+}
+
+func severity(p problem.Diagnostic) Concern {
+	if p.Severity == problem.SeverityWarning {
+		return ConcernWarning
+	}
+	return ConcernFailed
+}
+
+// Diagnostic adds a problem. What goes wrong with one provider in one way is one
+// cause, whatever the messages add to it.
+func (all *causes) Diagnostic(p problem.Diagnostic, dir string) {
+	s := symptom{
+		concern: severity(p), whole: all.D.Diagnostic(p), what: safe.Text(p.Message),
+		next: safe.Text(p.Hint), dir: dir,
+	}
+	if p.Addr != (provider.Addr{}) {
+		s.of = string(p.Code) + " " + p.Addr.String()
+	}
+	if p.Place != (problem.Place{}) {
+		s.places = []safe.Markdown{all.D.At(p.Place)}
+	}
+	all.add(s)
+}
+
+// finding adds one without its line: root modules may have the same in theirs.
+func (all *causes) finding(f problem.Finding, dir string) {
+	s := symptom{concern: ConcernHash, whole: safe.Text(f.Message), next: safe.Text(f.Hint), dir: dir, finding: true}
+	if f.Code == problem.CodeReReleased {
+		s.concern = ConcernReReleased
+	}
+	all.add(s)
+}
+
+// change adds what of a change a reviewer must see.
+func (all *causes) change(c report.Change, dir string) {
+	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
+	d, what := all.D, safe.Join(" ", all.D.Name(c.Addr), all.D.Move(c))
+	if c.Carried && !c.Unasked {
+		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
+	}
+	switch {
+	case c.Kind == diff.ReReleased:
+		add(ConcernReReleased, what.And(": no package is as it was when the lock file was written"))
+	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
+		add(concernSigner, what.And(" is no longer signed"))
+	case c.Kind == diff.Signer:
+		add(concernSigner, what.And(" is now %s", cmp.Or(d.signer(c.Signer), safe.Const("signed by another key"))))
+	case c.Resigned():
+		add(concernSigner, what.And(" is %s now; before it was %s", d.signer(c.Signer), d.signer(c.SignerFrom)))
+	case c.Signer.Label == unsigned && c.Kind != diff.Removed:
+		add(concernSigner, what.And(" has a checksum list that nobody signed"))
+	}
+	switch {
+	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
+		add(concernDowngrade, what)
+	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
+		add(concernMajor, what.And("%s", d.documentation(c)))
+	}
+	switch c.Kind {
+	case diff.Removed:
+		add(concernRemoved, what.And(": no configuration requires it any more"))
+	case diff.Moved:
+		add(concernMoved, what.And(" was %s", safe.Code(c.AddrFrom.String())))
+	}
+}
+
+// facts adds what registries say of a provider.
+func (all *causes) facts(k report.Kept, dir string) {
+	for _, w := range k.Warnings {
+		all.add(symptom{concern: ConcernRegistry, whole: safe.Format("%s: %s", all.D.Name(k.Addr), safe.Text(w)), dir: dir})
+	}
+	if len(k.Missing) > 0 {
+		all.add(symptom{concern: ConcernPlatform, whole: all.D.Missing(k), dir: dir})
+	}
+}
+
+// breaking adds what publishers say that breaks, in the root modules that take
+// such an upgrade.
+func (all *causes) breaking(r report.Report) {
+	for _, n := range report.SortedNotes(r) {
+		if text := all.D.broken(n); !text.Empty() {
+			for _, dir := range report.Taking(r, n) {
+				all.add(symptom{concern: concernBreaking, whole: text, dir: dir})
+			}
+		}
+	}
+}
+
+// held adds what holds a provider back: the same constraint of the same newest
+// release is one cause, wherever it stands.
+func (all *causes) held(k report.Kept, dir string) {
+	s := symptom{concern: ConcernHeld, whole: all.D.held(k), what: all.D.heldWhy(k), dir: dir}
+	if s.whole.Empty() {
+		return
+	}
+	for _, h := range k.Held {
+		if h.Term.Place.Path != "" {
+			s.places = append(s.places, all.D.Place(h.Term, k.Origins))
+		}
+		for _, t := range h.Others {
+			s.places = append(s.places, all.D.Place(t, k.Origins))
+		}
+	}
+	all.add(s)
+}

@@ -1,0 +1,82 @@
+package outline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// Chart is a bar of parts.
+type Chart []ChartPart
+
+// ChartPart is a part of one: how many, and where it stands, in percent.
+type ChartPart struct {
+	Label, Class string
+	N            int
+	X, Width     float64
+}
+
+// Charted makes a chart of counted labels, in this order, without those that count
+// nothing.
+func Charted(parts ...ChartPart) Chart {
+	parts = slices.DeleteFunc(parts, func(b ChartPart) bool { return b.N == 0 })
+	total, x := 0, 0.0
+	for _, b := range parts {
+		total += b.N
+	}
+	for i := range parts {
+		parts[i].X, parts[i].Width = x, 100*float64(parts[i].N)/float64(total)
+		x += parts[i].Width
+	}
+	return parts
+}
+
+// StatesOf counts root modules by the worst that is to say of them.
+func StatesOf(r report.Report) Chart {
+	failed, found, changed, left, fine := 0, 0, 0, 0, 0
+	for _, m := range r.Modules {
+		switch {
+		case m.Failed():
+			failed++
+		case len(m.Findings) > 0:
+			found++
+		case m.Pending || len(m.Changes) > 0:
+			changed++
+		case m.Left:
+			left++
+		default:
+			fine++
+		}
+	}
+	right := "up to date"
+	if r.Verb == report.VerbVerify {
+		right = "without findings"
+	}
+	return Charted(
+		ChartPart{Label: "with errors", Class: "bad", N: failed}, ChartPart{Label: "with findings", Class: "major", N: found},
+		ChartPart{Label: "changing", Class: "minor", N: changed}, ChartPart{Label: right, Class: "good", N: fine},
+		ChartPart{Label: "left alone", Class: "none", N: left},
+	)
+}
+
+// KindsOf counts changes by what they are, the most of one kind first.
+func KindsOf(r report.Report) Chart {
+	index := map[string]int{}
+	var bars []ChartPart
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			label := Vocabulary{}.Label(c)
+			i, known := index[label]
+			if !known {
+				i = len(bars)
+				index[label] = i
+				bars = append(bars, ChartPart{Label: label, Class: string(ToneOf(c))})
+			}
+			bars[i].N++
+		}
+	}
+	slices.SortStableFunc(bars, func(a, b ChartPart) int { return cmp.Or(b.N-a.N, strings.Compare(a.Label, b.Label)) })
+	return Charted(bars...)
+}

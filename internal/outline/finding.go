@@ -1,0 +1,42 @@
+package outline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// namedFindings bounds the findings about one entry that people are shown. The
+// JSON report has more.
+const namedFindings = 5
+
+// Brief returns findings as people are shown them, the worst first: of each entry a
+// few, the last of which counts the rest.
+func Brief(all []problem.Finding) []problem.Finding {
+	all = bySeverity(all)
+	total := map[provider.Addr]int{}
+	for _, f := range all {
+		total[f.Addr]++
+	}
+	var shown []problem.Finding
+	told := map[provider.Addr]int{}
+	for _, f := range all {
+		told[f.Addr]++
+		if rest := total[f.Addr] - namedFindings; told[f.Addr] == namedFindings && rest > 0 {
+			f.Message += fmt.Sprintf("; %s of the entry", report.Count(rest, "more finding", "more findings"))
+		}
+		if told[f.Addr] <= namedFindings {
+			shown = append(shown, f)
+		}
+	}
+	return shown
+}
+
+// bySeverity are findings with the errors first; of equal ones the order stays.
+func bySeverity(findings []problem.Finding) []problem.Finding {
+	return slices.SortedStableFunc(slices.Values(findings), func(f, g problem.Finding) int { return int(f.Severity) - int(g.Severity) })
+}

@@ -1,0 +1,200 @@
+package outline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// headline says in one what the run came to.
+func headline(r report.Report) safe.Markdown {
+	modules := 0
+	kinds := map[diff.Kind]bool{}
+	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
+	for _, m := range r.Modules {
+		if m.Pending || len(m.Changes) > 0 {
+			modules++
+		}
+		for _, c := range m.Changes {
+			kinds[c.Kind] = true
+			providers[c.Addr] = true
+			if c.Kind == diff.Upgraded {
+				upgraded[c.Addr] = true
+			}
+		}
+	}
+	where := safe.Format("in the lock files of %s", safe.Count(modules, "root module", "root modules"))
+	if modules == 1 {
+		where = safe.Const("in the lock file of 1 root module")
+	}
+	subject := safe.Count(len(providers), "provider", "providers")
+	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(tense(r, n, one, many, would)) }
+	switch {
+	case r.Verb == report.VerbDiff:
+		return safe.Text(differences(r)).Sentence()
+	case len(r.Modules) == 0 && r.Touched:
+		return safe.Const("The change touches no root module that has a lock file.")
+	case len(r.Modules) == 0 && CutOff(r):
+		return safe.Const("The run ended before its root modules were known.")
+	case len(r.Modules) == 0 && len(r.Unlocked) > 0:
+		return safe.Const("No root module has a lock file.")
+	case len(r.Modules) == 0:
+		return safe.Const("No root module was found.")
+	case r.Verb == report.VerbVerify:
+		return safe.Format("%s.", safe.Text(r.Counts().String()))
+	case modules == 0 && r.Failed():
+		return safe.Const("Nothing is changed, because of errors.")
+	case modules == 0 && r.Found():
+		return safe.Const("Every lock file is up to date, but some hashes belong to no known package.")
+	case modules == 0 && slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
+		return safe.Const("The change makes nothing worse.")
+	case modules == 0 && LeftCount(r) > 0:
+		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(LeftCount(r), "lock file was", "lock files were"))
+	case modules == 0 && len(r.Excluded) > 0:
+		return safe.Format("Every lock file is up to date, but for %s that the configuration excludes.", safe.Int(len(r.Excluded)))
+	case modules == 0:
+		return safe.Const("Every lock file is up to date.")
+	case len(providers) == 0:
+		return safe.Format("Only the formatting %s %s.", tense(1, "changes", "change", "change"), where)
+	case len(kinds) == 1 && kinds[diff.Upgraded]:
+		return safe.Format("%s %s upgraded %s.", subject, tense(len(providers), "is", "are", "be"), where)
+	case len(kinds) == 1 && kinds[diff.Completed]:
+		return safe.Format("The hashes of %s %s completed %s.", subject, tense(2, "is", "are", "be"), where)
+	case len(upgraded) > 0 && len(upgraded) < len(providers):
+		// The title of a pull request counts those that are upgraded.
+		return safe.Format("%s %s upgraded; in all, the entries of %s %s %s.", safe.Count(len(upgraded), "provider", "providers"),
+			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
+	}
+	return safe.Format("The entries of %s %s %s.", subject, tense(2, "changes", "change", "change"), where)
+}
+
+// CutOff reports whether the run ended before it was done.
+func CutOff(r report.Report) bool {
+	return slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeCancelled })
+}
+
+// LeftCount counts the lock files that were not examined.
+func LeftCount(r report.Report) int {
+	return collect.CountIf(r.Modules, func(m report.Module) bool { return m.Left })
+}
+
+// tense is the verb of what was done, or would be.
+func tense(r report.Report, n int, one, many, would string) string {
+	switch {
+	case r.Verb == report.VerbCheck || r.DryRun:
+		return "would " + would
+	case n == 1:
+		return one
+	}
+	return many
+}
+
+func differences(r report.Report) string {
+	n := 0
+	for _, m := range r.Modules {
+		n += len(m.Changes)
+	}
+	switch {
+	case r.Failed():
+		return "the lock files could not be compared"
+	case n == 0:
+		return "no differences"
+	case n == 1:
+		return "1 provider differs"
+	}
+	return fmt.Sprintf("%d providers differ", n)
+}
+
+func ScannedCounts(r report.Report) []string {
+	locked := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
+	all := len(r.Modules) + len(r.Unlocked)
+	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
+}
+
+// WrittenCounts counts what became of the lock files.
+func WrittenCounts(r report.Report) []string {
+	counts := map[string]int{}
+	for _, m := range r.Modules {
+		switch {
+		case m.Written:
+			counts["written"]++
+		case m.Pending:
+			counts[pendingWord(r, m)]++
+		case m.Left && !m.Failed():
+			counts["left alone"]++
+		case m.HashesOnly && !m.Failed():
+			counts["judged by hashes alone"]++
+		case !m.Failed() && !m.Forgiven:
+			counts["up to date"]++
+		}
+	}
+	var parts []string
+	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone", "judged by hashes alone"} {
+		switch n := counts[what]; {
+		case n > 0 && len(parts) == 0:
+			parts = append(parts, report.Count(n, "lock file", "lock files")+" "+what)
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	return parts
+}
+
+// pendingWord says what became of a changed lock file that was not written.
+func pendingWord(r report.Report, m report.Module) string {
+	switch {
+	case r.DryRun:
+		return "would change"
+	case r.Verb == report.VerbPR:
+		return proposed(r.PullRequests, m.Dir)
+	case r.Verb == report.VerbUpgrade, r.Verb == report.VerbLock:
+		return "not written"
+	}
+	return "would change"
+}
+
+// proposed says what became of a root module in pull requests.
+func proposed(pulls []report.PullRequest, dir string) string {
+	word := "not proposed"
+	for _, p := range pulls {
+		in := slices.ContainsFunc(p.Directories, func(d string) bool { return d == dir || p.Repository+"//"+d == dir })
+		switch {
+		case in && (p.Operation == "created" || p.Operation == "updated"):
+			return "proposed"
+		case in && p.Number > 0:
+			word = "already proposed"
+		}
+	}
+	return word
+}
+
+// SeverityCounts counts the findings by how severe they are, and those that a baseline
+// accepts.
+func SeverityCounts(r report.Report) []string {
+	n, accepted := map[problem.Severity]int{}, 0
+	for _, m := range r.Modules {
+		if m.Verified != nil {
+			accepted += len(m.Verified.Accepted)
+		}
+		for _, f := range m.Findings {
+			n[f.Severity]++
+		}
+	}
+	var parts []string
+	for _, s := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
+		if n[s] > 0 {
+			parts = append(parts, report.Count(n[s], s.String(), s.String()+"s"))
+		}
+	}
+	if accepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d accepted", accepted))
+	}
+	return parts
+}

@@ -1,0 +1,641 @@
+package outline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// Vocabulary is what a report calls providers and files. The sentences that text,
+// Markdown and page share are its methods.
+type Vocabulary struct {
+	providers map[provider.Addr]string
+	// Files are the names of the files of one root module.
+	Files problem.Naming
+}
+
+// Of is the vocabulary for what is said of a root module.
+func (d Vocabulary) Of(m report.Module) Vocabulary {
+	d.Files = m.Names
+	return d
+}
+
+// VocabularyOf returns what a report calls each provider that it tells of.
+func VocabularyOf(r report.Report) Vocabulary {
+	var all provider.CallNames
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			all.Add(m.Tool, c.Addr)
+		}
+		for _, k := range m.Kept {
+			all.Add(m.Tool, k.Addr)
+		}
+		for _, u := range m.InUse {
+			all.Add(m.Tool, u.Addr)
+		}
+		if m.Scan == nil {
+			continue
+		}
+		for _, q := range m.Scan.Tree.Requirements {
+			all.Add(m.Tool, q.Addr)
+		}
+	}
+	return Vocabulary{providers: all.Names()}
+}
+
+// Name is the provider's short name where that is clear, else its address.
+func (d Vocabulary) Name(a provider.Addr) safe.Markdown { return safe.Code(d.Called(a)) }
+
+func (d Vocabulary) Called(a provider.Addr) string { return cmp.Or(d.providers[a], a.Short()) }
+
+// Version writes a version that there is, 0.0.0 among them.
+func (d Vocabulary) Version(v provider.Version) safe.Markdown { return safe.Text(v.String()) }
+
+// Label says what kind of change it is, in a word or two.
+func (d Vocabulary) Label(c report.Change) string {
+	switch {
+	case c.Kind == diff.Upgraded && c.Bump != provider.BumpNone:
+		return string(c.Bump)
+	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
+		return unsigned
+	case c.Kind == diff.Signer:
+		return "new signer"
+	case c.Kind == diff.Normalised && len(c.HashesRemoved) > 0:
+		return "hashes dropped"
+	case c.Kind == diff.Normalised:
+		return "formatting only"
+	case c.Kind == diff.Constrained:
+		return "constraints"
+	}
+	return string(c.Kind)
+}
+
+// Move says which versions a change is about.
+func (d Vocabulary) Move(c report.Change) safe.Markdown {
+	from, to := d.versions(c.Olds()), d.versions(c.News())
+	if from.Empty() || to.Empty() || from == to {
+		return cmp.Or(to, from)
+	}
+	return safe.Join(" ", from, safe.Arrow, to)
+}
+
+// Details says what else a change does.
+func (d Vocabulary) Details(c report.Change) []safe.Markdown {
+	var parts []safe.Markdown
+	if c.Kind == diff.Moved {
+		parts = append(parts, safe.Format("was %s", safe.Code(c.AddrFrom.String())))
+	}
+	if c.Kind == diff.ReReleased {
+		parts = append(parts, safe.Const("the packages of this version were replaced"))
+	}
+	if text := hashes(c.Change); !text.Empty() && c.Kind != diff.Added && c.Kind != diff.Removed {
+		parts = append(parts, text)
+	}
+	if c.Kind == diff.Completed && len(c.Platforms) > 0 {
+		parts = append(parts, safe.Format("completes %s", d.platforms(c.Platforms)))
+	}
+	switch {
+	case len(c.Coverage) == 0:
+	case c.Kind == diff.Completed && len(c.Platforms) > 0:
+		parts = append(parts, safe.Format("covers %s now", safe.Count(len(c.Coverage), "platform", "platforms")))
+	default:
+		parts = append(parts, safe.Format("covers %s", d.platforms(c.Coverage)))
+	}
+	if !c.ConstraintsFrom.Equal(c.ConstraintsTo) && c.Kind != diff.Added && c.Kind != diff.Removed {
+		parts = append(parts, safe.Format("constraints %s %s %s", d.constraints(c.ConstraintsFrom), safe.Arrow, d.constraints(c.ConstraintsTo)))
+	}
+	if text := d.signer(c.Signer); !text.Empty() && d.Label(c) != unsigned {
+		if c.Resigned() {
+			text = text.And(" (before: %s)", d.signer(c.SignerFrom))
+		}
+		parts = append(parts, text)
+	}
+	for _, m := range c.Marks {
+		if text := markTexts[m]; !text.Empty() {
+			parts = append(parts, text)
+		}
+	}
+	if text := provider.Day(c.Published).String(); text != "" {
+		parts = append(parts, safe.Format("released %s", safe.Text(text)))
+	}
+	return parts
+}
+
+// markTexts say what hashes rest on, where that is less than a signed list. A
+// list that nobody signed is said with the signer.
+var markTexts = map[provider.Mark]safe.Markdown{
+	provider.MarkMirror:   safe.Const("from a mirror"),
+	provider.MarkReported: safe.Const("hashes of other platforms as the registry reports them"),
+}
+
+func (d Vocabulary) constraints(c provider.Constraints) safe.Markdown {
+	if c.Empty() {
+		return safe.Const("none")
+	}
+	return safe.Code(c.String())
+}
+
+// hashes is the change of a set of hashes in short. A hash that goes while
+// another comes counts as replaced.
+func hashes(c diff.Change) safe.Markdown {
+	added, removed := len(c.HashesAdded), len(c.HashesRemoved)
+	replaced := min(added, removed)
+	var parts []safe.Markdown
+	for _, p := range []struct {
+		n    int
+		what safe.Markdown
+	}{{added - replaced, safe.Const("added")}, {replaced, safe.Const("replaced")}, {removed - replaced, safe.Const("removed")}} {
+		switch {
+		case p.n > 0 && len(parts) == 0:
+			parts = append(parts, safe.Join(" ", safe.Count(p.n, "hash", "hashes"), p.what))
+		case p.n > 0:
+			parts = append(parts, safe.Join(" ", safe.Int(p.n), p.what))
+		}
+	}
+	return safe.Join(", ", parts...)
+}
+
+// manyPlatforms is the number from which platforms are counted, not listed.
+const manyPlatforms = 7
+
+func (d Vocabulary) platforms(platforms []provider.Platform) safe.Markdown {
+	if len(platforms) >= manyPlatforms {
+		return safe.Count(len(platforms), "platform", "platforms")
+	}
+	return safe.Join(", ", collect.Mapped(platforms, func(p provider.Platform) safe.Markdown { return safe.Code(p.String()) })...)
+}
+
+// The labels of signers that are not names.
+const (
+	labelPartner    = "partner"
+	labelSelfSigned = "self-signed"
+	labelSigned     = "signed" // by a key of which no more is known
+	unsigned        = "unsigned"
+)
+
+// signer says who signed a checksum list, in the words of the tools; empty if
+// that is not known.
+func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
+	text := safe.Format("signed by %s", safe.Text(s.Label))
+	switch s.Label {
+	case unsigned:
+		return safe.Const("not signed")
+	case labelPartner:
+		text = safe.Const("signed by a HashiCorp partner")
+	case labelSelfSigned, labelSigned:
+		text = safe.Text(s.Label)
+	case "":
+		text = safe.Const("signed")
+	}
+	switch {
+	case s.KeyID != "":
+		return text.And(", key %s", safe.Code(s.KeyID))
+	case s.Label == "":
+		return safe.Markdown{}
+	}
+	return text
+}
+
+// signerCell is the same for a table's column of signers.
+func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
+	label := safe.Text(s.Label)
+	switch s.Label {
+	case unsigned:
+		return safe.Const("not signed")
+	case labelSigned:
+		label = safe.Markdown{}
+	}
+	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
+}
+
+// signers is that cell for a change.
+func (d Vocabulary) signers(f report.Facts) safe.Markdown {
+	if f.Resigned() {
+		return safe.Format("%s, was %s", d.signerCell(f.Signer), d.signerCell(f.SignerFrom))
+	}
+	return d.signerCell(f.Signer)
+}
+
+// Place is where a term stands: the line, and the module path if it is not in
+// the root module, with the version of a module that was fetched.
+func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
+	var about []safe.Markdown
+	if t.Module != "" {
+		about = append(about, safe.Code(modulePath(t.Module)))
+	}
+	if origin := from.Of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
+		about = append(about, safe.Text(origin))
+	}
+	if t.Source != "" {
+		about = append(about, safe.Format("source = %s", safe.Code(t.Source)))
+	}
+	if t.Expression != "" {
+		about = append(about, safe.Format("version = %s", safe.Code(t.Expression)))
+	}
+	if len(about) == 0 {
+		return d.At(t.Place)
+	}
+	return safe.Format("%s (%s)", d.At(t.Place), safe.Join(", ", about...))
+}
+
+func (d Vocabulary) At(p problem.Place) safe.Markdown {
+	return safe.Code(d.Files.Place(p).String())
+}
+
+// modulePath writes the names of module calls as the tools write the address
+// of a module.
+func modulePath(calls string) string {
+	return "module." + strings.ReplaceAll(calls, ".", ".module.")
+}
+
+// held says why a provider goes no further; empty if that needs no saying. The
+// newest release of all comes first, then the newest that each further reason
+// holds.
+func (d Vocabulary) held(k report.Kept) safe.Markdown {
+	if len(k.Held) == 0 {
+		return safe.Markdown{}
+	}
+	by := d.heldBy(k.Held, func(h upgrade.Held) safe.Markdown { return d.terms(h, k.Origins) })
+	return safe.Format("%s at %s %s", d.Name(k.Addr), d.Version(k.Version), by)
+}
+
+// heldWhy is what is the same of it wherever the constraints stand.
+func (d Vocabulary) heldWhy(k report.Kept) safe.Markdown {
+	if len(k.Held) == 0 {
+		return safe.Markdown{}
+	}
+	return safe.Join(" ", d.Name(k.Addr), d.heldByBounds(k.Held))
+}
+
+// heldByBounds is heldBy without the places of the terms.
+func (d Vocabulary) heldByBounds(held []upgrade.Held) safe.Markdown {
+	return d.heldBy(held, func(h upgrade.Held) safe.Markdown { return d.bound(h.Term) })
+}
+
+func (d Vocabulary) heldBy(held []upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
+	text := safe.Format("%s; newest is %s", d.because(held[0], terms), d.dated(held[0]))
+	for _, h := range held[1:] {
+		text = text.And("; then %s, held %s", d.dated(h), d.because(h, terms))
+	}
+	return text
+}
+
+// dated is a held version and its day.
+func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
+	if text := provider.Day(h.Published).String(); text != "" {
+		return safe.Format("%s, released %s", d.Version(h.Version), safe.Text(text))
+	}
+	return d.Version(h.Version)
+}
+
+// because says what holds a release, and until when if that is known.
+func (d Vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
+	rule := safe.Const("by a rule")
+	if h.By.Rule != "" {
+		rule = rule.And(" (%s)", safe.Text(h.By.Rule))
+	}
+	switch {
+	case h.By.Reason == upgrade.HeldByConstraint:
+		return safe.Format("by %s", terms(h))
+	case h.By.Reason == upgrade.HeldByPlatform:
+		return safe.Const("by a platform that it is not published for")
+	case h.By.Reason == upgrade.HeldByLock:
+		return safe.Const("by the lock file, since this check takes no newer version")
+	case h.By.Reason == upgrade.HeldByProtocol:
+		return safe.Const("by its plugin protocol")
+	case h.By.Reason == policy.HeldByHold:
+		return rule.And(" until %s", safe.Text(provider.Day(h.By.Eligible).String()))
+	case h.By.Reason == policy.HeldByAge && h.By.Eligible.IsZero():
+		return rule.And(", because its age is not known")
+	case h.By.Reason == policy.HeldByAge:
+		return rule.And(" until %s, when it is old enough", safe.Text(provider.Day(h.By.Eligible).String()))
+	}
+	return rule
+}
+
+// fewTerms is how many terms that exclude a release are named in a line, beside
+// the one that decides.
+const fewTerms = 2
+
+// terms are those that exclude a release, the deciding one first.
+func (d Vocabulary) terms(h upgrade.Held, from report.Origins) safe.Markdown {
+	text := d.term(h.Term, from)
+	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
+		text = text.And(" and %s", d.term(t, from))
+	}
+	if rest := len(h.Others) - fewTerms; rest > 0 {
+		text = text.And(" and %s", safe.Count(rest, "other term", "other terms"))
+	}
+	return text
+}
+
+func (d Vocabulary) term(t scan.Term, from report.Origins) safe.Markdown {
+	return safe.Format("%s at %s", d.bound(t), d.Place(t, from))
+}
+
+// bound is a term as it holds a release. A version alone, which means that version
+// exactly, would be read as the release that is held.
+func (d Vocabulary) bound(t scan.Term) safe.Markdown {
+	text := t.Constraint.String()
+	if t.Constraint.Op == provider.Exactly {
+		text = "= " + strings.TrimPrefix(text, "= ")
+	}
+	return safe.Code(text)
+}
+
+// Missing says which wanted platforms a release does not serve.
+func (d Vocabulary) Missing(k report.Kept) safe.Markdown {
+	text := safe.Format("%s %s is not released for %s", d.Name(k.Addr), d.Version(k.Version), d.platforms(k.Missing))
+	if !k.Serving.IsZero() {
+		text = text.And("; %s is released for all of the wanted platforms", d.Version(k.Serving))
+	}
+	return text
+}
+
+// UnreadCall says which module call could not be followed, or which entry leaves open what
+// it requires, and why.
+func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
+	text := safe.Code(modulePath(u.Module))
+	if u.OfEntry() {
+		text = safe.Format("provider %s", safe.Code(u.Provider))
+	}
+	if u.OfEntry() && u.Module != "" {
+		text = text.And(" of %s", safe.Code(modulePath(u.Module)))
+	}
+	if u.Place.Path != "" {
+		text = text.And(" at %s", d.At(u.Place))
+	}
+	if u.Source != "" {
+		text = text.And(", source %s", safe.Code(u.Source))
+	}
+	if u.OfEntry() {
+		text = text.And(", %s", safe.Code(u.Expression))
+	}
+	return text.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
+}
+
+// preserving is what else can be done about a module that cannot be read.
+const preserving = "; or --unreadable-modules preserve lets the recorded constraints stand in for it"
+
+// unread is a call that could not be followed, as one of those to its module
+// package. Recorded constraints may stand in for what it requires.
+func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
+	s := symptom{concern: ConcernUnread, whole: d.UnreadCall(u), next: safe.Text(u.Hint)}
+	if u.OfEntry() {
+		s.what = safe.Format("what is required of the provider %s is not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
+	}
+	if u.Source != "" {
+		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
+		s.what = safe.Format("modules of %s could not be read", safe.Code(moduleaddr.ShownPackage(u.Source)))
+		if replaced {
+			s.what = s.what.And(", and the recorded constraints stand in for them")
+		}
+		s.what = s.what.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
+	}
+	if u.Place.Path != "" {
+		s.places = []safe.Markdown{d.At(u.Place)}
+	}
+	return s
+}
+
+// Diagnostic returns a problem's place and message.
+func (d Vocabulary) Diagnostic(p problem.Diagnostic) safe.Markdown {
+	if file := d.Files.Place(p.Place).File(); file == "" || file == "." { // where relock was started
+		return safe.Text(p.Message)
+	}
+	return safe.Format("%s: %s", d.At(p.Place), safe.Text(p.Message))
+}
+
+// Deciding is the term that bounds the version most: an exact one, else the one
+// with the least upper bound, else the one with the greatest lower bound. Of
+// equals the first wins. ok is false if no term says anything.
+func Deciding(terms []scan.Term) (best scan.Term, ok bool) {
+	for _, t := range terms {
+		if t.Constraint.Op != 0 && (!ok || tighter(t.Constraint, best.Constraint)) {
+			best, ok = t, true
+		}
+	}
+	return best, ok
+}
+
+func tighter(a, b provider.Term) bool {
+	aBound, aUpper := upper(a)
+	bBound, bUpper := upper(b)
+	switch {
+	case aUpper != bUpper:
+		return aUpper
+	case aUpper:
+		return aBound.Compare(bBound) < 0
+	case a.Op == provider.Not || b.Op == provider.Not:
+		return b.Op == provider.Not && a.Op != provider.Not
+	}
+	return a.Bound.Compare(b.Bound) > 0
+}
+
+// upper returns the least version above what a term allows, or the version
+// itself for a term that allows it; ok is false if it sets no upper bound.
+func upper(t provider.Term) (v provider.Version, ok bool) {
+	b := t.Bound
+	switch t.Op {
+	case provider.Exactly, provider.AtMost, provider.Less:
+		return b, true
+	case provider.WithinMinor:
+		return provider.Version{Major: b.Major, Minor: b.Minor + 1}, true
+	case provider.WithinMajor:
+		return provider.Version{Major: b.Major + 1}, true
+	}
+	return provider.Version{}, false
+}
+
+// Dirs names root modules, few by name and many by number.
+func (d Vocabulary) Dirs(dirs []string, most int) safe.Markdown {
+	if len(dirs) > most {
+		return safe.Count(len(dirs), "root module", "root modules")
+	}
+	return d.List(dirs)
+}
+
+// List names root modules: all of them.
+func (d Vocabulary) List(dirs []string) safe.Markdown {
+	return safe.Join(", ", collect.Mapped(dirs, safe.Code)...)
+}
+
+// namedLagging is the number of root modules with an old version up to which
+// they are named: whoever wants to bring them up must find them.
+const namedLagging = 10
+
+// UsedIn says in which root modules a version is: the newest in use needs no
+// names, an older one does.
+func (d Vocabulary) UsedIn(u report.VersionUse, newest bool) safe.Markdown {
+	if newest {
+		return safe.Format("in %s", d.Dirs(u.Dirs, 1))
+	}
+	return safe.Format("in %s", d.Dirs(u.Dirs, namedLagging))
+}
+
+// documentation links to what Terraform's public registry has on a release, the
+// publisher's guides among it; empty for other registries.
+func (d Vocabulary) documentation(c report.Change) safe.Markdown {
+	if c.Addr.Host != provider.Terraform.DefaultHost() {
+		return safe.Markdown{}
+	}
+	page := fmt.Sprintf("https://%s/providers/%s/%s/%s/docs", c.Addr.Host, c.Addr.Namespace, c.Addr.Type, c.To)
+	return safe.Format(" (%s)", safe.Link(safe.Const("documentation"), page))
+}
+
+// versions names those of several changes: the only one, or the span.
+func (d Vocabulary) versions(all []provider.Version) safe.Markdown {
+	distinct := slices.SortedFunc(slices.Values(all), provider.Version.Compare)
+	distinct = slices.Compact(distinct)
+	switch last := len(distinct) - 1; {
+	case last < 0:
+		return safe.Markdown{}
+	case last == 0:
+		return d.Version(distinct[0])
+	default:
+		return safe.Join(" … ", d.Version(distinct[0]), d.Version(distinct[last]))
+	}
+}
+
+// itemsOf are the changes of a root module as sentences.
+func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
+	if len(m.Changes) == 0 {
+		return []safe.Markdown{safe.Const("Formatting only: the lock file is not in the form that the tool writes.")}
+	}
+	return collect.Mapped(m.Changes, func(c report.Change) safe.Markdown {
+		text := safe.Format("%s %s (%s)", d.Name(c.Addr), d.Move(c), safe.Text(d.Label(c)))
+		if details := d.Details(c); len(details) > 0 {
+			text = text.And(": %s", safe.Join("; ", details...))
+		}
+		return text
+	})
+}
+
+// Upgrade names a provider and its versions.
+func (d Vocabulary) Upgrade(n notes.Notes) safe.Markdown {
+	return safe.Join(" ", d.Name(n.Addr), d.Version(n.From), safe.Arrow, d.Version(n.To))
+}
+
+// fewLeads is the number of breaking changes that are named before the release notes
+// themselves.
+const fewLeads = 3
+
+// broken is what publishers say that an upgrade breaks; empty if nothing.
+func (d Vocabulary) broken(n notes.Notes) safe.Markdown {
+	var text strings.Builder
+	for _, s := range report.BreakingSections(n) {
+		text.WriteString(s.Text + "\n\n")
+	}
+	lines, more := safe.Leads(text.String(), fewLeads)
+	if len(lines) == 0 {
+		return safe.Markdown{}
+	}
+	if more > 0 {
+		lines = append(lines, safe.Format("%s more in the release notes", safe.Int(more)))
+	}
+	return safe.Format("%s: %s", d.Upgrade(n), safe.Join("; ", lines...))
+}
+
+// fewPlaces is how many places of a cause are named.
+const fewPlaces = 3
+
+// Said is the sentence about a cause, without what to do next.
+func (d Vocabulary) Said(c *Topic) safe.Markdown {
+	if len(c.Whole.List) == 1 {
+		return c.Whole.List[0]
+	}
+	text := c.What.List[0]
+	if n := len(c.What.List) - 1; n > 0 {
+		text = text.Stopless().And(", and %s", safe.Count(n, "more like it", "more like it"))
+	}
+	if places := c.Places.List; len(places) > 0 {
+		text = text.Stopless().And(" (%s)", firstPlaces(places))
+	}
+	return text
+}
+
+// SaidIn is the same with the root modules at its end.
+func (d Vocabulary) SaidIn(c *Topic) safe.Markdown {
+	where := d.Dirs(c.Dirs.List, FewDirs)
+	if len(c.Whole.List) > 1 && len(c.Places.List) > 0 {
+		return d.Said(&Topic{What: c.What}).Stopless().And(" (in %s: %s)", where, firstPlaces(c.Places.List))
+	}
+	return d.Said(c).And(" (in %s)", where)
+}
+
+// firstPlaces are the first places of many.
+func firstPlaces(places []safe.Markdown) safe.Markdown {
+	text := safe.Join(", ", places[:min(len(places), fewPlaces)]...)
+	if more := len(places) - fewPlaces; more > 0 {
+		text = text.And(" and %s", safe.Count(more, "more place", "more places"))
+	}
+	return text
+}
+
+// FewDirs is the number of root modules up to which they are named in a line.
+const FewDirs = 3
+
+func ToolText(m report.Module) safe.Markdown {
+	if m.Tool.Name == "" {
+		return safe.Markdown{}
+	}
+	text := safe.Text(m.Tool.String())
+	if m.Assumed {
+		text = text.And(", assumed")
+	}
+	if m.Partial {
+		text = text.And(", partial")
+	}
+	return safe.Format(" (%s)", text)
+}
+
+// Made says what is known of a configuration that another program makes, and what there
+// is to note about any.
+func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
+	var lines []safe.Markdown
+	if name := kindTitles[m.Kind]; !name.Empty() {
+		if m.Origin != "" {
+			name = name.And(" of the module %s", safe.Code(m.Origin))
+		}
+		lines = append(lines, name)
+	}
+	for _, h := range m.Holes {
+		known := safe.Const("is not known; no requirement depends on it")
+		if h.Parts > 1 {
+			known = safe.Const("are not known; no requirement depends on them")
+		}
+		lines = append(lines, safe.Format("%s of %s %s (%s)", safe.Count(h.Parts, "part", "parts"), safe.Code(h.Generated), known, safe.Text(d.Files.Place(h.Place).String())))
+	}
+	for _, text := range m.Assumptions {
+		lines = append(lines, safe.Format("assumed: %s", safe.Text(text)))
+	}
+	for _, u := range m.Tree.Unread {
+		if u.Code == problem.CodeTerragruntUnit {
+			lines = append(lines, safe.Format("known in part: %s (%s)", safe.Text(u.Reason), safe.Text(d.Files.Place(u.Place).String())))
+		}
+	}
+	for _, n := range m.Tree.Notes {
+		lines = append(lines, safe.Format("note: %s (%s)", safe.Text(n.Message), safe.Text(d.Files.Place(n.Place).String())))
+	}
+	return lines
+}
+
+// kindTitles are what people call root modules whose configuration is not theirs.
+var kindTitles = map[scan.Kind]safe.Markdown{
+	scan.TerragruntUnit: safe.Const("Terragrunt unit"), scan.Stack: safe.Const("stack"), scan.CDK: safe.Const("CDK for Terraform"),
+	scan.Orphan: safe.Const("a lock file alone"),
+}

@@ -1,0 +1,99 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// part is a section of a Markdown report: a head alone, or a head and items. A
+// section of items is left out if it has none.
+type part struct {
+	head  safe.Markdown
+	items []safe.Markdown // each whole in itself, ending in a newline
+	what  safe.Markdown   // the noun for an item; empty for a head alone
+	rank  int             // of importance: a lower one gets room first
+	share int             // of the room, in percent, that no other part takes
+}
+
+// add adds an item, in the form in which it is measured.
+func (p *part) add(item safe.Markdown) { p.items = append(p.items, item.Written()) }
+
+// size is that of the whole part, in bytes.
+func (p part) size() int {
+	n := p.head.Len()
+	for _, item := range p.items {
+		n += item.Len()
+	}
+	return n
+}
+
+// bound is how long a text may be.
+type bound struct {
+	bytes int           // 0: no limit
+	of    safe.Markdown // whose limit it is
+	whole safe.Markdown // where the whole is
+}
+
+// assemble joins the parts in their order. If they exceed the bound, items are left
+// out from the end of parts that have had their share, the least important first; a
+// line says how many, and where they are.
+func assemble(parts []part, within bound) safe.Markdown {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !p.what.Empty() && len(p.items) == 0 })
+	kept := fit(parts, within)
+	var texts []safe.Markdown
+	for i, p := range parts {
+		text := safe.Join("", p.head, safe.Join("", p.items[:kept[i]]...), p.cut(kept[i], within))
+		texts = append(texts, text.Line())
+	}
+	return safe.Join("\n", texts...)
+}
+
+// fit returns how many items of each part there is room for.
+func fit(parts []part, within bound) []int {
+	kept := make([]int, len(parts))
+	room, limit := within.bytes, within.bytes
+	order := make([]int, len(parts))
+	for i, p := range parts {
+		order[i] = i
+		// The line about a cut is set aside for each part that may need one.
+		room -= p.head.Len() + p.cut(0, within).Len() + len("\n")
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
+	take := func(i, most int) {
+		for _, item := range parts[i].items[kept[i]:] {
+			size := item.Len()
+			if limit > 0 && (size > room || size > most) {
+				break
+			}
+			room, most = room-size, most-size
+			kept[i]++
+		}
+	}
+	whole := room
+	for _, i := range order {
+		take(i, whole*parts[i].share/100)
+	}
+	for _, i := range order {
+		take(i, room)
+	}
+	return kept
+}
+
+// cut is the line about items that were left out; empty if there are none.
+func (p part) cut(kept int, within bound) safe.Markdown {
+	var text safe.Markdown
+	switch left := len(p.items) - kept; left {
+	case 0:
+		return safe.Markdown{}
+	case 1:
+		text = safe.Format("\n1 more %s is not shown, to stay within %s.", p.what, within.of)
+	default:
+		text = safe.Format("\n%s more %ss are not shown, to stay within %s.", safe.Int(left), p.what, within.of)
+	}
+	if !within.whole.Empty() {
+		text = text.And(" %s", within.whole)
+	}
+	return text.And("\n")
+}

@@ -1,0 +1,45 @@
+package render
+
+import (
+	"io"
+
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// Comment returns Markdown that answers a comment: what we have to say, and below
+// it the report, cut like Body.
+func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
+	parts := partsOf(r, answerBound.bytes)
+	if !lead.Empty() {
+		parts = append([]part{{head: lead}}, parts...)
+	}
+	return assemble(parts, answerBound)
+}
+
+// Problems returns problems as a list in Markdown, each with its place and what
+// to do next; nothing if there are none.
+func Problems(diagnostics []problem.Diagnostic) safe.Markdown {
+	all := outline.TopicsIn(outline.Vocabulary{})
+	for _, p := range diagnostics {
+		all.Diagnostic(p, "")
+	}
+	p := part{rank: 1, what: safe.Const("problem")}
+	for _, c := range all.List {
+		p.add(reviewItem(all.D, c))
+	}
+	return assemble([]part{p}, answerBound)
+}
+
+// answerText writes the answer.
+func answerText(w io.Writer, r report.Report, o TextOptions) error {
+	text := answerOf(r).String()
+	if o.Stats {
+		text += "\n" + r.Stats.String() + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,197 @@
+package render_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/render"
+
+	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// The size of the estate.
+const (
+	estateModules   = 200
+	estateProviders = 30
+	estateUnread    = 80
+	estateFailures  = 50
+)
+
+// estate is a repository as large ones are: 200 root modules of four
+// environments in five regions, 30 providers, 80 module calls that could not be
+// read because three repositories want a credential, and 50 failures that have
+// five causes. Nothing in it is random.
+func estate() report.Report {
+	r := report.Report{Verb: report.VerbPR, Summarised: true}
+	for i := range estateModules {
+		env, region := []string{"dev", "prod", "shared", "staging"}[i%4], []string{"af", "ap", "eu", "sa", "us"}[i/4%5]
+		m := module(fmt.Sprintf("live/%s/%s/stack-%02d", env, region, i/20))
+		for j := range 5 + i%3 {
+			estateChange(&m, i, (i*7+j*11)%estateProviders)
+		}
+		estateProblems(&m, i)
+		m.Pending = len(m.Changes) > 0
+		r.Modules = append(r.Modules, m)
+	}
+	r.Diagnostics = []problem.Diagnostic{{
+		Severity: problem.SeverityWarning, Code: problem.CodeUnreachable,
+		Message: "registry.example.com does not answer: connection refused", Hint: "what needs it is left as it is; run again when it answers",
+	}}
+	return r
+}
+
+// estateProvider is the name of a provider.
+func estateProvider(n int) string { return fmt.Sprintf("publisher-%d/provider-%02d", n%3, n) }
+
+// estateChange adds what becomes of a provider in a root module.
+func estateChange(m *report.Module, i, n int) {
+	name := estateProvider(n)
+	c := upgraded(name, fmt.Sprintf("5.%d.0", 30+(i/3+n)%5), "5.100.0", hashicorp)
+	c.HashesAdded = c.HashesAdded[:12+i%4] // no two lock files cover the same
+	if n%4 == 0 {
+		h := upgrade.Held{
+			Version: version("6.2.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Published: day("2026-11-06"),
+			Term: term("~> 5.0", "", m.Dir+"/versions.tf", 4+n),
+		}
+		c.Held = []upgrade.Held{h}
+	}
+	if n%10 == 3 {
+		c.Missing, c.Serving = []provider.Platform{mac}, version("5.98.0")
+	}
+	if n == 7 {
+		c.Warnings = []string{"This provider is deprecated. Use publisher-2/provider-08 instead."}
+	}
+	m.Changes = append(m.Changes, c)
+	m.InUse = append(m.InUse, report.Use{Addr: addr(name), Version: version("5.100.0")})
+}
+
+// estateProblems adds what went wrong in a root module.
+func estateProblems(m *report.Module, i int) {
+	if i < estateUnread {
+		module, ref := fmt.Sprintf("part_%02d", i%9), fmt.Sprintf("v1.%d.0", i%7)
+		source := fmt.Sprintf("git::https://git.example.com/platform/modules-%d.git//%s", i%3, module)
+		u := scan.Unread{
+			Module: module, Source: source, Code: problem.CodeUnauthorized, Place: problem.Place{Path: m.Dir + "/main.tf", Line: 10 + i%5},
+			Reason: fmt.Sprintf("fetching https://git.example.com/platform/modules-%d.git at %s: authentication is required", i%3, ref),
+			Hint:   "no token was sent to git.example.com, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer",
+		}
+		m.Unread = []scan.Unread{u}
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: u.Place, Hint: u.Hint,
+			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
+		})
+	}
+	if i%(estateModules/estateFailures) == 0 {
+		name := fmt.Sprintf("registry.example.com/acme/internal-%d", i/4%5)
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Code: problem.CodeUnreachable, Host: "registry.example.com", Addr: addr(name),
+			Message: fmt.Sprintf("reading the versions of %s: registry.example.com does not answer", name), Hint: "try again later",
+		})
+	}
+	if i%2 == 1 {
+		name := estateProvider(i % 6)
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Addr: addr(name), Place: problem.Place{Path: m.LockPath, Line: 1 + i},
+			Message: fmt.Sprintf("the entry of %s has %d hashes that could not be explained", name, 3+i%5),
+			Hint:    "keep relock's hash cache between runs",
+		})
+	}
+}
+
+func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
+	r := estate()
+	body, shown := render.Body(r).String(), text(t, r, render.TextOptions{Width: 100})
+	golden(t, "estate.body.md", body)
+	golden(t, "estate.txt", shown)
+	checkPage(t, body)
+	if len(body) > 60_000 {
+		t.Errorf("the body has %d bytes", len(body))
+	}
+	if lines := strings.Count(shown, "\n"); lines > 150 {
+		t.Errorf("the text has %d lines", lines)
+	}
+	if rows := strings.Count(body, "\n| `"); rows != 110 {
+		t.Errorf("the table has %d rows, want all 110", rows)
+	}
+	// Each cause, with what to do, stands once: three repositories of modules, five
+	// providers, and those whose entries hold unknown hashes.
+	for what, want := range map[string]struct{ body, text int }{
+		"- **Warning** in 27 root modules: modules of `git::https://git.example.com/platform/modules-0.git` could not be read, and the recorded constraints stand in for them": {1, 0},
+		"no token was sent":                      {3, 1},
+		"reading the versions of":                {5, 5},
+		"try again later":                        {5, 1},
+		"keep relock's hash cache":               {0, 1},
+		"This provider is deprecated":            {1, 1},
+		"--summary=false shows each of 200 root": {0, 1},
+		"`publisher-0/provider-00` by `~> 5.0`; newest is 6.2.0, released 2026-11-06 (in 40 root modules: ": {1, 0},
+	} {
+		if got := strings.Count(body, what); got != want.body {
+			t.Errorf("the body says %d times %q, want %d", got, what, want.body)
+		}
+		if got := strings.Count(shown, what); got != want.text {
+			t.Errorf("the text says %d times %q, want %d", got, what, want.text)
+		}
+	}
+}
+
+func TestMarkdownStaysWithinABound(t *testing.T) {
+	r := estate()
+	for _, most := range []int{10_000, 20_000, 40_000} {
+		got := render.Markdown(r, most).String()
+		checkPage(t, got)
+		if want := fmt.Sprintf("not shown, to stay within %d bytes. --format json lists them.", most); len(got) > most || !strings.Contains(got, want) {
+			t.Errorf("of %d bytes there are %d; it must say %q", most, len(got), want)
+		}
+		if rows := strings.Count(got, "\n| `"); most > 10_000 && rows < estateProviders {
+			t.Errorf("within %d bytes the table has %d rows, want one for each provider at least", most, rows)
+		}
+	}
+}
+
+func TestSummaryIsForManyRootModules(t *testing.T) {
+	yes, no := true, false
+	many, few := estate(), estate()
+	few.Modules = few.Modules[:20]
+	for name, tt := range map[string]struct {
+		r     report.Report
+		o     render.TextOptions
+		brief bool
+	}{
+		"many":            {many, render.TextOptions{}, true},
+		"many, all asked": {many, render.TextOptions{Summary: &no}, false},
+		"many, verbose":   {many, render.TextOptions{Verbose: true}, false},
+		"few":             {few, render.TextOptions{}, false},
+		"few, in short":   {few, render.TextOptions{Summary: &yes}, true},
+	} {
+		got := text(t, tt.r, tt.o)
+		if single := strings.Contains(got, "\nlive/prod/af/stack-00 (Terraform 1.11.4)\n"); single == tt.brief {
+			t.Errorf("%s: a root module stands by itself: %t", name, single)
+		}
+		if told := strings.Contains(got, "--summary=false shows each of "); told != tt.brief {
+			t.Errorf("%s: it says how to see all: %t", name, told)
+		}
+	}
+}
+
+func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
+	r := estate()
+	for i := range r.Modules {
+		for j := range r.Modules[i].Changes {
+			r.Modules[i].Changes[j].From = version(fmt.Sprintf("4.%d.%d", i, j))
+		}
+	}
+	body := render.Body(r).String()
+	checkPage(t, body)
+	if rows := strings.Count(body, "\n| `"); rows != estateProviders {
+		t.Errorf("the table has %d rows, want one for each of %d providers", rows, estateProviders)
+	}
+	if want := "| `publisher-0/provider-00` | 4.0.0 … 4.194.2 | 5.100.0 | minor | 40 root modules |"; !strings.Contains(body, want) {
+		t.Errorf("the body lacks %q:\n%s", want, body[:2000])
+	}
+}

@@ -1,0 +1,188 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// style is a colour or weight of a terminal, by its ECMA-48 parameter.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)
+
+// printer writes text for a terminal of some width.
+type printer struct {
+	strings.Builder
+	color bool
+	width int // 0: unlimited
+}
+
+func (p *printer) paint(s style, text string) string {
+	if !p.color || s == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// cell is the text of one column, short enough to stay on one line.
+type cell struct {
+	text  safe.Markdown
+	style style
+}
+
+// row is the cells of a table and a last column that wraps.
+type row struct {
+	cells []cell
+	rest  safe.Markdown
+}
+
+// The measures of a table.
+const (
+	tableIndent = 2
+	tableGap    = 2
+	leastRest   = 24 // columns; a last column with less room goes below the others
+)
+
+// table writes rows in aligned columns, under headings if there are any, or, where
+// the terminal is too narrow for them, each as a small paragraph.
+func (p *printer) table(rows []row, headings ...safe.Markdown) {
+	if last := len(headings) - 1; last > 0 && len(rows) > 0 {
+		head := row{rest: headings[last]}
+		for _, name := range headings[:last] {
+			head.cells = append(head.cells, cell{name, dim})
+		}
+		rows = append([]row{head}, rows...)
+	}
+	widths := columnWidths(rows)
+	lead := tableIndent
+	for _, w := range widths {
+		lead += w + tableGap
+	}
+	for i, r := range rows {
+		if p.width > 0 && lead+leastRest > p.width {
+			if i > 0 || len(headings) == 0 {
+				p.stacked(r)
+			}
+			continue
+		}
+		var line strings.Builder
+		line.WriteString(strings.Repeat(" ", tableIndent))
+		for i, c := range r.cells {
+			text := c.text.Terminal()
+			line.WriteString(p.paint(c.style, text))
+			line.WriteString(strings.Repeat(" ", widths[i]-columns(text)+tableGap))
+		}
+		for i, part := range p.wrap(r.rest, lead, lead) {
+			if i > 0 {
+				line.WriteString("\n" + strings.Repeat(" ", lead))
+			}
+			line.WriteString(part)
+		}
+		p.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+func columnWidths(rows []row) []int {
+	var widths []int
+	for _, r := range rows {
+		for i, c := range r.cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], columns(c.text.Terminal()))
+		}
+	}
+	return widths
+}
+
+func (p *printer) stacked(r row) {
+	if name := r.cells[0]; !name.text.Empty() {
+		p.paragraph(tableIndent, cell{}, name.text)
+	}
+	var rest []safe.Markdown
+	for _, c := range r.cells[1:] {
+		if !c.text.Empty() {
+			rest = append(rest, c.text)
+		}
+	}
+	if !r.rest.Empty() {
+		rest = append(rest, r.rest)
+	}
+	if len(rest) > 0 {
+		p.paragraph(2*tableIndent, cell{}, safe.Join(", ", rest...))
+	}
+}
+
+// paragraph writes wrapped text after a head such as "error:", with further
+// lines indented by two more columns.
+func (p *printer) paragraph(indent int, head cell, text safe.Markdown) {
+	label := head.text.Terminal()
+	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, label))
+	first, hang := indent, indent+2
+	if label != "" {
+		first += columns(label) + 1
+	}
+	for i, line := range p.wrap(text, first, hang) {
+		switch {
+		case i > 0:
+			p.WriteString(strings.Repeat(" ", hang))
+		case label != "" && line != "":
+			p.WriteString(" ")
+		}
+		p.WriteString(line + "\n")
+	}
+}
+
+// painted writes a paragraph in one style.
+func (p *printer) painted(s style, text safe.Markdown) {
+	for _, line := range p.wrap(text, 0, 0) {
+		p.WriteString(p.paint(s, line) + "\n")
+	}
+}
+
+// wrap breaks text into lines that fit beside some columns, first of them on
+// the first line and hang on the others. A word that is too long for a line
+// has one of its own and is not broken, so that it can be copied; what stands
+// before the first line is left alone for one.
+func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
+	text := markdown.Terminal()
+	if p.width <= 0 {
+		return []string{text}
+	}
+	var lines []string
+	line, room := "", p.width-first
+	for word := range strings.SplitSeq(text, " ") {
+		full := line != "" && columns(line)+1+columns(word) > room
+		if full || line == "" && columns(word) > room && first > hang {
+			lines, line, room, first = append(lines, line), "", p.width-hang, hang
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// columns is the number of columns that text takes on a terminal.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r):
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}

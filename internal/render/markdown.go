@@ -1,0 +1,290 @@
+package render
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
+// a step summary. We stay below: others add to the body, and a job's steps
+// share the page. Counting bytes errs on the safe side.
+var (
+	githubLimit  = safe.Const("GitHub's limit")
+	bodyBound    = bound{60_000, githubLimit, safe.Const("The step summary of the run lists them.")}
+	summaryBound = bound{1<<20 - 1<<12, githubLimit, safe.Const("The JSON report lists them.")}
+	answerBound  = bound{bodyBound.bytes, githubLimit, safe.Const("The report of the run lists them.")}
+)
+
+// Body returns the Markdown of a pull request that proposes the report's
+// changes, and ends in its Footer. What does not fit is cut, the least important
+// first and never in the middle of a row, an item or a root module; the text says
+// what was cut.
+func Body(r report.Report) safe.Markdown {
+	parts := append(partsOf(r, bodyBound.bytes), footer(r))
+	if !r.Footer.Empty() {
+		parts = append(parts, part{head: r.Footer})
+	}
+	if !r.Summarised {
+		return assemble(parts, answerBound)
+	}
+	return assemble(parts, bodyBound)
+}
+
+// Summary returns the Markdown of an Actions step summary, cut like Body.
+func Summary(r report.Report) safe.Markdown {
+	title := part{head: safe.Const("## relock\n")}
+	parts := append([]part{title, pulls(r)}, partsOf(r, summaryBound.bytes)...)
+	if r.Verb == report.VerbComment {
+		parts = []part{title, {head: answerOf(r)}}
+	}
+	if r.Fleet != nil {
+		parts = append(parts, part{head: safe.Format("%s\n\n", safe.Text(fleetSentence(*r.Fleet)))})
+	}
+	if r.Stats.Known() {
+		parts = append(parts, part{head: safe.Format("%s\n", safe.Text(r.Stats.String()))})
+	}
+	return assemble(parts, summaryBound)
+}
+
+// Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
+// no limit. That of a dry run has the pull requests as people would see them.
+func Markdown(r report.Report, limit int) safe.Markdown {
+	if r.Verb == report.VerbComment {
+		return answerOf(r)
+	}
+	within := bound{limit, safe.Count(limit, "bytes", "bytes"), safe.Const("--format json lists them.")}
+	if bodies := bodies(r); len(bodies.items) > 0 {
+		o := outline.Of(r)
+		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
+	}
+	return assemble(append([]part{pulls(r)}, partsOf(r, limit)...), within)
+}
+
+// bodies are the pull requests as a dry run would write them, each under its title.
+func bodies(r report.Report) part {
+	all := part{what: safe.Const("pull request"), rank: 3}
+	for _, p := range r.PullRequests {
+		if p.Body != "" {
+			all.add(safe.Format("---\n\n# %s\n\n%s\n\n", safe.Text(p.Title), safe.Ours(strings.TrimSpace(p.Body))))
+		}
+	}
+	return all
+}
+
+// partsOf are what every Markdown report consists of. Each has a share of the
+// limit; what is left of it goes to the others, to the most important first.
+func partsOf(r report.Report, limit int) []part {
+	if r.Verb == report.VerbVerify {
+		return verification(r)
+	}
+	o := outline.Of(r)
+	return []part{
+		{head: safe.Join("", o.Headline.Line(), proofsLine(r), carriedLine(r))},
+		changesPart(o, noun(r), limit*changeShare/100),
+		reviewPart(o),
+		blocksPart(o, noun(r)),
+		heldPart(o),
+		spreadsPart(o),
+		notesPart(o),
+	}
+}
+
+// carriedLine says what of a pull request the run did not look at.
+func carriedLine(r report.Report) safe.Markdown {
+	if said := keptUnseen(r.CarriedOver); !said.Empty() {
+		return safe.Format("\n%s\n", said)
+	}
+	return safe.Markdown{}
+}
+
+// changeShare is that of the table of changes, in percent: it survives whatever
+// else there is.
+const changeShare = 40
+
+// changesPart has a row for each change that root modules have in common or, where
+// these have no room, for each provider. The columns of dates and signers are there
+// if any is known.
+func changesPart(o outline.Outline, noun safe.Markdown, room int) part {
+	var p part
+	for way := range outline.WaysToJoin {
+		p = changeRows(o.Changes.Rows(way), noun)
+		if room <= 0 || p.size() <= room {
+			break
+		}
+	}
+	p.rank, p.share = 1, changeShare
+	return p
+}
+
+func changeRows(rows []outline.ChangeRow, noun safe.Markdown) part {
+	columns := []safe.Markdown{
+		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"), safe.Const("Signer"),
+	}
+	const released, signer = 5, 6
+	used := []bool{true, true, true, true, true, false, false}
+	for _, row := range rows {
+		used[released] = used[released] || !row.Released.Empty()
+		used[signer] = used[signer] || !row.Signer.Empty()
+	}
+	rule := slices.Repeat([]safe.Markdown{safe.Const("---")}, len(columns))
+	p := part{what: safe.Const("change"), head: safe.Join("", tableRow(used, columns), tableRow(used, rule))}
+	for _, r := range rows {
+		p.add(tableRow(used, []safe.Markdown{r.Name, r.From, r.To, r.Kind, r.Where, r.Released, r.Signer}))
+	}
+	return p
+}
+
+// tableRow joins the cells of the columns in use.
+func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
+	var row []safe.Markdown
+	for i, c := range cells {
+		if used[i] {
+			row = append(row, c)
+		}
+	}
+	return safe.Format("| %s |\n", safe.Join(" | ", row...))
+}
+
+func reviewPart(o outline.Outline) part {
+	p := part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n"), what: safe.Const("item")}
+	for _, c := range o.Review {
+		p.add(reviewItem(o.D, c))
+	}
+	return p
+}
+
+func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
+	var where safe.Markdown
+	if len(c.Dirs.List) > 0 {
+		where = safe.Format(" in %s", d.Dirs(c.Dirs.List, outline.FewDirs))
+	}
+	text := d.Said(c)
+	if next := c.Remedy(); !next.Empty() {
+		text = text.Stopless().And(". Next: %s", next)
+	}
+	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.Concern)), where, text)
+}
+
+func heldPart(o outline.Outline) part {
+	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
+	for _, c := range o.Held {
+		p.add(safe.Format("- %s\n", o.D.SaidIn(c)))
+	}
+	return p
+}
+
+func spreadsPart(o outline.Outline) part {
+	p := part{rank: 4, share: 5, head: safe.Const("### Versions in use\n\n"), what: safe.Const("provider")}
+	for _, s := range o.Spreads {
+		text := safe.Format("- %s\n", o.D.Name(s.Addr))
+		for i, u := range s.Versions {
+			text = text.And("  - %s %s", o.D.Version(u.Version), o.D.UsedIn(u, i == 0))
+			if i > 0 {
+				text = text.And(", behind")
+			}
+			text = text.And("\n")
+		}
+		p.add(text)
+	}
+	return p
+}
+
+// notesPart is the section of notes: a collapsed block for each upgrade, then a
+// line for those of which nothing is known.
+func notesPart(o outline.Outline) part {
+	p := part{rank: 6, share: 10, head: safe.Const("### Release notes\n\n"), what: safe.Const("release note")}
+	var problems collect.Set[safe.Markdown]
+	missing := map[safe.Markdown][]safe.Markdown{}
+	for _, n := range o.Notes {
+		if block := notesBlock(o.D, n); !block.Empty() {
+			p.add(block)
+			continue
+		}
+		why := safe.Text(n.Problem)
+		problems.Add(why)
+		missing[why] = append(missing[why], o.D.Upgrade(n))
+	}
+	for _, why := range problems.List {
+		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing[why]...), why))
+	}
+	return p
+}
+
+// blocksPart shows each root module collapsed.
+func blocksPart(o outline.Outline, noun safe.Markdown) part {
+	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
+	for _, b := range o.Modules {
+		p.add(detailsBlock(o.D, b))
+	}
+	return p
+}
+
+// manyDirs is the number of root modules that a block lists at most.
+const manyDirs = 100
+
+// detailsBlock is one collapsed block. Markdown is parsed between the empty
+// lines, HTML in the summary.
+func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
+	var text safe.Markdown
+	title := safe.Join(", ", collect.Mapped(b.Dirs, safe.Element)...)
+	if len(b.Dirs) > outline.FewDirs {
+		title = safe.Count(len(b.Dirs), "root module", "root modules")
+		shown := b.Dirs[:min(len(b.Dirs), manyDirs)]
+		text = d.List(shown)
+		if rest := len(b.Dirs) - len(shown); rest > 0 {
+			text = text.And(" and %s more", safe.Int(rest))
+		}
+		text = text.And("\n\n")
+	}
+	what := safe.Const("formatting only")
+	if b.Changes > 0 {
+		what = safe.Count(b.Changes, "change", "changes")
+	}
+	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, what, text, items(b.Items))
+}
+
+// items is a list.
+func items(of []safe.Markdown) safe.Markdown {
+	return safe.Join("", collect.Mapped(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
+}
+
+func pulls(r report.Report) part {
+	p := part{rank: 0, what: safe.Const("pull request")}
+	for _, pull := range r.PullRequests {
+		p.add(safe.Format("- %s\n", pullSentence(r, pull).Capital()))
+	}
+	return p
+}
+
+// footer says what relock is and how to do the same on one's own machine.
+func footer(r report.Report) part {
+	return part{head: safe.Format("---\n\n"+
+		"[relock](https://github.com/relock-dev/relock) selects the newest version of each provider that the whole module "+
+		"tree allows, and records verified hashes for every platform that the lock file covers. It runs neither the tools nor any code of this repository.\n\n"+
+		"The same on your own machine:\n\n%s", safe.Fenced("sh", sameHere(r), bodyBound.bytes))}
+}
+
+// plainName matches what needs no quoting in a shell and no care in Markdown.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
+
+// fewArguments is the number of root modules up to which a command line names them.
+const fewArguments = 8
+
+// sameHere is the command line that makes the report's changes. It stands in the
+// text of a pull request, so that it names root modules only if every name is
+// plain.
+func sameHere(r report.Report) string {
+	dirs := r.PendingDirs()
+	odd := slices.ContainsFunc(dirs, func(dir string) bool { return dir != "." && !plainName.MatchString(dir) })
+	if odd || len(dirs) > fewArguments {
+		dirs = nil
+	}
+	return report.CommandLine(report.VerbUpgrade, r.Asked, dirs)
+}

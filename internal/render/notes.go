@@ -1,0 +1,95 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/outline"
+
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+const (
+	// notesLimit bounds the release notes of one provider, in bytes, and
+	// releaseLimit those of one release among several.
+	notesLimit   = 6000
+	releaseLimit = 3000
+)
+
+// notesBlock is the collapsed notes of one upgrade; empty if there are none.
+// Releases that break something come first, then the newest.
+func notesBlock(d outline.Vocabulary, n notes.Notes) safe.Markdown {
+	var body []safe.Markdown
+	room, whole := notesLimit, true
+	told := slices.DeleteFunc(slices.Clone(n.Releases), func(rel notes.Release) bool { return len(rel.Sections) == 0 })
+	// Sections are in order of importance, so the first tells of the release.
+	slices.SortStableFunc(told, func(a, b notes.Release) int {
+		return cmp.Compare(min(a.Sections[0].Kind, notes.Note), min(b.Sections[0].Kind, notes.Note))
+	})
+	for _, rel := range told {
+		limit := min(room, releaseLimit)
+		if len(told) == 1 {
+			limit = room
+		}
+		text, all := releaseText(d, rel, limit)
+		room -= text.Len()
+		whole = whole && all
+		body = append(body, text)
+	}
+	text := safe.Join("", body...)
+	if text.Empty() {
+		return text
+	}
+	title := safe.Join(" ", safe.Element(d.Called(n.Addr)), d.Version(n.From), safe.Arrow, d.Version(n.To)).Trimmed()
+	return safe.Format("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, text, rest(n, whole))
+}
+
+// releaseText is what is said of one release, within a limit in bytes; whole is
+// false if it is not all of it. The heading is not counted.
+func releaseText(d outline.Vocabulary, rel notes.Release, limit int) (text safe.Markdown, whole bool) {
+	title := d.Version(rel.Version)
+	if url := safe.Redirected(rel.URL); url != "" {
+		title = safe.Link(title, url)
+	}
+	if text := rel.Published.String(); text != "" {
+		title = title.And(", %s", safe.Text(text))
+	}
+	whole = !rel.Cut
+	var body safe.Markdown
+	for _, s := range rel.Sections {
+		heading := safe.Const("\n")
+		if s.Title != "" {
+			heading = safe.Format("\n##### %s\n\n", safe.Text(s.Title))
+		}
+		quoted, all := safe.Quoted(s.Text, max(0, limit-body.Len()-heading.Len()))
+		if !quoted.Empty() {
+			body = safe.Join("", body, heading, quoted)
+		}
+		whole = whole && all
+	}
+	if body.Empty() {
+		return body, false
+	}
+	return safe.Format("#### %s\n\n%s\n", title, body.Trimmed().Line()), whole
+}
+
+const notesCut = "The notes are longer than shown."
+
+// rest says what the notes do not show, and where it is.
+func rest(n notes.Notes, whole bool) safe.Markdown {
+	var parts []safe.Markdown
+	if !whole {
+		parts = append(parts, safe.Const(notesCut))
+	}
+	if n.More > 0 {
+		parts = append(parts, safe.Format("%s not shown.", safe.Count(n.More, "more release on the way is", "more releases on the way are")))
+	}
+	if url := safe.Redirected(n.Compare()); url != "" {
+		parts = append(parts, safe.Link(safe.Const("All changes"), url).And("."))
+	}
+	if len(parts) == 0 {
+		return safe.Markdown{}
+	}
+	return safe.Join(" ", parts...).Line()
+}

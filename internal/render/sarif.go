@@ -1,0 +1,247 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// SARIFOptions are what a report does not know of itself.
+type SARIFOptions struct {
+	// Version is the program's.
+	Version string
+	// Category tells apart what several runs of one verb upload for one commit.
+	Category string
+	// Path returns the name that a file has in the repository, of the one that
+	// people are shown; false if it is none of the repository's.
+	Path func(shown string) (string, bool)
+}
+
+// mostResults is how many results of a run GitHub shows:
+// https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning
+const mostResults = 5000
+
+// sarifLog is what a file of SARIF 2.1.0 holds. It is not the library's type for it:
+// that can validate itself, and with its method a validator would come into the
+// program that fetches what a schema names.
+type sarifLog struct {
+	Schema  string       `json:"$schema"`
+	Version string       `json:"version"`
+	Runs    []*sarif.Run `json:"runs"`
+}
+
+// SARIF writes the report of verify or check for code scanning: SARIF 2.1.0,
+// https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html.
+// The error is the writer's.
+func SARIF(w io.Writer, r report.Report, o SARIFOptions) error {
+	doc := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []*sarif.Run{sarifRun(r, o)}}
+	return report.Encode(w, doc, " ")
+}
+
+func sarifRun(r report.Report, o SARIFOptions) *sarif.Run {
+	issues, notices := issuesOf(r, o)
+	issues = fitting(issues)
+	rules := rulesOf(r.Verb, issues)
+	run := sarif.NewRunWithInformationURI("relock", projectURL).WithColumnKind("unicodeCodePoints")
+	run.Tool.Driver.WithVersion(o.Version)
+	for _, rule := range rules {
+		run.Tool.Driver.AddRule(sarifRule(r.Verb, rule, issues))
+	}
+	root := sarif.NewArtifactLocation().WithDescription(sarif.NewMessage().WithText("The root of the repository."))
+	run.WithOriginalUriBaseIds(map[string]sarif.ArtifactLocation{rootID: *root})
+	run.WithAutomationDetails(sarif.NewRunAutomationDetails().WithID(automationID(r.Verb, o.Category)))
+	run.WithInvocations([]*sarif.Invocation{sarifInvocation(r, notices)})
+	seen := map[string]int{}
+	for _, i := range issues {
+		print := i.Fingerprint()
+		seen[print]++
+		result := i.result(fmt.Sprintf("%s:%d", strings.TrimSuffix(print, ":1"), seen[print]))
+		result.RuleIndex = slices.IndexFunc(rules, func(rule verify.Meaning) bool { return rule.Code == i.Code })
+		run.AddResult(result)
+	}
+	return run
+}
+
+// automationID is the category under which code scanning keeps the results: all up
+// to the last slash. What is uploaded for the same commit under the same category
+// replaces what was.
+func automationID(verb, category string) string {
+	id := "relock/" + verb + "/"
+	if category = strings.Trim(linkless(category), "/"); category != "" {
+		id += category + "/"
+	}
+	return id
+}
+
+// issue is what a result tells of.
+type issue struct {
+	problem.Finding
+	names    problem.Naming     // of its files
+	path     string             // in the repository
+	accepted *verify.Acceptance // nil unless a baseline accepts it
+}
+
+// issuesOf are the results of a report, the worst first and what is accepted last,
+// and the problems that are at no place of the repository.
+func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
+	add := func(f problem.Finding, m report.Module, accepted *verify.Acceptance) {
+		i, ok := o.placed(f, m)
+		if i.accepted = accepted; !ok {
+			notices = append(notices, issue{Finding: f, names: m.Names})
+			return
+		}
+		issues = append(issues, i)
+	}
+	problems := func(all []problem.Diagnostic, m report.Module) {
+		for _, d := range all {
+			switch {
+			case d.Code == problem.CodeOnBase: // its results are warnings
+			case d.Place == (problem.Place{}):
+				notices = append(notices, issue{Finding: d.Finding(), names: m.Names})
+			default:
+				add(d.Finding(), m, nil)
+			}
+		}
+	}
+	problems(r.Diagnostics, report.Module{})
+	for _, m := range r.Modules {
+		problems(m.Diagnostics, m)
+		for _, f := range slices.Concat(m.Findings, unfollowed(r, m)) {
+			add(f, m, nil)
+		}
+		if m.Verified == nil {
+			for _, f := range outOfStep(r, m) {
+				add(f, m, nil)
+			}
+			continue
+		}
+		for _, a := range m.Verified.Accepted {
+			add(a.Finding, m, &a)
+		}
+	}
+	slices.SortStableFunc(issues, func(a, b issue) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.Severity, b.Severity))
+	})
+	return issues, notices
+}
+
+func (i issue) order() int {
+	if i.accepted != nil {
+		return 1
+	}
+	return 0
+}
+
+// placed is a finding at its file in the repository. One without a file is about the
+// root module's lock file, and so is one in a module package, whose lines are no lines of
+// that. It is false for what is in another repository.
+func (o SARIFOptions) placed(f problem.Finding, m report.Module) (issue, bool) {
+	i := issue{Finding: f, names: m.Names}
+	name := cmp.Or(m.LockPath, m.Dir)
+	named := m.Names.Place(f.Place)
+	if f.Place.Path != "" && named.Package == "" {
+		name = named.Path
+	}
+	path, ok := o.Path(name)
+	i.path = path
+	switch {
+	case named.Package != "":
+		i.Place = problem.Place{Path: f.Place.Path, Package: f.Place.Package}
+	case f.Place.Path == "" || m.Dir == "": // of the lock file, or of no root module
+		i.Place.Path = path
+	}
+	return i, ok
+}
+
+// fitting are the issues that code scanning shows. Of those that it would not, the
+// last one tells.
+func fitting(issues []issue) []issue {
+	if len(issues) <= mostResults {
+		return issues
+	}
+	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
+	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: problem.Finding{
+		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Place: problem.Place{Path: cut[0].path},
+		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
+	}})
+}
+
+// result is the issue as SARIF has it. Code scanning knows it again by the
+// fingerprint, under a key of its own for that.
+func (i issue) result(fingerprint string) *sarif.Result {
+	result := sarif.NewRuleResult(string(i.Code)).WithLevel(i.Severity.String()).WithMessage(sarif.NewMessage().WithText(i.text()))
+	result.WithPartialFingerprints(map[string]string{"primaryLocationLineHash": fingerprint, "relock/v1": fingerprint})
+	region := sarif.NewRegion().WithStartLine(max(i.Place.Line, 1))
+	if i.Place.From > 0 {
+		region.WithStartColumn(i.Place.From).WithEndColumn(i.Place.To)
+	}
+	file := sarif.NewArtifactLocation().WithURI(uriOf(i.path)).WithURIBaseID(rootID)
+	result.AddLocation(sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(file).WithRegion(region)))
+	if a := i.accepted; a != nil {
+		why := linkless(a.Reason) + " (until " + provider.Day(a.Until).String()
+		if a.By != "" {
+			why += ", accepted by " + linkless(a.By)
+		}
+		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").WithJustification(why + ")"))
+	}
+	return result
+}
+
+func (i issue) text() string {
+	text := linkless(i.Message)
+	if i.Hint != "" {
+		text += "\nNext: " + linkless(i.Hint)
+	}
+	return text
+}
+
+// notice is the message with its place.
+func (i issue) notice() string {
+	d := i.Diagnostic()
+	d.Place = i.names.Place(d.Place)
+	return d.Error()
+}
+
+// linkless makes outside text harmless in a message of SARIF, whose plain texts may
+// hold links as Markdown has them (SARIF 3.11.6).
+func linkless(s string) string { return strings.ReplaceAll(safe.Plain(s), "](", "] (") }
+
+// rootID is how SARIF's producers and consumers name the root of the repository.
+const rootID = "%SRCROOT%"
+
+// uriOf is the reference to a file of the repository. Whatever RFC 3986 reserves is
+// escaped: a colon would make a scheme of what stands before it.
+func uriOf(path string) string {
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~/", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// sarifInvocation says whether the run could do all that it was to do, and what is
+// wrong with it that no file of the repository is the place of.
+func sarifInvocation(r report.Report, notices []issue) *sarif.Invocation {
+	run := sarif.NewInvocation().WithExecutionSuccessful(!r.Failed())
+	for _, n := range notices {
+		run.AddToolExecutionNotification(sarif.NewNotification().WithLevel(n.Severity.String()).WithMessage(
+			sarif.NewMessage().WithText(string(n.Code) + ": " + linkless(n.notice()))))
+	}
+	return run
+}

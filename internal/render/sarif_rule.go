@@ -1,0 +1,99 @@
+package render
+
+import (
+	"slices"
+
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// projectURL is where relock is told about, and helpURL begins the address of what
+// is said about a code.
+const (
+	projectURL = "https://github.com/relock-dev/relock"
+	helpURL    = projectURL + "/blob/main/docs/troubleshooting.md#"
+)
+
+// checkRules are those of what a check finds besides: what would change in a lock
+// file, and what could not be read.
+var checkRules = []verify.Meaning{
+	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
+	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
+	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
+	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade --allow-downgrade moves it down"},
+	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
+}
+
+// otherRules are those of problems, which any verb may have.
+var otherRules = []verify.Meaning{
+	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "mend the line"},
+	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
+	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
+	{Code: problem.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "relock lock reads both sides"},
+	{Code: problem.CodeUnreadable, Title: "A file could not be read", Help: "see what stands there"},
+	{Code: problem.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "mend the line"},
+	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
+}
+
+// rulesOf are the rules of a verb, and those of what else the report tells of. A
+// problem of the run that has no words of its own here is called by its code.
+func rulesOf(verb string, issues []issue) []verify.Meaning {
+	rules, others := slices.Clone(verify.Meanings), slices.Concat(checkRules, otherRules)
+	if verb == report.VerbCheck {
+		rules, others = slices.Clone(checkRules), slices.Concat(verify.Meanings, otherRules)
+	}
+	for _, i := range issues {
+		of := func(rule verify.Meaning) bool { return rule.Code == i.Code }
+		if slices.ContainsFunc(rules, of) {
+			continue
+		}
+		rule := verify.Meaning{Code: i.Code, Title: "A problem of the kind " + string(i.Code), Help: "the message says what to do"}
+		if at := slices.IndexFunc(others, of); at >= 0 {
+			rule = others[at]
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// sarifRule is a rule as SARIF has it. It is as severe as the worst of its results:
+// people may choose the severity of a code, and what fails a check is an error.
+func sarifRule(verb string, rule verify.Meaning, issues []issue) *sarif.ReportingDescriptor {
+	severity, found := rule.Severity, false
+	for _, i := range issues {
+		if i.Code == rule.Code && (!found || i.Severity < severity) {
+			severity, found = i.Severity, true
+		}
+	}
+	worth := severity
+	if verb == report.VerbCheck { // whose errors are what it fails for
+		worth = rule.Severity
+	}
+	url := helpURL + string(rule.Code)
+	help := rule.Help + "."
+	return sarif.NewRule(string(rule.Code)).
+		WithShortDescription(sarif.NewMultiformatMessageString().WithText(rule.Title)).
+		WithFullDescription(sarif.NewMultiformatMessageString().WithText(rule.Title + ".")).
+		WithHelp(sarif.NewMultiformatMessageString().WithText(help + " " + url).WithMarkdown(help + "\n\n[About " + string(rule.Code) + "](" + url + ")")).
+		WithHelpURI(url).
+		WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(severity.String())).
+		WithProperties(sarifProperties(rule.Code, worth))
+}
+
+// scores are how severe code scanning shows results that are about security:
+// 7.0 and more is high, 4.0 and more is medium. Notes are about form and have none,
+// and so has what is no finding of a verification.
+var scores = map[problem.Severity]string{problem.SeverityError: "8.0", problem.SeverityWarning: "5.0"}
+
+func sarifProperties(code problem.Code, severity problem.Severity) *sarif.PropertyBag {
+	bag := sarif.NewPropertyBag().WithTags([]string{"supply-chain"})
+	_, proven := verify.MeaningOf(code)
+	if score := scores[severity]; proven && score != "" {
+		bag.AddTag("security").Add("security-severity", score)
+	}
+	return bag
+}

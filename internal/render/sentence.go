@@ -1,0 +1,123 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// keptUnseen says what a pull request keeps unseen; empty if that is nothing.
+func keptUnseen(c report.CarriedOver) safe.Markdown {
+	commit := safe.Code(c.Commit[:min(len(c.Commit), 7)])
+	switch {
+	case c.Roots == 0:
+		return safe.Markdown{}
+	case c.Roots == 1:
+		return safe.Format("1 root module stays as commit %s of this pull request has it, since this run did not look at it.", commit)
+	}
+	return safe.Format("%s root modules stay as commit %s of this pull request has them, since this run did not look at them.", safe.Int(c.Roots), commit)
+}
+
+// nothingToSay is what there is to say of a module where there is nothing.
+func nothingToSay(r report.Report) string {
+	switch r.Verb {
+	case report.VerbScan:
+		return "no provider is required"
+	case report.VerbDiff:
+		return "no differences"
+	}
+	return "up to date"
+}
+
+// noun is what the report's modules are called.
+func noun(r report.Report) safe.Markdown {
+	if r.Verb == report.VerbDiff {
+		return safe.Const("Lock files")
+	}
+	return safe.Const("Root modules")
+}
+
+// answerOf is what is shown of a report of the verb comment.
+func answerOf(r report.Report) safe.Markdown {
+	if r.Answer == "" {
+		return safe.Const("The comment is no command.\n")
+	}
+	return safe.Ours(r.Answer).Line()
+}
+
+// pullSentence is what became of a pull request, in one sentence. The base is
+// named where the run had several.
+func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
+	name := safe.Const("the pull request")
+	if p.Number > 0 {
+		name = safe.Format("pull request %s", safe.Int(p.Number))
+	}
+	text := safe.Join(" ", outcome(p.Operation, r.DryRun), safe.Link(name, p.URL))
+	if p.Operation == "none" && p.Number == 0 {
+		text = safe.Const("opened no pull request")
+	}
+	if p.Branch != "" {
+		text = text.And(" from %s", safe.Code(p.Branch))
+	}
+	elsewhere := func(q report.PullRequest) bool { return q.Repository != "" && q.Repository != p.Repository }
+	if p.Repository != "" && (r.Fleet != nil || slices.ContainsFunc(r.PullRequests, elsewhere)) {
+		text = text.And(" in %s", safe.Code(p.Repository))
+	}
+	others := func(q report.PullRequest) bool { return q.Base != "" && q.Base != p.Base }
+	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
+		text = text.And(" into %s", safe.Code(p.Base))
+	}
+	if p.Title != "" {
+		text = text.And(": %s", safe.Text(p.Title))
+	}
+	if p.Reason != "" {
+		text = text.And(" (%s)", safe.Text(p.Reason))
+	}
+	if said := keptUnseen(p.CarriedOver); !said.Empty() {
+		text = text.And(". %s", said.Stopless())
+	}
+	return text
+}
+
+func outcome(operation string, dryRun bool) safe.Markdown {
+	would, did := safe.Const("would create"), safe.Const("created")
+	switch operation {
+	case "created":
+	case "updated":
+		would, did = safe.Const("would update"), safe.Const("updated")
+	case "closed":
+		would, did = safe.Const("would close"), safe.Const("closed")
+	default:
+		return safe.Const("kept")
+	}
+	if dryRun {
+		return would
+	}
+	return did
+}
+
+// fleetSentence says how many repositories there are, and what became of them.
+func fleetSentence(f report.Fleet) string {
+	var parts []string
+	for _, s := range report.States {
+		if n := f.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	var left []string
+	for _, reason := range slices.Sorted(maps.Keys(f.LeftOut)) {
+		left = append(left, fmt.Sprintf("%d %s", f.LeftOut[reason], reason))
+	}
+	text := fmt.Sprintf("%s: %s", f.Owner, report.Count(len(f.Repositories), "repository", "repositories"))
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	if len(left) > 0 {
+		text += "; left out: " + strings.Join(left, ", ")
+	}
+	return text
+}

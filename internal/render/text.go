@@ -1,0 +1,535 @@
+// Package render prints reports: Text for a terminal, Body, Summary, Comment and Markdown
+// for GitHub, HTML for a browser, SARIF for code scanning, and Listing for git's textconv.
+// Each prints an outline in a form of its own, and cuts what has no room there. The same
+// report gives the same bytes.
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/versionfile"
+)
+
+// TextOptions say how a report is written for a terminal. The zero value is
+// for a file: no colour, no wrapping.
+type TextOptions struct {
+	Color bool
+	// Width is the terminal's in columns; 0 means unlimited.
+	Width int
+	// Summary says whether changes and counts alone are told, and no root module by
+	// itself; nil: if there are many.
+	Summary *bool
+	// Verbose also lists what is up to date.
+	Verbose bool
+	// Stats adds what the run cost.
+	Stats bool
+	// Why selects the providers of which a scan lists every term; others are
+	// left out. Empty: one line for each provider.
+	Why []provider.Pattern
+}
+
+// Text writes the report for people at a terminal. The error is the writer's.
+func Text(w io.Writer, r report.Report, o TextOptions) error {
+	if r.Verb == report.VerbComment {
+		return answerText(w, r, o)
+	}
+	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outline.Of(r)}
+	t.own, t.common = t.sorted()
+	if t.brief() {
+		t.summary()
+	} else {
+		t.modules()
+	}
+	t.section(t.versions)
+	t.section(func() { t.causes(0, t.common) })
+	t.section(t.pullRequests)
+	if o.Stats {
+		t.painted(dim, safe.Text(r.Stats.String()))
+	}
+	if t.r.Fleet != nil {
+		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
+	}
+	if n := toldModules(t.r); n > 0 && t.brief() {
+		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
+	}
+	t.closing()
+	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
+	return err
+}
+
+// text is a report in the writing.
+type text struct {
+	printer
+	outline outline.Outline
+	r       report.Report
+	o       TextOptions
+	// own are causes of one root module, by what that is called; common are the
+	// others.
+	own    map[string][]*outline.Topic
+	common []*outline.Topic
+}
+
+// labels are the concerns that a terminal is told, the most urgent last: that is
+// where its reader looks first. A change itself is in the table.
+var labels = []struct {
+	concern outline.Concern
+	label   cell
+}{
+	{outline.ConcernHeld, cell{safe.Const("held:"), yellow}},
+	{outline.ConcernRegistry, cell{safe.Const("registry:"), yellow}},
+	{outline.ConcernPlatform, cell{safe.Const("missing:"), yellow}},
+	{outline.ConcernUnread, cell{safe.Const("not read:"), yellow}},
+	{outline.ConcernHash, cell{safe.Const("finding:"), red}},
+	{outline.ConcernReReleased, cell{safe.Const("finding:"), red}},
+	{outline.ConcernWarning, cell{safe.Const("warning:"), yellow}},
+	{outline.ConcernFailed, cell{safe.Const("error:"), red}},
+}
+
+// sorted parts the causes by whether they are those of one root module alone.
+func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topic) {
+	own = map[string][]*outline.Topic{}
+	brief := t.brief()
+	all := append(slices.Clip(t.outline.Held), t.outline.Review...)
+	for _, l := range labels {
+		for _, c := range all {
+			// A change of hashes is in the table, and a finding with its lock file.
+			left := (l.concern == outline.ConcernHash || l.concern == outline.ConcernReReleased) && !(c.Finding && brief)
+			switch {
+			case c.Concern != l.concern || left:
+			case len(c.Dirs.List) == 1 && !brief:
+				own[c.Dirs.List[0]] = append(own[c.Dirs.List[0]], c)
+			default:
+				common = append(common, c)
+			}
+		}
+	}
+	return own, common
+}
+
+// section writes an empty line behind what write does, if that is anything.
+func (t *text) section(write func()) {
+	before := t.Len()
+	write()
+	if t.Len() > before {
+		t.WriteString("\n")
+	}
+}
+
+// manyModules is the number of root modules with something to say beyond which
+// only what they have in common is said, unless somebody asks for them.
+const manyModules = 20
+
+// brief reports whether root modules are left out.
+func (t *text) brief() bool {
+	if t.o.Summary != nil {
+		return *t.o.Summary
+	}
+	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == report.VerbDiff {
+		return false
+	}
+	return toldModules(t.r) > manyModules
+}
+
+// toldModules is the number of root modules of which there is something to say. Of one
+// that was scanned there always is.
+func toldModules(r report.Report) int {
+	return collect.CountIf(r.Modules, func(m report.Module) bool {
+		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
+	})
+}
+
+// mostRows is how many rows the table of a summary should have. If there are more
+// changes, rows are joined.
+const mostRows = 40
+
+// summary writes the changes of all root modules, and no root module.
+func (t *text) summary() {
+	way := outline.EveryChange
+	for way < outline.WaysToJoin-1 && len(t.outline.Changes.Rows(way)) > mostRows {
+		way++
+	}
+	t.section(func() { t.together(t.outline.Changes.Rows(way)) })
+}
+
+// modules writes each root module and, where several change, all changes.
+func (t *text) modules() {
+	for _, m := range t.r.Modules {
+		t.module(m)
+	}
+	changed := collect.CountIf(t.r.Modules, func(m report.Module) bool { return len(m.Changes) > 0 })
+	if changed > 1 && t.r.Verb != report.VerbScan && t.r.Verb != report.VerbDiff {
+		t.section(func() { t.together(t.outline.Changes.Rows(outline.EveryChange)) })
+	}
+}
+
+// module writes what there is to say of one root module, and an empty line.
+func (t *text) module(m report.Module) {
+	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
+	body.outline.D = t.outline.D.Of(m)
+	body.about(m)
+	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
+		return
+	}
+	t.WriteString(t.header(m))
+	if body.Len() == 0 {
+		t.paragraph(tableIndent, cell{}, safe.Text(nothingToSay(t.r)))
+	}
+	t.WriteString(body.String() + "\n")
+}
+
+// about writes what there is to say of one root module, without its title.
+func (t *text) about(m report.Module) {
+	switch {
+	case m.Scan != nil && len(t.o.Why) > 0:
+		t.why(m)
+	case m.Scan != nil:
+		t.scan(m)
+	default:
+		t.changesOf(m)
+	}
+	if m.Verified != nil {
+		t.verified(m)
+	} else {
+		t.findings(m)
+	}
+	t.causes(tableIndent, t.own[t.r.Title(m)])
+}
+
+// mostCauses is how many causes of one concern are told.
+const mostCauses = 20
+
+// causes writes causes, each with how many root modules it concerns where these are
+// several. What to do next stands once below those that it is the same for.
+func (t *text) causes(indent int, all []*outline.Topic) {
+	for _, l := range labels {
+		var some []*outline.Topic
+		for _, c := range all {
+			if c.Concern == l.concern {
+				some = append(some, c)
+			}
+		}
+		slices.SortStableFunc(some, func(a, b *outline.Topic) int { return strings.Compare(a.Remedy().Plain(), b.Remedy().Plain()) })
+		shown := some
+		if t.o.Summary == nil || *t.o.Summary {
+			shown = some[:min(len(some), mostCauses)]
+		}
+		for i, c := range shown {
+			text := t.outline.D.Said(c)
+			if len(c.Dirs.List) > 0 && indent == 0 {
+				text = t.outline.D.SaidIn(c)
+			}
+			t.paragraph(indent, l.label, text)
+			if next := c.Remedy(); !next.Empty() && (i+1 == len(shown) || shown[i+1].Remedy() != next) {
+				t.paragraph(indent+2, cell{safe.Const("next:"), dim}, next)
+			}
+		}
+		if more := len(some) - len(shown); more > 0 {
+			t.paragraph(indent, l.label, safe.Format("%s of other causes; --format json lists them", safe.Count(more, "more", "more")))
+		}
+	}
+}
+
+func (t *text) header(m report.Module) string {
+	title := t.paint(bold, safe.Plain(t.r.Title(m)))
+	return title + t.paint(dim, outline.ToolText(m).Terminal()) + "\n"
+}
+
+// changesOf writes the difference of a lock file.
+func (t *text) changesOf(m report.Module) {
+	var rows []row
+	for _, c := range m.Changes {
+		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.D.Details(c)...)})
+	}
+	t.table(rows)
+	if m.Pending && len(m.Changes) == 0 {
+		t.paragraph(tableIndent, cell{}, safe.Const("formatting only"))
+	}
+}
+
+func (t *text) cells(c report.Change) []cell {
+	s := toneStyles[outline.ToneOf(c)]
+	return []cell{{t.outline.D.Name(c.Addr), plain}, {t.outline.D.Move(c), plain}, {safe.Text(t.outline.D.Label(c)), s}}
+}
+
+// toneStyles are the colours of tones.
+var toneStyles = map[outline.Tone]style{outline.ToneBad: red, outline.ToneMajor: yellow, outline.ToneGood: green, outline.ToneNone: dim}
+
+// together writes changes that several root modules have in common.
+func (t *text) together(changes []outline.ChangeRow) {
+	if len(changes) == 0 {
+		return
+	}
+	var rows []row
+	for _, c := range changes {
+		rows = append(rows, row{[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}}, safe.Format("in %s", c.Where)})
+	}
+	t.WriteString(t.paint(bold, "All changes") + "\n")
+	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
+}
+
+// scan writes what a root module requires and what its lock file says, one
+// line for each provider.
+func (t *text) scan(m report.Module) {
+	for _, line := range t.outline.D.Made(*m.Scan) {
+		t.paragraph(tableIndent, cell{}, line)
+	}
+	t.pins(*m.Scan)
+	t.table(t.requirements(m), safe.Const("Provider"), safe.Const("Locked"), safe.Const("Allowed"), safe.Const("Decided"))
+	if m.Scan.Lock == nil {
+		t.paragraph(tableIndent, cell{}, safe.Const("there is no lock file"))
+	}
+}
+
+// pinned is what a value in a version file means; one that names a release has been
+// said with the tool.
+var pinned = map[versionfile.Kind]safe.Markdown{
+	versionfile.Some:    safe.Const(", the newest such release that is known"),
+	versionfile.Allowed: safe.Const(", the newest release that is known and that required_version allows"),
+	versionfile.Oldest:  safe.Const(", the oldest release that required_version allows"),
+}
+
+// pins writes what version files say.
+func (t *text) pins(m scan.RootModule) {
+	said := func(p versionfile.Pin) safe.Markdown {
+		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.outline.D.Files.Place(p.Place).String()))
+	}
+	switch p := m.Pin; {
+	case p == nil || p.Kind == versionfile.Exact:
+	case p.Kind == versionfile.Unresolved:
+		t.paragraph(tableIndent, cell{safe.Const("not pinned:"), yellow}, said(*p))
+	default:
+		t.paragraph(tableIndent, cell{safe.Const("pinned:"), dim}, safe.Join("", said(*p), pinned[p.Kind]))
+	}
+	if m.Terragrunt != nil {
+		t.paragraph(tableIndent, cell{safe.Const("Terragrunt:"), dim}, said(*m.Terragrunt))
+	}
+}
+
+func (t *text) requirements(m report.Module) []row {
+	var rows []row
+	for _, q := range m.Scan.Tree.Requirements {
+		rows = append(rows, row{
+			[]cell{{t.outline.D.Name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
+			t.origin(q, report.OriginsOf(m.Scan.Tree.Fetched)),
+		})
+	}
+	for _, l := range unexplained(m) {
+		rows = append(rows, t.unexplained(m, l, plain))
+	}
+	return rows
+}
+
+// unexplained are the lock entries that nothing was found to require.
+func unexplained(m report.Module) []lockfile.Lock {
+	if m.Scan.Lock == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.Scan.Lock.Locks), func(l lockfile.Lock) bool {
+		return slices.ContainsFunc(m.Scan.Tree.Requirements, func(q scan.Requirement) bool { return q.Addr == l.Addr })
+	})
+}
+
+func (t *text) unexplained(m report.Module, l lockfile.Lock, name style) row {
+	return row{[]cell{{t.outline.D.Name(l.Addr), name}, {t.outline.D.Version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
+}
+
+// unrequired is what is known of a lock entry that nothing was found to
+// require. It is not required only if the whole module tree was read.
+func unrequired(m report.Module, addr provider.Addr) safe.Markdown {
+	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
+		return m.Names.Place(d.Place).File() == m.LockPath // the configuration can be read all the same
+	})
+	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
+	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })
+	switch {
+	case slices.ContainsFunc(m.Unread, ofUnit):
+		return safe.Const("unknown: the unit is known in part")
+	case slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.OfEntry() }):
+		return safe.Const("unknown: required_providers has no value for it")
+	case len(unread) > 0:
+		return safe.Format("unknown: %s not read", safe.Count(len(unread), "module", "modules"))
+	case problem.AnyError(errors):
+		return safe.Const("unknown: the configuration has errors")
+	}
+	return safe.Const("not required")
+}
+
+// locked is the version that the lock file selects, and whether it still may.
+func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
+	if m.Lock == nil {
+		return cell{safe.Const("-"), dim}
+	}
+	l, ok := m.Lock.Lock(q.Addr)
+	switch {
+	case !ok:
+		return cell{safe.Const("not locked"), yellow}
+	case !q.Constraints().Allows(l.Version):
+		return cell{t.outline.D.Version(l.Version).And(" (not allowed)"), red}
+	}
+	return cell{t.outline.D.Version(l.Version), plain}
+}
+
+func (t *text) constraints(q scan.Requirement) safe.Markdown {
+	if c := q.Constraints(); !c.Empty() {
+		return safe.Code(c.String())
+	}
+	return safe.Const("any version")
+}
+
+// origin is where the deciding term stands, or the first place that needs the
+// provider.
+func (t *text) origin(q scan.Requirement, from report.Origins) safe.Markdown {
+	if len(q.Terms) == 0 {
+		return safe.Markdown{}
+	}
+	term, ok := outline.Deciding(q.Terms)
+	if !ok {
+		return safe.Format("needed at %s", t.outline.D.Place(q.Terms[0], from))
+	}
+	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
+		return safe.Format("at %s", t.outline.D.Place(term, from))
+	}
+	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.D.Place(term, from))
+}
+
+// why writes every term of the selected providers with its place, and what is known
+// of those that are locked alone.
+func (t *text) why(m report.Module) {
+	asked := func(addr provider.Addr) bool {
+		return slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(addr) })
+	}
+	for _, q := range m.Scan.Tree.Requirements {
+		if !asked(q.Addr) {
+			continue
+		}
+		t.table([]row{{[]cell{{t.outline.D.Name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
+		var rows []row
+		for _, term := range q.Terms {
+			constraint := cell{safe.Const("any version"), dim}
+			if term.Constraint.Op != 0 {
+				constraint = cell{safe.Code(term.Constraint.String()), plain}
+			}
+			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.D.Place(term, report.OriginsOf(m.Scan.Tree.Fetched))})
+		}
+		t.table(rows)
+	}
+	for _, l := range unexplained(m) {
+		if asked(l.Addr) {
+			t.table([]row{t.unexplained(m, l, bold)})
+		}
+	}
+}
+
+// pullRequests says what became of each pull request.
+func (t *text) pullRequests() {
+	for _, p := range t.r.PullRequests {
+		t.paragraph(0, cell{}, pullSentence(t.r, p))
+		if p.URL != "" {
+			t.paragraph(tableIndent, cell{}, safe.Text(p.URL))
+		}
+	}
+	if slices.ContainsFunc(t.r.PullRequests, func(p report.PullRequest) bool { return p.Body != "" }) {
+		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))
+	}
+}
+
+// closing is the last line: what the run came to.
+func (t *text) closing() {
+	failed := collect.CountIf(t.r.Modules, report.Module.Failed)
+	var parts []string
+	switch {
+	case t.r.Verb == report.VerbDiff:
+		parts = append(parts, t.outline.Differences)
+	case len(t.r.Modules) == 0 && t.r.Touched:
+		parts = append(parts, "the change touches no root module that has a lock file")
+	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // which has been told
+		return
+	case len(t.r.Modules) == 0 && outline.CutOff(t.r): // which has just been said
+		return
+	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
+		parts = append(parts, "no root module has a lock file")
+	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotRootModule }):
+		parts = append(parts, "0 root modules") // why, has just been said
+	case len(t.r.Modules) == 0:
+		parts = append(parts, "no root module was found")
+	case t.r.Verb == report.VerbScan:
+		parts = outline.ScannedCounts(t.r)
+	case t.r.Verb == report.VerbVerify:
+		parts = append([]string{t.r.Counts().String()}, outline.SeverityCounts(t.r)...)
+	default:
+		parts = outline.WrittenCounts(t.r)
+	}
+	switch {
+	case failed > 0 && len(parts) == 0:
+		parts = []string{report.Count(failed, "root module", "root modules") + " with errors"}
+	case failed > 0 && t.r.Verb != report.VerbDiff:
+		parts = append(parts, fmt.Sprintf("%d with errors", failed))
+	}
+	if n := t.r.Findings(); n > 0 && t.r.Verb != report.VerbVerify {
+		parts = append(parts, report.Count(n, "finding", "findings"))
+	}
+	if n := len(t.r.Excluded); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d excluded", n))
+	}
+	line := safe.Text(strings.Join(parts, ", "))
+	if t.r.Failed() {
+		t.painted(red, line)
+		return
+	}
+	t.painted(bold, line)
+}
+
+// versions writes which providers are in use in several versions.
+func (t *text) versions() {
+	var rows []row
+	for _, s := range t.outline.Spreads {
+		name := cell{t.outline.D.Name(s.Addr), plain}
+		for i, u := range s.Versions {
+			state := cell{safe.Const("behind"), yellow}
+			if i == 0 {
+				state = cell{safe.Const("newest in use"), dim}
+			}
+			rows = append(rows, row{[]cell{name, {t.outline.D.Version(u.Version), plain}, state}, t.outline.D.UsedIn(u, i == 0)})
+			name = cell{}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	t.WriteString(t.paint(bold, "Versions in use") + "\n")
+	t.table(rows, safe.Const("Provider"), safe.Const("Version"), safe.Markdown{}, safe.Const("Root modules"))
+}
+
+// findings writes what was found in a lock file and, if asked for everything, of
+// what it is not known.
+func (t *text) findings(m report.Module) {
+	for _, f := range outline.Brief(m.Findings) {
+		t.finding(cell{safe.Const("finding:"), red}, f)
+	}
+	if !t.o.Verbose {
+		return
+	}
+	for _, f := range outline.Brief(m.Undecided) {
+		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.D.Diagnostic(f.Diagnostic()))
+	}
+}
+
+// finding writes one, and what to do next.
+func (t *text) finding(head cell, f problem.Finding) {
+	t.paragraph(tableIndent, head, t.outline.D.Diagnostic(f.Diagnostic()))
+	if f.Hint != "" {
+		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
+	}
+}

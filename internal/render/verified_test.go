@@ -1,0 +1,58 @@
+package render_test
+
+import (
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// found is a finding about an entry, as verify makes it.
+func found(code problem.Code, dir, name, v string, line int) problem.Finding {
+	meaning, _ := verify.MeaningOf(code)
+	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
+	return problem.Finding{
+		Severity: meaning.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line},
+		Message: "what " + name + " " + v + " has", Hint: meaning.Help,
+	}
+}
+
+// forged is a finding about a hash.
+func forged(dir string, hash provider.Hash, line int) problem.Finding {
+	f := found(problem.CodeHashUnknown, dir, "hashicorp/aws", "5.31.0", line)
+	f.Hash, f.Place.From, f.Place.To = hash, 5, 5+len(hash)+2
+	f.Message = string(hash) + " belongs to no package of registry.terraform.io/hashicorp/aws 5.31.0"
+	return f
+}
+
+// verified is a verification that finds something of everything.
+func verified() report.Report {
+	prod, dev, bare := module("envs/prod"), module("envs/dev"), module(".")
+	prod.Verified = &report.Verified{
+		Counts: verify.Counts{verify.ByList: 12, verify.ByPackage: 3, verify.ByCache: 2, verify.Disproven: 2},
+		Accepted: []verify.Acceptance{
+			{Finding: forged("envs/prod", "h1:accepted=", 9), Reason: "built by ourselves", By: "mona", Until: day("2027-05-31")},
+		},
+	}
+	prod.Findings = []problem.Finding{
+		found(problem.CodeConstraintsDiffer, "envs/prod", "hashicorp/aws", "5.31.0", 4),
+		forged("envs/prod", "h1:forged=", 8),
+		found(problem.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 20),
+	}
+	dev.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 4}, Unchecked: []string{"entries that nothing requires: 2 modules could not be read"}}
+	missing := found(problem.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
+	missing.Place.Path = "modules/net/main.tf"
+	far := missing
+	far.Place.Package, far.Place.Path, far.Addr = "git::https://example.com/net.git", "main.tf", addr("hashicorp/tls")
+	dev.Findings = []problem.Finding{missing, far}
+	bare.Verified = &report.Verified{Counts: verify.Counts{verify.Unproven: 1}}
+	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Message: "the file is not in the form that Terraform writes"}}
+	bare.Diagnostics = []problem.Diagnostic{{Code: problem.CodeInvalidLock, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 7}, Message: "invalid provider source address"}}
+	return report.Report{
+		Verb: report.VerbVerify, Modules: []report.Module{prod, dev, bare},
+		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},
+	}
+}

@@ -1,0 +1,77 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// verified writes what was found in a lock file: for everybody what is wrong, and
+// notes for those who ask for everything.
+func (t *text) verified(m report.Module) {
+	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
+	for _, f := range outline.Brief(m.Findings) {
+		if f.Severity == problem.SeverityNote && !t.o.Verbose {
+			continue
+		}
+		t.finding(cell{safe.Format("%s %s:", safe.Text(f.Severity.String()), safe.Text(string(f.Code))), styles[f.Severity]}, f)
+	}
+	for _, u := range m.Verified.Unchecked {
+		t.paragraph(tableIndent, cell{safe.Const("not checked:"), yellow}, safe.Text(u))
+	}
+	if t.o.Verbose {
+		t.paragraph(tableIndent, cell{}, safe.Text(m.Verified.Counts.String()))
+	}
+}
+
+// verification is a report of verify in Markdown.
+func verification(r report.Report) []part {
+	var d outline.Vocabulary
+	findings := part{rank: 1, what: safe.Const("finding"),
+		head: safe.Const("### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n")}
+	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
+	for _, severity := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
+		for _, m := range r.Modules {
+			for _, f := range outline.Brief(m.Findings) {
+				if f.Severity == severity {
+					findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(severity.String()), safe.Code(string(f.Code)), safe.Code(m.Dir),
+						d.Of(m).At(f.Place), safe.Text(f.Message)))
+				}
+			}
+		}
+	}
+	for _, m := range r.Modules {
+		if m.Verified != nil && len(m.Verified.Unchecked) > 0 {
+			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
+		}
+	}
+	return []part{{head: safe.Format("%s.\n", safe.Text(r.Counts().String()))}, findings, acceptedPart(r, d), unchecked}
+}
+
+// proofsLine says what proves the hashes of the lock files that are proposed.
+func proofsLine(r report.Report) safe.Markdown {
+	if r.Proofs == nil {
+		return safe.Markdown{}
+	}
+	return safe.Format("\n%s.\n", safe.Text(r.Proofs.Lasting()))
+}
+
+// acceptedPart lists what a baseline accepts.
+func acceptedPart(r report.Report, d outline.Vocabulary) part {
+	p := part{rank: 2, what: safe.Const("accepted finding"),
+		head: safe.Const("### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n")}
+	for _, m := range r.Modules {
+		if m.Verified == nil {
+			continue
+		}
+		for _, a := range m.Verified.Accepted {
+			p.add(safe.Format("| %s | %s | %s | %s |\n", safe.Code(string(a.Code)), d.Of(m).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)))
+		}
+	}
+	return p
+}
