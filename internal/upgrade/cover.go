@@ -165,8 +165,6 @@ type covered struct {
 	packages []packageKey        // in order of wanting
 	complete bool                // the old entry covers what is wanted
 	kept     bool                // and stays as it is
-	notices  []error
-	err      error
 }
 
 // packages says of the providers of a root module what their entries are made of.
@@ -176,7 +174,8 @@ func (v coverage) packages(choices []chosen, b behaviour) []covered {
 	all := make([]covered, len(choices))
 	for i, c := range choices {
 		e := &all[i]
-		*e = covered{chosen: c, named: v.named(c.wanted), kept: c.idle, notices: c.notices, err: cmp.Or(c.err, v.doubts[c.addr()])}
+		*e = covered{chosen: c, named: v.named(c.wanted), kept: c.idle}
+		e.err = cmp.Or(c.err, v.doubts[c.addr()])
 		e.complete = v.complete(c.wanted, c.old, choices)
 		if e.err == nil && c.gone {
 			e.kept, e.notices, e.err = e.withdrawn()

@@ -16,16 +16,14 @@ import (
 type proven struct {
 	covered
 	Selection
-	hashes  []provider.Hash // of the new entry
-	kept    bool            // the old entry stays as it is
-	notices []error
+	hashes []provider.Hash // of the new entry
 }
 
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
 func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
-	p := proven{covered: c, kept: c.kept, notices: c.notices, Selection: Selection{
+	p := proven{covered: c, Selection: Selection{
 		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
 		Warnings: c.release.Warnings, Err: c.err,
 	}}
