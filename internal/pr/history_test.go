@@ -539,14 +539,10 @@ func (h *history) plan(base, down string) planned {
 		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases)},
 	}
 	if down != "" {
-		p.opts.Spare = func(_ string, files []pr.File) string {
-			unseen := slices.ContainsFunc(files, func(f pr.File) bool {
+		p.opts.Spare = func(_ string, files []pr.File) bool {
+			return slices.ContainsFunc(files, func(f pr.File) bool {
 				return path.Dir(f.Path) == down && string(f.Content) != string(p.now[f.Path].Content)
 			})
-			if unseen {
-				return pr.NotSeen
-			}
-			return ""
 		}
 	}
 	for _, dir := range []string{"prod", "stage"} {
@@ -562,7 +558,7 @@ func (h *history) plan(base, down string) planned {
 // proposals are those of a plan. Of a directory whose registries do not answer it
 // is what stands for its group, if the base has what that was made from.
 func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
-	byGroup, alone := map[string][]pr.File{}, map[string]string{}
+	byGroup, alone := map[string][]pr.File{}, map[string]pr.LeftAlone{}
 	for _, dir := range []string{"prod", "stage"} {
 		group, name := p.groups[dir], dir+"/.terraform.lock.hcl"
 		now := p.now[name]
@@ -578,7 +574,7 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 				}
 				f.Content = stands.Content
 				if string(stands.Old) != string(now.Content) {
-					alone[group] = "the base has changed a lock file since"
+					alone[group] = pr.Overtaken
 				}
 			}
 		}

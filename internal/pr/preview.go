@@ -94,7 +94,7 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		t.see(s)
 		todo := unwanted(s, r.opts.Base)
 		if r.opts.Spare != nil { // what it proposes cannot be read without a token
-			todo = plan{reason: NotSeen}
+			todo = plan{reason: notSeen}
 		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		outcomes = append(outcomes, t.Outcome)

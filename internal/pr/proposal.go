@@ -74,9 +74,9 @@ type Proposal struct {
 	// KeepText leaves the text of a pull request that has the same files as it is,
 	// since it comes from a run that saw more, or as much.
 	KeepText bool
-	// Alone is why what stands for the group is left as it is; empty: it is not. Then
-	// the proposal has no files.
-	Alone string
+	// Alone is why what stands for the group is left as it is. A proposal with a reason
+	// has no files.
+	Alone LeftAlone
 
 	Presentation
 }

@@ -44,10 +44,10 @@ type Options struct {
 	// Rebase rebuilds a branch that proposes the same already on the present
 	// base. Recreate does so over the commits that others have pushed to it.
 	Rebase, Recreate bool
-	// Spare returns why a pull request of a group that proposes these files is not ended
-	// though no proposal stands for it: the run did not see all of that. Empty: it
-	// did, or the base has the rest. nil: the run saw everything.
-	Spare func(group string, files []File) string
+	// Spare reports whether a pull request of a group that proposes these files is not
+	// ended though no proposal stands for it: the run did not see all of that, and the
+	// base does not have the rest. nil: the run saw everything.
+	Spare func(group string, files []File) bool
 	// Begins reports whether the work on another branch may begin; nil: it may. It is
 	// asked before each.
 	Begins func() bool

@@ -305,14 +305,14 @@ func TestProposeNeverTouchesABranchOfSomebodyElse(t *testing.T) {
 }
 
 // unseen is what a run says of every pull request that it did not look at.
-func unseen(string, []pr.File) string { return pr.NotSeen }
+func unseen(string, []pr.File) bool { return true }
 
 func TestProposeClosesWhatHasNothingLeftToDo(t *testing.T) {
 	s := newScene(t)
 	p := proposal(newLock)
 	s.one(p)
 	o := s.only(s.proposeWith(pr.Options{Spare: unseen}))
-	if s.want(o, pr.None, 1); o.Reason != pr.NotSeen {
+	if s.want(o, pr.None, 1); o.Reason != "this run did not look at all that it proposes" {
 		t.Errorf("where not all was seen = %+v, want that as the reason", o)
 	}
 	o = s.one()

@@ -13,9 +13,7 @@ const (
 	movedMeanwhile = "its branch has moved since it was looked at"
 	pushedTo       = "somebody else pushed to the branch"
 	leftOver       = "its branch was left over"
-	// NotSeen and NotReadable are reasons of runs that did not see everything.
-	NotSeen     = "this run did not look at all that it proposes"
-	NotReadable = "this run did not look at everything, and what it proposes is not what relock has committed"
+	notSeen        = "this run did not look at all that it proposes"
 )
 
 // inQueue is the reason where the merge queue has the pull request.

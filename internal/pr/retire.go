@@ -84,16 +84,19 @@ func (t ending) spared(ctx context.Context, s state, base string) (string, error
 	case s.owner != ours:
 		return pushedTo, nil
 	case base != t.opts.Base:
-		return NotSeen, nil
+		return notSeen, nil
 	}
 	files, ok, err := s.mark.proposed(ctx, t.repo, s.fork, s.head)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return NotReadable, nil
+		return string(NotReadable), nil
 	}
-	return t.opts.Spare(s.mark.Group, files), nil
+	if t.opts.Spare(s.mark.Group, files) {
+		return notSeen, nil
+	}
+	return "", nil
 }
 
 // readUnwanted finds out whose a branch is and returns the base that it is for:

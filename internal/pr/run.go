@@ -104,7 +104,7 @@ func (r *run) alone(t *task, p Proposal, head string) Outcome {
 		s.pull = &pull
 	}
 	t.see(s)
-	t.Reason = p.Alone
+	t.Reason = string(p.Alone)
 	return t.Outcome
 }
 

@@ -19,6 +19,17 @@ type Standing struct {
 	MergesItself bool
 }
 
+// LeftAlone is the reason why a run that did not see everything leaves what stands for a
+// group as it is. It is empty where the run does not.
+type LeftAlone string
+
+// The reasons, as an Outcome gives them.
+const (
+	NotRead     LeftAlone = "this run did not look at all that it proposes, and what that is could not be read"
+	NotReadable LeftAlone = "this run did not look at everything, and what it proposes is not what relock has committed"
+	Overtaken   LeftAlone = "the base has changed a lock file since, and this run did not look at all of it"
+)
+
 // standingAt is the commit that stands for a group whose branch is at head, empty if
 // there is none, and whose newest pull request is pull, nil if there is none.
 func standingAt(head string, pull *github.PullRequest, m Marker, base string) string {

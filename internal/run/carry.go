@@ -18,12 +18,6 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Why what stands for a group is left alone, beside pr.NotSeen and pr.NotReadable.
-const (
-	notRead     = "this run did not look at all that it proposes, and what that is could not be read"
-	baseChanged = "the base has changed a lock file since, and this run did not look at all of it"
-)
-
 // carrier is the one place where something is taken back that is proposed. It knows
 // what stands for the groups of a run. What that says of an entry that the run has not
 // seen stays in it; the rest of it the plan replaces.
@@ -43,9 +37,8 @@ type carrier struct {
 // standing is what stands for a group, or why that could not be read.
 type standing struct {
 	pr.Standing
-	err error
-	// alone is why nothing can be made of what stands; empty: something can.
-	alone string
+	err   error
+	alone pr.LeftAlone // why nothing can be made of what stands
 }
 
 func newCarrier(p *proposer) *carrier {
@@ -64,7 +57,7 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
 		switch {
 		case s.err != nil, s.Head != "" && at.hub.Anonymous():
-			s.alone = notRead
+			s.alone = pr.NotRead
 		case s.Head != "" && s.Files == nil:
 			s.alone = pr.NotReadable
 		}
@@ -74,7 +67,7 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 }
 
 // leave notes why what stands for a group is left alone.
-func (k *carrier) leave(group, why string) {
+func (k *carrier) leave(group string, why pr.LeftAlone) {
 	s := k.known[group]
 	s.alone = why
 	k.known[group] = s
@@ -93,7 +86,7 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 		return part, false
 	}
 	if k.unreadable(part.Module, name) { // what it holds, a person decides
-		k.leave(group, baseChanged)
+		k.leave(group, pr.Overtaken)
 		return part, false
 	}
 	stands, ok := k.entries(group, s.Files[i])
@@ -103,7 +96,7 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 	}
 	with, became := part.Carry(stands, k.p.options)
 	if len(became.Overtaken) > 0 {
-		k.leave(group, baseChanged)
+		k.leave(group, pr.Overtaken)
 	}
 	k.tell(group, part.Module.Dir, became.Refused)
 	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
@@ -167,12 +160,12 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 		now, err := k.p.blobOf(f.Path)
 		switch {
 		case err != nil:
-			k.leave(group, notRead)
+			k.leave(group, pr.NotRead)
 			continue
 		case now == blobID(f.Content):
 			continue
 		case now != blobID(f.Old):
-			k.leave(group, baseChanged)
+			k.leave(group, pr.Overtaken)
 			continue
 		}
 		stands, ok := k.entries(group, f)
@@ -238,18 +231,18 @@ func blobID(content []byte) string {
 	return github.BlobID(content)
 }
 
-// spare returns why a pull request for which there is no proposal is not ended: it
+// spare reports whether a pull request for which there is no proposal is not ended: it
 // proposes something that the run did not see, and that the base does not have.
-func (k *carrier) spare(group string, files []pr.File) string {
+func (k *carrier) spare(group string, files []pr.File) bool {
 	for key := range k.known { // what stands for it was compared with all that was seen
 		if pr.New(key, "", "", nil).Group == group {
-			return ""
+			return false
 		}
 	}
 	for _, f := range files {
 		if i, found := k.modules[path.Dir(f.Path)]; found {
 			if !k.sees(k.p.found[i].result, f) {
-				return pr.NotSeen
+				return true
 			}
 			continue
 		}
@@ -258,10 +251,10 @@ func (k *carrier) spare(group string, files []pr.File) string {
 			continue
 		}
 		if now, err := k.p.blobOf(f.Path); err != nil || now != blobID(f.Content) {
-			return pr.NotSeen
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // sees reports whether the plan of a root module says all about the entries that a file

@@ -162,7 +162,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	}
 	carrier := newCarrier(p)
 	proposals := p.proposals(asking, carrier)
-	var spare func(string, []pr.File) string
+	var spare func(string, []pr.File) bool
 	if !p.sawAll() || len(carrier.told) > 0 {
 		spare = carrier.spare
 	}
