@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Owned is a pull request of ours, as a command in its comments finds it. To
@@ -53,29 +54,33 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 // Close closes a pull request because a person says so: the same is not
 // proposed again. Its branch is deleted unless somebody else has pushed to it,
 // the server cannot do so safely, or other open pull requests need it: Close returns
-// the numbers of those, and a later run deletes the branch when there are none.
-func Close(ctx context.Context, repo *github.Repository, o Owned) (needed []int, err error) {
+// a sentence about those, and a later run deletes the branch when there are none.
+func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Markdown, err error) {
+	var needed []int
 	var unsupported bool
 	if !o.Touched {
 		needed, err = repo.Dependents(ctx, o.Pull.HeadBranch, o.Pull.Number)
 		unsupported = errors.Is(err, github.ErrUnsupported) // it cannot delete the branch either
 		if err != nil && !unsupported {
-			return nil, err
+			return kept, err
 		}
 	}
 	m := o.Marker
 	m.Closed, m.Leaves = "", len(needed) > 0
 	if _, err := repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Close: true}); err != nil {
-		return nil, err
+		return kept, err
 	}
-	if o.Touched || unsupported || len(needed) > 0 {
-		return needed, nil
+	if len(needed) > 0 {
+		return branchStays(needed), nil
+	}
+	if o.Touched || unsupported {
+		return kept, nil
 	}
 	err = repo.DeleteBranch(ctx, o.Pull.HeadBranch, o.Pull.Head)
 	if errors.Is(err, github.ErrUnsupported) || errors.Is(err, github.ErrConflict) {
-		return nil, nil
+		return kept, nil
 	}
-	return nil, err
+	return kept, err
 }
 
 // Reopen opens a closed pull request again, with the commit that it had.

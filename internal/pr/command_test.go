@@ -35,10 +35,10 @@ func (s *scene) find(number int) (pr.Owned, bool) {
 }
 
 // closes fails where a command could not close, or left a branch to others.
-func (s *scene) closes(needed []int, err error) {
+func (s *scene) closes(kept safe.Markdown, err error) {
 	s.Helper()
-	if err != nil || len(needed) > 0 {
-		s.Fatalf("Close() = %v, %v", needed, err)
+	if err != nil || !kept.Empty() {
+		s.Fatalf("Close() = %q, %v", kept, err)
 	}
 }
 

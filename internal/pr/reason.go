@@ -41,8 +41,8 @@ func neededBy(pulls []int) string {
 	return "; its branch stays, since " + needing(pulls).Plain()
 }
 
-// KeptFor is the sentence with which a pull request ends whose branch stays.
-func KeptFor(pulls []int) safe.Markdown {
+// branchStays is the sentence with which a pull request ends whose branch stays.
+func branchStays(pulls []int) safe.Markdown {
 	return safe.Format("Its branch stays, since %s. relock pushes nothing to it, and deletes it when nothing needs it any more.", needing(pulls))
 }
 

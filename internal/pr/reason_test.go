@@ -23,7 +23,7 @@ func TestPullRequestsThatNeedABranch(t *testing.T) {
 			t.Errorf("%s: a branch says %q, want %q", name, got, want)
 		}
 		want := "Its branch stays, since " + tt.want + ". relock pushes nothing to it, and deletes it when nothing needs it any more."
-		if got := KeptFor(tt.pulls).Plain(); got != want {
+		if got := branchStays(tt.pulls).Plain(); got != want {
 			t.Errorf("%s: the comment is %q, want %q", name, got, want)
 		}
 	}

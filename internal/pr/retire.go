@@ -176,7 +176,7 @@ func (t ending) close(ctx context.Context, s state, base string) error {
 		text = safe.Format("relock is no longer configured to propose to %s.", safe.Code(base))
 	}
 	if len(s.dependents) > 0 {
-		text = text.And(" %s", KeptFor(s.dependents))
+		text = text.And(" %s", branchStays(s.dependents))
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err

@@ -196,8 +196,12 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Ignore, comment.Unignore:
 		return c.ignore(ctx)
 	case comment.Close:
-		needed, err := pr.Close(ctx, c.repo, *c.owned)
-		return c.done(ctx, err, closedFor(needed))
+		kept, err := pr.Close(ctx, c.repo, *c.owned)
+		said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+		if !kept.Empty() {
+			said = said.And(" %s", kept)
+		}
+		return c.done(ctx, err, said)
 	case comment.Reopen:
 		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const("Opened again."))
 	}
@@ -268,14 +272,4 @@ func (c *conversation) approval(ctx context.Context) safe.Markdown {
 	}
 	return safe.Const("\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
 		"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves.")
-}
-
-// closedFor is the answer where a pull request was closed because somebody asked for it,
-// and open pull requests may need its branch.
-func closedFor(needed []int) safe.Markdown {
-	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
-	if len(needed) > 0 {
-		said = said.And(" %s", pr.KeptFor(needed))
-	}
-	return said
 }
