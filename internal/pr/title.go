@@ -52,15 +52,21 @@ func (p *Proposal) Describe(changed []Changed) {
 	values := templateValues(changed)
 	values["group"], values["base"] = p.Group, p.Base
 	titles, subjects := p.PullRequest.Title, p.CommitMessage
-	p.Title, p.Subject, p.Summary, p.Styled = titleOf(changed), Subject(changed, ""), Details(changed), nil
+	p.Title, p.Subject, p.Summary, p.Styled = titleOf(changed), subjectOf(changed, ""), detailsOf(changed), nil
 	if titles != "" {
 		p.Title = titles.Execute(values)
 	}
 	if subjects != "" {
-		p.Subject = Shortened(subjects.Execute(values))
+		p.Subject = cutSubject(subjects.Execute(values))
 	} else if titles == "" {
-		p.Styled = func(prefix string) string { return Subject(changed, prefix) }
+		p.Styled = func(prefix string) string { return subjectOf(changed, prefix) }
 	}
+}
+
+// Message returns the message of a commit with the changes, below a subject. If that is
+// empty, the subject says what changes.
+func Message(changed []Changed, subject string) string {
+	return cutSubject(cmp.Or(subject, subjectOf(changed, ""))) + "\n\n" + detailsOf(changed)
 }
 
 // titleOf says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to
@@ -74,9 +80,9 @@ func titleOf(changed []Changed) string {
 // tools cut it.
 const maxSubject = 72
 
-// Subject is the title within the length of a commit's subject, behind a prefix such as
+// subjectOf is the title within the length of a commit's subject, behind a prefix such as
 // "chore(deps): ", which is followed by a small letter.
-func Subject(changed []Changed, prefix string) string {
+func subjectOf(changed []Changed, prefix string) string {
 	headline, dirs := headlineOf(changed)
 	const least = "Update lock files"
 	for _, s := range []string{headline + inDirs(dirs), headline, least + " in " + countedRoots(len(dirs)), least} {
@@ -230,9 +236,9 @@ func countedRoots(n int) string { return safe.Count(n, "root module", "root modu
 // mostLines bounds the table of a commit message.
 const mostLines = 50
 
-// Details is the table below the subject of a commit: what changes of each
+// detailsOf is the table below the subject of a commit: what changes of each
 // provider, and in how many root modules.
-func Details(changed []Changed) string {
+func detailsOf(changed []Changed) string {
 	type row struct{ provider, text string }
 	names, dirs := namesIn(changed), make(map[row][]string)
 	var rows []row
@@ -312,8 +318,8 @@ func oneOrMany(names []string, many string) string {
 	return fmt.Sprintf("%d %s", len(names), many)
 }
 
-// Shortened cuts a subject to maxSubject characters, at a word where it can.
-func Shortened(subject string) string {
+// cutSubject cuts a subject to maxSubject characters, at a word where it can.
+func cutSubject(subject string) string {
 	if utf8.RuneCountInString(subject) <= maxSubject {
 		return subject
 	}

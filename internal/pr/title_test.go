@@ -156,6 +156,20 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	const details = "hashicorp/aws  5.31.0 -> 5.34.0  1 root module\n"
+	for subject, want := range map[string]string{
+		"":                             "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod\n\n" + details,
+		"Merge main into feature":      "Merge main into feature\n\n" + details,
+		strings.Repeat("Merge it ", 9): strings.Repeat("Merge it ", 7) + "Merge…\n\n" + details,
+	} {
+		if got := Message(changed(t, "prod: upgraded hashicorp/aws 5.31.0 5.34.0"), subject); got != want {
+			t.Errorf("Message below %q = %q, want %q", subject, got, want)
+		}
+	}
+}
+
 func TestSubjectFitsItsLine(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string]struct {
@@ -169,15 +183,15 @@ func TestSubjectFitsItsLine(t *testing.T) {
 			"chore(deps): bump hashicorp/aws from 1.0.0 to 1.1.0"},
 	}
 	for name, test := range tests {
-		got := Subject(changed(t, test.changed), test.prefix)
+		got := subjectOf(changed(t, test.changed), test.prefix)
 		if got != test.want || utf8.RuneCountInString(got) > maxSubject {
-			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
+			t.Errorf("%s: subjectOf = %q, want %q", name, got, test.want)
 		}
 	}
 }
 
 func TestDetails(t *testing.T) {
-	got := Details(changed(t,
+	got := detailsOf(changed(t,
 		"a: upgraded hashicorp/aws 5.31.0 5.34.0, completed hashicorp/null 3.2.1",
 		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
 		"c: added hashicorp/random 3.6.0",
@@ -188,12 +202,12 @@ hashicorp/null    3.2.1 hashes completed  1 root module
 hashicorp/random  3.6.0 added             1 root module
 `
 	if got != want {
-		t.Errorf("Details =\n%s\nwant\n%s", got, want)
+		t.Errorf("detailsOf =\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestDetailsTellsRegistriesApart(t *testing.T) {
-	got := Details(changed(t,
+	got := detailsOf(changed(t,
 		"a: upgraded hashicorp/random 3.6.0 3.7.2",
 		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
 	))
@@ -201,7 +215,7 @@ func TestDetailsTellsRegistriesApart(t *testing.T) {
 registry.terraform.io/hashicorp/random  3.6.0 -> 3.7.2  1 root module
 `
 	if got != want {
-		t.Errorf("Details =\n%s\nwant\n%s", got, want)
+		t.Errorf("detailsOf =\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -210,9 +224,9 @@ func TestDetailsIsBounded(t *testing.T) {
 	for i := range 59 {
 		m += fmt.Sprintf(", added hashicorp/p%d 1.0.0", i+1)
 	}
-	got := Details(changed(t, m))
+	got := detailsOf(changed(t, m))
 	if lines := strings.Count(got, "\n"); lines != 51 || !strings.HasSuffix(got, "and 10 more\n") {
-		t.Errorf("Details has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
+		t.Errorf("detailsOf has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
 	}
 }
 
@@ -257,7 +271,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestShortened(t *testing.T) {
+func TestCutSubject(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
 		"short":                           "short",
@@ -265,8 +279,8 @@ func TestShortened(t *testing.T) {
 		strings.Repeat("word ", 20):       strings.Repeat("word ", 14)[:69] + "…",
 		strings.Repeat("x", maxSubject+1): strings.Repeat("x", maxSubject-1) + "…",
 	} {
-		if got := Shortened(subject); got != want {
-			t.Errorf("Shortened(%q) = %q, want %q", subject, got, want)
+		if got := cutSubject(subject); got != want {
+			t.Errorf("cutSubject(%q) = %q, want %q", subject, got, want)
 		}
 	}
 }

@@ -52,12 +52,12 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err := to.ready(ctx); err != nil {
 		return p.report, err
 	}
-	subject := pr.Subject(changed, "")
+	merging := ""
 	if to.merge != nil {
-		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
+		merging = "Merge " + to.merge.from + " into " + to.Branch
 	}
 	read := j.target.remote().Commit
-	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Details(changed))
+	sha, err := to.commit(ctx, repo, read, files, pr.Message(changed, merging))
 	if err != nil {
 		return p.report, err
 	}
