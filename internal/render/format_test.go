@@ -37,6 +37,16 @@ func TestJSONOfModulesIsOneDocument(t *testing.T) {
 	}
 }
 
+func TestPullRequestsThatKeepNothingSayNothingOfIt(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{0: false, 2: true} {
+		r := report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{{CarriedOver: report.CarriedOver{Roots: n, Commit: "0a1b2c3d"}}}}
+		if got := strings.Contains(jsonText(t, r), "carried_over"); got != want {
+			t.Errorf("of a pull request that keeps %d root modules JSON says so: %t, want %t", n, got, want)
+		}
+	}
+}
+
 // heap counts the bytes that go through it, and keeps how many were on the heap at most.
 type heap struct{ written, most uint64 }
 

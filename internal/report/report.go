@@ -225,6 +225,9 @@ type CarriedOver struct {
 	Commit string `json:"commit"`
 }
 
+// IsZero reports whether that is nothing, whatever the Commit is.
+func (c CarriedOver) IsZero() bool { return c.Roots == 0 }
+
 // Stats is what a run cost.
 type Stats struct {
 	Requests  int64 `json:"requests"`   // over the network
