@@ -20,6 +20,7 @@ var (
 	bodyBound    = bound{60_000, githubLimit, safe.Const("The step summary of the run lists them.")}
 	summaryBound = bound{1<<20 - 1<<12, githubLimit, safe.Const("The JSON report lists them.")}
 	answerBound  = bound{bodyBound.bytes, githubLimit, safe.Const("The report of the run lists them.")}
+	jsonLists    = safe.Const("--format json lists them.") // for a bound that somebody gave
 )
 
 // Body returns the Markdown of a pull request that proposes the report's
@@ -59,7 +60,7 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 	if r.Verb == report.VerbComment {
 		return answerOf(r)
 	}
-	within := bound{limit, safe.Count(limit, "bytes", "bytes"), safe.Const("--format json lists them.")}
+	within := bound{limit, safe.Count(limit, "bytes", "bytes"), jsonLists}
 	if bodies := bodies(r); len(bodies.items) > 0 {
 		o := outline.Of(r)
 		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
