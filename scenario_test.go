@@ -52,7 +52,7 @@ func configurations(t *testing.T) map[string]string {
 				continue
 			}
 			section := ""
-			for line := range strings.Lines(config.Show(config.Merge(file.Values))) {
+			for line := range strings.Lines(config.Merge(file.Values).Show()) {
 				if name, ok := strings.CutSuffix(line, ":\n"); ok {
 					section = name + "."
 					continue

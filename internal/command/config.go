@@ -159,7 +159,7 @@ branch.`,
 				return report.SettingsJSON(env.Stdout, of)
 			}
 			warn(env, s.notices)
-			_, err = fmt.Fprint(env.Stdout, filesShown(s, of)+config.Show(s.values))
+			_, err = fmt.Fprint(env.Stdout, filesShown(s, of)+s.values.Show())
 			return err
 		},
 	}

@@ -126,7 +126,7 @@ func (s settings) operators() string {
 
 // identityOf identifies values, and those that are enforced.
 func identityOf(values, enforced config.Values) string {
-	sum := sha256.Sum256([]byte(config.Show(values.Deciding()) + config.Show(enforced.Deciding())))
+	sum := sha256.Sum256([]byte(values.Deciding().Show() + enforced.Deciding().Show()))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -262,8 +262,8 @@ func TestTokenComesFromInputBeforeEnvironment(t *testing.T) {
 
 func TestShowSaysWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	vars := environment(map[string]string{"GITHUB_TOKEN": "ghs_secret"})
-	got := config.Show(config.Merge(
-		config.Flags(map[string][]string{"platform": {"linux_amd64"}}), file(t, "version: 1\nexclude: [\"examples/**\"]\n"), config.Environment(vars)))
+	got := config.Merge(
+		config.Flags(map[string][]string{"platform": {"linux_amd64"}}), file(t, "version: 1\nexclude: [\"examples/**\"]\n"), config.Environment(vars)).Show()
 	for _, want := range []string{
 		"platforms: [\"linux_amd64\"]  # flag --platform\n",
 		"exclude: [\"examples/**\"]  # relock.yml:2\n",

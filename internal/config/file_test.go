@@ -184,7 +184,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 	t.Parallel()
 	values := config.Merge(operatorFile(t, everyKey))
-	shown := config.Show(values)
+	shown := values.Show()
 	for _, s := range config.Settings {
 		if v := values[s.Name()]; s.Key != "" && v.Source == "default" {
 			t.Errorf("the file with every key lacks %s", s.Key)
@@ -201,20 +201,20 @@ func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 // settings; with the defaults one that may lie in a repository.
 func TestShowIsAFile(t *testing.T) {
 	t.Parallel()
-	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
-	again := config.Show(config.Merge(operatorFile(t, shown)))
+	shown := config.Merge(operatorFile(t, everyKey)).Show()
+	again := config.Merge(operatorFile(t, shown)).Show()
 	sources := regexp.MustCompile(`  # .*`)
 	if diff := cmp.Diff(sources.ReplaceAllString(shown, ""), sources.ReplaceAllString(again, "")); diff != "" {
 		t.Errorf("settings of what Show prints (-first +then):\n%s", diff)
 	}
-	if _, problems := config.ParseFile([]byte(config.Show(config.Defaults())), "shown.yml"); len(problems) > 0 {
+	if _, problems := config.ParseFile([]byte(config.Defaults().Show()), "shown.yml"); len(problems) > 0 {
 		t.Errorf("no repository may hold what Show prints of the defaults: %v", problems)
 	}
 }
 
 func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 	t.Parallel()
-	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
+	shown := config.Merge(operatorFile(t, everyKey)).Show()
 	for _, want := range []string{
 		`  signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
 		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
@@ -225,7 +225,7 @@ func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 			t.Errorf("Show lacks %s\n%s", want, shown)
 		}
 	}
-	if shown := config.Show(config.Defaults()); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "\n  auto-merge: \"\"  # default\n") {
+	if shown := config.Defaults().Show(); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "\n  auto-merge: \"\"  # default\n") {
 		t.Errorf("Show of the defaults:\n%s", shown)
 	}
 }
@@ -636,7 +636,7 @@ func FuzzParseFile(f *testing.F) {
 		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
-		shown := config.Show(config.Merge(parsed.Values))
+		shown := config.Merge(parsed.Values).Show()
 		if _, problems := config.ParseOperatorFile([]byte(shown), "shown.yml"); len(problems) > 0 {
 			t.Errorf("Show prints of %q what no file may say: %v\n%s", src, problems, shown)
 		}

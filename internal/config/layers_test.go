@@ -126,7 +126,7 @@ func TestLay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range layered {
 		laid := lay(t, tt.operator, tt.own)
-		shown := config.Show(config.Merge(laid.Values))
+		shown := config.Merge(laid.Values).Show()
 		for _, want := range tt.want {
 			if !slices.Contains(strings.Split(shown, "\n"), want) {
 				key, _, _ := strings.Cut(want, ":")
@@ -155,7 +155,7 @@ func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 	laid := lay(t, "enforced: {platforms: [linux_amd64]}\n", "platforms: all\n")
 	flags := config.Flags(map[string][]string{"platform": {"darwin_arm64"}})
 	const want = `platforms: ["darwin_arm64"]  # flag --platform; not ["linux_amd64"], enforced by central.yml:2; not all, relock.yml:2` + "\n"
-	if shown := config.Show(config.Merge(flags, laid.Values)); !strings.Contains(shown, want) {
+	if shown := config.Merge(flags, laid.Values).Show(); !strings.Contains(shown, want) {
 		t.Errorf("no line %s in\n%s", want, shown)
 	}
 }
@@ -164,7 +164,7 @@ func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 func TestLayWithoutAnOperator(t *testing.T) {
 	t.Parallel()
 	own := config.File{Name: "relock.yml", Values: file(t, "version: 1\npull-request: {draft: true}\n")}
-	if laid := config.Lay(config.File{}, own); len(laid.Notices) > 0 || config.Show(config.Merge(laid.Values)) != config.Show(config.Merge(own.Values)) {
+	if laid := config.Lay(config.File{}, own); len(laid.Notices) > 0 || config.Merge(laid.Values).Show() != config.Merge(own.Values).Show() {
 		t.Errorf("Lay = %v", laid)
 	}
 }

@@ -10,16 +10,16 @@ import (
 // Show lists every setting with its value and where that comes from, as a
 // configuration file that gives the same: what no file may hold is in comments.
 // Secrets are not shown.
-func Show(values Values) string {
+func (v Values) Show() string {
 	var file, rest strings.Builder
 	section := ""
 	for _, s := range Settings {
-		v := values[s.Name()]
+		value := v[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), toldOf(s, v))
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, value), toldOf(s, value))
 			continue
 		}
-		if s.Operator && v.By == ByDefault {
+		if s.Operator && value.By == ByDefault {
 			continue // only an operator's file may hold the key at all
 		}
 		name, indent := s.Key, ""
@@ -29,7 +29,7 @@ func Show(values Values) string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), toldOf(s, v))
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, value), toldOf(s, value))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
