@@ -132,9 +132,11 @@ func (d *Discovery) get(ctx context.Context, name svchost.Hostname, token string
 
 func checkStatus(name svchost.Hostname, status int, hadToken bool) error {
 	e := &problem.Error{
-		Code:    problem.CodeBadAnswer,
-		Host:    name,
-		Message: fmt.Sprintf("discovering the services of %s: %d %s", name.ForDisplay(), status, http.StatusText(status)),
+		Problem: problem.Problem{
+			Code:    problem.CodeBadAnswer,
+			Host:    name,
+			Message: fmt.Sprintf("discovering the services of %s: %d %s", name.ForDisplay(), status, http.StatusText(status)),
+		},
 	}
 	switch {
 	case status == http.StatusOK:
@@ -142,7 +144,7 @@ func checkStatus(name svchost.Hostname, status int, hadToken bool) error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return Unauthorized(name, hadToken)
 	case status >= 500 || status == http.StatusTooManyRequests:
-		e.Code = problem.CodeUnreachable
+		e.Problem.Code = problem.CodeUnreachable
 	}
 	return e
 }
@@ -153,7 +155,7 @@ func Unauthorized(name svchost.Hostname, hadToken bool) *problem.Error {
 	if hadToken {
 		message = "host " + name.ForDisplay() + " rejected the given authentication credentials"
 	}
-	return &problem.Error{Code: problem.CodeUnauthorized, Host: name, Message: message, Hint: hostTokenHint(name)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnauthorized, Host: name, Message: message, Hint: hostTokenHint(name)}}
 }
 
 // serviceURL reads one value of a services map.
@@ -187,14 +189,16 @@ func noService(name svchost.Hostname, service string, services map[string]any) *
 		what = kind + " service"
 	}
 	e := &problem.Error{
-		Code:    problem.CodeNoService,
-		Host:    name,
-		Message: fmt.Sprintf("host %s does not offer a Terraform %s", name.ForDisplay(), what),
-		Hint:    "check the host in the source address",
+		Problem: problem.Problem{
+			Code:    problem.CodeNoService,
+			Host:    name,
+			Message: fmt.Sprintf("host %s does not offer a Terraform %s", name.ForDisplay(), what),
+			Hint:    "check the host in the source address",
+		},
 	}
 	for id := range services {
 		if strings.HasPrefix(id, kind+".") {
-			e.Message = fmt.Sprintf("host %s offers a Terraform %s of another version than %s", name.ForDisplay(), what, service)
+			e.Problem.Message = fmt.Sprintf("host %s offers a Terraform %s of another version than %s", name.ForDisplay(), what, service)
 		}
 	}
 	return e
@@ -202,17 +206,19 @@ func noService(name svchost.Hostname, service string, services map[string]any) *
 
 func badDiscovery(name svchost.Hostname, err error) *problem.Error {
 	return &problem.Error{
-		Code:    problem.CodeBadAnswer,
-		Host:    name,
-		Message: "the discovery document of " + name.ForDisplay() + " is not valid",
-		Err:     err,
+		Problem: problem.Problem{
+			Code:    problem.CodeBadAnswer,
+			Host:    name,
+			Message: "the discovery document of " + name.ForDisplay() + " is not valid",
+		},
+		Err: err,
 	}
 }
 
 // withHost names the host as addresses do, not as the URL's.
 func withHost(err error, name svchost.Hostname) error {
 	if e, ok := errors.AsType[*problem.Error](err); ok {
-		e.Host = name
+		e.Problem.Host = name
 	}
 	return err
 }

@@ -132,7 +132,7 @@ func TestServiceFailures(t *testing.T) {
 			host := serve(t, tt.handler)
 			_, err := discover(&Config{}, host).Service(t.Context(), host, "providers.v1")
 			e, ok := errors.AsType[*problem.Error](err)
-			if !ok || e.Code != tt.code || e.Host != host {
+			if !ok || e.Problem.Code != tt.code || e.Problem.Host != host {
 				t.Fatalf("Service: %#v, want code %q of host %s", err, tt.code, host)
 			}
 			want := strings.Replace(tt.want, "HOST", host.String(), 1)

@@ -43,7 +43,7 @@ func (h *tokenHelper) token(ctx context.Context, host svchost.Hostname) (string,
 	}
 	answer.token, answer.err = h.ask(ctx, host)
 	if ctx.Err() != nil {
-		return "", &problem.Error{Code: problem.CodeCancelled, Host: host, Message: "interrupted", Err: ctx.Err()}
+		return "", &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Host: host, Message: "interrupted"}, Err: ctx.Err()}
 	}
 	if h.known == nil {
 		h.known = map[svchost.Hostname]tokenAnswer{}
@@ -70,9 +70,11 @@ func (h *tokenHelper) ask(ctx context.Context, host svchost.Hostname) (string, e
 
 func (h *tokenHelper) failed(host svchost.Hostname, err error) error {
 	return &problem.Error{
-		Code: problem.CodeUnauthorized, Host: host,
-		Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", h.name, host.ForDisplay()), Err: err,
-		Hint: fmt.Sprintf("run %s%s get %s to see why, or %s", helperPrefix, h.name, host, hostTokenHint(host)),
+		Problem: problem.Problem{
+			Code: problem.CodeUnauthorized, Host: host,
+			Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", h.name, host.ForDisplay()),
+			Hint:    fmt.Sprintf("run %s%s get %s to see why, or %s", helperPrefix, h.name, host, hostTokenHint(host)),
+		}, Err: err,
 	}
 }
 

@@ -89,11 +89,11 @@ func TestHelperAnswers(t *testing.T) {
 				return
 			}
 			e, ok := errors.AsType[*problem.Error](err)
-			if !ok || e.Code != problem.CodeUnauthorized || !strings.Contains(e.Error(), tt.want) || e.Host != "h.example" {
+			if !ok || e.Problem.Code != problem.CodeUnauthorized || !strings.Contains(e.Error(), tt.want) || e.Problem.Host != "h.example" {
 				t.Fatalf("Token: %v, want %q", err, tt.want)
 			}
-			if !strings.Contains(e.Hint, "run terraform-credentials-vault get h.example to see why, or set TF_TOKEN_h_example") || strings.Contains(fmt.Sprint(e, e.Hint), "s3cret") {
-				t.Errorf("error = %q, hint %q; want what to do, and nothing of the helper's words", e, e.Hint)
+			if !strings.Contains(e.Problem.Hint, "run terraform-credentials-vault get h.example to see why, or set TF_TOKEN_h_example") || strings.Contains(fmt.Sprint(e, e.Problem.Hint), "s3cret") {
+				t.Errorf("error = %q, hint %q; want what to do, and nothing of the helper's words", e, e.Problem.Hint)
 			}
 		})
 	}

@@ -72,8 +72,10 @@ func (c *Config) OCICredential(ctx context.Context, r Repository) (OCICredential
 	entries, err := c.oci.entries()
 	if err != nil {
 		return OCICredential{}, &problem.Error{
-			Code: problem.CodeCLIConfig, Message: "finding the credentials for " + r.Registry, Err: err,
-			Hint: "check docker_style_config_files in the CLI configuration",
+			Problem: problem.Problem{
+				Code: problem.CodeCLIConfig, Message: "finding the credentials for " + r.Registry,
+				Hint: "check docker_style_config_files in the CLI configuration",
+			}, Err: err,
 		}
 	}
 	var best ociEntry
@@ -95,11 +97,13 @@ func (c *Config) OCICredential(ctx context.Context, r Repository) (OCICredential
 
 func helperFailed(ctx context.Context, helper string, r Repository, err error) error {
 	e := &problem.Error{
-		Code: problem.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry), Err: err,
-		Hint: fmt.Sprintf("echo https://%s | %s%s get says why", r.Registry, dockerHelperPrefix, helper),
+		Problem: problem.Problem{
+			Code: problem.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry),
+			Hint: fmt.Sprintf("echo https://%s | %s%s get says why", r.Registry, dockerHelperPrefix, helper),
+		}, Err: err,
 	}
 	if ctx.Err() != nil {
-		e.Code, e.Err = problem.CodeCancelled, ctx.Err()
+		e.Problem.Code, e.Err = problem.CodeCancelled, ctx.Err()
 	}
 	return e
 }

@@ -187,7 +187,7 @@ esac
 		if text := fmt.Sprintf("%+v %v", got, err); !strings.Contains(text, want) || strings.Contains(text, "s3cret") {
 			t.Errorf("OCICredential(%s) = %s, want %s", registry, text, want)
 		}
-		if e, ok := errors.AsType[*problem.Error](err); err != nil && (!ok || e.Code != problem.CodeUnauthorized || e.Hint == "") {
+		if e, ok := errors.AsType[*problem.Error](err); err != nil && (!ok || e.Problem.Code != problem.CodeUnauthorized || e.Problem.Hint == "") {
 			t.Errorf("OCICredential(%s): %+v, want code unauthorized and a hint", registry, err)
 		}
 	}

@@ -29,13 +29,13 @@ type merged struct {
 	env    Env
 	tool   provider.ToolName
 	limits Limits // of registry_protocols blocks
-	diags  []problem.Diagnostic
+	diags  []problem.Problem
 }
 
 // Load reads the configuration that the tool would read. The result is never
 // nil; with an error among the diagnostics it must not be used to write locks
 // [terraform 1.11 internal/command/cliconfig/cliconfig.go].
-func Load(env Env, tool provider.ToolName) (*Config, []problem.Diagnostic) {
+func Load(env Env, tool provider.ToolName) (*Config, []problem.Problem) {
 	m := merged{env: env, tool: tool, config: &Config{
 		services: map[svchost.Hostname]map[string]any{},
 		tokens:   map[svchost.Hostname]string{},
@@ -279,7 +279,7 @@ func (m *merged) warn(path string, line int, message, hint string) {
 }
 
 func (m *merged) report(path string, line int, message, hint string) {
-	m.diags = append(m.diags, problem.Diagnostic{
+	m.diags = append(m.diags, problem.Problem{
 		Code: problem.CodeCLIConfig, Message: message,
 		Place: problem.Place{Path: filepath.ToSlash(path), Line: line}, Hint: hint,
 	})

@@ -219,7 +219,7 @@ func annotations(r report.Report) []action.Annotation {
 	for level, problems := range byLevel(diagnosticsOf(r)) {
 		for i, d := range problems {
 			if rest := len(problems) - i; i == mostAnnotations-1 && rest > 1 {
-				all = append(all, annotation(problem.Diagnostic{
+				all = append(all, annotation(problem.Problem{
 					Severity: problem.Severity(level), Code: problem.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
 				}))
 				break
@@ -284,7 +284,7 @@ func directoriesOf(r report.Report) string {
 
 // diagnosticsOf lists all problems, with the names of their files. What check finds is one, and a warning for the
 // other verbs.
-func diagnosticsOf(r report.Report) []problem.Diagnostic {
+func diagnosticsOf(r report.Report) []problem.Problem {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
 		for _, d := range m.Diagnostics {
@@ -292,7 +292,7 @@ func diagnosticsOf(r report.Report) []problem.Diagnostic {
 			all = append(all, d)
 		}
 		for _, f := range outline.Brief(m.Findings) {
-			d := f.Diagnostic()
+			d := f
 			d.Place = m.Names.Place(d.Place)
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
 				d.Severity = problem.SeverityWarning
@@ -300,21 +300,21 @@ func diagnosticsOf(r report.Report) []problem.Diagnostic {
 			all = append(all, d)
 		}
 	}
-	return slices.DeleteFunc(all, func(d problem.Diagnostic) bool { // the summary tells; nobody need be stopped for it
+	return slices.DeleteFunc(all, func(d problem.Problem) bool { // the summary tells; nobody need be stopped for it
 		return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityWarning
 	})
 }
 
 // byLevel divides problems by how severe they are, the failures first.
-func byLevel(all []problem.Diagnostic) [3][]problem.Diagnostic {
-	var by [3][]problem.Diagnostic
+func byLevel(all []problem.Problem) [3][]problem.Problem {
+	var by [3][]problem.Problem
 	for _, d := range all {
 		by[d.Severity] = append(by[d.Severity], d)
 	}
 	return by
 }
 
-func annotation(d problem.Diagnostic) action.Annotation {
+func annotation(d problem.Problem) action.Annotation {
 	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.Place.Path, Line: d.Place.Line}
 	switch d.Severity {
 	case problem.SeverityWarning:
@@ -323,7 +323,7 @@ func annotation(d problem.Diagnostic) action.Annotation {
 		a.Level = action.Notice
 	}
 	if d.Place.Package != "" { // such a place is no file of the workspace
-		a.File, a.Line, a.Message = "", 0, safe.Plain(d.Error())
+		a.File, a.Line, a.Message = "", 0, safe.Plain(d.String())
 	}
 	if d.Hint != "" {
 		a.Message += "\n" + safe.Plain(d.Hint)

@@ -49,7 +49,7 @@ func TestOutputs(t *testing.T) {
 			"pull-request-number": "7", "pull-request-url": "https://github.com/acme/infra/pull/7", "pull-request-operation": "created",
 			"pull-request-branch": "relock/a-01234567", "pull-request-head-sha": "abc",
 		}},
-		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []problem.Finding{{}, {Severity: problem.SeverityNote}}}}}, map[string]string{
+		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []problem.Problem{{}, {Severity: problem.SeverityNote}}}}}, map[string]string{
 			"findings": "1",
 		}},
 	} {
@@ -81,14 +81,14 @@ func TestOutputs(t *testing.T) {
 // depends on the verb.
 func TestAnnotationsOfAReport(t *testing.T) {
 	t.Parallel()
-	at := func(severity problem.Severity, message string) problem.Diagnostic {
-		return problem.Diagnostic{Severity: severity, Code: problem.CodeNoVersion, Message: message, Place: problem.Place{Path: "live/main.tf", Line: 3}}
+	at := func(severity problem.Severity, message string) problem.Problem {
+		return problem.Problem{Severity: severity, Code: problem.CodeNoVersion, Message: message, Place: problem.Place{Path: "live/main.tf", Line: 3}}
 	}
 	r := report.Report{
-		Diagnostics: []problem.Diagnostic{at(problem.SeverityWarning, "careful")},
+		Diagnostics: []problem.Problem{at(problem.SeverityWarning, "careful")},
 		Modules: []report.Module{{
-			Dir: "live", Diagnostics: []problem.Diagnostic{at(problem.SeverityNote, "by the way"), at(problem.SeverityError, "wrong")},
-			Findings: []problem.Finding{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", Place: problem.Place{Path: "live/.terraform.lock.hcl", Line: 9}}},
+			Dir: "live", Diagnostics: []problem.Problem{at(problem.SeverityNote, "by the way"), at(problem.SeverityError, "wrong")},
+			Findings: []problem.Problem{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", Place: problem.Place{Path: "live/.terraform.lock.hcl", Line: 9}}},
 		}},
 	}
 	for verb, want := range map[string][]string{
@@ -171,8 +171,8 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 		t.Logf("links are missing on this system, a file stands there instead: %v", err)
 		put(t, filepath.Join(dir, reportFile), "of an earlier run")
 	}
-	missed := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Message: "nobody need be stopped for it"}
-	r := report.Report{Verb: report.VerbCheck, Diagnostics: []problem.Diagnostic{missed, {Message: "wrong"}}}
+	missed := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Message: "nobody need be stopped for it"}
+	r := report.Report{Verb: report.VerbCheck, Diagnostics: []problem.Problem{missed, {Message: "wrong"}}}
 	if err := tell(env.runtime(), r, dir, sarifOptions(env, config.Config{})); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestAnnotationsAreTheWorst(t *testing.T) {
 	r := report.Report{Verb: report.VerbVerify}
 	for i := range 30 {
 		for _, s := range []problem.Severity{problem.SeverityNote, problem.SeverityWarning, problem.SeverityError} {
-			m := report.Module{Dir: fmt.Sprint(i), Findings: []problem.Finding{{Severity: s, Code: problem.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}
+			m := report.Module{Dir: fmt.Sprint(i), Findings: []problem.Problem{{Severity: s, Code: problem.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}
 			r.Modules = append(r.Modules, m)
 		}
 	}

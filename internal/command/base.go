@@ -131,7 +131,7 @@ func notCheckedOut(values config.Values) bool {
 }
 
 // baseUnknown says that a pull request's base can be read nowhere.
-var baseUnknown = problem.Diagnostic{
+var baseUnknown = problem.Problem{
 	Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 	Message: "the configuration file is not read: that of a pull request's head decides nothing, and its base is not here",
 	Hint:    "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0",

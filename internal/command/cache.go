@@ -32,7 +32,7 @@ On GitHub no run about the head of a pull request joins any.`,
 
 func mergeCaches(env Env, into string, names []string) error {
 	if head, _ := env.runtime().Head(); head {
-		return problem.Diagnostics{cachesOfHead(problem.SeverityError)}
+		return problem.Several{cachesOfHead(problem.SeverityError)}
 	}
 	cache, err := hash.OpenCache(env.path(into))
 	if err != nil {

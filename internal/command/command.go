@@ -170,7 +170,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 // complain says what is wrong with the request, where, and what to do next.
 func complain(w io.Writer, err error) {
 	for _, d := range diagnoses(err) {
-		fmt.Fprintln(w, "relock:", safe.Plain(d.Error()))
+		fmt.Fprintln(w, "relock:", safe.Plain(d.String()))
 		if d.Hint != "" {
 			fmt.Fprintln(w, "  next:", safe.Plain(d.Hint))
 		}
@@ -178,8 +178,8 @@ func complain(w io.Writer, err error) {
 }
 
 // diagnoses are what an error says, one for each problem in it.
-func diagnoses(err error) []problem.Diagnostic {
-	var several problem.Diagnostics
+func diagnoses(err error) []problem.Problem {
+	var several problem.Several
 	var missing run.NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -187,7 +187,7 @@ func diagnoses(err error) []problem.Diagnostic {
 	case errors.As(err, &several):
 		return several
 	}
-	return []problem.Diagnostic{problem.Diagnose(err)}
+	return []problem.Problem{problem.Of(err)}
 }
 
 // ofRun is the world as package run sees it.

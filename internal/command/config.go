@@ -37,10 +37,10 @@ modules. It reads files and lock files alone, and replaces no file.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := run.RepositoryOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
-				return problem.Diagnostic{
+				return &problem.Error{Problem: problem.Problem{
 					Code: problem.CodeSettings, Place: problem.Place{Path: there}, Message: "there is a configuration file already; nothing was written",
 					Hint: "relock config init --stdout prints what would be written",
-				}
+				}}
 			}
 			found, err := run.Found(cmd.Context(), env.WorkDir)
 			if err != nil {
@@ -116,7 +116,7 @@ func validateOperators(env Env, name string) error {
 	}
 	cfg, problems := config.Resolve(config.Merge(config.Lay(file, config.File{}).Values))
 	if len(problems) > 0 {
-		return problem.Diagnostics(problems)
+		return problem.Several(problems)
 	}
 	cfg.Severity, cfg.SeverityGiven, cfg.SeverityEnforced = nil, severityIn(file.Values), severityIn(file.Enforced)
 	if err := unsound(cfg); err != nil {
@@ -220,9 +220,9 @@ func filesShown(s settings, of report.SettingsShown) string {
 }
 
 // warn says warnings where nothing else is said.
-func warn(env Env, warnings []problem.Diagnostic) {
+func warn(env Env, warnings []problem.Problem) {
 	for _, d := range warnings {
-		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.Error()))
+		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.String()))
 		if d.Hint != "" {
 			fmt.Fprintln(env.Stderr, "  next:", safe.Plain(d.Hint))
 		}

@@ -34,7 +34,7 @@ func fileHere(env Env) (config.File, error) {
 	dir := run.RepositoryOf(env.WorkDir)
 	found, diagnostics := config.Locate(os.DirFS(dir))
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Diagnostics(diagnostics)
+		return config.File{}, problem.Several(diagnostics)
 	}
 	if found == "" {
 		return fileOfHead(dir)
@@ -80,13 +80,13 @@ func operatorsFile(src []byte, name string, err error) (config.File, error) {
 }
 
 // readConfiguration is the configuration file that was read with an error, if any.
-func readConfiguration(parse func([]byte, string) (config.File, []problem.Diagnostic), src []byte, name string, err error) (config.File, error) {
+func readConfiguration(parse func([]byte, string) (config.File, []problem.Problem), src []byte, name string, err error) (config.File, error) {
 	if err != nil {
 		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
 	}
 	read, diagnostics := parse(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Diagnostics(diagnostics)
+		return config.File{}, problem.Several(diagnostics)
 	}
 	return read, nil
 }
@@ -150,7 +150,7 @@ func leadsOut(path string, tops []string) bool {
 func searched(repository fs.FS) (config.File, error) {
 	name, diagnostics := config.Locate(repository)
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Diagnostics(diagnostics)
+		return config.File{}, problem.Several(diagnostics)
 	}
 	if name == "" {
 		return config.File{}, nil

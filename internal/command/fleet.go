@@ -91,8 +91,8 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 
 // foreseen says at the planning that a repository cannot be looked at. The run fails for
 // it when its shards are joined: their jobs do not start if the planning fails.
-func foreseen(u fleet.Unlisted) problem.Diagnostic {
-	d := u.Diagnostic()
+func foreseen(u fleet.Unlisted) problem.Problem {
+	d := u.Problem()
 	d.Severity = problem.SeverityWarning
 	return d
 }
@@ -158,10 +158,10 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 		return nil, err
 	}
 	if p.Settings != "" && p.Settings != s.operators() {
-		return nil, problem.Diagnostic{
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
-		}
+		}}
 	}
 	shard, err := p.Shard(s.Organisation.Shard)
 	if err != nil {
@@ -236,11 +236,11 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 		return report.Report{}, err
 	}
 	var runs []report.Report
-	var unreadable []problem.Diagnostic
+	var unreadable []problem.Problem
 	for _, name := range filesMatching(env, patterns) {
 		r, err := readReport(env.path(name))
 		if err != nil {
-			unreadable = append(unreadable, problem.Diagnostic{
+			unreadable = append(unreadable, problem.Problem{
 				Code: problem.CodeSettings, Place: problem.Place{Path: shownPath(env, name)}, Message: fmt.Sprintf("the report cannot be read: %v", err),
 				Hint: "run the job of that shard again",
 			})
@@ -259,24 +259,24 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 
 // joinCaches adds to a hash cache what those of shards know, as a run that may learn
 // would. Where they contradict each other, none is believed. One that cannot be used costs downloads, and is told.
-func joinCaches(env Env, into string, patterns []string) []problem.Diagnostic {
+func joinCaches(env Env, into string, patterns []string) []problem.Problem {
 	if len(patterns) == 0 {
 		return nil
 	}
 	if head, _ := env.runtime().Head(); head {
-		return []problem.Diagnostic{cachesOfHead(problem.SeverityWarning)}
+		return []problem.Problem{cachesOfHead(problem.SeverityWarning)}
 	}
-	unusable := func(name string, err error) problem.Diagnostic {
-		return problem.Diagnostic{
+	unusable := func(name string, err error) problem.Problem {
+		return problem.Problem{
 			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: shownPath(env, name)}, Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
 			Hint: "nothing is wrong with what the shards have done; what they have hashed is downloaded again",
 		}
 	}
 	cache, err := hash.OpenCache(env.path(cmp.Or(into, env.cached("hashes"))))
 	if err != nil {
-		return []problem.Diagnostic{unusable(into, err)}
+		return []problem.Problem{unusable(into, err)}
 	}
-	var told []problem.Diagnostic
+	var told []problem.Problem
 	for _, name := range filesMatching(env, patterns) {
 		if err := cache.Merge(env.path(name)); err != nil {
 			told = append(told, unusable(name, err))
@@ -290,8 +290,8 @@ func joinCaches(env Env, into string, patterns []string) []problem.Diagnostic {
 
 // cachesOfHead says that hash caches are not joined where the head of a pull request may
 // have written them.
-func cachesOfHead(severity problem.Severity) problem.Diagnostic {
-	return problem.Diagnostic{
+func cachesOfHead(severity problem.Severity) problem.Problem {
+	return problem.Problem{
 		Code: problem.CodeSettings, Severity: severity, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
 		Hint: "join them in runs of the default branch",
 	}

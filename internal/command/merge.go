@@ -74,7 +74,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	}
 	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
-		complain(env.Stderr, problem.Diagnostics(wrong))
+		complain(env.Stderr, problem.Several(wrong))
 		return lockfile.Marked(ours, theirs), true
 	}
 	if !disputed {
@@ -106,7 +106,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	said := problem.Diagnostics(r.Diagnostics)
+	said := problem.Several(r.Diagnostics)
 	for _, m := range r.Modules {
 		said = append(said, m.Diagnostics...)
 	}

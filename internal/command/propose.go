@@ -49,16 +49,16 @@ func ofOne(s settings) error {
 }
 
 // paused says that nothing is done, and where somebody has decided so.
-func paused(s settings) problem.Diagnostic {
+func paused(s settings) problem.Problem {
 	at := s.Places["org.pause"]
-	return problem.Diagnostic{
+	return problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at,
 		Message: "runs over the organisation are paused: nothing was read or changed", Hint: "take org.pause out of that file to go on",
 	}
 }
 
 // anonymously says what a run without a token leaves out.
-var anonymously = problem.Diagnostic{
+var anonymously = problem.Problem{
 	Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 	Message: "there is no token for GitHub: relock shows no release notes and cannot see who pushed to its branches",
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
@@ -66,7 +66,7 @@ var anonymously = problem.Diagnostic{
 
 // targeted adds to a request which repositories it is for, and how the settings of
 // files are read that are not checked out.
-func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Diagnostic, error) {
+func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Problem, error) {
 	notices, here := s.notices, req.Targets[0]
 	if err := ofOne(s); err != nil {
 		return req, nil, err

@@ -18,7 +18,7 @@ func configured(t *testing.T, text string) config.Config {
 	file, diagnostics := config.ParseFile([]byte("version: 1\n"+text), "relock.yml")
 	cfg, more := config.Resolve(config.Merge(file.Values))
 	if len(diagnostics)+len(more) > 0 {
-		t.Fatal(problem.Diagnostics(append(diagnostics, more...)))
+		t.Fatal(problem.Several(append(diagnostics, more...)))
 	}
 	return cfg
 }

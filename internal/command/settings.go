@@ -50,11 +50,11 @@ func given(flags *pflag.FlagSet) config.Values {
 // settings are those of one run, and what reading them has brought along.
 type settings struct {
 	config.Config
-	values   config.Values        // each with where it comes from
-	given    []config.Values      // by flags, inputs and words; the strongest first
-	operator config.File          // that is in force; none without a name
-	environ  []string             // the process's, and the credentials that the file speaks of
-	notices  []problem.Diagnostic // for the report
+	values   config.Values     // each with where it comes from
+	given    []config.Values   // by flags, inputs and words; the strongest first
+	operator config.File       // that is in force; none without a name
+	environ  []string          // the process's, and the credentials that the file speaks of
+	notices  []problem.Problem // for the report
 }
 
 // readSettings lays flags and inputs over the configuration file that is in force
@@ -117,7 +117,7 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 	tokens, missing := registryTokens(env, cfg.Registries)
 	diagnostics = append(diagnostics, missing...)
 	if len(diagnostics) > 0 {
-		return settings{}, problem.Diagnostics(diagnostics)
+		return settings{}, problem.Several(diagnostics)
 	}
 	cfg.Own = own.Name
 	if slices.Contains(config.FileNames, own.Name) { // and not one that a flag or an input names
@@ -148,10 +148,10 @@ func unsound(cfg config.Config) error {
 		return nil
 	}
 	at := cfg.Places["verify.severity"]
-	return problem.Diagnostic{
+	return &problem.Error{Problem: problem.Problem{
 		Code: problem.CodeSettings, Place: at, Message: "verify.severity: " + err.Error(),
 		Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
-	}
+	}}
 }
 
 // severityIn is what values that were checked make of findings.
@@ -162,11 +162,11 @@ func severityIn(values config.Values) map[problem.Code]problem.Severity {
 
 // registryTokens are the credentials for registries, as the TF_TOKEN_ variables
 // in which the CLI configuration takes them.
-func registryTokens(env Env, registries []config.Registry) (variables []string, missing []problem.Diagnostic) {
+func registryTokens(env Env, registries []config.Registry) (variables []string, missing []problem.Problem) {
 	for _, r := range registries {
 		token := env.Getenv(r.TokenEnv)
 		if token == "" {
-			missing = append(missing, problem.Diagnostic{
+			missing = append(missing, problem.Problem{
 				Code: problem.CodeSettings, Host: r.Host, Place: r.Place,
 				Message: fmt.Sprintf("the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay()),
 			})

@@ -12,28 +12,28 @@ import (
 // finding and changes does.
 func TestStatusOfAReport(t *testing.T) {
 	t.Parallel()
-	failure := problem.Diagnostic{Code: problem.CodeUnreachable, Message: "no answer"}
-	warning := problem.Diagnostic{Code: problem.CodeNotFound, Severity: problem.SeverityWarning, Message: "not in acme/two"}
-	missing := problem.Diagnostic{Code: problem.CodeNotFound, Message: "nothing requires it"}
+	failure := problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}
+	warning := problem.Problem{Code: problem.CodeNotFound, Severity: problem.SeverityWarning, Message: "not in acme/two"}
+	missing := problem.Problem{Code: problem.CodeNotFound, Message: "nothing requires it"}
 	changed := report.Module{Pending: true}
-	found := report.Module{Findings: []problem.Finding{{}}}
-	noted := report.Module{Findings: []problem.Finding{{Severity: problem.SeverityNote}}}
+	found := report.Module{Findings: []problem.Problem{{}}}
+	noted := report.Module{Findings: []problem.Problem{{Severity: problem.SeverityNote}}}
 	for name, tt := range map[string]struct {
 		verb        string
 		modules     []report.Module
-		diagnostics []problem.Diagnostic
+		diagnostics []problem.Problem
 		want        int
 	}{
 		"nothing":                    {report.VerbCheck, nil, nil, ExitOK},
-		"a warning":                  {report.VerbCheck, nil, []problem.Diagnostic{warning}, ExitOK},
+		"a warning":                  {report.VerbCheck, nil, []problem.Problem{warning}, ExitOK},
 		"changes that are written":   {report.VerbUpgrade, []report.Module{changed}, nil, ExitOK},
 		"changes that check finds":   {report.VerbCheck, []report.Module{changed}, nil, ExitChanges},
 		"a hash of nothing":          {report.VerbCheck, []report.Module{changed, found}, nil, ExitFinding},
 		"a hash that another tells":  {report.VerbUpgrade, []report.Module{found}, nil, ExitOK},
 		"a finding of verify":        {report.VerbVerify, []report.Module{found}, nil, ExitFinding},
 		"a finding that is no error": {report.VerbVerify, []report.Module{noted}, nil, ExitOK},
-		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []problem.Diagnostic{failure}, ExitFailed},
-		"what is named is nowhere":   {report.VerbPR, nil, []problem.Diagnostic{failure, missing}, ExitUsage},
+		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []problem.Problem{failure}, ExitFailed},
+		"what is named is nowhere":   {report.VerbPR, nil, []problem.Problem{failure, missing}, ExitUsage},
 	} {
 		err := status(report.Report{Verb: tt.verb, Modules: tt.modules, Diagnostics: tt.diagnostics})
 		var got exit

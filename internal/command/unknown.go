@@ -51,7 +51,7 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	d := problem.Diagnostic{
+	d := problem.Problem{
 		Code:    problem.CodeSettings,
 		Message: fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()),
 		Hint:    cmd.CommandPath() + " --help lists the commands",
@@ -62,7 +62,7 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if words[0] == "demo" && !cmd.HasParent() {
 		d.Hint = tryIt
 	}
-	return d
+	return &problem.Error{Problem: d}
 }
 
 // tryIt is the hint for people who look for a demonstration among the verbs.
@@ -78,7 +78,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
+	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
 	name := missing.GetSpecifiedName()
 	if letters := missing.GetSpecifiedShortnames(); letters != "" {
 		name = letters // a long flag behind one dash is read as many short ones
@@ -94,7 +94,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	case len(owners) > 0:
 		d.Hint = fmt.Sprintf("--%s is a flag of relock %s", name, strings.Join(owners, ", "))
 	}
-	return d
+	return &problem.Error{Problem: d}
 }
 
 // verbsWith are the verbs that have a flag of the table.

@@ -197,6 +197,6 @@ func status(r report.Report) error {
 
 // unmet reports whether a diagnostic is of something that was named and is
 // nowhere.
-func unmet(d problem.Diagnostic) bool {
+func unmet(d problem.Problem) bool {
 	return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityError
 }

@@ -84,10 +84,10 @@ func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err
 	if b.src == nil {
 		return b, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
 	}
-	var problems []problem.Diagnostic
+	var problems []problem.Problem
 	b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now)
 	if len(problems) > 0 {
-		return b, problem.Diagnostics(problems)
+		return b, problem.Several(problems)
 	}
 	return b, nil
 }
@@ -140,9 +140,11 @@ func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path str
 	}
 	if base == nil {
 		return nil, &problem.Error{
-			Code:    problem.CodeSettings,
-			Message: fmt.Sprintf("the %s %s is not read: that of a pull request's head decides nothing, and its base is not here", f.what, f.name),
-			Hint:    baseUnknown.Hint,
+			Problem: problem.Problem{
+				Code:    problem.CodeSettings,
+				Message: fmt.Sprintf("the %s %s is not read: that of a pull request's head decides nothing, and its base is not here", f.what, f.name),
+				Hint:    baseUnknown.Hint,
+			},
 		}
 	}
 	src, err := fs.ReadFile(base, name)
@@ -166,7 +168,7 @@ func readIfThere(path string, limit int) ([]byte, error) {
 
 // write replaces the file, if the run has seen anything new. What is in the way of that
 // is a problem of the run, which has its result all the same.
-func (l ledgerFile) write(shown string) []problem.Diagnostic {
+func (l ledgerFile) write(shown string) []problem.Problem {
 	if l.Ledger == nil || l.path == "" {
 		return nil
 	}
@@ -176,7 +178,7 @@ func (l ledgerFile) write(shown string) []problem.Diagnostic {
 	}
 	was := &file.Was{Content: l.src, Missing: l.src == nil}
 	if err := file.Replace(l.path, text, file.Options{Mode: 0o644, Durable: true, Was: was}); err != nil {
-		return []problem.Diagnostic{run.Unwritten("ledger", shown, err)}
+		return []problem.Problem{run.Unwritten("ledger", shown, err)}
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func acceptedSoundly(_ []record, r record) error {
 
 // ParseBaseline reads a baseline. Problems carry the file and the line; with any of
 // them nothing is accepted.
-func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Diagnostic) {
+func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Problem) {
 	file, problems := parseFile(src, name, baselineFile)
 	if len(problems) > 0 {
 		return nil, problems

@@ -313,9 +313,9 @@ func Merge(strongestFirst ...Values) Values {
 // Resolve checks every value and turns them into a Config. Settings that
 // values lack keep their defaults. With a diagnostic the Config is not to be
 // used.
-func Resolve(values Values) (Config, []problem.Diagnostic) {
+func Resolve(values Values) (Config, []problem.Problem) {
 	var c Config
-	var problems []problem.Diagnostic
+	var problems []problem.Problem
 	for _, s := range Settings {
 		v, ok := values[s.Name()]
 		if !ok {
@@ -350,7 +350,7 @@ func Resolve(values Values) (Config, []problem.Diagnostic) {
 }
 
 // incomplete reports what an App lacks to act.
-func (a App) incomplete() []problem.Diagnostic {
+func (a App) incomplete() []problem.Problem {
 	missing := ""
 	switch {
 	case a.ID == "" && (a.Key != "" || a.Installation != 0):
@@ -360,15 +360,15 @@ func (a App) incomplete() []problem.Diagnostic {
 	default:
 		return nil
 	}
-	return []problem.Diagnostic{{
+	return []problem.Problem{{
 		Code: problem.CodeSettings, Message: missing + " is missing: a GitHub App needs its ID and its private key",
 		Hint: "give app-id and app-private-key, or neither",
 	}}
 }
 
 // diagnose makes the diagnostic of a value that is not accepted.
-func (v Value) diagnose(err error) problem.Diagnostic {
-	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
+func (v Value) diagnose(err error) problem.Problem {
+	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
 	if v.Place.Path == "" {
 		d.Message = v.Source + ": " + d.Message
 	}

@@ -170,7 +170,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, problems := config.Resolve(config.Merge(tt.values))
-			if len(problems) != 1 || problems[0].Error() != tt.want || problems[0].Code != problem.CodeSettings {
+			if len(problems) != 1 || problems[0].String() != tt.want || problems[0].Code != problem.CodeSettings {
 				t.Errorf("Resolve reports %v, want %q", problems, tt.want)
 			}
 		})
@@ -197,7 +197,7 @@ func TestAppNeedsItsIDAndItsKey(t *testing.T) {
 		"app-id is missing: a GitHub App needs its ID and its private key":          {"INPUT_APP-PRIVATE-KEY": pemKey},
 	} {
 		_, problems := config.Resolve(config.Merge(config.Inputs(environment(vars))))
-		if len(problems) != 1 || problems[0].Error() != want || problems[0].Hint == "" {
+		if len(problems) != 1 || problems[0].String() != want || problems[0].Hint == "" {
 			t.Errorf("Resolve reports %v, want %q with a hint", problems, want)
 		}
 	}
@@ -210,11 +210,11 @@ func TestSecretsAreNotRepeatedWhenRefused(t *testing.T) {
 		"INPUT_TOKEN":           "input token: the secret holds a control character",
 	} {
 		_, problems := config.Resolve(config.Merge(config.Inputs(environment(map[string]string{name: "s3cr\net", "INPUT_APP-ID": "1"}))))
-		if len(problems) == 0 || problems[0].Error() != want {
+		if len(problems) == 0 || problems[0].String() != want {
 			t.Errorf("Resolve with a bad %s reports %v, want %q", name, problems, want)
 		}
 		for _, p := range problems {
-			if strings.Contains(p.Error(), "s3cr") {
+			if strings.Contains(p.String(), "s3cr") {
 				t.Errorf("Resolve repeats the secret: %v", p)
 			}
 		}

@@ -43,7 +43,7 @@ type File struct {
 
 // Locate returns the name of the repository's configuration file; empty if
 // there is none. Two are an error, since one of them would be ignored.
-func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
+func Locate(fsys fs.FS) (string, []problem.Problem) {
 	var found []string
 	for _, name := range FileNames {
 		_, err := fs.Stat(fsys, name)
@@ -52,7 +52,7 @@ func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing is no file that can be read
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", []problem.Diagnostic{{Code: problem.CodeUnreadable, Place: problem.Place{Path: name}, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
+			return "", []problem.Problem{{Code: problem.CodeUnreadable, Place: problem.Place{Path: name}, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
 		}
 	}
 	switch len(found) {
@@ -61,7 +61,7 @@ func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 	case 1:
 		return found[0], nil
 	}
-	return "", []problem.Diagnostic{{
+	return "", []problem.Problem{{
 		Code: problem.CodeSettings, Place: problem.Place{Path: found[1]},
 		Message: "there is another configuration file, " + found[0],
 		Hint:    "keep one of them",
@@ -70,7 +70,7 @@ func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 
 // ParseFile reads the configuration file of a repository. Problems carry the
 // file and the line; with any of them the values are not to be used.
-func ParseFile(src []byte, name string) (File, []problem.Diagnostic) {
+func ParseFile(src []byte, name string) (File, []problem.Problem) {
 	return parseFile(src, name, configuration)
 }
 
@@ -78,7 +78,7 @@ func ParseFile(src []byte, name string) (File, []problem.Diagnostic) {
 // gives, which may say where credentials are. It must lie outside of every
 // repository that the run reads: whoever writes there must not choose to whom
 // credentials are sent.
-func ParseOperatorFile(src []byte, name string) (File, []problem.Diagnostic) {
+func ParseOperatorFile(src []byte, name string) (File, []problem.Problem) {
 	operators := configuration
 	operators.operator = true
 	return parseFile(src, name, operators)
@@ -95,7 +95,7 @@ type form struct {
 
 var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize, enforces: true}
 
-func parseFile(src []byte, name string, is form) (File, []problem.Diagnostic) {
+func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
 	r := &reader{file: File{Name: name, Values: Values{}, Operator: is.operator, Enforced: Values{}}, form: is}
 	if root, ok := r.root(src); ok {
 		r.section(root, scope{settings: is.settings, values: r.file.Values})
@@ -106,7 +106,7 @@ func parseFile(src []byte, name string, is form) (File, []problem.Diagnostic) {
 			r.fail(1, problem.CodeSettings, "begin the file with: version: 1", "the key version is missing")
 		}
 	}
-	slices.SortStableFunc(r.problems, problem.Diagnostic.Compare)
+	slices.SortStableFunc(r.problems, problem.Problem.Compare)
 	return r.file, r.problems
 }
 
@@ -115,7 +115,7 @@ type reader struct {
 	file File
 	form
 	versioned bool // the key version was met
-	problems  []problem.Diagnostic
+	problems  []problem.Problem
 }
 
 // scope says which keys a map may hold and where their values go.
@@ -143,7 +143,7 @@ func (s scope) section(path string) (scope, bool) {
 }
 
 func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
-	r.problems = append(r.problems, problem.Diagnostic{
+	r.problems = append(r.problems, problem.Problem{
 		Code: code, Place: problem.Place{Path: r.file.Name, Line: line}, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }

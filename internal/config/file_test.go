@@ -260,7 +260,7 @@ func TestOnlyAnOperatorNamesCredentials(t *testing.T) {
 	}
 	_, problems := config.ParseFile(src, ".github/relock.yml")
 	const want = ".github/relock.yml:2: registries may not stand in a repository's own configuration file, since it chooses who gets credentials"
-	if len(problems) != 1 || problems[0].Error() != want || problems[0].Hint != "keep it in a file outside of the repository, and name that with --config" {
+	if len(problems) != 1 || problems[0].String() != want || problems[0].Hint != "keep it in a file outside of the repository, and name that with --config" {
 		t.Errorf("ParseFile reports %+v, want %q", problems, want)
 	}
 }
@@ -381,8 +381,8 @@ func TestParseFileRefuses(t *testing.T) {
 			if len(problems) == 0 {
 				t.Fatalf("ParseFile(%.60q) reports nothing, want %q", tt.src, tt.want)
 			}
-			if got := problems[0]; got.Error() != tt.want || got.Hint != tt.hint || got.Severity != problem.SeverityError {
-				t.Errorf("ParseFile(%.60q) reports %q with hint %q, want %q with %q", tt.src, got.Error(), got.Hint, tt.want, tt.hint)
+			if got := problems[0]; got.String() != tt.want || got.Hint != tt.hint || got.Severity != problem.SeverityError {
+				t.Errorf("ParseFile(%.60q) reports %q with hint %q, want %q with %q", tt.src, got.String(), got.Hint, tt.want, tt.hint)
 			}
 		})
 	}
@@ -400,7 +400,7 @@ func TestParseOperatorFileRefuses(t *testing.T) {
 		"registries:\n  example.com: {token-env: RELOCK_TOKEN_A}\n  EXAMPLE.com: {token-env: RELOCK_TOKEN_B}\n": "f.yml:4: registries: example.com is named twice, also in f.yml:3",
 	} {
 		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+src+"\n"), "f.yml")
-		if len(problems) == 0 || problems[0].Error() != want {
+		if len(problems) == 0 || problems[0].String() != want {
 			t.Errorf("ParseOperatorFile(%q) reports %v, want %q", src, problems, want)
 		}
 	}
@@ -443,7 +443,7 @@ func TestLocate(t *testing.T) {
 		got, problems := config.Locate(fsys)
 		message := ""
 		if len(problems) > 0 {
-			message = problems[0].Error()
+			message = problems[0].String()
 		}
 		if got != tt.want || message != tt.err {
 			t.Errorf("Locate(%q) = %q, %q, want %q, %q", tt.files, got, message, tt.want, tt.err)
@@ -632,7 +632,7 @@ func FuzzParseFile(f *testing.F) {
 			return
 		}
 		// Drafts that shall merge by themselves are seen where all sources are together.
-		drafts := func(d problem.Diagnostic) bool { return strings.Contains(d.Message, "a draft is not merged") }
+		drafts := func(d problem.Problem) bool { return strings.Contains(d.Message, "a draft is not merged") }
 		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
@@ -654,7 +654,7 @@ func TestDraftsDoNotMergeByThemselves(t *testing.T) {
 			t.Fatal(problems)
 		}
 		_, problems = config.Resolve(config.Merge(file.Values))
-		if (test.want != "") != (len(problems) == 1) || test.want != "" && !strings.Contains(problems[0].Error(), test.want) {
+		if (test.want != "") != (len(problems) == 1) || test.want != "" && !strings.Contains(problems[0].String(), test.want) {
 			t.Errorf("%s: problems = %v, want %q", name, problems, test.want)
 		}
 	}
@@ -680,7 +680,7 @@ func TestMistakesOfAnOperator(t *testing.T) {
 	t.Parallel()
 	for _, tt := range operatorsMistakes {
 		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+tt.src), "central.yml")
-		if len(problems) != 1 || problems[0].Error() != tt.want || tt.hint != "" && problems[0].Hint != tt.hint {
+		if len(problems) != 1 || problems[0].String() != tt.want || tt.hint != "" && problems[0].Hint != tt.hint {
 			t.Errorf("%s: ParseOperatorFile reports %q, want %q", tt.name, problems, tt.want)
 		}
 	}

@@ -15,7 +15,7 @@ type Laid struct {
 	// Own is what of the repository's own file counts.
 	Own Values
 	// Notices tell what of it has no effect, and what the operator enforces there.
-	Notices []problem.Diagnostic
+	Notices []problem.Problem
 }
 
 // Lay lays a repository's own file over the operator's, and over both what the
@@ -55,14 +55,14 @@ func Lay(operator, own File) Laid {
 		}
 	}
 	laid.Notices = l.notices
-	slices.SortStableFunc(laid.Notices, problem.Diagnostic.Compare)
+	slices.SortStableFunc(laid.Notices, problem.Problem.Compare)
 	return laid
 }
 
 // laying is the operator's file on its way over a repository's own.
 type laying struct {
 	given, enforced Values
-	notices         []problem.Diagnostic
+	notices         []problem.Problem
 }
 
 // admit returns what of a repository's own value counts, nil if nothing does, and what
@@ -160,7 +160,7 @@ func (l *laying) tell(own Value, line int, s Setting, enforced Value) {
 }
 
 func (l *laying) notice(line int, own Value, message string) {
-	l.notices = append(l.notices, problem.Diagnostic{
+	l.notices = append(l.notices, problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: own.Place.Path, Line: line},
 		Message: message, Hint: "take the line out: it has no effect",
 	})

@@ -25,10 +25,10 @@ func lay(t *testing.T, operator, own string) config.Laid {
 	return config.Lay(op, mine)
 }
 
-func messages(problems []problem.Diagnostic) []string {
+func messages(problems []problem.Problem) []string {
 	var texts []string
 	for _, d := range problems {
-		texts = append(texts, d.Error())
+		texts = append(texts, d.String())
 	}
 	return texts
 }

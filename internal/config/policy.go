@@ -57,13 +57,13 @@ type givenGroup struct {
 
 // addGroups adds groups when the settings for all pull requests are known, which hold
 // where a group replaces none. It refuses what GitHub does: auto-merge of drafts.
-func (c *Config) addGroups(given []record) []problem.Diagnostic {
+func (c *Config) addGroups(given []record) []problem.Problem {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
-	var problems []problem.Diagnostic
+	var problems []problem.Problem
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
 		at := c.Places["pull-request.auto-merge"]
-		problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
+		problems = append(problems, problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
 	for _, r := range given {
 		g := givenGroup{group: policy.Group{Place: r.Place}, pull: c.PullRequest}
@@ -75,7 +75,7 @@ func (c *Config) addGroups(given []record) []problem.Diagnostic {
 		}
 		c.GroupPulls[g.group.Name] = g.pull
 		if g.pull.Draft && g.pull.AutoMerge != "" && len(problems) == 0 {
-			problems = append(problems, problem.Diagnostic{
+			problems = append(problems, problem.Problem{
 				Code: problem.CodeSettings, Message: "group " + g.group.Name + ": " + message, Hint: hint, Place: r.Place,
 			})
 		}

@@ -234,7 +234,7 @@ func TestExamplesAreTaken(t *testing.T) {
 		case s.Key != "":
 			file, diagnostics := ParseOperatorFile([]byte("version: 1\n"+s.example()+"\n"), "example")
 			for _, d := range diagnostics {
-				problems = append(problems, d.Error())
+				problems = append(problems, d.String())
 			}
 			values = file.Values
 		case s.Flag != "":
@@ -249,7 +249,7 @@ func TestExamplesAreTaken(t *testing.T) {
 		}
 		_, diagnostics := Resolve(Merge(values))
 		for _, d := range diagnostics {
-			problems = append(problems, d.Error())
+			problems = append(problems, d.String())
 		}
 		if len(problems) > 0 || slices.Equal(values[s.Name()].Items, s.defaults()) && !s.structured() {
 			t.Errorf("%s: the example %s has the problems %q, or is the default", s.Name(), value, problems)

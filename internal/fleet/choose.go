@@ -38,13 +38,13 @@ type Unlisted struct {
 }
 
 func newUnlisted(r github.Listed) Unlisted {
-	d := problem.Diagnose(r.Err)
+	d := problem.Of(r.Err)
 	return Unlisted{Name: r.Name, Message: d.Message, Hint: d.Hint, Unseen: errors.Is(r.Err, github.ErrNotFound)}
 }
 
-// Diagnostic says why nothing is done about the repository.
-func (u Unlisted) Diagnostic() problem.Diagnostic {
-	d := problem.Diagnostic{Code: problem.CodeGitHub, Message: u.Message, Hint: u.Hint}
+// Problem says why nothing is done about the repository.
+func (u Unlisted) Problem() problem.Problem {
+	d := problem.Problem{Code: problem.CodeGitHub, Message: u.Message, Hint: u.Hint}
 	if u.Unseen {
 		d.Severity = problem.SeverityWarning
 	}

@@ -50,7 +50,7 @@ func TestSaysWithoutATokenHowToGoOn(t *testing.T) {
 			f, repo := startAnonymous(t, tt.reply)
 			_, err := repo.DefaultBranch(context.Background())
 			var e *problem.Error
-			if !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(e.Hint, tt.hint) {
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(e.Problem.Hint, tt.hint) {
 				t.Errorf("DefaultBranch() = %#v, want %q with the hint %q", err, tt.want, tt.hint)
 			}
 			if len(f.waits) > 0 || len(f.asked) != 1 {
@@ -85,7 +85,7 @@ func TestAsksLittleWithoutAToken(t *testing.T) {
 	}
 	_, err := repo.Head(context.Background(), "main")
 	var e *problem.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "no more than 10 questions") || !strings.Contains(e.Hint, "GITHUB_TOKEN") {
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "no more than 10 questions") || !strings.Contains(e.Problem.Hint, "GITHUB_TOKEN") {
 		t.Errorf("the eleventh Head() = %v, want a refusal with a hint", err)
 	}
 	if strings.Contains(err.Error(), "http") {
@@ -120,7 +120,7 @@ func TestAsksNoGraphQLWithoutAToken(t *testing.T) {
 	f, repo := startAnonymous(t, ok(`{}`))
 	_, err := repo.Latest(context.Background(), []string{"relock/all-1"})
 	var e *problem.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Hint, "GITHUB_TOKEN") || len(f.asked) > 0 {
+	if !errors.As(err, &e) || !strings.Contains(e.Problem.Hint, "GITHUB_TOKEN") || len(f.asked) > 0 {
 		t.Errorf("Latest() = %v after %q, want an error with a hint, and no request", err, f.asked)
 	}
 }

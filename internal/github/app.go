@@ -81,7 +81,7 @@ func (a App) names() []string {
 // check finds what can be wrong with an App without asking GitHub.
 func (a App) check() error {
 	settings := func(message, hint string) error {
-		return problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint}
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
 	}
 	if a.ID == "" {
 		return settings("the ID of the GitHub App is missing", "it is on the App's settings page")
@@ -140,10 +140,10 @@ func ofApp(a App, as connection) (*tokens, error) {
 	signed, err := githubauth.NewApplicationTokenSource(a.ID, []byte(a.PrivateKey))
 	if err != nil {
 		// The cause is about ASN.1, and of no help.
-		return nil, problem.Diagnostic{
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "the private key of the GitHub App cannot be read",
 			Hint: "give the whole PEM file that GitHub made, from its BEGIN to its END line, with the line breaks",
-		}
+		}}
 	}
 	made := o.Made
 	if made == nil {

@@ -59,7 +59,7 @@ func TestAppActsInItsRepository(t *testing.T) {
 	h.wantAsked(t, "GET /installation", "POST /app/installations/", "GET /git/ref/", "POST /git/refs")
 	// It is for no other repository, though the App is installed there.
 	err = c.Repository("octo", "modules").CreateBranch(t.Context(), "x", h.headOf(t, "octo/modules"))
-	if hint := problem.Diagnose(err).Hint; err == nil || !strings.Contains(hint, `grant the GitHub App "contents: write"`) {
+	if hint := problem.Of(err).Hint; err == nil || !strings.Contains(hint, `grant the GitHub App "contents: write"`) {
 		t.Errorf("error = %v, hint %q, want one about the App's permission", err, hint)
 	}
 }
@@ -206,7 +206,7 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			}
 			c := h.client(t, github.Options{App: &app})
 			_, err := c.Repository("octo", "infra").Head(t.Context(), "main")
-			e := problem.Diagnose(err)
+			e := problem.Of(err)
 			if !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), test.message) || !strings.Contains(e.Hint, test.hint) {
 				t.Errorf("error = %v, hint %q; want %q, hint %q", err, e.Hint, test.message, test.hint)
 			}
@@ -247,8 +247,7 @@ func TestRefusesAppsThatCannotBe(t *testing.T) {
 	for name, test := range tests {
 		f, _ := start(t, ok(""))
 		_, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, App: &test.app})
-		var d problem.Diagnostic
-		if !errors.As(err, &d) || d.Code != problem.CodeSettings || !strings.Contains(d.Message, test.want) {
+		if !problem.Coded(err, problem.CodeSettings) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error = %v, want %q", name, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "BEGIN") {

@@ -79,7 +79,7 @@ func (r *Repository) explained(ctx context.Context, doing string, needs permissi
 // explanation is Repository.explain for what is about no repository. hint says what to do
 // about a refusal; nil where there is nothing to do.
 func explanation(ctx context.Context, c *Client, doing string, hint func(*refusal) string, err error) error {
-	e := &problem.Error{Code: problem.CodeGitHub, Host: c.host, Message: doing}
+	e := &problem.Error{Problem: problem.Problem{Code: problem.CodeGitHub, Host: c.host, Message: doing}}
 	var known *problem.Error
 	var tokenless *noToken
 	var limit *github.RateLimitError
@@ -91,43 +91,43 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	var lost *url.Error // its text has the URL with the query, its cause has not
 	switch {
 	case ctx.Err() != nil:
-		e.Code, e.Err = problem.CodeCancelled, context.Cause(ctx)
+		e.Problem.Code, e.Err = problem.CodeCancelled, context.Cause(ctx)
 	case errors.Is(err, errFrugal), errors.Is(err, errNoGraphQL):
-		e.Hint, e.Err = tokenHint, unsent(err)
+		e.Problem.Hint, e.Err = tokenHint, unsent(err)
 	case errors.As(err, &tokenless):
-		e.Code, e.Hint, e.Err = tokenless.why.Code, tokenless.why.Hint, tokenless
+		e.Problem.Code, e.Problem.Hint, e.Err = tokenless.why.Problem.Code, tokenless.why.Problem.Hint, tokenless
 	case errors.As(err, &known):
-		e.Code, e.Hint, e.Err = known.Code, known.Hint, &uncertain{known}
+		e.Problem.Code, e.Problem.Hint, e.Err = known.Problem.Code, known.Problem.Hint, &uncertain{known}
 	case errors.As(err, &limit):
 		e.Err = &refusal{status: limit.Response.StatusCode, message: "the hourly limit of requests is used up"}
-		e.Hint = "run again after " + limit.Rate.Reset.UTC().Format(time.RFC3339)
+		e.Problem.Hint = "run again after " + limit.Rate.Reset.UTC().Format(time.RFC3339)
 		if c.Anonymous() {
 			e.Err = &refusal{
 				status:  limit.Response.StatusCode,
 				message: fmt.Sprintf("the %d requests an hour that an address has without a token are used up", limit.Rate.Limit),
 			}
-			e.Hint = tokenHint + ", or " + e.Hint
+			e.Problem.Hint = tokenHint + ", or " + e.Problem.Hint
 		}
 	case errors.As(err, &secondary):
 		e.Err = &refusal{status: secondary.Response.StatusCode, message: "a secondary limit of requests is used up"}
-		e.Hint = "run again later, with fewer repositories or groups at once"
+		e.Problem.Hint = "run again later, with fewer repositories or groups at once"
 	case errors.As(err, &otp):
 		e.Err = &refusal{status: http.StatusUnauthorized, message: "a one-time password is required"}
-		e.Hint = "use a token instead of a password"
+		e.Problem.Hint = "use a token instead of a password"
 	case errors.As(err, &answer):
 		said = refusalOf(answer)
 		e.Err = said
 	case errors.As(err, &said):
 		e.Err = said
 	case errors.As(err, &found):
-		e.Hint, e.Err = found.hint, found
+		e.Problem.Hint, e.Err = found.hint, found
 	case errors.As(err, &lost):
-		e.Code, e.Err = problem.CodeUnreachable, &uncertain{lost.Err}
+		e.Problem.Code, e.Err = problem.CodeUnreachable, &uncertain{lost.Err}
 	default: // an answer that ends too early or is not JSON
 		e.Err = &uncertain{err}
 	}
 	if said != nil && hint != nil {
-		e.Hint = hint(said)
+		e.Problem.Hint = hint(said)
 	}
 	return e
 }

@@ -154,7 +154,7 @@ func TestDoesNotWaitForLong(t *testing.T) {
 	f, repo := start(t, reply{403, at(50 * time.Minute), `{"message": "API rate limit exceeded"}`})
 	_, err := repo.Head(context.Background(), "main")
 	var e *problem.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Hint, "run again after 2027-01-15T08:50:00Z") {
+	if !errors.As(err, &e) || !strings.Contains(e.Problem.Hint, "run again after 2027-01-15T08:50:00Z") {
 		t.Errorf("error = %#v, want a hint with the time", err)
 	}
 	if len(f.waits) > 0 || len(f.asked) != 1 {
@@ -280,11 +280,11 @@ func TestSaysWhatToDo(t *testing.T) {
 			_, repo := start(t, test.reply)
 			err := test.call(repo)
 			var e *problem.Error
-			if !errors.As(err, &e) || e.Code != problem.CodeGitHub {
+			if !errors.As(err, &e) || e.Problem.Code != problem.CodeGitHub {
 				t.Fatalf("error = %#v, want a *problem.Error of GitHub", err)
 			}
-			if !strings.Contains(e.Error(), test.message) || !strings.Contains(e.Hint, test.hint) || test.hint == "" && e.Hint != "" {
-				t.Errorf("error = %q, hint %q; want %q, hint %q", e, e.Hint, test.message, test.hint)
+			if !strings.Contains(e.Error(), test.message) || !strings.Contains(e.Problem.Hint, test.hint) || test.hint == "" && e.Problem.Hint != "" {
+				t.Errorf("error = %q, hint %q; want %q, hint %q", e, e.Problem.Hint, test.message, test.hint)
 			}
 			for _, kind := range []error{github.ErrNotFound, github.ErrConflict, github.ErrUncertain, github.ErrUnsupported} {
 				if got := errors.Is(err, kind); got != (kind == test.kind) {
@@ -400,8 +400,8 @@ func TestReplaceBranch(t *testing.T) {
 				test.want != nil && test.want != errAny && !errors.Is(err, test.want):
 				t.Errorf("error = %v, want %v", err, test.want)
 			}
-			if err != nil && !strings.Contains(problem.Diagnose(err).Hint, test.hint) {
-				t.Errorf("hint = %q, want %q", problem.Diagnose(err).Hint, test.hint)
+			if err != nil && !strings.Contains(problem.Of(err).Hint, test.hint) {
+				t.Errorf("hint = %q, want %q", problem.Of(err).Hint, test.hint)
 			}
 			_, sent, _ := strings.Cut(f.asked[1], " /api/graphql ")
 			var query struct{ Variables struct{ Input any } }

@@ -341,7 +341,7 @@ func ofInstallation(listed []Listed, names map[int64]string) []Listed {
 	}
 	for n, id := range slices.Sorted(maps.Keys(lacking)) {
 		why := *nameless[min(n, len(nameless)-1)].Err
-		why.Message = listingOne + lacking[id]
+		why.Problem.Message = listingOne + lacking[id]
 		found = append(found, Listed{ID: id, Name: lacking[id], Err: &why})
 	}
 	return found

@@ -104,8 +104,8 @@ func TestListSaysWhyItCannot(t *testing.T) {
 			h := newHub(t, listWorld)
 			h.Admit("narrow", sandbox.Identity{Login: "app[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}})
 			_, err := h.client(t, github.Options{Token: tt.token}).List(t.Context(), tt.owner, github.ListOptions{Properties: tt.properties})
-			if err == nil || !strings.Contains(problem.Diagnose(err).Hint, tt.want) {
-				t.Errorf("List = %v, hint %q, want %q", err, problem.Diagnose(err).Hint, tt.want)
+			if err == nil || !strings.Contains(problem.Of(err).Hint, tt.want) {
+				t.Errorf("List = %v, hint %q, want %q", err, problem.Of(err).Hint, tt.want)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestListNamesWhatGitHubCannotGive(t *testing.T) {
 				t.Fatalf("List = %+v, want one that failed: %t", got, tt.failed != "")
 			}
 			i := slices.IndexFunc(got, func(l github.Listed) bool { return l.Name == tt.b })
-			if i < 0 || tt.failed != "" && problem.Diagnose(got[i].Err).Message != tt.failed {
+			if i < 0 || tt.failed != "" && problem.Of(got[i].Err).Message != tt.failed {
 				t.Errorf("List = %+v, want %q with the error %q", got, tt.b, tt.failed)
 			}
 			if n := len(slices.DeleteFunc(h.asked, func(r string) bool { return r != "POST api/graphql" })); n != tt.asked {

@@ -134,7 +134,7 @@ func TestReplacingABranchWithAWorkflow(t *testing.T) {
 	}}))
 	err := h.repository(t).ReplaceBranch(t.Context(), "topic", before, after)
 	e, ok := errors.AsType[*problem.Error](err)
-	if !ok || !strings.Contains(e.Hint, "workflows: write") {
+	if !ok || !strings.Contains(e.Problem.Hint, "workflows: write") {
 		t.Errorf("ReplaceBranch: %v, want what to do about it", err)
 	}
 }

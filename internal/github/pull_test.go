@@ -233,8 +233,8 @@ func TestLatestFails(t *testing.T) {
 		if !problem.Coded(err, problem.CodeGitHub) || test.kind != nil && !errors.Is(err, test.kind) {
 			t.Errorf("%s: error = %v, want %v", name, err, test.kind)
 		}
-		if name != "no_answer" && name != "odd" && !strings.Contains(problem.Diagnose(err).Hint, "pull-requests: read") {
-			t.Errorf("%s: hint = %q", name, problem.Diagnose(err).Hint)
+		if name != "no_answer" && name != "odd" && !strings.Contains(problem.Of(err).Hint, "pull-requests: read") {
+			t.Errorf("%s: hint = %q", name, problem.Of(err).Hint)
 		}
 	}
 }
@@ -358,7 +358,7 @@ func TestReviewersAndOthers(t *testing.T) {
 				must0(t, err)
 				return
 			}
-			hint := problem.Diagnose(err).Hint
+			hint := problem.Of(err).Hint
 			if !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), test.message) ||
 				!strings.Contains(hint, test.hint) || test.hint == "" && hint != "" {
 				t.Errorf("error = %v, hint %q; want %q, hint %q", err, hint, test.message, test.hint)
@@ -381,7 +381,7 @@ func TestNamesTheMissingPermissions(t *testing.T) {
 		"::error::x=write": `"pull-requests: write"`,
 	} {
 		_, repo := start(t, reply{403, map[string]string{"X-Accepted-GitHub-Permissions": accepts}, `{"message": "Resource not accessible by integration"}`})
-		hint := problem.Diagnose(repo.Label(t.Context(), 1, []string{"x"})).Hint
+		hint := problem.Of(repo.Label(t.Context(), 1, []string{"x"})).Hint
 		if hint != "grant the token access: in a workflow add "+want+" to its permissions" {
 			t.Errorf("accepted %q: hint = %q, want %s", accepts, hint, want)
 		}

@@ -500,7 +500,7 @@ func TestSnapshotIsBounded(t *testing.T) {
 		}
 		repo, asked := served(t, tree)
 		_, err := repo.Snapshot(t.Context(), "c0", always)
-		if err == nil || !strings.Contains(err.Error(), "larger than 128 MiB") || problem.Diagnose(err).Hint == "" || len(*asked) != 1 {
+		if err == nil || !strings.Contains(err.Error(), "larger than 128 MiB") || problem.Of(err).Hint == "" || len(*asked) != 1 {
 			t.Errorf("error = %v after %q, want one with a hint before the archive", err, *asked)
 		}
 	})

@@ -45,7 +45,7 @@ const (
 // there is a file or there are diagnostics, errors with CodeSyntax at their lines:
 // what could be read of such a file would only lead to further messages about the
 // same mistake.
-func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Diagnostic) {
+func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Problem) {
 	isJSON := isJSON(file.Path)
 	if diags := excess(src, file, isJSON); diags != nil {
 		return nil, diags
@@ -58,7 +58,7 @@ func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Diagnostic) {
 		parsed, diags = hclsyntax.ParseConfig(src, file.Path, hcl.InitialPos)
 	}
 	if d, unmerged := problem.Unmerged(src, file); unmerged && diags.HasErrors() {
-		return nil, []problem.Diagnostic{d}
+		return nil, []problem.Problem{d}
 	}
 	if diags.HasErrors() {
 		return nil, ErrorsIn(few(diags), problem.CodeSyntax, file)
@@ -68,7 +68,7 @@ func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Diagnostic) {
 
 // ParseTemplate reads a file that is a template as a whole, within the limits of
 // Parse.
-func ParseTemplate(src []byte, file problem.Place) (hclsyntax.Expression, []problem.Diagnostic) {
+func ParseTemplate(src []byte, file problem.Place) (hclsyntax.Expression, []problem.Problem) {
 	tokens, diags := hclsyntax.LexTemplate(src, file.Path, hcl.InitialPos)
 	switch line := deepNative(tokens); {
 	case diags.HasErrors():
@@ -86,13 +86,13 @@ func ParseTemplate(src []byte, file problem.Place) (hclsyntax.Expression, []prob
 }
 
 // ErrorsIn are the errors among HCL's about a file. Its warnings are about style.
-func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file problem.Place) []problem.Diagnostic {
-	var errors []problem.Diagnostic
+func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file problem.Place) []problem.Problem {
+	var errors []problem.Problem
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		diag := problem.Diagnostic{Code: code, Message: Sentence(d), Place: file}
+		diag := problem.Problem{Code: code, Message: Sentence(d), Place: file}
 		if d.Subject != nil {
 			diag.Place = file.At(d.Subject.Start.Line)
 		}
@@ -142,7 +142,7 @@ func Sentence(d *hcl.Diagnostic) string {
 }
 
 // excess returns an error at the first line with which a file exceeds a limit.
-func excess(src []byte, file problem.Place, isJSON bool) []problem.Diagnostic {
+func excess(src []byte, file problem.Place, isJSON bool) []problem.Problem {
 	if len(src) > maxPieces { // no piece is empty
 		if _, line := pieces(src, isJSON, maxPieces); line > 0 {
 			return tooMany(file.At(line))
@@ -165,18 +165,18 @@ func excess(src []byte, file problem.Place, isJSON bool) []problem.Diagnostic {
 		"the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
 }
 
-func tooMany(at problem.Place) []problem.Diagnostic {
+func tooMany(at problem.Place) []problem.Problem {
 	return tooMuch(at, "the file has more than %d words, lines and signs", maxPieces)
 }
 
-func tooDeep(at problem.Place) []problem.Diagnostic {
+func tooDeep(at problem.Place) []problem.Problem {
 	return tooMuch(at, "the file is nested too deeply: more than %d levels", maxDepth)
 }
 
 // tooMuch is an error at a line; none if that is 0.
-func tooMuch(at problem.Place, format string, limit int) []problem.Diagnostic {
+func tooMuch(at problem.Place, format string, limit int) []problem.Problem {
 	if at.Line == 0 {
 		return nil
 	}
-	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), Place: at}}
+	return []problem.Problem{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), Place: at}}
 }

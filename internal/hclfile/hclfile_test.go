@@ -77,7 +77,7 @@ func TestParse_names_a_merge_conflict(t *testing.T) {
 		"a.tf.json": "{\n<<<<<<< HEAD\n\"b\": 1\n=======\n\"b\": 2\n>>>>>>> topic\n}\n",
 	} {
 		_, problems := Parse([]byte(src), problem.Place{Path: name})
-		if len(problems) != 1 || problems[0].Error() != name+":2: the file has the markers of a merge conflict" {
+		if len(problems) != 1 || problems[0].String() != name+":2: the file has the markers of a merge conflict" {
 			t.Errorf("Parse(%s) reports %v", name, problems)
 		}
 	}

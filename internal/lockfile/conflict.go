@@ -15,14 +15,14 @@ import (
 //
 // Markers that are nested, or of which some are missing, are an error, and so is
 // a side that is no lock file by itself.
-func Read(src []byte, path string, stored func() []byte) (*File, []problem.Diagnostic) {
+func Read(src []byte, path string, stored func() []byte) (*File, []problem.Problem) {
 	f, errors := Parse(src, path)
 	if f != nil || markerLine(src) == 0 {
 		return f, errors
 	}
 	sides, err := splitSides(src, path)
 	if err != nil {
-		return nil, []problem.Diagnostic{*err}
+		return nil, []problem.Problem{*err}
 	}
 	ours, theirs, errors := parseSides(sides.ours, sides.theirs, path, "merge conflict", takeOne)
 	if len(errors) > 0 {
@@ -46,7 +46,7 @@ func Read(src []byte, path string, stored func() []byte) (*File, []problem.Diagn
 
 // parseSides reads both sides of a merge, whose lines have the numbers that they have
 // in the file. of names what they are sides of.
-func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File, errors []problem.Diagnostic) {
+func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File, errors []problem.Problem) {
 	parse := func(src []byte, which string) *File {
 		f, wrong := Parse(src, path)
 		for _, d := range wrong {
@@ -88,10 +88,10 @@ var next = map[part]map[byte]part{
 }
 
 // splitSides divides a file at its conflict markers.
-func splitSides(src []byte, path string) (sides, *problem.Diagnostic) {
+func splitSides(src []byte, path string) (sides, *problem.Problem) {
 	s := sides{based: true}
 	at, opened, number, size := outside, 0, 0, 0
-	fail := func(line int, format string, args ...any) (sides, *problem.Diagnostic) {
+	fail := func(line int, format string, args ...any) (sides, *problem.Problem) {
 		d := conflictAt(path, line)
 		d.Message = "the markers of a merge conflict cannot be read: " + fmt.Sprintf(format, args...)
 		d.Hint = takeOne
@@ -171,8 +171,8 @@ func markerLine(src []byte) int {
 }
 
 // conflictAt tells of the markers of a merge conflict.
-func conflictAt(path string, line int) problem.Diagnostic {
-	return problem.Diagnostic{
+func conflictAt(path string, line int) problem.Problem {
+	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},
 		Message: "the file has the markers of a merge conflict",
 		Hint:    "run relock lock, which reads both sides and plans their entries anew",

@@ -38,7 +38,7 @@ type File struct {
 	Locks []Lock `json:"providers"`
 	// Warnings are the problems for which the tools do not refuse the file
 	// [terraform 1.11 internal/depsfile/locks_file.go].
-	Warnings []problem.Diagnostic `json:"-"`
+	Warnings []problem.Problem `json:"-"`
 	// Conflict is the line of the first marker of a merge conflict; 0 if there is
 	// none. Only Read returns files that have any.
 	Conflict int `json:"-"`
@@ -67,9 +67,9 @@ func (f *File) Canonical() bool {
 }
 
 // Conflicted tells of the markers of a merge conflict in the file, if it has any.
-func (f *File) Conflicted() (problem.Diagnostic, bool) {
+func (f *File) Conflicted() (problem.Problem, bool) {
 	if f.Conflict == 0 {
-		return problem.Diagnostic{}, false
+		return problem.Problem{}, false
 	}
 	return conflictAt(f.Path, f.Conflict), true
 }

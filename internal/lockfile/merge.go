@@ -15,7 +15,7 @@ import (
 //
 // If one of the two is no lock file there is no content, and the diagnostics say
 // why. path is only for messages.
-func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []problem.Diagnostic) {
+func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []problem.Problem) {
 	origin, _ := Parse(base, path)
 	first, second, errors := parseSides(ours, theirs, path, "merge", "repair it where it is committed, or resolve the conflict by hand")
 	if len(errors) > 0 {

@@ -47,18 +47,18 @@ var lockSchema = &hcl.BodySchema{
 // functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
 // where it need not end in useful time or memory, since the file may come from
 // anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
-func Parse(src []byte, path string) (*File, []problem.Diagnostic) {
+func Parse(src []byte, path string) (*File, []problem.Problem) {
 	if f, ok := quick(src, path); ok {
 		return f, nil
 	}
 	return parseHCL(src, path)
 }
 
-func parseHCL(src []byte, path string) (*File, []problem.Diagnostic) {
+func parseHCL(src []byte, path string) (*File, []problem.Problem) {
 	tool, keeper := headerTool(src)
 	p := &parser{src: src, path: path, tool: tool, lines: map[provider.Addr]int{}}
 	p.file()
-	slices.SortStableFunc(p.errors, problem.Diagnostic.Compare)
+	slices.SortStableFunc(p.errors, problem.Problem.Compare)
 	if len(p.errors) > 0 {
 		return nil, p.errors
 	}
@@ -102,8 +102,8 @@ type parser struct {
 
 	locks    []Lock
 	lines    map[provider.Addr]int // of the first block of each provider
-	errors   problem.Diagnostics
-	warnings []problem.Diagnostic
+	errors   problem.Several
+	warnings []problem.Problem
 }
 
 func (p *parser) file() {
@@ -130,7 +130,7 @@ func (p *parser) file() {
 		case block.Type == "module" && len(p.warnings) == 0:
 			// The tools warn once: the block is reserved for releases to come, and what
 			// it holds is ignored.
-			p.warnings = append(p.warnings, problem.Diagnostic{
+			p.warnings = append(p.warnings, problem.Problem{
 				Severity: problem.SeverityWarning,
 				Code:     problem.CodeInvalidLock,
 				Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
@@ -293,21 +293,21 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 
 // invalid adds an error about what stands at a place.
 func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
-	p.report(problem.Diagnostic{
+	p.report(problem.Problem{
 		Code:    problem.CodeInvalidLock,
 		Message: fmt.Sprintf(format, args...),
 		Place:   problem.Place{Path: p.path, Line: rng.Start.Line},
-		Addr:    addr,
+		Subject: problem.Subject{Addr: addr},
 	})
 }
 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
 	for _, d := range hclfile.ErrorsIn(diags, problem.CodeInvalidLock, problem.Place{Path: p.path}) {
-		d.Addr = addr
+		d.Subject.Addr = addr
 		p.report(d)
 	}
 }
 
 // report adds an error.
-func (p *parser) report(d problem.Diagnostic) { p.errors = p.errors.With(d, problem.CodeInvalidLock) }
+func (p *parser) report(d problem.Problem) { p.errors = p.errors.With(d, problem.CodeInvalidLock) }

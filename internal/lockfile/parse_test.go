@@ -57,7 +57,7 @@ func parsed(src []byte) []txtar.File {
 	return files
 }
 
-func listing(diags []problem.Diagnostic) []byte {
+func listing(diags []problem.Problem) []byte {
 	var b bytes.Buffer
 	for _, d := range diags {
 		fmt.Fprintf(&b, "%s: %s: %s\n", d.Place.String(), d.Code, d.Message)
@@ -104,11 +104,11 @@ func read(t testing.TB, file string) []byte {
 func TestParseErrorsNameTheProvider(t *testing.T) {
 	t.Parallel()
 	_, diags := Parse([]byte("\n\nprovider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3\"\n}\n"), "env/"+Name)
-	want := []problem.Diagnostic{{
+	want := []problem.Problem{{
 		Code:    problem.CodeInvalidLock,
 		Message: `invalid provider version number: the version of registry.terraform.io/hashicorp/null must be written as "3.0.0"`,
 		Place:   problem.Place{Path: "env/" + Name, Line: 4},
-		Addr:    addr(t, "registry.terraform.io/hashicorp/null"),
+		Subject: problem.Subject{Addr: addr(t, "registry.terraform.io/hashicorp/null")},
 	}}
 	if diff := cmp.Diff(want, diags); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
@@ -155,7 +155,7 @@ func TestParseRefusesDeepNesting(t *testing.T) {
 		_, diags := Parse([]byte(src), Name)
 		if len(diags) != 1 || diags[0].Place.Line != 2 {
 			t.Errorf("Parse of %s nested %d times: %d diagnostics, the first: %+v; want one error in line 2",
-				name, depth, len(diags), append(diags, problem.Diagnostic{})[0])
+				name, depth, len(diags), append(diags, problem.Problem{})[0])
 		}
 	}
 }

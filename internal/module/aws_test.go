@@ -111,7 +111,7 @@ aws_secret_access_key = not
 func TestAWSHint(t *testing.T) {
 	t.Parallel()
 	e := failing(t, newClient(t, Options{Env: cliconfig.Env{Environ: []string{}}}), "s3::https://s3.amazonaws.com/modules/dir", "unauthorized")
-	if !strings.Contains(e.Hint, "aws configure export-credentials --format env") {
-		t.Errorf("hint = %q", e.Hint)
+	if !strings.Contains(e.Problem.Hint, "aws configure export-credentials --format env") {
+		t.Errorf("hint = %q", e.Problem.Hint)
 	}
 }

@@ -157,7 +157,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 		p, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
 			e := unfetched("module", a.Module.ForDisplay(), err)
-			e.Host = cmp.Or(e.Host, a.Module.Host) // a new error: nobody else has it
+			e.Problem.Host = cmp.Or(e.Problem.Host, a.Module.Host) // a new error: nobody else has it
 			return scan.Package{}, e
 		}
 		return p, nil

@@ -16,57 +16,61 @@ func redact(u *url.URL) string { return transport.Redact(u) }
 
 // invalidAddress is the error of what is no address of a module.
 func invalidAddress(format string, args ...any) error {
-	return &problem.Error{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}}
 }
 
 // unread is the error of a package or module that is not as it should be.
 func unread(format string, args ...any) *problem.Error {
-	return &problem.Error{Code: problem.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}}
 }
 
 // refusedModule is the error of a source that Options do not allow.
 func refusedModule(hint, format string, args ...any) *problem.Error {
 	e := unread(format, args...)
-	e.Hint = hint
+	e.Problem.Hint = hint
 	return e
 }
 
 // unauthorized is the error of a server that wants credentials, or others.
 func unauthorized(u *url.URL, hint, format string, args ...any) *problem.Error {
 	return &problem.Error{
-		Code: problem.CodeUnauthorized, Host: transport.Hostname(u),
-		Message: fmt.Sprintf(format, args...), Hint: hint,
+		Problem: problem.Problem{
+			Code: problem.CodeUnauthorized, Host: transport.Hostname(u),
+			Message: fmt.Sprintf(format, args...), Hint: hint,
+		},
 	}
 }
 
 // unreachable is the error of a server that did not answer.
 func unreachable(u *url.URL, format string, args ...any) *problem.Error {
 	return &problem.Error{
-		Code: problem.CodeUnreachable, Host: transport.Hostname(u),
-		Message: fmt.Sprintf(format, args...), Hint: "try again later",
+		Problem: problem.Problem{
+			Code: problem.CodeUnreachable, Host: transport.Hostname(u),
+			Message: fmt.Sprintf(format, args...), Hint: "try again later",
+		},
 	}
 }
 
 // badAnswer is the error of a registry or server that breaks its protocol.
 func badAnswer(format string, args ...any) *problem.Error {
-	return &problem.Error{Code: problem.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}}
 }
 
 // attempting puts what was attempted before an error, and keeps what is known of
 // it. It returns a new error, since errors are shared by all who asked the same.
 func attempting(attempt string, err error) *problem.Error {
-	e := problem.Error{Code: problem.CodeUnreadModule}
+	e := problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule}}
 	if cause, ok := errors.AsType[*problem.Error](err); ok {
 		e = *cause
 	}
-	e.Message, e.Err, e.Fetching = attempt, err, ""
+	e.Problem.Message, e.Err, e.Problem.About = attempt, err, ""
 	return &e
 }
 
 // unfetched is attempting for a whole module, by the address that is shown of it.
 func unfetched(what, address string, err error) *problem.Error {
 	e := attempting("fetching the "+what+" "+address, err)
-	e.Fetching = address
+	e.Problem.About = address
 	return e
 }
 

@@ -159,7 +159,7 @@ func TestGCSThatLies(t *testing.T) {
 		"no_JSON":             "<html>",
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, list) })
-		if e := failing(t, withGoogle(t, s, ownToken), "www.googleapis.com/storage/v1/modules/mod", problem.CodeBadAnswer); e.Message == "" {
+		if e := failing(t, withGoogle(t, s, ownToken), "www.googleapis.com/storage/v1/modules/mod", problem.CodeBadAnswer); e.Problem.Message == "" {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
@@ -298,8 +298,8 @@ func TestGoogleWorkload(t *testing.T) {
 		{"metadata of a machine", "UNRELATED=1"},
 	} {
 		e := failing(t, withGoogle(t, s, tt.environ), source, problem.CodeUnauthorized)
-		if !strings.Contains(e.Error(), tt.says) || strings.Contains(e.Error(), "s3cret") || e.Hint != googleHint {
-			t.Errorf("error = %v, hint %q; want it to say %q", e, e.Hint, tt.says)
+		if !strings.Contains(e.Error(), tt.says) || strings.Contains(e.Error(), "s3cret") || e.Problem.Hint != googleHint {
+			t.Errorf("error = %v, hint %q; want it to say %q", e, e.Problem.Hint, tt.says)
 		}
 	}
 	if found := filesBelow(t, filepath.Dir(mark)); len(found) > 0 {

@@ -76,7 +76,7 @@ func TestGitReferences(t *testing.T) {
 		"?ref=v1.0.0:main.tf", "?ref=@{upstream}", "?ref=*",
 	} {
 		e := failing(t, c, "git::file://"+dir+"/r.git"+query, problem.CodeUnreadModule)
-		if at := "file://" + dir + "/r.git"; e.Fetching != at || !strings.HasPrefix(e.Error(), "fetching the module package "+at+": ") {
+		if at := "file://" + dir + "/r.git"; e.Problem.About != at || !strings.HasPrefix(e.Error(), "fetching the module package "+at+": ") {
 			t.Errorf("error of %s = %v", query, e)
 		}
 	}
@@ -242,8 +242,8 @@ func TestGitToken(t *testing.T) {
 	seen = nil
 	without := newClient(t, Options{}, s)
 	e := failing(t, without, source, problem.CodeUnauthorized)
-	if e.Hint == "" || strings.Contains(e.Error(), "t0ken") {
-		t.Errorf("error = %v, hint %q", e, e.Hint)
+	if e.Problem.Hint == "" || strings.Contains(e.Error(), "t0ken") {
+		t.Errorf("error = %v, hint %q", e, e.Problem.Hint)
 	}
 	for _, header := range seen {
 		if header != "" {
@@ -258,13 +258,13 @@ func TestGitToken(t *testing.T) {
 		"no token was sent to 127.0.0.1, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer": {TokenHost: "github.com"},
 		"no token was sent to 127.0.0.1, only what git finds on this machine: give git a login or a key that needs no answer":                                     {},
 	} {
-		if e := failing(t, newClient(t, o, s), source, problem.CodeUnauthorized); e.Hint != hint {
-			t.Errorf("the hint is %q, want %q", e.Hint, hint)
+		if e := failing(t, newClient(t, o, s), source, problem.CodeUnauthorized); e.Problem.Hint != hint {
+			t.Errorf("the hint is %q, want %q", e.Problem.Hint, hint)
 		}
 	}
 	withLogin := strings.Replace(source, "https://", "https://me:s3cret@", 1)
-	if e := failing(t, without, withLogin, problem.CodeUnauthorized); e.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
-		t.Errorf("with a login in the address the hint is %q", e.Hint)
+	if e := failing(t, without, withLogin, problem.CodeUnauthorized); e.Problem.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
+		t.Errorf("with a login in the address the hint is %q", e.Problem.Hint)
 	}
 }
 
@@ -280,8 +280,8 @@ func TestGitSaysWhatHelpsAgainstUnknownAuthorities(t *testing.T) {
 		c := newClient(t, Options{Env: environ}, s)
 		e := failing(t, c, "git::"+s.URL+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
 		for _, variable := range []string{"SSL_CERT_FILE", "GIT_SSL_CAINFO"} {
-			if !strings.Contains(e.Hint, variable) {
-				t.Errorf("a server unknown %s: %v with the hint %q, want one that names %s", name, e, e.Hint, variable)
+			if !strings.Contains(e.Problem.Hint, variable) {
+				t.Errorf("a server unknown %s: %v with the hint %q, want one that names %s", name, e, e.Problem.Hint, variable)
 			}
 		}
 	}
@@ -321,11 +321,11 @@ func tokenFor(host string) func(context.Context, string) (string, error) {
 
 func TestGitTokenThatCannotBeHadIsTold(t *testing.T) {
 	t.Parallel()
-	why := &problem.Error{Code: problem.CodeUnauthorized, Message: "asking for a token of the GitHub App"}
+	why := &problem.Error{Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "asking for a token of the GitHub App"}}
 	c := newClient(t, Options{Token: func(context.Context, string) (string, error) { return "", why }})
 	e := failing(t, c, "git::https://github.com/o/r.git", problem.CodeUnauthorized)
-	if !strings.Contains(e.Error(), why.Message) {
-		t.Errorf("error = %v, want it to tell that %s", e, why.Message)
+	if !strings.Contains(e.Error(), why.Problem.Message) {
+		t.Errorf("error = %v, want it to tell that %s", e, why.Problem.Message)
 	}
 }
 
@@ -523,7 +523,7 @@ func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Ambient: func(string) bool { return false }})
 	e := failing(t, c, "git@github.com:o/r.git", problem.CodeUnauthorized)
-	if e.Hint == "" {
+	if e.Problem.Hint == "" {
 		t.Errorf("error %v has no hint", e)
 	}
 }

@@ -197,7 +197,7 @@ func TestGitLooksUpNoName(t *testing.T) {
 func TestGitProtocolAsksNoNamesForHeads(t *testing.T) {
 	calls := recordGit(t, "")
 	c := named(t, Options{Head: true}, map[string][]string{"git.test": {"203.0.113.1"}})
-	if e := failing(t, c, "git::git://git.test/r.git", problem.CodeUnreadModule); e.Hint == "" {
+	if e := failing(t, c, "git::git://git.test/r.git", problem.CodeUnreadModule); e.Problem.Hint == "" {
 		t.Errorf("error %v has no hint", e)
 	}
 	if asksServers(calls()) {
@@ -262,8 +262,8 @@ func TestOldGit(t *testing.T) {
 			if known {
 				return
 			}
-			if e := failing(t, c, byName, problem.CodeUnreadModule); !strings.Contains(e.Hint, "update git") {
-				t.Errorf("error = %v, hint %q", e, e.Hint)
+			if e := failing(t, c, byName, problem.CodeUnreadModule); !strings.Contains(e.Problem.Hint, "update git") {
+				t.Errorf("error = %v, hint %q", e, e.Problem.Hint)
 			}
 			if asksServers(calls()) {
 				t.Errorf("git was called with\n%s", calls())

@@ -305,16 +305,16 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 		e.Err = errors.New(said.words)
 	}
 	if said.code != "" && p.remote.url.Scheme != "file" {
-		e.Code, e.Host = said.code, transport.Hostname(p.remote.url)
+		e.Problem.Code, e.Problem.Host = said.code, transport.Hostname(p.remote.url)
 	}
 	if said.unanswered {
 		e.Err = noReply{e.Err}
 	}
 	switch {
-	case e.Code == problem.CodeUnauthorized:
-		e.Hint = p.remedy()
+	case e.Problem.Code == problem.CodeUnauthorized:
+		e.Problem.Hint = p.remedy()
 	case said.untrusted:
-		e.Hint = certificateHint
+		e.Problem.Hint = certificateHint
 	case p.doubt != nil:
 		return p.doubt
 	}

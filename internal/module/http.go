@@ -162,8 +162,10 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 		}
 		if sum.hash != nil && hex.EncodeToString(sum.hash.Sum(nil)) != sum.want {
 			return &problem.Error{
-				Code:    problem.CodeBadChecksum,
-				Message: "the archive is not the one that the checksum in the source address was made of",
+				Problem: problem.Problem{
+					Code:    problem.CodeBadChecksum,
+					Message: "the archive is not the one that the checksum in the source address was made of",
+				},
 			}
 		}
 		return nil

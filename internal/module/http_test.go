@@ -325,8 +325,8 @@ func TestServersElsewhereNameNoPaths(t *testing.T) {
 		for _, way := range []string{"/get?to=", "/meta?to="} {
 			fetch(t, c, here.URL+way+url.QueryEscape(to))
 			e := failing(t, c, "http://elsewhere.test"+way+url.QueryEscape(to), problem.CodeUnreadModule)
-			if !strings.Contains(e.Error(), "elsewhere.test refers to the disk of this machine") || e.Hint == "" {
-				t.Errorf("a server elsewhere that refers to %s: %v, hint %q; want the refusal", to, e, e.Hint)
+			if !strings.Contains(e.Error(), "elsewhere.test refers to the disk of this machine") || e.Problem.Hint == "" {
+				t.Errorf("a server elsewhere that refers to %s: %v, hint %q; want the refusal", to, e, e.Problem.Hint)
 			}
 		}
 	}
@@ -350,7 +350,7 @@ func TestDisk(t *testing.T) {
 		failing(t, c, source, problem.CodeUnreadModule)
 	}
 	for _, source := range []string{dir, "file://" + dir, "file::" + dir, "http::file://" + dir, "git::" + dir + "/modrepo.git"} {
-		if e := failing(t, newClient(t, Options{}), source, problem.CodeUnreadModule); e.Hint == "" {
+		if e := failing(t, newClient(t, Options{}), source, problem.CodeUnreadModule); e.Problem.Hint == "" {
 			t.Errorf("error of %s = %v has no hint", source, e)
 		}
 	}

@@ -123,7 +123,7 @@ func failing(t *testing.T, c *Client, source string, code problem.Code) *problem
 func wantCode(t *testing.T, source string, err error, code problem.Code) *problem.Error {
 	t.Helper()
 	var e *problem.Error
-	if !errors.As(err, &e) || e.Code != code {
+	if !errors.As(err, &e) || e.Problem.Code != code {
 		t.Fatalf("Fetch(%q) = %v (%T), want code %q", source, err, err, code)
 	}
 	return e

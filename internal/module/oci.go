@@ -65,7 +65,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	t, _, err := unpackCopy(ctx, "zip", func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == problem.CodeBadChecksum {
-			return &problem.Error{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}
+			return &problem.Error{Problem: problem.Problem{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}}
 		}
 		if err != nil {
 			return ociError(ctx, a.URL, "downloading the module package", err)

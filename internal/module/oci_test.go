@@ -156,7 +156,7 @@ func TestOCICredentials(t *testing.T) {
 			t.Errorf("with credentials: %v", err)
 		}
 		if !admitted {
-			if e := wantCode(t, "without credentials", err, problem.CodeUnauthorized); e.Hint == "" {
+			if e := wantCode(t, "without credentials", err, problem.CodeUnauthorized); e.Problem.Hint == "" {
 				t.Errorf("error %v has no hint", e)
 			}
 		}

@@ -102,7 +102,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 }
 
 func noVersion(format string, args ...any) error {
-	return &problem.Error{Code: problem.CodeNoVersion, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeNoVersion, Message: fmt.Sprintf(format, args...)}}
 }
 
 // endpoint is the URL of a question about the module.

@@ -239,7 +239,7 @@ func TestRegistryErrors(t *testing.T) {
 			if !strings.Contains(e.Error(), tt.says) || strings.Contains(e.Error(), "s3cret") || !strings.HasPrefix(e.Error(), "fetching the module ") {
 				t.Errorf("error = %v, want it to say %q", e, tt.says)
 			}
-			if e.Host == "" {
+			if e.Problem.Host == "" {
 				t.Errorf("error %v names no host", e)
 			}
 		})
@@ -347,7 +347,7 @@ func TestContact(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Contact: func(host string) bool { return host == "base.example" }})
 	for _, source := range []string{"other.example/acme/net/aws", "acme/net/aws", "git::https://other.example/r", "https://other.example/a.zip", "git@other.example:o/r"} {
-		if e := failing(t, c, source, problem.CodeUnreadModule); e.Hint == "" {
+		if e := failing(t, c, source, problem.CodeUnreadModule); e.Problem.Hint == "" {
 			t.Errorf("error %v has no hint", e)
 		}
 	}

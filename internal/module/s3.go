@@ -164,7 +164,7 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	}
 	e := unread("requesting %s: %d %s, %s", redact(signed.URL), resp.Status, http.StatusText(resp.Status), known.reason)
 	if known.code == problem.CodeUnauthorized {
-		e = unauthorized(signed.URL, awsHint, "%s", e.Message)
+		e = unauthorized(signed.URL, awsHint, "%s", e.Problem.Message)
 	}
 	return nil, nil, e
 }

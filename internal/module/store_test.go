@@ -126,8 +126,8 @@ func TestMercurialIsNotRead(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{})
 	for _, source := range []string{"hg::https://hg.example.com/r", "hg::ssh://hg@hg.example.com/r//sub?rev=v1"} {
-		if e := failing(t, c, source, problem.CodeUnreadModule); e.Hint == "" || !strings.Contains(e.Error(), "Mercurial") {
-			t.Errorf("Fetch(%q) = %v, hint %q", source, e, e.Hint)
+		if e := failing(t, c, source, problem.CodeUnreadModule); e.Problem.Hint == "" || !strings.Contains(e.Error(), "Mercurial") {
+			t.Errorf("Fetch(%q) = %v, hint %q", source, e, e.Problem.Hint)
 		}
 	}
 }

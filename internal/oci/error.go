@@ -65,7 +65,7 @@ func explain(ctx context.Context, err error) error {
 	_, isUnreached := errors.AsType[*url.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		return &Error{Code: problem.Ended(ctx).Code, Err: context.Cause(ctx)}
+		return &Error{Code: problem.Ended(ctx).Problem.Code, Err: context.Cause(ctx)}
 	case isRefused:
 		return refusal(refused)
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):

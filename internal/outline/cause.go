@@ -203,7 +203,7 @@ func (all *causes) problems(m report.Module, dir string) {
 	}
 }
 
-func severity(p problem.Diagnostic) Concern {
+func severity(p problem.Problem) Concern {
 	if p.Severity == problem.SeverityWarning {
 		return ConcernWarning
 	}
@@ -212,13 +212,13 @@ func severity(p problem.Diagnostic) Concern {
 
 // Diagnostic adds a problem. What goes wrong with one provider in one way is one
 // cause, whatever the messages add to it.
-func (all *causes) Diagnostic(p problem.Diagnostic, dir string) {
+func (all *causes) Diagnostic(p problem.Problem, dir string) {
 	s := symptom{
 		concern: severity(p), whole: all.D.Diagnostic(p), what: safe.Text(p.Message),
 		next: safe.Text(p.Hint), dir: dir,
 	}
-	if p.Addr != (provider.Addr{}) {
-		s.of = string(p.Code) + " " + p.Addr.String()
+	if p.Subject.Addr != (provider.Addr{}) {
+		s.of = string(p.Code) + " " + p.Subject.Addr.String()
 	}
 	if p.Place != (problem.Place{}) {
 		s.places = []safe.Markdown{all.D.At(p.Place)}
@@ -227,7 +227,7 @@ func (all *causes) Diagnostic(p problem.Diagnostic, dir string) {
 }
 
 // finding adds one without its line: root modules may have the same in theirs.
-func (all *causes) finding(f problem.Finding, dir string) {
+func (all *causes) finding(f problem.Problem, dir string) {
 	s := symptom{concern: ConcernHash, whole: safe.Text(f.Message), next: safe.Text(f.Hint), dir: dir, finding: true}
 	if f.Code == problem.CodeReReleased {
 		s.concern = ConcernReReleased

@@ -77,7 +77,7 @@ func headline(r report.Report) safe.Markdown {
 
 // CutOff reports whether the run ended before it was done.
 func CutOff(r report.Report) bool {
-	return slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeCancelled })
+	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
 // LeftCount counts the lock files that were not examined.

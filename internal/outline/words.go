@@ -413,7 +413,7 @@ func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 }
 
 // Diagnostic returns a problem's place and message.
-func (d Vocabulary) Diagnostic(p problem.Diagnostic) safe.Markdown {
+func (d Vocabulary) Diagnostic(p problem.Problem) safe.Markdown {
 	if file := d.Files.Place(p.Place).File(); file == "" || file == "." { // where relock was started
 		return safe.Text(p.Message)
 	}

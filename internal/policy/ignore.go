@@ -154,7 +154,7 @@ func (i Ignore) Markdown() safe.Markdown {
 }
 
 func badIgnore(message string) error {
-	return &problem.Error{Code: problem.CodeSettings, Message: message}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message}}
 }
 
 // With returns the ignores with one more, in place of one that says the same of the same

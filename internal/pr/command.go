@@ -107,9 +107,11 @@ func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
 
 func cannotReopen(o Owned, why, hint string) error {
 	return &problem.Error{
-		Code:    problem.CodeGitHub,
-		Message: fmt.Sprintf("reopening pull request #%d: %s", o.Pull.Number, why),
-		Hint:    hint,
+		Problem: problem.Problem{
+			Code:    problem.CodeGitHub,
+			Message: fmt.Sprintf("reopening pull request #%d: %s", o.Pull.Number, why),
+			Hint:    hint,
+		},
 	}
 }
 
@@ -130,9 +132,11 @@ func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores [
 	m.Ignores = merge(m.Ignores, o.Marker.Ignores, ignores)
 	if len(m.String()) > largestMarker {
 		return &problem.Error{
-			Code:    problem.CodeSettings,
-			Message: fmt.Sprintf("pull request #%d cannot remember so much", now.Number),
-			Hint:    "move what it ignores to rules in .github/relock.yml",
+			Problem: problem.Problem{
+				Code:    problem.CodeSettings,
+				Message: fmt.Sprintf("pull request #%d cannot remember so much", now.Number),
+				Hint:    "move what it ignores to rules in .github/relock.yml",
+			},
 		}
 	}
 	_, err = repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)})

@@ -195,8 +195,10 @@ func (p plan) idle() bool {
 
 func taken(branch string) error {
 	return &problem.Error{
-		Code:    problem.CodeGitHub,
-		Message: fmt.Sprintf("branch %s exists, and its commits are not relock's", branch),
-		Hint:    "rename or delete that branch",
+		Problem: problem.Problem{
+			Code:    problem.CodeGitHub,
+			Message: fmt.Sprintf("branch %s exists, and its commits are not relock's", branch),
+			Hint:    "rename or delete that branch",
+		},
 	}
 }

@@ -150,7 +150,7 @@ func TestChosenLabelsAreCreated(t *testing.T) {
 	if got := s.pull(1).Labels; !slices.Equal(got, []string{"Terraform"}) {
 		t.Errorf("labels = %q, want the one that exists", got)
 	}
-	if len(o.Warnings) != 1 || !strings.Contains(problem.Diagnose(o.Warnings[0]).Hint, `add "issues: write" to its permissions`) {
+	if len(o.Warnings) != 1 || !strings.Contains(problem.Of(o.Warnings[0]).Hint, `add "issues: write" to its permissions`) {
 		t.Errorf("warnings = %v, want one with the permission", o.Warnings)
 	}
 	if o := s.one(p); o.Operation != pr.None || len(o.Warnings) != 1 {

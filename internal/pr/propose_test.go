@@ -643,7 +643,7 @@ func TestProposeSaysWhichPermissionIsMissing(t *testing.T) {
 	s.repo = s.as(sandbox.ReadOnlyToken, nil)
 	o := s.propose(proposal(newLock))[0]
 	var e *problem.Error
-	if !errors.As(o.Err, &e) || !strings.Contains(e.Hint, "contents: write") {
+	if !errors.As(o.Err, &e) || !strings.Contains(e.Problem.Hint, "contents: write") {
 		t.Errorf("error = %#v, want a hint that names contents: write", o.Err)
 	}
 	if strings.Contains(fmt.Sprintf("%+v %v", e, e), sandbox.ReadOnlyToken) {

@@ -85,8 +85,10 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 	}
 	if p.Base != r.opts.Base {
 		t.Err = &problem.Error{
-			Code:    problem.CodeInternal,
-			Message: fmt.Sprintf("a proposal for branch %s in a run over branch %s", p.Base, r.opts.Base),
+			Problem: problem.Problem{
+				Code:    problem.CodeInternal,
+				Message: fmt.Sprintf("a proposal for branch %s in a run over branch %s", p.Base, r.opts.Base),
+			},
 		}
 		return t.Outcome
 	}
@@ -167,7 +169,7 @@ func (r *run) history(ctx context.Context, from string) ([]github.Commit, error)
 	}
 	recent, err := r.repo.History(ctx, from)
 	if err == nil && len(recent) == 0 {
-		err = &problem.Error{Code: problem.CodeGitHub, Message: "GitHub lists no commit of " + from}
+		err = &problem.Error{Problem: problem.Problem{Code: problem.CodeGitHub, Message: "GitHub lists no commit of " + from}}
 	}
 	r.recent = recent
 	return recent, err
@@ -183,10 +185,12 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 		recent, err := r.history(ctx, r.opts.Base)
 		if errors.Is(err, github.ErrNotFound) {
 			return &problem.Error{
-				Code:    problem.CodeGitHub,
-				Message: fmt.Sprintf("proposing to branch %s: it is not there any more", r.opts.Base),
-				Hint:    "look whether somebody has deleted or renamed it; pull-request.base in the configuration file names the branches",
-				Err:     err,
+				Problem: problem.Problem{
+					Code:    problem.CodeGitHub,
+					Message: fmt.Sprintf("proposing to branch %s: it is not there any more", r.opts.Base),
+					Hint:    "look whether somebody has deleted or renamed it; pull-request.base in the configuration file names the branches",
+				},
+				Err: err,
 			}
 		}
 		if err != nil {
@@ -232,18 +236,22 @@ func (r *run) follow(ctx context.Context, sha string) error {
 	}
 	if r.opts.Checkout {
 		return &problem.Error{
-			Code: problem.CodeGitHub,
-			Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
-				r.opts.Base, short(r.opts.SHA), short(sha)),
-			Hint: "what is shown is of the checkout; a run proposes from the branch's head",
+			Problem: problem.Problem{
+				Code: problem.CodeGitHub,
+				Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
+					r.opts.Base, short(r.opts.SHA), short(sha)),
+				Hint: "what is shown is of the checkout; a run proposes from the branch's head",
+			},
 		}
 	}
 	return &problem.Error{
-		Code: problem.CodeGitHub,
-		Message: fmt.Sprintf("branch %s has moved from %s to %s, which was not planned for",
-			r.opts.Base, short(r.opts.SHA), short(sha)),
-		Hint: "run again; nothing is proposed from another commit than the branch's head",
-		Err:  &Moved{SHA: sha},
+		Problem: problem.Problem{
+			Code: problem.CodeGitHub,
+			Message: fmt.Sprintf("branch %s has moved from %s to %s, which was not planned for",
+				r.opts.Base, short(r.opts.SHA), short(sha)),
+			Hint: "run again; nothing is proposed from another commit than the branch's head",
+		},
+		Err: &Moved{SHA: sha},
 	}
 }
 

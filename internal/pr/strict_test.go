@@ -44,7 +44,7 @@ func TestAnArchivedRepositoryIsTold(t *testing.T) {
 			}
 			s.must(s.hub.Configure(repoName, func(settings *sandbox.Settings) { settings.Archived = true }))
 			o := s.propose(proposal(nextLock))[0]
-			if e := problem.Diagnose(o.Err); o.Operation != pr.None || o.Err == nil || !strings.Contains(e.Hint, "unarchive the repository") {
+			if e := problem.Of(o.Err); o.Operation != pr.None || o.Err == nil || !strings.Contains(e.Hint, "unarchive the repository") {
 				t.Errorf("outcome = %+v, hint %q; want that it is archived, and what to do", o, e.Hint)
 			}
 			if graphQL {
@@ -66,8 +66,8 @@ func ruled(t *testing.T, rule sandbox.BranchRule) *scene {
 
 func (s *scene) wantRule(o pr.Outcome, rule string) {
 	s.Helper()
-	if o.Err == nil || !strings.Contains(o.Err.Error(), rule) || !strings.Contains(problem.Diagnose(o.Err).Hint, "pull-request.branch-prefix") {
-		s.Errorf("outcome = %+v, hint %q; want the rule %q and what to do", o, problem.Diagnose(o.Err).Hint, rule)
+	if o.Err == nil || !strings.Contains(o.Err.Error(), rule) || !strings.Contains(problem.Of(o.Err).Hint, "pull-request.branch-prefix") {
+		s.Errorf("outcome = %+v, hint %q; want the rule %q and what to do", o, problem.Of(o.Err).Hint, rule)
 	}
 }
 

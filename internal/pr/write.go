@@ -73,9 +73,11 @@ func (t *task) lookAgain(ctx context.Context, s *state) error {
 // decides what comes next.
 func changedMeanwhile(doing string, number int) error {
 	return &problem.Error{
-		Code:    problem.CodeGitHub,
-		Message: fmt.Sprintf("%s pull request #%d, which has changed meanwhile", doing, number),
-		Err:     github.ErrConflict,
+		Problem: problem.Problem{
+			Code:    problem.CodeGitHub,
+			Message: fmt.Sprintf("%s pull request #%d, which has changed meanwhile", doing, number),
+		},
+		Err: github.ErrConflict,
 	}
 }
 

@@ -210,9 +210,11 @@ func (d *description) checkProtocol(tool provider.Tool, want provider.Want) erro
 		return nil
 	}
 	return &problem.Error{
-		Code: problem.CodeProtocol, Addr: want.Addr, Version: want.Version,
-		Message: fmt.Sprintf("provider %s %s speaks plugin protocol %s, and %s speaks 5 and 6",
-			want.Addr, want.Version, strings.Join(d.protocols, ", "), tool),
+		Problem: problem.Problem{
+			Code: problem.CodeProtocol, Subject: problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: true},
+			Message: fmt.Sprintf("provider %s %s speaks plugin protocol %s, and %s speaks 5 and 6",
+				want.Addr, want.Version, strings.Join(d.protocols, ", "), tool),
+		},
 	}
 }
 

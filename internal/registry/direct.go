@@ -338,7 +338,7 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 	}
 	for _, r := range releases {
 		if spoken(r.Protocols) {
-			e.Hint = fmt.Sprintf("the newest release that %s can run is %s; add a version constraint that selects it", tool, r.Version)
+			e.Problem.Hint = fmt.Sprintf("the newest release that %s can run is %s; add a version constraint that selects it", tool, r.Version)
 		}
 	}
 	return e
@@ -354,9 +354,11 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 		}
 		if resp.Status == http.StatusNotFound {
 			return list, &problem.Error{
-				Code: problem.CodeUnknownProvider, Addr: addr,
-				Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
-				Hint:    d.advise(ctx, tool, q),
+				Problem: problem.Problem{
+					Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+					Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
+					Hint:    d.advise(ctx, tool, q),
+				},
 			}
 		}
 		if err := transport.DecodeJSON(resp.Body, &list); err != nil {
@@ -421,9 +423,11 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	}
 	withheld := func(why string) error {
 		return naming(want, &problem.Error{
-			Code:    problem.CodeBadAnswer,
-			Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
-			Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
+			Problem: problem.Problem{
+				Code:    problem.CodeBadAnswer,
+				Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
+				Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
+			},
 		})
 	}
 	versions, err := d.versions(ctx, tool, want.Addr)

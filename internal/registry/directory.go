@@ -74,9 +74,11 @@ func (d *directoryMirror) releases(_ context.Context, _ provider.Tool, addr prov
 	}
 	if len(packages[addr]) == 0 {
 		return nil, &problem.Error{
-			Code: problem.CodeUnknownProvider, Addr: addr,
-			Message: fmt.Sprintf("provider %s was not found in the %s", addr, d.name(addr)),
-			Hint:    "put its packages there, or allow another installation method in the CLI configuration",
+			Problem: problem.Problem{
+				Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+				Message: fmt.Sprintf("provider %s was not found in the %s", addr, d.name(addr)),
+				Hint:    "put its packages there, or allow another installation method in the CLI configuration",
+			},
 		}
 	}
 	var all joinedReleases
@@ -142,11 +144,13 @@ func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPa
 		return sum, err
 	}
 	e := &problem.Error{
-		Code:    problem.CodeUnreadable,
-		Message: fmt.Sprintf("hashing %s in the filesystem mirror %s", p.path, d.shown), Err: err,
+		Problem: problem.Problem{
+			Code:    problem.CodeUnreadable,
+			Message: fmt.Sprintf("hashing %s in the filesystem mirror %s", p.path, d.shown),
+		}, Err: err,
 	}
 	if errors.Is(err, hash.ErrUnpack) {
-		e.Code = problem.CodeBadPackage
+		e.Problem.Code = problem.CodeBadPackage
 	}
 	return hash.Sum{}, naming(want, e)
 }
@@ -200,9 +204,11 @@ func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 			err = e.Err // a file tree has a name of its own for its root
 		}
 		return nil, &problem.Error{
-			Code:    problem.CodeCLIConfig,
-			Message: fmt.Sprintf("the %s cannot be searched", d.name(provider.Addr{})), Err: err,
-			Hint: "check its path in the CLI configuration, and its permissions",
+			Problem: problem.Problem{
+				Code:    problem.CodeCLIConfig,
+				Message: fmt.Sprintf("the %s cannot be searched", d.name(provider.Addr{})),
+				Hint:    "check its path in the CLI configuration, and its permissions",
+			}, Err: err,
 		}
 	}
 	return packages, nil

@@ -190,15 +190,15 @@ func TestDirectoryFailures(t *testing.T) {
 			t.Parallel()
 			_, err := mirrored(t, lay(t, tt.files)).Hashes(t.Context(), terraform, want(terraformHost, linux))
 			e := wantError(t, err, tt.code, tt.want)
-			if e.Hint == "" || e.Addr != alpha(terraformHost) || e.Version != v110 || e.Platform != linux {
+			if e.Problem.Hint == "" || e.Problem.Subject.Addr != alpha(terraformHost) || e.Problem.Subject.Version != v110 || e.Problem.Subject.Platform != linux {
 				t.Errorf("error = %+v, want it about the package, with a hint", e)
 			}
 		})
 	}
 	c := mirrored(t, filepath.Join(t.TempDir(), "missing"))
 	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
-	if e := wantError(t, err, problem.CodeCLIConfig, "/missing cannot be searched: "); !strings.Contains(e.Hint, "path") {
-		t.Errorf("hint = %q, want what to check", e.Hint)
+	if e := wantError(t, err, problem.CodeCLIConfig, "/missing cannot be searched: "); !strings.Contains(e.Problem.Hint, "path") {
+		t.Errorf("hint = %q, want what to check", e.Problem.Hint)
 	}
 	c = mirrored(t, lay(t, map[string]string{"x": ""}))
 	_, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
@@ -318,7 +318,7 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 	_, err = c.Versions(t.Context(), opentofu, alpha(terraformHost))
 	e := wantError(t, err, problem.CodeCLIConfig,
 		"OpenTofu would take registry.terraform.io/hashicorp/alpha from envs/prod/terraform.d/plugins, and what a repository keeps there is not used on GitHub")
-	if !strings.Contains(e.Hint, "filesystem_mirror") || e.Addr != alpha(terraformHost) {
+	if !strings.Contains(e.Problem.Hint, "filesystem_mirror") || e.Problem.Subject.Addr != alpha(terraformHost) {
 		t.Errorf("error = %+v, want it about the provider, with what to do", e)
 	}
 	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))

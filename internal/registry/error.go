@@ -20,18 +20,18 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	if err == nil {
 		return nil
 	}
-	e := problem.Error{Code: problem.CodeInternal, Addr: want.Addr, Message: "asking about " + want.Addr.String(), Err: err}
+	e := problem.Error{Problem: problem.Problem{Code: problem.CodeInternal, Subject: problem.Subject{Addr: want.Addr}, Message: "asking about " + want.Addr.String()}, Err: err}
 	if known, ok := errors.AsType[*problem.Error](err); ok {
 		e = *known
 	}
-	if e.Addr != want.Addr || e.Version != want.Version || e.Platform != want.Platform {
-		e.Message = subject(want) + ": " + e.Message
+	if e.Problem.Subject != namedIn(want) {
+		e.Problem.Message = subject(want) + ": " + e.Problem.Message
 	}
-	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
-	e.Addr, e.Version, e.Platform = want.Addr, want.Version, want.Platform
-	e.Hint = cmp.Or(e.Hint, hints[e.Code])
-	if e.Hint == "" && e.Code == problem.CodeUnknownProvider {
-		e.Hint = unknownHint(want.Addr)
+	e.Problem.Host = cmp.Or(host, e.Problem.Host, want.Addr.Host)
+	e.Problem.Subject = namedIn(want)
+	e.Problem.Hint = cmp.Or(e.Problem.Hint, hints[e.Problem.Code])
+	if e.Problem.Hint == "" && e.Problem.Code == problem.CodeUnknownProvider {
+		e.Problem.Hint = unknownHint(want.Addr)
 	}
 	return &e
 }
@@ -39,8 +39,13 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 // naming notes in an error what its message names of what was asked for, which
 // about then does not repeat.
 func naming(names provider.Want, e *problem.Error) error {
-	e.Addr, e.Version, e.Platform = names.Addr, names.Version, names.Platform
+	e.Problem.Subject = namedIn(names)
 	return e
+}
+
+// namedIn is what of a provider was asked for.
+func namedIn(want provider.Want) problem.Subject {
+	return problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: !want.Version.IsZero(), Platform: want.Platform}
 }
 
 // subject names what was asked for.
@@ -67,9 +72,9 @@ var hints = map[problem.Code]string{
 
 // failed puts what was attempted before an error, and keeps its code and hint.
 func failed(names provider.Want, attempt string, err error) error {
-	e := &problem.Error{Code: problem.CodeInternal, Message: attempt, Err: err}
+	e := &problem.Error{Problem: problem.Problem{Code: problem.CodeInternal, Message: attempt}, Err: err}
 	if cause, ok := errors.AsType[*problem.Error](err); ok {
-		e.Code, e.Hint, e.Finding = cause.Code, cause.Hint, cause.Finding
+		e.Problem.Code, e.Problem.Hint, e.Finding = cause.Problem.Code, cause.Problem.Hint, cause.Finding
 	}
 	return naming(names, e)
 }
@@ -78,19 +83,21 @@ func failed(names provider.Want, attempt string, err error) error {
 // own in the protocol.
 func statusError(attempt string, status int) *problem.Error {
 	e := &problem.Error{
-		Code:    problem.CodeBadAnswer,
-		Message: fmt.Sprintf("%s: %d %s", attempt, status, http.StatusText(status)),
+		Problem: problem.Problem{
+			Code:    problem.CodeBadAnswer,
+			Message: fmt.Sprintf("%s: %d %s", attempt, status, http.StatusText(status)),
+		},
 	}
 	if status >= 500 || status == http.StatusTooManyRequests {
-		e.Code, e.Hint = problem.CodeUnreachable, "try again later"
+		e.Problem.Code, e.Problem.Hint = problem.CodeUnreachable, "try again later"
 	}
 	return e
 }
 
 func badAnswer(format string, args ...any) *problem.Error {
-	return &problem.Error{Code: problem.CodeBadAnswer, Message: "registry response " + fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "registry response " + fmt.Sprintf(format, args...)}}
 }
 
 func badChecksum(format string, args ...any) error {
-	return &problem.Error{Code: problem.CodeBadChecksum, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadChecksum, Message: fmt.Sprintf(format, args...)}}
 }

@@ -189,7 +189,7 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
 		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
 	case sum.ZH != "" && err != nil:
-		return hash.Sum{}, &problem.Error{Code: problem.CodeBadPackage, Message: "archive " + l.name, Err: err}
+		return hash.Sum{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeBadPackage, Message: "archive " + l.name}, Err: err}
 	case err != nil:
 		return hash.Sum{}, err
 	}
@@ -248,8 +248,10 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 func hashesOf(sum hash.Sum, filename string, want provider.Want) (provider.Hashes, error) {
 	if !sum.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &problem.Error{
-			Code:    problem.CodeBadPackage,
-			Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
+			Problem: problem.Problem{
+				Code:    problem.CodeBadPackage,
+				Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
+			},
 		})
 	}
 	return provider.Hashes{

@@ -188,7 +188,7 @@ func TestHashesFailures(t *testing.T) {
 			c := f.client(t, Options{}, "")
 			got, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
 			e := wantError(t, err, tt.code, tt.want)
-			if e.Addr != alpha(privateHost) || e.Version != v110 || e.Platform != linux || e.Host != privateHost {
+			if e.Problem.Subject.Addr != alpha(privateHost) || e.Problem.Subject.Version != v110 || e.Problem.Subject.Platform != linux || e.Problem.Host != privateHost {
 				t.Errorf("error = %+v, want it about %v", e, want(privateHost, linux))
 			}
 			if diff := cmp.Diff(provider.Hashes{}, got); diff != "" {
@@ -259,8 +259,8 @@ func TestProtocolErrorSuggestsRelease(t *testing.T) {
 	f.edit = func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"7.0"} }
 	_, err := f.client(t, Options{}, "").Hashes(t.Context(), opentofu, want(privateHost, linux))
 	e := wantError(t, err, problem.CodeProtocol, "OpenTofu 1.12.6 speaks 5 and 6")
-	if !strings.Contains(e.Hint, "the newest release that OpenTofu 1.12.6 can run is 0.10.0") {
-		t.Errorf("hint = %q, want it to name 0.10.0", e.Hint)
+	if !strings.Contains(e.Problem.Hint, "the newest release that OpenTofu 1.12.6 can run is 0.10.0") {
+		t.Errorf("hint = %q, want it to name 0.10.0", e.Problem.Hint)
 	}
 }
 
@@ -413,8 +413,8 @@ func TestSignatureFromTheFuture(t *testing.T) {
 			c := f.client(t, Options{EnforceExpiration: tt.enforce, Log: slog.New(slog.NewTextHandler(&log, nil))}, "")
 			got, err := c.Hashes(t.Context(), tt.tool, want(privateHost, linux))
 			if tt.refused {
-				if e := wantError(t, err, problem.CodeClock, "the clock of this machine shows "); !strings.Contains(e.Hint, "set the clock") {
-					t.Errorf("hint %q, want it to say what to set", e.Hint)
+				if e := wantError(t, err, problem.CodeClock, "the clock of this machine shows "); !strings.Contains(e.Problem.Hint, "set the clock") {
+					t.Errorf("hint %q, want it to say what to set", e.Problem.Hint)
 				}
 				return
 			}

@@ -47,15 +47,15 @@ func TestUnknownProviderIsAdvisedOnByTheRegistry(t *testing.T) {
 			}
 			_, err := f.client(t, Options{}, "").Versions(t.Context(), terraform, provider.Addr{Host: tt.host, Namespace: tt.namespace, Type: "datadog"})
 			var e *problem.Error
-			if !errors.As(err, &e) || e.Code != problem.CodeUnknownProvider {
+			if !errors.As(err, &e) || e.Problem.Code != problem.CodeUnknownProvider {
 				t.Fatalf("Versions = %v, want an unknown provider", err)
 			}
 			want := tt.want
 			if want == "" {
 				want = "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
 			}
-			if !strings.HasPrefix(e.Hint, want) {
-				t.Errorf("hint = %q, want %q", e.Hint, want)
+			if !strings.HasPrefix(e.Problem.Hint, want) {
+				t.Errorf("hint = %q, want %q", e.Problem.Hint, want)
 			}
 		})
 	}

@@ -74,9 +74,11 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 			Versions map[string]struct{} `json:"versions"`
 		}
 		_, err := n.get(ctx, tool, q, mirrorDocument{"index.json", &answer, &problem.Error{
-			Code: problem.CodeUnknownProvider, Addr: addr,
-			Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
-			Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
+			Problem: problem.Problem{
+				Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+				Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
+				Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
+			},
 		}})
 		return releasesOf(slices.Collect(maps.Keys(answer.Versions))), err
 	})
@@ -88,9 +90,11 @@ func (n network) find(ctx context.Context, tool provider.Tool, want provider.Wan
 	all, err := once(ctx, &n.answers.archives, n.place, release, func(q placeQuery) (all *mirrorArchives, err error) {
 		all = &mirrorArchives{}
 		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", all, &problem.Error{
-			Code: problem.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
-			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
-			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
+			Problem: problem.Problem{
+				Code: problem.CodeBadAnswer, Subject: problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: true},
+				Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
+				Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
+			},
 		}})
 		return all, err
 	})
@@ -206,7 +210,7 @@ func (n network) get(ctx context.Context, tool provider.Tool, q placeQuery, d mi
 }
 
 func (n network) badAnswer(format string, args ...any) *problem.Error {
-	return &problem.Error{Code: problem.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}}
 }
 
 // link finds the archive for the platform.

@@ -287,7 +287,7 @@ func TestNetworkMirrorFailures(t *testing.T) {
 			if tt.code == problem.CodeNoPackage {
 				host = "registry.terraform.io" // no place has it
 			}
-			if e.Host.String() != host || e.Addr != alpha(terraformHost) || !strings.Contains(e.Hint, tt.hint) {
+			if e.Problem.Host.String() != host || e.Problem.Subject.Addr != alpha(terraformHost) || !strings.Contains(e.Problem.Hint, tt.hint) {
 				t.Errorf("error = %+v, want it about the mirror and the provider, with a hint of %q", e, tt.hint)
 			}
 		})

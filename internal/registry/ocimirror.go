@@ -73,8 +73,10 @@ func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (*ociRepositor
 	address, err := o.addressOf(addr)
 	if err != nil {
 		return nil, &problem.Error{
-			Code: problem.CodeCLIConfig, Addr: addr, Message: "finding the OCI repository of " + addr.String(), Err: err,
-			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
+			Problem: problem.Problem{
+				Code: problem.CodeCLIConfig, Subject: problem.Subject{Addr: addr}, Message: "finding the OCI repository of " + addr.String(),
+				Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
+			}, Err: err,
 		}
 	}
 	return o.repositories.Do(ctx, address, func() (*ociRepository, error) {
@@ -241,7 +243,7 @@ func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider
 }
 
 func (r *ociRepository) bad(format string, args ...any) error {
-	return &problem.Error{Code: problem.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}}
 }
 
 // failed says what was asked of a registry that failed, if it did.
@@ -256,12 +258,12 @@ func (r *ociRepository) failed(attempt string, err error) error {
 	if !ok {
 		return failed(provider.Want{}, attempt, err)
 	}
-	e := &problem.Error{Code: said.Code, Message: attempt, Err: said.Err}
+	e := &problem.Error{Problem: problem.Problem{Code: said.Code, Message: attempt}, Err: said.Err}
 	switch {
 	case said.Code == problem.CodeUnauthorized:
-		e.Hint = cliconfig.OCICredentialsHint(r.address.Registry)
+		e.Problem.Hint = cliconfig.OCICredentialsHint(r.address.Registry)
 	case said.Absent == oci.NoRepository:
-		e.Code = problem.CodeUnknownProvider
+		e.Problem.Code = problem.CodeUnknownProvider
 	case said.Absent == "" && said.Status != 0:
 		return statusError(attempt, said.Status)
 	}

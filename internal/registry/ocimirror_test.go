@@ -299,7 +299,7 @@ func TestOCICredentialsGoToTheRegistry(t *testing.T) {
 			others := strings.Replace(credentials, "/providers", "/others", 1)
 			_, err := o.client(t, others+"oci_default_credentials {\n discover_ambient_credentials = false\n}\n").Versions(t.Context(), opentofu, alpha(opentofuHost))
 			e := wantError(t, err, problem.CodeUnauthorized, "the registry requires other credentials, or any")
-			if e.Host.String() != o.host() || !strings.Contains(e.Hint, fmt.Sprintf("set an oci_credentials %q block", o.host())) {
+			if e.Problem.Host.String() != o.host() || !strings.Contains(e.Problem.Hint, fmt.Sprintf("set an oci_credentials %q block", o.host())) {
 				t.Errorf("error = %+v, want it about the registry, with what to set", e)
 			}
 		})
@@ -449,7 +449,7 @@ func TestOCIMirrorFailures(t *testing.T) {
 				_, err = c.Hashes(t.Context(), opentofu, ociWant(linux))
 			}
 			e := wantError(t, err, tt.code, tt.want)
-			if e.Addr != alpha(opentofuHost) || e.Hint == "" || tt.code != problem.CodeNoPackage && e.Host.String() != o.host() {
+			if e.Problem.Subject.Addr != alpha(opentofuHost) || e.Problem.Hint == "" || tt.code != problem.CodeNoPackage && e.Problem.Host.String() != o.host() {
 				t.Errorf("error = %+v, want it about the registry and the provider, with a hint", e)
 			}
 		})

@@ -166,9 +166,11 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 			return 0, failed(want, subject(want), err)
 		case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
 			return sum.Size, naming(want, &problem.Error{
-				Code:    problem.CodeBadChecksum,
-				Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
-				Hint:    "delete the hash cache, and find out who could write to it",
+				Problem: problem.Problem{
+					Code:    problem.CodeBadChecksum,
+					Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
+					Hint:    "delete the hash cache, and find out who could write to it",
+				},
 			})
 		}
 		return sum.Size, nil

@@ -109,9 +109,11 @@ func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Plat
 
 func unproven(p provider.Platform, how string) error {
 	return &problem.Error{
-		Code:    problem.CodeBadChecksum,
-		Message: fmt.Sprintf("registry reports hashes for %s %s", p, how),
-		Hint:    "report this to the registry's operator",
+		Problem: problem.Problem{
+			Code:    problem.CodeBadChecksum,
+			Message: fmt.Sprintf("registry reports hashes for %s %s", p, how),
+			Hint:    "report this to the registry's operator",
+		},
 	}
 }
 

@@ -227,12 +227,16 @@ var errUnknownIssuer = errors.New("authentication signature from unknown issuer"
 func badSignature(err error) error {
 	if _, ahead := errors.AsType[*aheadError](err); ahead {
 		return &problem.Error{
-			Code: problem.CodeClock, Message: "the signature of the checksum list is from the future", Err: err,
-			Hint: "set the clock of this machine, and run again",
+			Problem: problem.Problem{
+				Code: problem.CodeClock, Message: "the signature of the checksum list is from the future",
+				Hint: "set the clock of this machine, and run again",
+			}, Err: err,
 		}
 	}
 	return &problem.Error{
-		Code: problem.CodeBadSignature, Message: "the checksum list is not signed as the registry announces", Err: err,
-		Hint: "report this to the provider's author or the registry's operator",
+		Problem: problem.Problem{
+			Code: problem.CodeBadSignature, Message: "the checksum list is not signed as the registry announces",
+			Hint: "report this to the provider's author or the registry's operator",
+		}, Err: err,
 	}
 }

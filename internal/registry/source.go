@@ -137,10 +137,12 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 		found = own.has(addr)
 		if found && !own.usable {
 			return nil, &problem.Error{
-				Code: problem.CodeCLIConfig, Addr: addr,
-				Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
-					tool.Name.Title(), addr, own.shown),
-				Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
+				Problem: problem.Problem{
+					Code: problem.CodeCLIConfig, Subject: problem.Subject{Addr: addr},
+					Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
+						tool.Name.Title(), addr, own.shown),
+					Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
+				},
 			}
 		}
 		sources = append(sources, own.directoryMirror)
@@ -221,9 +223,11 @@ func sortedPlatforms(platforms []provider.Platform) []provider.Platform {
 func notInRegistry(sources []source, addr provider.Addr) error {
 	if len(sources) == 0 {
 		return &problem.Error{
-			Code: problem.CodeUnknownProvider, Addr: addr,
-			Message: fmt.Sprintf("no installation method of the CLI configuration is for %s", addr),
-			Hint:    "check include and exclude in provider_installation",
+			Problem: problem.Problem{
+				Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+				Message: fmt.Sprintf("no installation method of the CLI configuration is for %s", addr),
+				Hint:    "check include and exclude in provider_installation",
+			},
 		}
 	}
 	names := make([]string, len(sources))
@@ -231,9 +235,11 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 		names[i] = s.name(addr)
 	}
 	return &problem.Error{
-		Code: problem.CodeUnknownProvider, Addr: addr,
-		Message: fmt.Sprintf("provider %s was not found in any of the search locations: %s", addr, strings.Join(names, ", ")),
-		Hint:    unknownHint(addr),
+		Problem: problem.Problem{
+			Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+			Message: fmt.Sprintf("provider %s was not found in any of the search locations: %s", addr, strings.Join(names, ", ")),
+			Hint:    unknownHint(addr),
+		},
 	}
 }
 
@@ -269,7 +275,9 @@ var errGone = errors.New("the registry answers 410 Gone")
 // unavailable is noPackage with what is known of why.
 func unavailable(want provider.Want, why error) error {
 	return naming(want, &problem.Error{
-		Code: problem.CodeNoPackage, Err: why,
-		Message: fmt.Sprintf("provider %s %s is not available for %s", want.Addr, want.Version, want.Platform),
+		Problem: problem.Problem{
+			Code:    problem.CodeNoPackage,
+			Message: fmt.Sprintf("provider %s %s is not available for %s", want.Addr, want.Version, want.Platform),
+		}, Err: why,
 	})
 }

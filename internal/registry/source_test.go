@@ -188,13 +188,13 @@ func TestUnknownProviderIsLookedForEverywhere(t *testing.T) {
 	e := wantError(t, err, problem.CodeUnknownProvider, fmt.Sprintf(
 		"provider registry.terraform.io/hashicorp/beta was not found in any of the search locations: network mirror %s/m/, filesystem mirror %s, registry registry.terraform.io",
 		m.server.URL, dir))
-	if !strings.Contains(e.Hint, "required_providers") || e.Addr != beta {
+	if !strings.Contains(e.Problem.Hint, "required_providers") || e.Problem.Subject.Addr != beta {
 		t.Errorf("error = %+v, want it about the provider, with what to check", e)
 	}
 	_, err = f.client(t, Options{}, "provider_installation {\n direct {\n  include = [\"acme/*\"]\n }\n}\n").Versions(t.Context(), terraform, beta)
 	e = wantError(t, err, problem.CodeUnknownProvider, "no installation method of the CLI configuration is for registry.terraform.io/hashicorp/beta")
-	if !strings.Contains(e.Hint, "include and exclude") {
-		t.Errorf("hint = %q, want what to check", e.Hint)
+	if !strings.Contains(e.Problem.Hint, "include and exclude") {
+		t.Errorf("hint = %q, want what to check", e.Problem.Hint)
 	}
 	_, err = f.client(t, Options{}, "provider_installation {\n direct {\n  include = [\"acme/*\"]\n }\n}\n").Hashes(t.Context(), terraform, want(terraformHost, linux))
 	wantError(t, err, problem.CodeNoPackage, "is not available for linux_amd64")
@@ -250,7 +250,7 @@ func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
 	_, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux))
 	e := wantError(t, err, problem.CodeBadSignature,
 		"package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64: the checksum list is not signed as the registry announces")
-	if e.Host != privateHost || e.Addr != alpha(privateHost) || e.Version != v110 || e.Platform != linux || e.Hint == "" {
+	if e.Problem.Host != privateHost || e.Problem.Subject.Addr != alpha(privateHost) || e.Problem.Subject.Version != v110 || e.Problem.Subject.Platform != linux || e.Problem.Hint == "" {
 		t.Errorf("error = %+v, want host, provider, version, platform and what to do", e)
 	}
 }

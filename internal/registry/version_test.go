@@ -113,7 +113,7 @@ func TestVersionsFailures(t *testing.T) {
 			}
 			_, err := f.client(t, Options{}, tt.config).Versions(t.Context(), terraform, alpha(privateHost))
 			e := wantError(t, err, tt.code, tt.want)
-			if !strings.Contains(e.Hint, tt.hint) || e.Host != privateHost || e.Addr != alpha(privateHost) {
+			if !strings.Contains(e.Problem.Hint, tt.hint) || e.Problem.Host != privateHost || e.Problem.Subject.Addr != alpha(privateHost) {
 				t.Errorf("error = %+v, want it about the provider, with a hint of %q", e, tt.hint)
 			}
 		})
@@ -126,8 +126,8 @@ func wantError(t *testing.T, err error, code problem.Code, text string) *problem
 	if !ok {
 		t.Fatalf("error = %v (%T), want a *problem.Error", err, err)
 	}
-	if e.Code != code || !strings.Contains(e.Error(), text) {
-		t.Fatalf("error = %q, code %q; want %q, code %q", e, e.Code, text, code)
+	if e.Problem.Code != code || !strings.Contains(e.Error(), text) {
+		t.Fatalf("error = %q, code %q; want %q, code %q", e, e.Problem.Code, text, code)
 	}
 	return e
 }
@@ -156,7 +156,7 @@ func TestHostWithoutProviders(t *testing.T) {
 	c := clientOf(t, Options{}, "host \"registry.example.com\" {\n  services = {\n  }\n}\n")
 	_, err := c.Versions(t.Context(), terraform, alpha(privateHost))
 	e := wantError(t, err, problem.CodeNoService, "host registry.example.com does not offer a Terraform provider registry")
-	if e.Addr != alpha(privateHost) {
+	if e.Problem.Subject.Addr != alpha(privateHost) {
 		t.Errorf("error = %+v, want the provider's address in it", e)
 	}
 }

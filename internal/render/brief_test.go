@@ -21,7 +21,7 @@ func TestWarningsHideNoError(t *testing.T) {
 	m.Verified = &report.Verified{}
 	for i := range 9 {
 		f := found(problem.CodeH1Missing, "envs/prod", "hashicorp/aws", "5.31.0", 1)
-		f.Platform = provider.Platform{OS: fmt.Sprintf("os%d", i), Arch: "amd64"}
+		f.Subject.Platform = provider.Platform{OS: fmt.Sprintf("os%d", i), Arch: "amd64"}
 		m.Findings = append(m.Findings, f)
 	}
 	m.Findings = append(m.Findings, forged("envs/prod", "h1:forged=", 8))

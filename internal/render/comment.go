@@ -22,7 +22,7 @@ func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
 
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
-func Problems(diagnostics []problem.Diagnostic) safe.Markdown {
+func Problems(diagnostics []problem.Problem) safe.Markdown {
 	all := outline.TopicsIn(outline.Vocabulary{})
 	for _, p := range diagnostics {
 		all.Diagnostic(p, "")

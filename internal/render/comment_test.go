@@ -32,7 +32,7 @@ func TestCommentStaysWithinItsLimit(t *testing.T) {
 
 func TestProblemsAreHarmlessAndSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	got := render.Problems([]problem.Diagnostic{
+	got := render.Problems([]problem.Problem{
 		{Code: problem.CodeSyntax, Message: "@octo closes #1 <img src=x>", Place: problem.Place{Path: "live/`main`.tf", Line: 3}},
 		{Code: problem.CodeGitHub, Message: "GitHub answered 403.", Hint: "grant the token access"},
 		{Severity: problem.SeverityWarning, Code: problem.CodePolicy, Message: "a rule is over"},

@@ -39,7 +39,7 @@ func estate() report.Report {
 		m.Pending = len(m.Changes) > 0
 		r.Modules = append(r.Modules, m)
 	}
-	r.Diagnostics = []problem.Diagnostic{{
+	r.Diagnostics = []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeUnreachable,
 		Message: "registry.example.com does not answer: connection refused", Hint: "what needs it is left as it is; run again when it answers",
 	}}
@@ -82,22 +82,22 @@ func estateProblems(m *report.Module, i int) {
 			Hint:   "no token was sent to git.example.com, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer",
 		}
 		m.Unread = []scan.Unread{u}
-		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: u.Place, Hint: u.Hint,
 			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
 		})
 	}
 	if i%(estateModules/estateFailures) == 0 {
 		name := fmt.Sprintf("registry.example.com/acme/internal-%d", i/4%5)
-		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeUnreachable, Host: "registry.example.com", Addr: addr(name),
+		m.Diagnostics = append(m.Diagnostics, problem.Problem{
+			Code: problem.CodeUnreachable, Host: "registry.example.com", Subject: problem.Subject{Addr: addr(name)},
 			Message: fmt.Sprintf("reading the versions of %s: registry.example.com does not answer", name), Hint: "try again later",
 		})
 	}
 	if i%2 == 1 {
 		name := estateProvider(i % 6)
-		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Addr: addr(name), Place: problem.Place{Path: m.LockPath, Line: 1 + i},
+		m.Diagnostics = append(m.Diagnostics, problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Subject: problem.Subject{Addr: addr(name)}, Place: problem.Place{Path: m.LockPath, Line: 1 + i},
 			Message: fmt.Sprintf("the entry of %s has %d hashes that could not be explained", name, 3+i%5),
 			Hint:    "keep relock's hash cache between runs",
 		})

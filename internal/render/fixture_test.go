@@ -186,7 +186,7 @@ func fixtures(t *testing.T) map[string]report.Report {
 		}},
 		"diff-failed": {Verb: report.VerbDiff, Modules: []report.Module{{
 			LockPath: "new.hcl",
-			Diagnostics: []problem.Diagnostic{
+			Diagnostics: []problem.Problem{
 				{Code: problem.CodeInvalidLock, Place: problem.Place{Path: "new.hcl", Line: 3}, Message: "invalid provider source address"},
 			},
 		}}},
@@ -202,13 +202,13 @@ func written(m report.Module) report.Module {
 // failures has what can go wrong, in one root module and in the run.
 func failures() report.Report {
 	partly := written(module("envs/dev", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)))
-	partly.Diagnostics = []problem.Diagnostic{{
-		Code: problem.CodeUnauthorized, Host: "registry.example.com", Addr: addr("registry.example.com/acme/secret"),
+	partly.Diagnostics = []problem.Problem{{
+		Code: problem.CodeUnauthorized, Host: "registry.example.com", Subject: problem.Subject{Addr: addr("registry.example.com/acme/secret")},
 		Message: "registry.example.com requires credentials for acme/secret",
 		Hint:    "set TF_TOKEN_registry_example_com",
 	}}
 	broken := module("envs/broken")
-	broken.Diagnostics = []problem.Diagnostic{
+	broken.Diagnostics = []problem.Problem{
 		{Code: problem.CodeSyntax, Place: problem.Place{Path: "envs/broken/main.tf", Line: 7}, Message: "unclosed configuration block"},
 		{Severity: problem.SeverityWarning, Code: problem.CodeInvalidLock, Place: problem.Place{Path: "envs/broken/.terraform.lock.hcl", Line: 2}, Message: "module blocks are ignored"},
 	}
@@ -217,12 +217,12 @@ func failures() report.Report {
 		Module: "network.subnets", Source: "git::https://example.com/subnets.git", Reason: "its source is not on disk",
 		Place: problem.Place{Path: "envs/git/main.tf", Line: 12},
 	}}
-	unread.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Message: "requirements are not complete", Place: problem.Place{Path: "envs/git"}, Hint: "vendor the module"}}
+	unread.Diagnostics = []problem.Problem{{Code: problem.CodeUnreadModule, Message: "requirements are not complete", Place: problem.Place{Path: "envs/git"}, Hint: "vendor the module"}}
 	readOnly := module("envs/read-only", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
-	readOnly.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
+	readOnly.Diagnostics = []problem.Problem{{Code: problem.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
 	return report.Report{
 		Verb: report.VerbUpgrade, Modules: []report.Module{broken, partly, unread, readOnly},
-		Diagnostics: []problem.Diagnostic{{
+		Diagnostics: []problem.Problem{{
 			Code: problem.CodeCLIConfig, Place: problem.Place{Path: "/home/me/.terraformrc", Line: 3}, Message: "unknown block type plugins",
 			Hint: "remove the block",
 		}},
@@ -362,7 +362,7 @@ provider "registry.terraform.io/hashicorp/tls" {
 				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", Place: problem.Place{Path: "envs/new/main.tofu", Line: 8},
 			}}},
 	}
-	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{
+	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []problem.Problem{
 		{Code: problem.CodeSyntax, Place: problem.Place{Path: "envs/broken/main.tf", Line: 7}, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
 	}}}
 	return report.Report{Verb: report.VerbScan, Modules: []report.Module{

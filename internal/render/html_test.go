@@ -150,24 +150,24 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			m := module(evil, c)
 			m.Tool.Name = provider.ToolName(evil)
 			m.InUse = []report.Use{{Addr: c.Addr, Version: provider.Version{Major: 5, Prerelease: evil}}}
-			m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: evil, Line: 1}, Message: evil, Hint: evil}}
+			m.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Place: problem.Place{Path: evil, Line: 1}, Message: evil, Hint: evil}}
 			other := m
 			other.Dir = "other"
 			r := report.Report{Verb: report.VerbPR, Modules: []report.Module{m, other}, Footer: safe.Ours(evil)}
 			r.PullRequests = []report.PullRequest{{Operation: "created", Number: 1, URL: evil, Title: evil, Branch: evil, Base: evil, Reason: evil, Body: evil}}
 			r.Notes = []notes.Notes{{Addr: c.Addr, From: c.From, To: c.To, Problem: evil, Releases: []notes.Release{{URL: evil, Sections: []notes.Section{{Title: evil, Text: evil}}}}}}
 			checkShown(t, webpage(t, r), evil, 1)
-			found := problem.Finding{Code: problem.CodeHashUnknown, Addr: c.Addr, Place: problem.Place{Path: evil, Line: 8}, Message: evil, Hint: evil}
+			found := problem.Problem{Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: c.Addr}, Place: problem.Place{Path: evil, Line: 8}, Message: evil, Hint: evil}
 			m = module(evil)
-			m.Findings = []problem.Finding{found}
-			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []verify.Acceptance{{Finding: found, Reason: evil, By: evil}}}
+			m.Findings = []problem.Problem{found}
+			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []verify.Acceptance{{Problem: found, Reason: evil, By: evil}}}
 			// Directory, place, what and next of the finding; the first three, reason and
 			// by of the accepted one; what is not checked and where.
 			checkShown(t, webpage(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}), evil, 4+5+2)
 		})
 	}
 	forged := module("envs/\x02prod\x03", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
-	forged.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Message: "\x04click\x05https://evil.example/\x06"}}
+	forged.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Message: "\x04click\x05https://evil.example/\x06"}}
 	checkElements(t, parsed(t, webpage(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{forged}})))
 }
 

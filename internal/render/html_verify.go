@@ -46,9 +46,9 @@ func pageVerifiedOf(r report.Report, d outline.Vocabulary) *pageVerified {
 			continue
 		}
 		verified = true
-		p.Findings = append(p.Findings, collect.Mapped(outline.Brief(m.Findings), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d.Of(m)) })...)
+		p.Findings = append(p.Findings, collect.Mapped(outline.Brief(m.Findings), func(f problem.Problem) pageFinding { return pageFindingOf(f, m.Dir, d.Of(m)) })...)
 		for _, a := range m.Verified.Accepted {
-			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d.Of(m)), safe.Text(a.Reason), safe.Text(a.By), provider.Day(a.Until).String()})
+			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Problem, m.Dir, d.Of(m)), safe.Text(a.Reason), safe.Text(a.By), provider.Day(a.Until).String()})
 		}
 		for _, what := range m.Verified.Unchecked {
 			if reasons.Add(what); unchecked[what] == nil {
@@ -78,7 +78,7 @@ func withoutVerified(r report.Report) report.Report {
 
 var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
 
-func pageFindingOf(f problem.Finding, dir string, d outline.Vocabulary) pageFinding {
+func pageFindingOf(f problem.Problem, dir string, d outline.Vocabulary) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
 		Code: safe.Code(string(f.Code)), Dir: safe.Code(dir), Place: d.At(f.Place), Text: safe.Text(f.Message), Hint: safe.Text(f.Hint),

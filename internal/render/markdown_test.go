@@ -31,12 +31,12 @@ func hostile(text string) report.Report {
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},
 		Signer: provider.Signer{KeyID: text, Label: text}, Held: held, Warnings: []string{text},
 	}
-	wrong := problem.Diagnostic{Code: problem.CodeBadAnswer, Message: text, Place: problem.Place{Path: text, Line: 1}, Hint: text}
+	wrong := problem.Problem{Code: problem.CodeBadAnswer, Message: text, Place: problem.Place{Path: text, Line: 1}, Hint: text}
 	m := module(text, upgraded("hashicorp/aws", "5.31.0", "6.0.0-GH-1", provider.Signer{}))
 	m.Changes[0].Facts = facts
 	m.Kept = []report.Kept{{Addr: addr("hashicorp/kept"), Version: version("1.0.0"), Facts: facts}}
 	m.Unread = []scan.Unread{{Module: text, Source: text, Reason: text, Place: problem.Place{Path: text, Line: 1}}}
-	m.Diagnostics = []problem.Diagnostic{wrong}
+	m.Diagnostics = []problem.Problem{wrong}
 	told := notes.Notes{
 		Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("6.0.0-GH-1"),
 		Repository: provider.Repository{Host: "github.com", Owner: "a", Name: "b", Tag: text + "6.0.0-GH-1"},
@@ -46,7 +46,7 @@ func hostile(text string) report.Report {
 		More: 1,
 	}
 	return report.Report{
-		Verb: report.VerbPR, Modules: []report.Module{m}, Diagnostics: []problem.Diagnostic{wrong},
+		Verb: report.VerbPR, Modules: []report.Module{m}, Diagnostics: []problem.Problem{wrong},
 		Notes:        []notes.Notes{told, {Addr: addr("hashicorp/other"), From: version("1.0.0"), To: version("1.1.0"), Problem: text}},
 		PullRequests: []report.PullRequest{{Operation: text, Number: 1, URL: text, Title: text, Branch: text, Base: text, Reason: text}},
 		Stats:        report.Stats{Requests: 1},
@@ -215,7 +215,7 @@ func TestCutsAreWholeAndCounted(t *testing.T) {
 	for _, size := range [][2]int{{3, 800}, {400, 3}, {1, 1000}} {
 		r := large(size[0], size[1])
 		for i := range 500 {
-			r.Diagnostics = append(r.Diagnostics, problem.Diagnostic{Message: fmt.Sprintf("problem %03d %s", i, strings.Repeat("x", 200))})
+			r.Diagnostics = append(r.Diagnostics, problem.Problem{Message: fmt.Sprintf("problem %03d %s", i, strings.Repeat("x", 200))})
 		}
 		body := render.Body(r).String()
 		if len(body) > 60_000 {

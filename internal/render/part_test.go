@@ -39,14 +39,14 @@ func planned(t *testing.T) upgrade.Result {
 	selections := []upgrade.Selection{
 		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
 		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule}}}},
-		{From: version("4.0.0"), Err: &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}},
+		{From: version("4.0.0"), Err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}},
 	}
 	for i := range selections {
 		selections[i].Requirement.Addr = old[i].Addr
 	}
 	r := upgrade.Result{
 		Module: m, Old: file.Locks, New: []lockfile.Lock{renewed, file.Locks[1].Kept(), file.Locks[2].Kept()}, Selections: selections,
-		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Message: "no answer", Addr: addr("hashicorp/tls")}},
+		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Message: "no answer", Subject: problem.Subject{Addr: addr("hashicorp/tls")}}},
 	}
 	r.File = lockfile.Print(provider.Terraform, r.New)
 	return r
@@ -207,7 +207,7 @@ func TestHeldByAnExactVersion(t *testing.T) {
 // Whoever starts relock in an empty directory reads once that nothing is there.
 func TestNothingIsFoundHere(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbScan, Diagnostics: []problem.Diagnostic{{
+	r := report.Report{Verb: report.VerbScan, Diagnostics: []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, Place: problem.Place{Path: "."}, Message: "no root module was found here or below", Hint: "name a directory",
 	}}}
 	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"

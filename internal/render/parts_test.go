@@ -25,7 +25,7 @@ func (p *parts) Write(b []byte) (int, error) {
 // writer that fails in the middle is told of.
 func TestLargeDocumentsAreWrittenInParts(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbUpgrade, Diagnostics: []problem.Diagnostic{{
+	r := report.Report{Verb: report.VerbUpgrade, Diagnostics: []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityError, Message: strings.Repeat("x\u202ey", 1<<20),
 	}}}
 	p := &parts{most: 1 << 30}

@@ -36,7 +36,7 @@ func plan() upgrade.Result {
 	changed, heldBack, quiet, broken := selection("hashicorp/aws", "5.34.0"), selection("hashicorp/held", "1.0.0"), selection("hashicorp/quiet", "1.0.0"), selection("hashicorp/broken", "")
 	changed.Platforms, changed.Signer = []provider.Platform{linux}, hashicorp
 	heldBack.Held = []upgrade.Held{heldByVPC}
-	broken.Err = &problem.Error{Code: problem.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}
+	broken.Err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}}
 	return upgrade.Result{
 		Module:     scan.RootModule{Root: scan.Root{Dir: "envs/prod", Tool: terraform}},
 		Selections: []upgrade.Selection{changed, broken, heldBack, quiet},
@@ -51,7 +51,7 @@ func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
 		Dir: "envs/prod", Tool: terraform, Pending: true,
 		Changes:     []report.Change{{Change: c, Facts: report.Facts{Coverage: []provider.Platform{linux}, Signer: hashicorp}}},
 		Kept:        []report.Kept{{Addr: addr("hashicorp/held"), Version: version("1.0.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}},
-		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Host: "example.com", Addr: addr("hashicorp/broken"), Message: "no answer", Hint: "try again"}},
+		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Host: "example.com", Subject: problem.Subject{Addr: addr("hashicorp/broken")}, Message: "no answer", Hint: "try again"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Constraints{})); diff != "" {
 		t.Errorf("FromPlan (-want +got):\n%s", diff)
@@ -60,9 +60,9 @@ func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
 
 func TestFromPlanSaysAFailureOnce(t *testing.T) {
 	r := plan()
-	d := problem.Diagnose(r.Selections[1].Err)
-	d.Addr = addr("hashicorp/broken")
-	r.Diagnostics = []problem.Diagnostic{d}
+	d := problem.Of(r.Selections[1].Err)
+	d.Subject.Addr = addr("hashicorp/broken")
+	r.Diagnostics = []problem.Problem{d}
 	if got := report.FromPlan(r, nil).Diagnostics; len(got) != 1 {
 		t.Errorf("diagnostics = %v, want one", got)
 	}
@@ -102,11 +102,11 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 		held := []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: scan.Term{Constraint: constraints("~> 5.0").Terms()[0], Place: place("dir/held.tf")}, Others: []scan.Term{{Module: "net", Place: far}}}}
 		planned.Changes[0].Held, planned.Kept[0].Held = held, held
 		planned.Unread = []scan.Unread{{Module: "a", Place: place("dir/a.tf")}, {Module: "b", Place: far}}
-		planned.Diagnostics = []problem.Diagnostic{{Message: "wrong", Place: place("dir/wrong.tf")}, {Message: "far", Place: far}, {Message: "nowhere"}, {Message: "all of it", Place: place(".")}}
-		planned.Findings = []problem.Finding{{Code: problem.CodeHashUnknown, Message: "forged", Place: place("dir/.terraform.lock.hcl")}}
+		planned.Diagnostics = []problem.Problem{{Message: "wrong", Place: place("dir/wrong.tf")}, {Message: "far", Place: far}, {Message: "nowhere"}, {Message: "all of it", Place: place(".")}}
+		planned.Findings = []problem.Problem{{Code: problem.CodeHashUnknown, Message: "forged", Place: place("dir/.terraform.lock.hcl")}}
 		planned.Undecided = planned.Findings
 		proven := planned
-		proven.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: planned.Findings[0]}}}
+		proven.Verified = &report.Verified{Accepted: []verify.Acceptance{{Problem: planned.Findings[0]}}}
 		seen := report.FromScan(scan.RootModule{
 			Root: scan.Root{
 				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")}, Terragrunt: &versionfile.Pin{Text: "1.1", Place: place("terragrunt.txt")},
@@ -115,7 +115,7 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 			Tree: scan.ModuleTree{
 				Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{Place: place("dir/main.tf")}}}},
 				Unread:       []scan.Unread{{Code: problem.CodeTerragruntUnit, Place: place("dir/unread.tf")}},
-				Diagnostics:  planned.Diagnostics, Notes: []problem.Diagnostic{{Message: "note", Place: place("dir/note.tf")}},
+				Diagnostics:  planned.Diagnostics, Notes: []problem.Problem{{Message: "note", Place: place("dir/note.tf")}},
 			},
 		})
 		all := map[string]report.Report{}
@@ -155,16 +155,16 @@ func withoutFingerprints(text string) string {
 }
 
 func TestFailedAndPending(t *testing.T) {
-	warning := problem.Diagnostic{Severity: problem.SeverityWarning}
+	warning := problem.Problem{Severity: problem.SeverityWarning}
 	tests := []struct {
 		name            string
 		r               report.Report
 		failed, pending bool
 	}{
 		{"nothing", report.Report{}, false, false},
-		{"warnings", report.Report{Diagnostics: []problem.Diagnostic{warning}, Modules: []report.Module{{Diagnostics: []problem.Diagnostic{warning}}}}, false, false},
-		{"error of the run", report.Report{Diagnostics: []problem.Diagnostic{warning, {}}}, true, false},
-		{"error of a module", report.Report{Modules: []report.Module{{}, {Diagnostics: []problem.Diagnostic{{}}}}}, true, false},
+		{"warnings", report.Report{Diagnostics: []problem.Problem{warning}, Modules: []report.Module{{Diagnostics: []problem.Problem{warning}}}}, false, false},
+		{"error of the run", report.Report{Diagnostics: []problem.Problem{warning, {}}}, true, false},
+		{"error of a module", report.Report{Modules: []report.Module{{}, {Diagnostics: []problem.Problem{{}}}}}, true, false},
 		{"pending", report.Report{Modules: []report.Module{{}, {Pending: true}}}, false, true},
 	}
 	for _, tt := range tests {
@@ -221,7 +221,7 @@ func TestTextFitsItsWidth(t *testing.T) {
 
 func TestWideCharactersTakeTwoColumns(t *testing.T) {
 	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a")}}
-	r.Modules[0].Diagnostics = []problem.Diagnostic{{Message: "日本語 日本語 日本語 日本語"}}
+	r.Modules[0].Diagnostics = []problem.Problem{{Message: "日本語 日本語 日本語 日本語"}}
 	want := "  error: 日本語\n    日本語 日本語\n    日本語\n"
 	if got := text(t, r, render.TextOptions{Width: 20}); !strings.Contains(got, want) {
 		t.Errorf("text = %q, want in it %q", got, want)
@@ -263,7 +263,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		t.Fatal(problems)
 	}
 	unread := func(n int) []scan.Unread { return make([]scan.Unread, n) }
-	broken := []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: "a/main.tf"}, Message: "unclosed block"}}
+	broken := []problem.Problem{{Code: problem.CodeSyntax, Place: problem.Place{Path: "a/main.tf"}, Message: "unclosed block"}}
 	tests := []struct {
 		name string
 		m    scan.RootModule
@@ -273,8 +273,8 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		{"one module was not", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
 		{"three were not, and errors are beside the point", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
 		{"a file could not be read", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
-		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityWarning, Place: problem.Place{Path: "a/main.tf"}}}}}, "not required"},
-		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Place: problem.Place{Path: "a/.terraform.lock.hcl"}}}}}, "not required"},
+		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Problem{{Severity: problem.SeverityWarning, Place: problem.Place{Path: "a/main.tf"}}}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Problem{{Place: problem.Place{Path: "a/.terraform.lock.hcl"}}}}}, "not required"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -368,7 +368,7 @@ func eachNull(v any, key string, found func(key string)) {
 func TestJSONKeepsOutsideTextWhole(t *testing.T) {
 	want := "\x1b[31m \u009b2J \u202E \U000E0041 <b> & é\x7f"
 	var doc struct{ Errors []struct{ Message string } }
-	out := jsonText(t, report.Report{Diagnostics: []problem.Diagnostic{{Message: want}}})
+	out := jsonText(t, report.Report{Diagnostics: []problem.Problem{{Message: want}}})
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	u := scan.Unread{Module: "vpc", Source: "git::https://git.example.com/vpc.git", Reason: "it is private", Place: problem.Place{Path: "a/main.tf", Line: 3}}
 	m := module("a")
 	m.Unread = []scan.Unread{u}
-	m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Place: u.Place, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
+	m.Diagnostics = []problem.Problem{{Code: problem.CodeUnreadModule, Place: u.Place, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
 	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}
 	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
 	if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
@@ -428,7 +428,7 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
 		Held: []upgrade.Held{{Version: version("0.0.0"), By: policy.Hold{Reason: upgrade.HeldByProtocol}}},
 	}}}
-	kept.Modules[0].Findings = []problem.Finding{found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
+	kept.Modules[0].Findings = []problem.Problem{found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
 	if got := text(t, kept, render.TextOptions{}); !strings.Contains(got, "acme/early at 0.0.0 by its plugin protocol; newest is 0.0.0") {
 		t.Errorf("the text does not say what is held back, and where:\n%s", got)
 	}
@@ -446,7 +446,7 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 		m.Unread = []scan.Unread{{
 			Module: "vpc", Code: problem.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", Place: problem.Place{Path: "a/main.tf", Line: 3},
 		}}
-		m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Place: problem.Place{Path: "a/main.tf", Line: 3}, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
+		m.Diagnostics = []problem.Problem{{Code: problem.CodeUnreadModule, Place: problem.Place{Path: "a/main.tf", Line: 3}, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
 		b := m // another call of the same package
 		b.Dir = "b"
 		b.Unread, b.Diagnostics = slices.Clone(m.Unread), slices.Clone(m.Diagnostics)

@@ -30,17 +30,35 @@ import (
 // elsewhere are the fields that no run of the verb pr fills, with the reason. Random
 // reports do not have them, nor what is in them.
 var elsewhere = map[string]string{
-	"Answer":               "a run of the verb comment fills it",
-	"Touched":              "a check fills it, which may be restricted to what a change touches",
-	"Proofs":               "it is of the report of one pull request, whose body is made of that",
-	"CarriedOver":          "it is of the report of one pull request, whose body is made of that",
-	"Modules.LockPath":     "no text, Markdown or page of a run that proposes names a lock file, but SARIF does",
-	"Modules.OnBase":       "a check fills it, which knows the base",
-	"Modules.Forgiven":     "a check fills it, which knows the base",
-	"Modules.Names":        "what is written has the names that it gives",
-	"Modules.Scan":         "a scan fills it",
-	"Modules.Verified":     "verify fills it",
-	"Modules.Unread.Entry": "a scan says by it which entries of the lock file are required",
+	"Answer":                                "a run of the verb comment fills it",
+	"Touched":                               "a check fills it, which may be restricted to what a change touches",
+	"Proofs":                                "it is of the report of one pull request, whose body is made of that",
+	"CarriedOver":                           "it is of the report of one pull request, whose body is made of that",
+	"Modules.LockPath":                      "no text, Markdown or page of a run that proposes names a lock file, but SARIF does",
+	"Modules.OnBase":                        "a check fills it, which knows the base",
+	"Modules.Forgiven":                      "a check fills it, which knows the base",
+	"Modules.Names":                         "what is written has the names that it gives",
+	"Diagnostics.About":                     "a finding has it",
+	"Diagnostics.ProvenBy":                  "a finding has it",
+	"Diagnostics.Place.From":                "a finding has it",
+	"Diagnostics.Place.To":                  "a finding has it",
+	"Diagnostics.Subject.Version":           "a finding has it",
+	"Diagnostics.Subject.Versioned":         "a finding has it",
+	"Diagnostics.Subject.Platform":          "a finding has it",
+	"Diagnostics.Subject.Hash":              "a finding has it",
+	"Modules.Diagnostics.About":             "a finding has it",
+	"Modules.Diagnostics.ProvenBy":          "a finding has it",
+	"Modules.Diagnostics.Place.From":        "a finding has it",
+	"Modules.Diagnostics.Place.To":          "a finding has it",
+	"Modules.Diagnostics.Subject.Version":   "a finding has it",
+	"Modules.Diagnostics.Subject.Versioned": "a finding has it",
+	"Modules.Diagnostics.Subject.Platform":  "a finding has it",
+	"Modules.Diagnostics.Subject.Hash":      "a finding has it",
+	"Modules.Findings.Host":                 "a failure to ask has it",
+	"Modules.Undecided.Host":                "a failure to ask has it",
+	"Modules.Scan":                          "a scan fills it",
+	"Modules.Verified":                      "verify fills it",
+	"Modules.Unread.Entry":                  "a scan says by it which entries of the lock file are required",
 }
 
 // unneeded are the fields of random reports that are not read, with the reason why no
@@ -233,12 +251,10 @@ func (g *random) agree(p any) {
 		if p.KeyID+p.Label == "" {
 			*p = provider.Signer{}
 		}
-	case *problem.Diagnostic:
-		p.Message, p.Place = "it is "+p.Message, p.Place.At(p.Place.Line)
-	case *problem.Finding:
+	case *problem.Problem:
 		p.Message = "it is " + p.Message
-		if !p.OfEntry {
-			p.Version = provider.Version{}
+		if !p.Subject.Versioned {
+			p.Subject.Version = provider.Version{}
 		}
 	case *scan.Term:
 		p.Place = p.Place.At(p.Line) // columns are those of hashes
@@ -288,11 +304,11 @@ func kept(m report.Module, joined bool) report.Module {
 
 // problemsAgree makes problems of a run errors and warnings, the errors first: programs
 // read two lists.
-func problemsAgree(problems []problem.Diagnostic) {
+func problemsAgree(problems []problem.Problem) {
 	for i := range problems {
 		problems[i].Severity = min(problems[i].Severity, problem.SeverityWarning)
 	}
-	slices.SortStableFunc(problems, func(a, b problem.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(problems, func(a, b problem.Problem) int { return cmp.Compare(a.Severity, b.Severity) })
 }
 
 // distinctBy sorts what is about providers, and keeps one for each.

@@ -86,7 +86,7 @@ func automationID(verb, category string) string {
 
 // issue is what a result tells of.
 type issue struct {
-	problem.Finding
+	problem.Problem
 	names    problem.Naming     // of its files
 	path     string             // in the repository
 	accepted *verify.Acceptance // nil unless a baseline accepts it
@@ -95,22 +95,23 @@ type issue struct {
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
 func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
-	add := func(f problem.Finding, m report.Module, accepted *verify.Acceptance) {
+	add := func(f problem.Problem, m report.Module, accepted *verify.Acceptance) {
 		i, ok := o.placed(f, m)
 		if i.accepted = accepted; !ok {
-			notices = append(notices, issue{Finding: f, names: m.Names})
+			notices = append(notices, issue{Problem: f, names: m.Names})
 			return
 		}
 		issues = append(issues, i)
 	}
-	problems := func(all []problem.Diagnostic, m report.Module) {
+	problems := func(all []problem.Problem, m report.Module) {
 		for _, d := range all {
 			switch {
 			case d.Code == problem.CodeOnBase: // its results are warnings
 			case d.Place == (problem.Place{}):
-				notices = append(notices, issue{Finding: d.Finding(), names: m.Names})
-			default:
-				add(d.Finding(), m, nil)
+				notices = append(notices, issue{Problem: d, names: m.Names})
+			default: // others at its place have another message
+				d.About, d.Subject = d.Message, problem.Subject{Addr: d.Subject.Addr}
+				add(d, m, nil)
 			}
 		}
 	}
@@ -127,7 +128,7 @@ func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
-			add(a.Finding, m, &a)
+			add(a.Problem, m, &a)
 		}
 	}
 	slices.SortStableFunc(issues, func(a, b issue) int {
@@ -146,8 +147,8 @@ func (i issue) order() int {
 // placed is a finding at its file in the repository. One without a file is about the
 // root module's lock file, and so is one in a module package, whose lines are no lines of
 // that. It is false for what is in another repository.
-func (o SARIFOptions) placed(f problem.Finding, m report.Module) (issue, bool) {
-	i := issue{Finding: f, names: m.Names}
+func (o SARIFOptions) placed(f problem.Problem, m report.Module) (issue, bool) {
+	i := issue{Problem: f, names: m.Names}
 	name := cmp.Or(m.LockPath, m.Dir)
 	named := m.Names.Place(f.Place)
 	if f.Place.Path != "" && named.Package == "" {
@@ -171,7 +172,7 @@ func fitting(issues []issue) []issue {
 		return issues
 	}
 	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
-	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: problem.Finding{
+	return append(slices.Clip(shown), issue{path: cut[0].path, Problem: problem.Problem{
 		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Place: problem.Place{Path: cut[0].path},
 		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
 	}})
@@ -208,9 +209,9 @@ func (i issue) text() string {
 
 // notice is the message with its place.
 func (i issue) notice() string {
-	d := i.Diagnostic()
-	d.Place = i.names.Place(d.Place)
-	return d.Error()
+	p := i.Problem
+	p.Place = i.names.Place(p.Place)
+	return p.String()
 }
 
 // linkless makes outside text harmless in a message of SARIF, whose plain texts may

@@ -21,17 +21,17 @@ var changeCodes = map[diff.Kind]problem.Code{
 
 // outOfStep are findings of what a check says of a lock file besides what is wrong
 // with its hashes: what would change in it, and what it cannot cover.
-func outOfStep(r report.Report, m report.Module) []problem.Finding {
+func outOfStep(r report.Report, m report.Module) []problem.Problem {
 	d := outline.VocabularyOf(r)
-	about := problem.Finding{Severity: problem.SeverityError}
+	about := problem.Problem{Severity: problem.SeverityError}
 	if !m.Pending || m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
 	}
-	var all []problem.Finding
+	var all []problem.Problem
 	for _, c := range m.Changes {
 		f := about
-		f.Code, f.Addr, f.Version, f.Place.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
-		f.OfEntry = len(c.Olds()) > 0
+		f.Code, f.Subject.Addr, f.Subject.Version, f.Place.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
+		f.Subject.Versioned = len(c.Olds()) > 0
 		f.Message = safe.Format("%s %s: %s", d.Name(c.Addr), d.Move(c), safe.Join(", ", append([]safe.Markdown{safe.Text(d.Label(c))}, d.Details(c)...)...)).Plain()
 		all = append(all, f)
 	}
@@ -44,7 +44,7 @@ func outOfStep(r report.Report, m report.Module) []problem.Finding {
 		if len(k.Missing) > 0 {
 			f := about
 			f.Severity, f.Code, f.Message = problem.SeverityNote, problem.CodePlatformMissing, d.Missing(k).Plain()
-			f.Addr, f.Version, f.OfEntry = k.Addr, k.Version, true
+			f.Subject.Addr, f.Subject.Version, f.Subject.Versioned = k.Addr, k.Version, true
 			all = append(all, f)
 		}
 	}
@@ -53,11 +53,11 @@ func outOfStep(r report.Report, m report.Module) []problem.Finding {
 
 // unfollowed are findings of the module calls that were not followed and of which no
 // problem of the root module tells.
-func unfollowed(r report.Report, m report.Module) []problem.Finding {
+func unfollowed(r report.Report, m report.Module) []problem.Problem {
 	d := outline.VocabularyOf(r).Of(m)
-	var all []problem.Finding
+	var all []problem.Problem
 	for _, u := range m.Unread {
-		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place == u.Place })
+		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool { return p.Place == u.Place })
 		if told || u.Module == "" && !u.OfEntry() {
 			continue
 		}
@@ -65,7 +65,7 @@ func unfollowed(r report.Report, m report.Module) []problem.Finding {
 		if u.OfEntry() {
 			code = problem.CodeUnknownEntry
 		}
-		all = append(all, problem.Finding{
+		all = append(all, problem.Problem{
 			Severity: problem.SeverityWarning, Code: code, Place: u.Place,
 			Message: d.UnreadCall(u).Plain(), Hint: u.Hint, About: u.Module,
 		})

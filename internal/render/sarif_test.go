@@ -110,10 +110,10 @@ func checked() report.Report {
 	for i := range prod.Changes {
 		prod.Changes[i].Line = 10 * (i + 1)
 	}
-	prod.Findings = []problem.Finding{forged("envs/prod", "h1:forged=", 8)}
+	prod.Findings = []problem.Problem{forged("envs/prod", "h1:forged=", 8)}
 	before := module("envs/before", everyKind()[5])
 	before.OnBase = true
-	before.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityWarning, Code: problem.CodeOnBase, Place: problem.Place{Path: before.LockPath}, Message: "the lock file was like that before the change"}}
+	before.Diagnostics = []problem.Problem{{Severity: problem.SeverityWarning, Code: problem.CodeOnBase, Place: problem.Place{Path: before.LockPath}, Message: "the lock file was like that before the change"}}
 	other := module("envs/form")
 	other.Pending = true
 	r.Modules = append(r.Modules, prod, before, other)
@@ -141,7 +141,7 @@ func TestSARIFOfACheck(t *testing.T) {
 }
 
 // prints are the fingerprints of the findings about hashes.
-func prints(t *testing.T, findings ...problem.Finding) map[string]string {
+func prints(t *testing.T, findings ...problem.Problem) map[string]string {
 	t.Helper()
 	m := module("envs/prod")
 	m.Verified, m.Findings = &report.Verified{}, findings
@@ -188,7 +188,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 		f := forged("x", "h1:a=", 8)
 		f.Place.Path = path
 		m := module("x")
-		m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
+		m.Findings, m.Verified = []problem.Problem{f}, &report.Verified{}
 		at := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown).Results[0].Locations[0].PhysicalLocation
 		if *at.ArtifactLocation.URI != want || *at.ArtifactLocation.URIBaseID != "%SRCROOT%" {
 			t.Errorf("%q is the file %q of %s, want %q", path, *at.ArtifactLocation.URI, *at.ArtifactLocation.URIBaseID, want)
@@ -205,7 +205,7 @@ func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 	f := forged("x", "h1:a=", 8)
 	f.Place.Path = "/elsewhere/.terraform.lock.hcl"
 	m := module("x")
-	m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
+	m.Findings, m.Verified = []problem.Problem{f}, &report.Verified{}
 	run := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)
 	told := run.Invocations[0].ToolExecutionNotifications
 	if len(run.Results) > 0 || len(told) != 1 || !strings.HasPrefix(*told[0].Message.Text, "hash-unknown: /elsewhere/.terraform.lock.hcl:8: h1:a=") {
@@ -216,7 +216,7 @@ func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 func TestSARIFLeavesOutTheLeast(t *testing.T) {
 	t.Parallel()
 	m := module("envs/prod")
-	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: forged("envs/prod", "h1:accepted=", 9), Reason: "r", Until: day("2027-05-31")}}}
+	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Problem: forged("envs/prod", "h1:accepted=", 9), Reason: "r", Until: day("2027-05-31")}}}
 	for i := range 6000 {
 		f := forged("envs/prod", provider.Hash(fmt.Sprintf("h1:%04d=", i)), i)
 		f.Severity = problem.SeverityNote
@@ -260,11 +260,11 @@ func TestSARIFKeepsOutsideTextText(t *testing.T) {
 	m := module("x")
 	f := forged("x", "h1:a=", 8)
 	f.Message, f.Hint = evil, evil
-	m.Findings = []problem.Finding{f}
-	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: f, Reason: evil, By: evil, Until: day("2027-05-31")}}}
+	m.Findings = []problem.Problem{f}
+	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Problem: f, Reason: evil, By: evil, Until: day("2027-05-31")}}}
 	o := asShown
 	o.Category = evil
-	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}, Diagnostics: []problem.Diagnostic{{Message: evil}}}
+	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}, Diagnostics: []problem.Problem{{Message: evil}}}
 	run := sarifRead(t, r, o)
 	text := sarifText(t, r, o)
 	if strings.Contains(text, "](https://evil") || strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, `\u001b`) {

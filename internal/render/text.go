@@ -348,7 +348,7 @@ func (t *text) unexplained(m report.Module, l lockfile.Lock, name style) row {
 // unrequired is what is known of a lock entry that nothing was found to
 // require. It is not required only if the whole module tree was read.
 func unrequired(m report.Module, addr provider.Addr) safe.Markdown {
-	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
+	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Problem) bool {
 		return m.Names.Place(d.Place).File() == m.LockPath // the configuration can be read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
@@ -460,7 +460,7 @@ func (t *text) closing() {
 		return
 	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
 		parts = append(parts, "no root module has a lock file")
-	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotRootModule }):
+	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeNotRootModule }):
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
@@ -522,13 +522,13 @@ func (t *text) findings(m report.Module) {
 		return
 	}
 	for _, f := range outline.Brief(m.Undecided) {
-		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.D.Diagnostic(f.Diagnostic()))
+		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.D.Diagnostic(f))
 	}
 }
 
 // finding writes one, and what to do next.
-func (t *text) finding(head cell, f problem.Finding) {
-	t.paragraph(tableIndent, head, t.outline.D.Diagnostic(f.Diagnostic()))
+func (t *text) finding(head cell, f problem.Problem) {
+	t.paragraph(tableIndent, head, t.outline.D.Diagnostic(f))
 	if f.Hint != "" {
 		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
 	}

@@ -83,7 +83,7 @@ func OfShards(planned Fleet, shards ...Report) Report {
 		missing = append(missing, f.Name)
 	}
 	if len(missing) > 0 {
-		all.Diagnostics = append(all.Diagnostics, problem.Diagnostic{
+		all.Diagnostics = append(all.Diagnostics, problem.Problem{
 			Code:    problem.CodeCancelled,
 			Message: fmt.Sprintf("there is no result for %s: %s", Count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
 			Hint:    "run the jobs of their shards again; nothing was closed there for it",

@@ -235,10 +235,10 @@ type problemJSON struct {
 type shaper struct{ names problem.Naming }
 
 // problemsOf splits diagnostics into failures and warnings.
-func (w shaper) problemsOf(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
+func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
-		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Addr, Host: shownHost(d.Host), Hint: d.Hint}
+		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: shownHost(d.Host), Hint: d.Hint}
 		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
@@ -248,10 +248,10 @@ func (w shaper) problemsOf(diagnostics []problem.Diagnostic) (errors, warnings [
 	return errors, warnings
 }
 
-func problemsFrom(errors, warnings []problemJSON) []problem.Diagnostic {
-	var all []problem.Diagnostic
+func problemsFrom(errors, warnings []problemJSON) []problem.Problem {
+	var all []problem.Problem
 	for i, p := range slices.Concat(errors, warnings) {
-		d := problem.Diagnostic{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Addr: p.Provider, Host: svchost.Hostname(p.Host), Hint: p.Hint}
+		d := problem.Problem{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Subject: problem.Subject{Addr: p.Provider}, Host: svchost.Hostname(p.Host), Hint: p.Hint}
 		if i >= len(errors) {
 			d.Severity = problem.SeverityWarning
 		}
@@ -580,28 +580,30 @@ type findingJSON struct {
 	Until       *string           `json:"until,omitempty"`
 }
 
-func (w shaper) findingOf(f problem.Finding) findingJSON {
+func (w shaper) findingOf(f problem.Problem) findingJSON {
 	return findingJSON{
-		Code: f.Code, Severity: f.Severity, Provider: f.Addr, Version: entryVersion{f.Version, f.OfEntry}, Hash: f.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
-		Platform: f.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
+		Code: f.Code, Severity: f.Severity, Provider: f.Subject.Addr, Version: entryVersion{f.Subject.Version, f.Subject.Versioned}, Hash: f.Subject.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
+		Platform: f.Subject.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
 }
 
-func (j findingJSON) finding() problem.Finding {
-	return problem.Finding{
-		Code: j.Code, Severity: j.Severity, Addr: j.Provider, Version: j.Version.version, OfEntry: j.Version.known, Hash: j.Hash, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column}.Unnamed(),
-		Platform: j.Platform, ProvenBy: j.ProvenBy, Message: j.Message, Hint: j.Hint,
+func (j findingJSON) finding() problem.Problem {
+	return problem.Problem{
+		Code: j.Code, Severity: j.Severity, Subject: problem.Subject{
+			Addr: j.Provider, Version: j.Version.version, Versioned: j.Version.known, Hash: j.Hash,
+			Platform: j.Platform,
+		}, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column}.Unnamed(), ProvenBy: j.ProvenBy, Message: j.Message, Hint: j.Hint,
 	}
 }
 
-func (w shaper) markedOf(f problem.Finding) findingJSON {
+func (w shaper) markedOf(f problem.Problem) findingJSON {
 	j := w.findingOf(f)
 	j.Fingerprint = f.Fingerprint()
 	return j
 }
 
 func (w shaper) acceptedOf(a verify.Acceptance) findingJSON {
-	j := w.markedOf(a.Finding)
+	j := w.markedOf(a.Problem)
 	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
 	return j
 }

@@ -20,7 +20,7 @@ const fewUnfinished = 3
 
 // Interruption is what each part of an interrupted run says of that, until Interrupted
 // counts for all of them.
-var Interruption = problem.Diagnostic{
+var Interruption = problem.Problem{
 	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is",
 	Hint: "run again: what packages hash to is remembered as far as they have arrived",
 }
@@ -33,7 +33,7 @@ func Interrupted(r Report, rest Unbegun) Report {
 	if cutShort(r) > fewUnfinished {
 		r.Modules = collect.Mapped(r.Modules, withoutUnfinished)
 	}
-	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d == Interruption })
+	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Problem) bool { return d == Interruption })
 	counted := Interruption
 	counted.Message = interruptedAt(finished, len(r.Modules), rest)
 	r.Diagnostics = append(r.Diagnostics, counted)
@@ -63,8 +63,8 @@ func cutShort(r Report) int {
 	distinct := map[any]bool{}
 	for _, m := range r.Modules {
 		for _, d := range m.Diagnostics {
-			if d.Code == problem.CodeCancelled && d.Addr != (provider.Addr{}) {
-				distinct[d.Addr] = true
+			if d.Code == problem.CodeCancelled && d.Subject.Addr != (provider.Addr{}) {
+				distinct[d.Subject.Addr] = true
 			} else if d.Code == problem.CodeCancelled {
 				distinct[d.Message] = true
 			}
@@ -80,7 +80,7 @@ func cutShort(r Report) int {
 
 // unfinished reports whether an interrupt has left anything of a root module undone.
 func unfinished(m Module) bool {
-	cut := func(d problem.Diagnostic) bool { return d.Code == problem.CodeCancelled }
+	cut := func(d problem.Problem) bool { return d.Code == problem.CodeCancelled }
 	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Unread, isUnfetched)
 }
 
@@ -89,7 +89,7 @@ func withoutUnfinished(m Module) Module {
 	if !unfinished(m) {
 		return m
 	}
-	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
+	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Problem) bool {
 		return d.Code == problem.CodeCancelled || isOfUnfetched(d, m.Unread)
 	})
 	m.Unread = slices.DeleteFunc(slices.Clone(m.Unread), isUnfetched)
@@ -101,7 +101,7 @@ func withoutUnfinished(m Module) Module {
 func isUnfetched(u scan.Unread) bool { return u.Code == problem.CodeCancelled }
 
 // isOfUnfetched reports whether a problem is that such a module was not read.
-func isOfUnfetched(d problem.Diagnostic, calls []scan.Unread) bool {
+func isOfUnfetched(d problem.Problem, calls []scan.Unread) bool {
 	return d.Code == problem.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
 		return isUnfetched(u) && u.Place == d.Place
 	})

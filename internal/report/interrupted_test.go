@@ -18,21 +18,21 @@ import (
 // named; many say no more than their number, and then their root modules are left alone.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	cut := func(name string) problem.Diagnostic {
+	cut := func(name string) problem.Problem {
 		addr, err := provider.ParseFullAddr("registry.terraform.io/acme/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return problem.Diagnostic{Code: problem.CodeCancelled, Addr: addr, Message: "recovering the platforms of " + name + ": interrupted"}
+		return problem.Problem{Code: problem.CodeCancelled, Subject: problem.Subject{Addr: addr}, Message: "recovering the platforms of " + name + ": interrupted"}
 	}
 	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: problem.CodeCancelled, Reason: "interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}
-	other := problem.Diagnostic{Code: problem.CodeNoVersion, Message: "no release is allowed"}
+	other := problem.Problem{Code: problem.CodeNoVersion, Message: "no release is allowed"}
 	many := make([]report.Module, 192)
 	for i := range many {
-		many[i] = report.Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []problem.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
+		many[i] = report.Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []problem.Problem{cut(fmt.Sprintf("p%d", i)), cut("null")}}
 	}
 	many[0].Diagnostics = nil
-	many[1] = report.Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Diagnostic{
+	many[1] = report.Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Problem{
 		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}, other,
 	}}
 	tests := map[string]struct {
@@ -48,7 +48,7 @@ func TestInterrupted(t *testing.T) {
 			want:    "the run was interrupted: 1 of 1 root module is finished; what was not finished stays as it is",
 		},
 		"one provider": {
-			modules: []report.Module{{Dir: "live", Diagnostics: []problem.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
+			modules: []report.Module{{Dir: "live", Diagnostics: []problem.Problem{cut("null")}}, {Dir: "prod"}}, errors: 1,
 			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
 		},
 		"many": {
@@ -63,7 +63,7 @@ func TestInterrupted(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := report.Report{Verb: report.VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Diagnostic{report.Interruption}}
+			r := report.Report{Verb: report.VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Problem{report.Interruption}}
 			got := report.Interrupted(r, tt.rest)
 			if len(got.Diagnostics) != 1 || got.Diagnostics[0].Message != tt.want {
 				t.Errorf("it says %q, want %q", got.Diagnostics, tt.want)

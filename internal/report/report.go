@@ -49,7 +49,7 @@ type Report struct {
 	Modules []Module
 	// Diagnostics are the problems that belong to no module. The paths of their places are
 	// as people are to see them, since they may be of several file trees or of none.
-	Diagnostics []problem.Diagnostic
+	Diagnostics []problem.Problem
 	// Unlocked are the directories of root modules without a lock file that the
 	// run left out; sorted.
 	Unlocked []string
@@ -134,10 +134,10 @@ type Module struct {
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
-	Diagnostics []problem.Diagnostic
+	Diagnostics []problem.Problem
 	// Findings are hashes of the lock file that belong to nothing, and Undecided
 	// those of which that could not be found out, sorted by place.
-	Findings, Undecided []problem.Finding
+	Findings, Undecided []problem.Problem
 	// Verified is what else a verification found; nil for other verbs.
 	Verified *Verified
 }
@@ -295,7 +295,7 @@ func (r Report) About(modules []Module) Report {
 	}
 	part := r
 	part.PullRequests = nil
-	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound })
+	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Problem) bool { return d.Code == problem.CodeNotFound })
 	part.Modules = collect.Mapped(modules, func(m Module) Module {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
@@ -430,18 +430,18 @@ func factsOf(s upgrade.Selection) Facts {
 }
 
 // withFailures adds the failures of selections that the diagnostics lack.
-func withFailures(diagnostics []problem.Diagnostic, selections []upgrade.Selection) []problem.Diagnostic {
+func withFailures(diagnostics []problem.Problem, selections []upgrade.Selection) []problem.Problem {
 	all := slices.Clone(diagnostics)
 	for _, s := range selections {
 		if s.Err == nil {
 			continue
 		}
-		d := problem.Diagnose(s.Err)
-		if d.Addr == (provider.Addr{}) {
-			d.Addr = s.Requirement.Addr
+		d := problem.Of(s.Err)
+		if d.Subject.Addr == (provider.Addr{}) {
+			d.Subject.Addr = s.Requirement.Addr
 		}
-		known := slices.ContainsFunc(all, func(e problem.Diagnostic) bool {
-			return e.Code == d.Code && e.Addr == d.Addr && e.Message == d.Message
+		known := slices.ContainsFunc(all, func(e problem.Problem) bool {
+			return e.Code == d.Code && e.Subject.Addr == d.Subject.Addr && e.Message == d.Message
 		})
 		if !known {
 			all = append(all, d)
@@ -497,7 +497,7 @@ func Join(runs ...Report) Report {
 	}
 	all := runs[0]
 	all.Modules = concat(runs, func(r Report) []Module { return r.Modules })
-	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []problem.Diagnostic { return r.Diagnostics }))
+	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []problem.Problem { return r.Diagnostics }))
 	all.Excluded = concat(runs, func(r Report) []string { return r.Excluded })
 	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
@@ -521,9 +521,9 @@ func concat[T any](runs []Report, list func(Report) []T) []T {
 
 // distinctDiagnostics drops what is said twice, such as a warning about the CLI
 // configuration.
-func distinctDiagnostics(all []problem.Diagnostic) []problem.Diagnostic {
-	var kept []problem.Diagnostic
-	said := map[problem.Diagnostic]bool{}
+func distinctDiagnostics(all []problem.Problem) []problem.Problem {
+	var kept []problem.Problem
+	said := map[problem.Problem]bool{}
 	for _, d := range all {
 		if !said[d] {
 			kept = append(kept, d)
@@ -571,7 +571,7 @@ func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) 
 func (r Report) Reaching(least problem.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
-		n += collect.CountIf(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
+		n += collect.CountIf(m.Findings, func(f problem.Problem) bool { return f.Severity <= least })
 	}
 	return n
 }

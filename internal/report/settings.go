@@ -9,5 +9,5 @@ import (
 type SettingsShown struct {
 	Repository, Branch string // on GitHub; empty: the checkout
 	All                []config.Explanation
-	Warnings           []problem.Diagnostic
+	Warnings           []problem.Problem
 }

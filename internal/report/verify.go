@@ -28,7 +28,7 @@ func FromVerification(v verify.Verification) Module {
 // what the file is there: whoever accepts that has looked at no other.
 func Tampered(name, what, head string) Module {
 	meaning, _ := verify.MeaningOf(problem.CodeTamperedBoth)
-	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Finding{{
+	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Problem{{
 		Code: problem.CodeTamperedBoth, Severity: meaning.Severity, Place: problem.Place{Path: name, Line: 1}, Hint: meaning.Help, About: head,
 		Message: "this pull request changes the " + what + ", and is judged by the base's",
 	}}}

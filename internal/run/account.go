@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -48,8 +47,8 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}
 	for _, i := range indices {
 		r := &all[i].result
-		slices.SortStableFunc(r.Findings, problem.Finding.Compare)
-		slices.SortStableFunc(r.Undecided, problem.Finding.Compare)
+		slices.SortStableFunc(r.Findings, verify.ByEntry)
+		slices.SortStableFunc(r.Undecided, verify.ByEntry)
 	}
 }
 

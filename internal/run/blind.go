@@ -171,8 +171,8 @@ func (u *blindSpots) narrowed() bool {
 
 // told has a line for each cause that something was missed for. What cannot be read is
 // no proof of anything, so that it fails a verification.
-func (u *blindSpots) told(verb Verb) []problem.Diagnostic {
-	var lines []problem.Diagnostic
+func (u *blindSpots) told(verb Verb) []problem.Problem {
+	var lines []problem.Problem
 	for c := range lastCause + 1 {
 		var names []string
 		unknown := false
@@ -184,7 +184,7 @@ func (u *blindSpots) told(verb Verb) []problem.Diagnostic {
 		slices.Sort(names)
 		names = slices.Compact(names)
 		if len(names) > 0 {
-			lines = append(lines, problem.Diagnostic{
+			lines = append(lines, problem.Problem{
 				Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
 				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    whereabouts[c].hint,

@@ -251,16 +251,16 @@ func (b *bounds) finishing(ctx, asking context.Context) (context.Context, contex
 }
 
 // ended says that a run has ended before it was done, and why.
-func (b *bounds) ended(asking context.Context) []problem.Diagnostic {
+func (b *bounds) ended(asking context.Context) []problem.Problem {
 	if asking.Err() == nil {
 		return nil
 	}
 	if context.Cause(asking) != b.why {
-		return []problem.Diagnostic{report.Interruption}
+		return []problem.Problem{report.Interruption}
 	}
 	late := report.Interruption
 	late.Message = b.why.Error() + ", and what was not finished stays as it is"
-	return []problem.Diagnostic{late}
+	return []problem.Problem{late}
 }
 
 // counted is the result of a request. That of an interrupted one is a report in any
@@ -270,7 +270,7 @@ func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
 		return r, err
 	}
 	if err != nil && !problem.Coded(err, problem.CodeCancelled) && !errors.Is(err, context.Canceled) {
-		r.Diagnostics = append(r.Diagnostics, problem.Diagnose(err))
+		r.Diagnostics = append(r.Diagnostics, problem.Of(err))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -72,9 +72,11 @@ func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 	switch {
 	case ofHead(env, req, name):
 		return nil, &problem.Error{
-			Code:    problem.CodeSettings,
-			Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
-			Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
+			Problem: problem.Problem{
+				Code:    problem.CodeSettings,
+				Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
+				Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
+			},
 		}
 	case learns(env, req):
 		return hash.OpenCache(name)

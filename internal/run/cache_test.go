@@ -52,7 +52,7 @@ func TestCacheOfAHead(t *testing.T) {
 		t.Helper()
 		req := Request{Verb: Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
 		cache, err := openCache(env, req)
-		if (err != nil) != refused || err != nil && problem.Diagnose(err).Hint == "" {
+		if (err != nil) != refused || err != nil && problem.Of(err).Hint == "" {
 			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
 		}
 		cache.Close()

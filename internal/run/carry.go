@@ -29,7 +29,7 @@ type carrier struct {
 	modules map[string]int
 	// told is what a person should know of a group: what could not be read, and which
 	// entries were not carried over.
-	told map[string][]problem.Diagnostic
+	told map[string][]problem.Problem
 	// over says, by branch, how much of a proposal is what stood before.
 	over map[string]report.CarriedOver
 }
@@ -42,7 +42,7 @@ type standing struct {
 }
 
 func newCarrier(p *proposer) *carrier {
-	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}, told: map[string][]problem.Diagnostic{}}
+	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}, told: map[string][]problem.Problem{}}
 	for i, f := range p.found {
 		k.modules[f.module.Dir] = i
 	}
@@ -123,7 +123,7 @@ func (k *carrier) tell(group, dir string, refused []lockfile.Lock) {
 		if !l.Version.IsZero() {
 			what += " " + l.Version.String()
 		}
-		k.told[group] = append(k.told[group], problem.Diagnostic{
+		k.told[group] = append(k.told[group], problem.Problem{
 			Code: problem.CodePolicy, Severity: problem.SeverityWarning, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
 			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
 		})
@@ -200,7 +200,7 @@ func (p *proposer) why(dir string) (cause, bool) {
 
 // brokenOff reports whether something failed that belongs to no root module.
 func (p *proposer) brokenOff() bool {
-	return slices.ContainsFunc(p.report.Diagnostics, func(d problem.Diagnostic) bool {
+	return slices.ContainsFunc(p.report.Diagnostics, func(d problem.Problem) bool {
 		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
 	})
 }

@@ -107,7 +107,7 @@ func (c *conversation) converse(ctx context.Context) error {
 		return err
 	}
 	if c.bounds.isInterrupted() {
-		return &problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: errInterrupted.Error()}}
 	}
 	return c.carryOut(ctx)
 }
@@ -244,14 +244,14 @@ func (c *conversation) end(ctx context.Context, err error) {
 			text = text.And("\n\n%s", comment.Table())
 		}
 	} else {
-		d := problem.Diagnose(err)
+		d := problem.Of(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		text = safe.Format("This did not work.\n\n%s", render.Problems([]problem.Diagnostic{d}))
+		text = safe.Format("This did not work.\n\n%s", render.Problems([]problem.Problem{d}))
 	}
 	if err := c.say(ctx, text); err != nil {
-		d := problem.Diagnose(err)
+		d := problem.Of(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", render.Problems([]problem.Diagnostic{d}))
+		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", render.Problems([]problem.Problem{d}))
 	}
 }
 

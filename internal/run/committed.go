@@ -215,7 +215,7 @@ func (c *committed) compare(t tree) {
 // root modules of which it has a part: what is required there is not known. A pull
 // request keeps what it has for lock files that a local change deleted; elsewhere they
 // are gone. Of the diagnostics of the scan it returns those that are still true.
-func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.Diagnostic) []problem.Diagnostic {
+func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
 	lacks := newChanged(asFiles(c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
@@ -241,7 +241,7 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.D
 			s.blind.add(deletedHere, j.names(t).Of, name)
 		}
 	}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.Place.File()] })
+	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
 	return append(diagnostics, unchecked(s, c)...)
 }
 
@@ -255,10 +255,10 @@ func asFiles(names []string) []github.ChangedPath {
 }
 
 // unchecked are errors about lock files that the change touches and the checkout lacks.
-func unchecked(s *inventory, c committed) (errs []problem.Diagnostic) {
+func unchecked(s *inventory, c committed) (errs []problem.Problem) {
 	for _, name := range c.missing {
 		if s.extent.changed != nil && s.extent.changed.files[name] && isLock(name) {
-			errs = append(errs, problem.Diagnostic{
+			errs = append(errs, problem.Problem{
 				Code: problem.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
 				Place: problem.Place{Path: name}, Hint: scan.CheckOut(path.Dir(name)),
 			})

@@ -30,7 +30,7 @@ func write(j job, p planned) report.Report {
 			m := &p.report.Modules[i]
 			switch {
 			case !j.bounds.saves() && f.result.File != nil:
-				m.Diagnostics = append(m.Diagnostics, problem.Diagnose(&problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}))
+				m.Diagnostics = append(m.Diagnostics, problem.Problem{Code: problem.CodeCancelled, Message: errInterrupted.Error()})
 			case f.result.File != nil:
 				writeOne(f, m)
 			case j.bounds.saves():
@@ -58,14 +58,14 @@ func writeOne(f found, m *report.Module) {
 
 // Unwritten says why a file of the repository is as it was, or as somebody else has
 // left it.
-func Unwritten(what, name string, err error) problem.Diagnostic {
+func Unwritten(what, name string, err error) problem.Problem {
 	if errors.Is(err, file.ErrChanged) {
-		return problem.Diagnostic{
+		return problem.Problem{
 			Code: problem.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
 			Place: problem.Place{Path: name}, Hint: "run again",
 		}
 	}
-	return problem.Diagnostic{
+	return problem.Problem{
 		Code: problem.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
 		Place: problem.Place{Path: name}, Hint: "nothing was changed; check the permissions of the directory",
 	}

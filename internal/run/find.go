@@ -32,14 +32,14 @@ type inventory struct {
 	trees       []tree
 	extent      extent
 	found       []found
-	lost        map[wish]problem.Diagnostic // directories that were named and are not there
-	unlocked    []string                    // directories of root modules without a lock file
-	passedOver  []string                    // directories with configuration that nothing makes root modules
-	hidden      string                      // what hides lock files from git, and what to do; empty: nothing
+	lost        map[wish]problem.Problem // directories that were named and are not there
+	unlocked    []string                 // directories of root modules without a lock file
+	passedOver  []string                 // directories with configuration that nothing makes root modules
+	hidden      string                   // what hides lock files from git, and what to do; empty: nothing
 	blind       blindSpots
 	alone       []found  // lock files that no search comes to, and of which the hashes are judged
 	excluded    []string // lock files that include or exclude leaves out
-	diagnostics []problem.Diagnostic
+	diagnostics []problem.Problem
 }
 
 // findAll finds the root modules of every tree.
@@ -51,7 +51,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost, s.blind.only = map[wish]problem.Diagnostic{}, j.req.Plan.Only
+	s.lost, s.blind.only = map[wish]problem.Problem{}, j.req.Plan.Only
 	for _, t := range s.trees {
 		c, err := trackedIn(ctx, j, t)
 		if err != nil {
@@ -78,7 +78,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		before := len(s.found)
 		s = withPassed(ctx, j, s, t, passed)
 		if len(s.found) > before { // so that there is something
-			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Diagnostic) bool {
+			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
 		}
@@ -98,7 +98,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 }
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
-func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Diagnostic, error) {
+func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
 	if j.req.Verb != Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
@@ -166,7 +166,7 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 
 // rootModules finds the root modules of a file tree and reads what they require.
 // Without a source nobody is asked for modules that are elsewhere.
-func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []problem.Diagnostic, error) {
+func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
 	opts.Made = terragrunt.Kinds
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
@@ -181,12 +181,12 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	diagnostics = append(diagnostics, told...)
 	modules := scan.Load(ctx, roots, source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
-	slices.SortFunc(diagnostics, problem.Diagnostic.Compare)
+	slices.SortFunc(diagnostics, problem.Problem.Compare)
 	return modules, diagnostics, nil
 }
 
 // tell adds what the scan of a tree says, with the names of its files.
-func (s *inventory) tell(diagnostics []problem.Diagnostic, names problem.Naming) {
+func (s *inventory) tell(diagnostics []problem.Problem, names problem.Naming) {
 	for _, d := range diagnostics {
 		d.Place = names.Place(d.Place)
 		switch {
@@ -204,12 +204,12 @@ func (s *inventory) tell(diagnostics []problem.Diagnostic, names problem.Naming)
 const mostNamed = 20
 
 // unlocked says in one line which root modules have no lock file.
-func unlocked(s inventory, fails bool) []problem.Diagnostic {
+func unlocked(s inventory, fails bool) []problem.Problem {
 	slices.Sort(s.unlocked)
 	if len(s.unlocked) == 0 {
 		return nil
 	}
-	d := problem.Diagnostic{
+	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("%d root modules have no lock file: ", len(s.unlocked)),
 		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them, and so does the setting create; unlocked: ignore leaves this line out"),
@@ -222,14 +222,14 @@ func unlocked(s inventory, fails bool) []problem.Diagnostic {
 		d.Severity = problem.SeverityError
 	}
 	d.Message += firstOf(s.unlocked, mostNamed)
-	return []problem.Diagnostic{d}
+	return []problem.Problem{d}
 }
 
 // mostPassedOver is how many directories that were passed over are named.
 const mostPassedOver = 3
 
 // passedOver says in one line which directories nothing makes root modules.
-func passedOver(dirs []string) []problem.Diagnostic {
+func passedOver(dirs []string) []problem.Problem {
 	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)
 	if len(dirs) == 0 {
@@ -239,7 +239,7 @@ func passedOver(dirs []string) []problem.Diagnostic {
 	if len(dirs) == 1 {
 		what = "1 directory with configuration was passed over, since nothing makes it a root module: "
 	}
-	return []problem.Diagnostic{{
+	return []problem.Problem{{
 		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
 		Hint: "name a directory to take it in, or spell its name in include",
 	}}

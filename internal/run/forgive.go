@@ -16,7 +16,7 @@ import (
 // forgive makes warnings of what was wrong before the change that is checked: who
 // proposes a change need not mend what others have left. The base is read only if
 // something is wrong, and planned for those root modules alone.
-func forgive(ctx context.Context, j job, p planned) []problem.Diagnostic {
+func forgive(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string
 	for i, m := range p.report.Modules {
 		if m.Pending || m.Failed() || len(m.Findings) > 0 {
@@ -28,9 +28,9 @@ func forgive(ctx context.Context, j job, p planned) []problem.Diagnostic {
 	}
 	base, err := planBase(ctx, j, p.extent, dirs)
 	if err != nil {
-		d := problem.Diagnose(err)
+		d := problem.Of(err)
 		d.Severity, d.Message = problem.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
-		return []problem.Diagnostic{d}
+		return []problem.Problem{d}
 	}
 	for i, f := range p.found {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
@@ -88,19 +88,19 @@ func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
 func forgiveModule(m *report.Module, before report.Module, a alike) {
 	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
 	for i, d := range m.Diagnostics {
-		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Diagnostic) bool {
-			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Addr == d.Addr && b.Message == d.Message
+		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool {
+			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Subject.Addr == d.Subject.Addr && b.Message == d.Message
 		})
-		if d.Severity == problem.SeverityError && had && !ofTheDay(d.Code) && (d.Addr == provider.Addr{} || a.entry(d.Addr)) {
+		if d.Severity == problem.SeverityError && had && !ofTheDay(d.Code) && (d.Subject.Addr == provider.Addr{} || a.entry(d.Subject.Addr)) {
 			m.Diagnostics[i], m.Forgiven = onBase(d), true
 		}
 	}
-	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Finding) bool {
-		had := slices.ContainsFunc(before.Findings, func(b problem.Finding) bool {
-			return b.Code == f.Code && b.Addr == f.Addr && b.Version == f.Version && b.Hash == f.Hash
+	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Problem) bool {
+		had := slices.ContainsFunc(before.Findings, func(b problem.Problem) bool {
+			return b.Code == f.Code && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash
 		})
 		if had {
-			m.Diagnostics, m.Forgiven = append(m.Diagnostics, onBase(f.Diagnostic())), true
+			m.Diagnostics, m.Forgiven = append(m.Diagnostics, foundOnBase(f)), true
 		}
 		return had
 	})
@@ -110,7 +110,7 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 		if lock := a.now.module.Lock; lock != nil {
 			at.Path = lock.Path
 		}
-		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: at,
 			Message: "the lock file was like that before the change, which does not fail for it",
 			Hint:    "run relock on the base branch",
@@ -118,8 +118,16 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 	}
 }
 
+// foundOnBase is a finding that the base has, too, as a problem of its entry.
+func foundOnBase(f problem.Problem) problem.Problem {
+	return onBase(problem.Problem{
+		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
+		Place: f.Place.At(f.Place.Line), Subject: problem.Subject{Addr: f.Subject.Addr}, Host: f.Subject.Addr.Host,
+	})
+}
+
 // onBase is a problem that the base has, too.
-func onBase(d problem.Diagnostic) problem.Diagnostic {
+func onBase(d problem.Problem) problem.Problem {
 	d.Severity = problem.SeverityWarning
 	d.Message += " (it was so before the change)"
 	return d

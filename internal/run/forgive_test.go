@@ -26,13 +26,13 @@ func TestForgive(t *testing.T) {
 	planned := func(old, new string) found {
 		return found{result: upgrade.Result{Old: []lockfile.Lock{entry(aws, old), entry(null, "3.2.2")}, New: []lockfile.Lock{entry(aws, new), entry(null, "3.2.2")}}}
 	}
-	bad := func(code problem.Code, addr provider.Addr) problem.Diagnostic {
-		return problem.Diagnostic{Severity: problem.SeverityError, Code: code, Addr: addr, Message: "wrong"}
+	bad := func(code problem.Code, addr provider.Addr) problem.Problem {
+		return problem.Problem{Severity: problem.SeverityError, Code: code, Subject: problem.Subject{Addr: addr}, Message: "wrong"}
 	}
 	stale := []report.Change{{Change: diff.Change{Kind: diff.Upgraded, Addr: aws}}}
-	finding := problem.Finding{Code: problem.CodeHashUnknown, Addr: null, Version: provider.Version{Major: 1}, OfEntry: true, Hash: "h1:x"}
+	finding := problem.Problem{Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: null, Version: provider.Version{Major: 1}, Versioned: true, Hash: "h1:x"}}
 	other := finding
-	other.Version.Major = 2
+	other.Subject.Version.Major = 2
 	for name, tt := range map[string]struct {
 		now, before   found
 		m, was        report.Module
@@ -51,29 +51,29 @@ func TestForgive(t *testing.T) {
 			now: planned("5.0.0", "5.2.0"), before: planned("5.0.0", "5.1.0"), m: report.Module{Pending: true, Changes: stale},
 		},
 		"the_same_problem": {
-			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}}, anyIsForgiven: true,
+			m:   report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, aws)}}, anyIsForgiven: true,
 		},
 		"another_problem": {
-			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, null)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, null)}}, fails: true,
 		},
 		"an_outage_hides_what_is_new": {
-			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeUnreachable, aws)}},
-			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeUnreachable, aws)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Problem{bad(problem.CodeUnreachable, aws)}},
+			was: report.Module{Diagnostics: []problem.Problem{bad(problem.CodeUnreachable, aws)}}, fails: true,
 		},
 		"a_problem_of_a_changed_entry": {
 			now: planned("5.0.1", "5.1.0"), before: planned("5.0.0", "5.1.0"),
-			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Problem{bad(problem.CodeNoVersion, aws)}}, fails: true,
 		},
 		"the_same_finding": {
-			m: report.Module{Findings: []problem.Finding{finding}}, was: report.Module{Findings: []problem.Finding{finding}}, anyIsForgiven: true,
+			m: report.Module{Findings: []problem.Problem{finding}}, was: report.Module{Findings: []problem.Problem{finding}}, anyIsForgiven: true,
 		},
 		"a_finding_of_another_version": {
-			m: report.Module{Findings: []problem.Finding{finding}}, was: report.Module{Findings: []problem.Finding{other}}, finds: true,
+			m: report.Module{Findings: []problem.Problem{finding}}, was: report.Module{Findings: []problem.Problem{other}}, finds: true,
 		},
-		"a_new_finding": {m: report.Module{Findings: []problem.Finding{finding}}, finds: true},
+		"a_new_finding": {m: report.Module{Findings: []problem.Problem{finding}}, finds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

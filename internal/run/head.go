@@ -92,8 +92,8 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 		if admitted(string(host)) {
 			continue
 		}
-		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeUnreachable, Addr: r.Addr, Host: host, Place: r.Terms[0].Place,
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Problem{
+			Code: problem.CodeUnreachable, Subject: problem.Subject{Addr: r.Addr}, Host: host, Place: r.Terms[0].Place,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})
@@ -113,10 +113,10 @@ func NotCheckedOut(root string, names []string) (fs.FS, error) {
 	}
 	files, ok := Committed(root, head.Hash.String(), names)
 	if !ok {
-		return nil, problem.Diagnostic{
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
 			Hint: scan.CheckOut(path.Dir(names[0])),
-		}
+		}}
 	}
 	return files, nil
 }

@@ -255,10 +255,10 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 	if before == nil {
 		return r
 	}
-	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f problem.Finding) bool {
-		same := len(diff.Locks(only(before.Locks, f.Addr), only(r.Module.Lock.Locks, f.Addr), nil)) == 0
+	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f problem.Problem) bool {
+		same := len(diff.Locks(only(before.Locks, f.Subject.Addr), only(r.Module.Lock.Locks, f.Subject.Addr), nil)) == 0
 		if same {
-			r.Diagnostics = append(slices.Clip(r.Diagnostics), onBase(f.Diagnostic()))
+			r.Diagnostics = append(slices.Clip(r.Diagnostics), foundOnBase(f))
 		}
 		return same
 	})
@@ -267,9 +267,9 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 
 // inCache is the finding about a lock file that a change adds or changes where only the
 // tools write.
-func inCache(name string) problem.Finding {
+func inCache(name string) problem.Problem {
 	meaning, _ := verify.MeaningOf(problem.CodeLockInCache)
-	return problem.Finding{
+	return problem.Problem{
 		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}

@@ -156,10 +156,10 @@ func commitOf(t tree, revision string) (*object.Commit, error) {
 	}
 	commit, err := repo.resolve(revision)
 	if err != nil {
-		return nil, problem.Diagnostic{
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
 			Hint: "name a branch, a tag or a commit; a shallow clone may have to be deepened",
-		}
+		}}
 	}
 	return commit, nil
 }

@@ -102,7 +102,7 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 		}
 	}
 	_, err := History(Env{WorkDir: root}, "gone", nil)
-	if d := problem.Diagnose(err); d.Code != problem.CodeUnreadable || !strings.Contains(d.Message, `"gone"`) || d.Hint == "" {
+	if d := problem.Of(err); d.Code != problem.CodeUnreadable || !strings.Contains(d.Message, `"gone"`) || d.Hint == "" {
 		t.Errorf("History(of no revision) = %v with the hint %q", err, d.Hint)
 	}
 }
@@ -159,7 +159,7 @@ func TestChangedSince(t *testing.T) {
 		}
 	}
 	_, _, err = changedSince(tree{root: root}, "gone")
-	if d := problem.Diagnose(err); d.Code != problem.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
+	if d := problem.Of(err); d.Code != problem.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
 		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
 	}
 }

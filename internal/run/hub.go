@@ -53,10 +53,10 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 	}
 	anonymous := h.Token == "" && h.App == nil
 	if anonymous && !h.Anonymous {
-		return hub{}, problem.Diagnostic{
+		return hub{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App; --dry-run needs none for what is public",
-		}
+		}}
 	}
 	if anonymous { // whose requests are counted by repository
 		return s.connect(h, "anonymous "+repository)
@@ -79,10 +79,10 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 // with custom properties where somebody chooses by them.
 func (s *hubs) ofOwner(h Hub, properties bool) (hub, error) {
 	if h.Token == "" && h.App == nil {
-		return hub{}, problem.Diagnostic{
+		return hub{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "give a GitHub App that is installed in the organisation, or set GITHUB_TOKEN to somebody's token",
-		}
+		}}
 	}
 	if h.App != nil {
 		h.App = &github.App{ID: h.App.ID, PrivateKey: h.App.PrivateKey, Installation: h.App.Installation, Owner: h.Owner, Properties: properties}

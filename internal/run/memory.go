@@ -59,7 +59,7 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 }
 
 // open reads what earlier runs know. Trouble with that costs requests, and is told.
-func (f *fleetRun) open() []problem.Diagnostic {
+func (f *fleetRun) open() []problem.Problem {
 	name := f.req.Organisation.Memory
 	if name == "" {
 		return nil
@@ -85,7 +85,7 @@ func (f *fleetRun) next() string {
 }
 
 // save writes what is known now, and with which repository the next run begins.
-func (f *fleetRun) save(next string) []problem.Diagnostic {
+func (f *fleetRun) save(next string) []problem.Problem {
 	if f.memory == nil {
 		return nil
 	}
@@ -100,11 +100,11 @@ func (f *fleetRun) save(next string) []problem.Diagnostic {
 }
 
 // unremembered tells of trouble with the memory; nothing, where there is none.
-func unremembered(name string, err error) []problem.Diagnostic {
+func unremembered(name string, err error) []problem.Problem {
 	if err == nil {
 		return nil
 	}
-	return []problem.Diagnostic{{
+	return []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
 		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
 		Hint:    "nothing is wrong with what the run does; every repository is read",
@@ -145,7 +145,7 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 	}
 	told.Excluded = known.Excluded
 	for _, message := range known.Unseen {
-		told.Diagnostics = append(told.Diagnostics, problem.Diagnostic{
+		told.Diagnostics = append(told.Diagnostics, problem.Problem{
 			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: l.Name}, Message: message,
 		})
 	}

@@ -125,7 +125,7 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 	case inBase && inHead:
 		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
 		if len(wrong) > 0 {
-			return comment.Refuse(safe.Text(wrong[0].Error()))
+			return comment.Refuse(safe.Text(wrong[0].String()))
 		}
 		m.merged[name] = content
 	case tfconfig.ConfiguredIn(tree, path.Dir(name)):

@@ -122,7 +122,7 @@ func pickRepositories(ctx context.Context, on *hubs, req Request) (picked, error
 // give: each has failed, or is not reached.
 func WithUnlisted(all report.Report, unlisted []fleet.Unlisted) report.Report {
 	for _, u := range unlisted {
-		if d := u.Diagnostic(); !slices.Contains(all.Diagnostics, d) { // a joined report may be joined again
+		if d := u.Problem(); !slices.Contains(all.Diagnostics, d) { // a joined report may be joined again
 			all.Diagnostics = append(all.Diagnostics, d)
 		}
 		state := report.FleetFailed
@@ -273,7 +273,7 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told re
 	f.env.Log.Info("looking at a repository", "repository", l.Name)
 	before := f.Session.client.Stats().Requests
 	told = f.elsewhere(ctx, f.req, t)
-	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d problem.Diagnostic) bool {
+	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d problem.Problem) bool {
 		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
 	})
 	f.hubs.forget(l.Name)
@@ -282,8 +282,8 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told re
 }
 
 // stopped says that a run has not come to all repositories, and why.
-func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, left int) problem.Diagnostic {
-	d := problem.Diagnostic{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
+func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, left int) problem.Problem {
+	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
 	why := "the time of the run is over"
 	if until.Needed() {
 		why, d.Hint = until.String(), "run again after that: what is done stays, and costs little the next time"
@@ -296,8 +296,8 @@ func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, 
 }
 
 // waits says that pull requests wait, since GitHub lets no more be made now.
-func (f *fleetRun) waits(late int) problem.Diagnostic {
-	return problem.Diagnostic{
+func (f *fleetRun) waits(late int) problem.Problem {
+	return problem.Problem{
 		Code: problem.CodeGitHub, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", f.scarce, late),
 		Hint:    "run again after that; --timeout with more than an hour lets a run wait by itself",

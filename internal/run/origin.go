@@ -18,7 +18,7 @@ import (
 // tree at root is a clone of: that of the remote origin, else the only one that its
 // remotes name there. Where another remote names another repository, the
 // notices say which one is taken. api is the address of the server's REST API.
-func Origin(root, api string) (repository string, notices []problem.Diagnostic, err error) {
+func Origin(root, api string) (repository string, notices []problem.Problem, err error) {
 	repo, err := openClone(root)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoRepository) {
 		return "", nil, unnamed("this is no clone of a git repository, so that nothing says which repository on GitHub it is",
@@ -56,7 +56,7 @@ type remote struct {
 }
 
 // choose picks the remote that counts among those on the server.
-func choose(there []remote) (string, []problem.Diagnostic, error) {
+func choose(there []remote) (string, []problem.Problem, error) {
 	chosen := there[0]
 	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == mainRemote }); i >= 0 {
 		chosen = there[i]
@@ -69,7 +69,7 @@ func choose(there []remote) (string, []problem.Diagnostic, error) {
 	if chosen.name != mainRemote {
 		return "", nil, unnamed("the remotes of this clone name several repositories: "+listed(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
 	}
-	return chosen.repository, []problem.Diagnostic{{
+	return chosen.repository, []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("the repository is that of the remote %s, %s; there are also %s", chosen.name, chosen.repository, listed(others)),
 		Hint:    hint,
@@ -104,7 +104,7 @@ func elsewhere(all []remote, server string) error {
 }
 
 func unnamed(message, hint string) error {
-	return problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
 }
 
 func listed(remotes []remote) string {

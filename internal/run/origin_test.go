@@ -86,7 +86,7 @@ func TestOriginSaysHowToNameTheRepository(t *testing.T) {
 			commitIn(t, root)
 			put(t, root, map[string]string{".git/config": tt.config})
 			got, _, err := Origin(root, publicAPI)
-			d := problem.Diagnose(err)
+			d := problem.Of(err)
 			if got != "" || err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(d.Hint, tt.hint) {
 				t.Errorf("Origin() = %q, %v with the hint %q, want %q with %q", got, err, d.Hint, tt.want, tt.hint)
 			}
@@ -97,7 +97,7 @@ func TestOriginSaysHowToNameTheRepository(t *testing.T) {
 	}
 	t.Run("no_clone", func(t *testing.T) {
 		_, _, err := Origin(t.TempDir(), publicAPI)
-		if d := problem.Diagnose(err); err == nil || !strings.Contains(err.Error(), "no clone") || !strings.Contains(d.Hint, "--repo") {
+		if d := problem.Of(err); err == nil || !strings.Contains(err.Error(), "no clone") || !strings.Contains(d.Hint, "--repo") {
 			t.Errorf("Origin(a directory) = %v with the hint %q", err, d.Hint)
 		}
 	})

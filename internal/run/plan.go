@@ -44,10 +44,10 @@ func planAll(ctx context.Context, j job, p planned) planned {
 
 // outages say once of each host that does not answer why that is so. What was not
 // asked for it says no more than that.
-func outages(j job) []problem.Diagnostic {
-	var all []problem.Diagnostic
+func outages(j job) []problem.Problem {
+	var all []problem.Problem
 	for _, o := range j.client.Outages() {
-		all = append(all, problem.Diagnostic{
+		all = append(all, problem.Problem{
 			Code: problem.CodeUnreachable, Severity: problem.SeverityWarning,
 			Message: fmt.Sprintf("%s does not answer: %v", o.Host, o.Reason),
 			Hint:    "what needs it is left as it is; run again when it answers",

@@ -246,7 +246,7 @@ type share struct {
 	// proposed them before; unasked counts root modules of which that is so in part.
 	kept    []found
 	unasked int
-	told    []problem.Diagnostic // of its pull request
+	told    []problem.Problem // of its pull request
 }
 
 // add puts in what the group has of a root module.
@@ -299,7 +299,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 		}
 		stands, read := carrier.known[key]
 		if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
-			carrier.told[key] = append(carrier.told[key], problem.Diagnose(stands.err))
+			carrier.told[key] = append(carrier.told[key], problem.Of(stands.err))
 		}
 		if stands.alone != "" {
 			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.req.Pull.BranchPrefix, nil))
@@ -366,11 +366,11 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 // failures are what failed beside the group in lock files that it changes: their hashes
 // are counted in the text, and could not be proven. own reports whether anything of the
 // group failed as well.
-func (p *proposer) failures(s *share) (beside []problem.Diagnostic, own bool) {
+func (p *proposer) failures(s *share) (beside []problem.Problem, own bool) {
 	for n, i := range s.modules {
 		own = own || s.parts[n].Failed()
 		if p.found[i].result.Failed() && !s.parts[n].Failed() {
-			beside = append(beside, problem.Diagnostic{Code: problem.CodeUnreachable, Place: problem.Place{Path: p.found[i].module.Dir}})
+			beside = append(beside, problem.Problem{Code: problem.CodeUnreachable, Place: problem.Place{Path: p.found[i].module.Dir}})
 		}
 	}
 	return beside, own
@@ -433,7 +433,7 @@ func carries(modules []report.Module) bool {
 // facts identifies what the text of a pull request tells that is in no lock
 // file: what needs an eye, and what was held back. Dates are not among it, since
 // they are asked only for a text that is written.
-func facts(modules []report.Module, general []problem.Diagnostic) string {
+func facts(modules []report.Module, general []problem.Problem) string {
 	h := sha256.New()
 	// Each field is written by itself: the digest stands in open pull requests, and one
 	// that is another for the same facts writes each of them anew.
@@ -461,10 +461,10 @@ func facts(modules []report.Module, general []problem.Diagnostic) string {
 			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
 		}
 		for _, f := range m.Findings {
-			fmt.Fprintf(h, "finding %s %s %s %s\n", f.Code, f.Addr, f.Version, f.Hash)
+			fmt.Fprintf(h, "finding %s %s %s %s\n", f.Code, f.Subject.Addr, f.Subject.Version, f.Subject.Hash)
 		}
 		for _, d := range m.Diagnostics {
-			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Addr, d.Severity)
+			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Subject.Addr, d.Severity)
 		}
 	}
 	for _, d := range general { // not their messages, which may tell of a port or a time
@@ -498,7 +498,7 @@ func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 // everything that it asked was answered.
 func (p *proposer) sawAll() bool {
 	seen := p.report
-	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Diagnostic) bool {
+	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Problem) bool {
 		return d.Code == problem.CodeUnlocked // known, whatever it is to the run
 	})
 	return !p.narrowed() && !seen.Failed()
@@ -507,10 +507,10 @@ func (p *proposer) sawAll() bool {
 // record puts what became of a proposal into the report.
 func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.CarriedOver) {
 	if o.Err != nil {
-		p.report.Diagnostics = append(p.report.Diagnostics, problem.Diagnose(o.Err))
+		p.report.Diagnostics = append(p.report.Diagnostics, problem.Of(o.Err))
 	}
 	for _, err := range o.Warnings {
-		d := problem.Diagnose(err)
+		d := problem.Of(err)
 		d.Severity = problem.SeverityWarning
 		p.report.Diagnostics = append(p.report.Diagnostics, d)
 	}
@@ -537,10 +537,10 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 func split(repository string) (owner, name string, err error) {
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", problem.Diagnostic{
+		return "", "", &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "the repository is not known",
 			Hint: "set GITHUB_REPOSITORY to OWNER/NAME, or name it with --repo",
-		}
+		}}
 	}
 	return owner, name, nil
 }

@@ -33,8 +33,8 @@ func TestFactsOfAText(t *testing.T) {
 		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
 		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },
 		"unread":     func(m *report.Module) { m.Unread = []scan.Unread{{Module: "vpc"}} },
-		"finding":    func(m *report.Module) { m.Findings = []problem.Finding{{Hash: "h1:x"}} },
-		"diagnostic": func(m *report.Module) { m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeNoVersion}} },
+		"finding":    func(m *report.Module) { m.Findings = []problem.Problem{{Subject: problem.Subject{Hash: "h1:x"}}} },
+		"diagnostic": func(m *report.Module) { m.Diagnostics = []problem.Problem{{Code: problem.CodeNoVersion}} },
 	} {
 		digest := facts(module(edit), nil)
 		if other, same := known[digest]; same {
@@ -42,11 +42,11 @@ func TestFactsOfAText(t *testing.T) {
 		}
 		known[digest] = name
 	}
-	told := facts(module(nil), []problem.Diagnostic{{Code: problem.CodeUnseen, Message: "1 lock file"}})
+	told := facts(module(nil), []problem.Problem{{Code: problem.CodeUnseen, Message: "1 lock file"}})
 	if known[told] != "" {
 		t.Error("what belongs to no root module does not change the digest")
 	}
-	if again := facts(module(nil), []problem.Diagnostic{{Code: problem.CodeUnseen, Message: "2 lock files"}}); again != told {
+	if again := facts(module(nil), []problem.Problem{{Code: problem.CodeUnseen, Message: "2 lock files"}}); again != told {
 		t.Error("the message of what belongs to no root module changes the digest")
 	}
 	// A digest is in each open pull request: another one for the same facts writes them anew.
@@ -80,12 +80,12 @@ func TestSawAll(t *testing.T) {
 		"one_provider":  {func(p *proposer) { p.blind.only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, false},
 		"a_link":        {func(p *proposer) { p.blind.missed = []missed{{cause: behindLink, name: "a"}} }, false},
 		"excluded":      {func(p *proposer) { p.blind.missed = []missed{{cause: notWanted, name: "a"}} }, true},
-		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []problem.Diagnostic{{Code: problem.CodeCancelled}} }, false},
+		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []problem.Problem{{Code: problem.CodeCancelled}} }, false},
 		"a_failure": {func(p *proposer) {
-			p.report.Modules = []report.Module{{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityError}}}}
+			p.report.Modules = []report.Module{{Diagnostics: []problem.Problem{{Severity: problem.SeverityError}}}}
 		}, false},
 		"no_lock_file": {func(p *proposer) {
-			p.report.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityError, Code: problem.CodeUnlocked}}
+			p.report.Diagnostics = []problem.Problem{{Severity: problem.SeverityError, Code: problem.CodeUnlocked}}
 		}, true},
 	} {
 		p := &proposer{planned: planned{inventory: inventory{blind: blindSpots{dirs: []string{everything}}}}}

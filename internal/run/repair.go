@@ -303,12 +303,12 @@ func (c *conversation) became(ctx context.Context, p report.PullRequest) safe.Ma
 }
 
 // failures are the errors of a report, wherever they belong to.
-func failures(r report.Report) []problem.Diagnostic {
+func failures(r report.Report) []problem.Problem {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
 		all = append(all, m.Diagnostics...)
 	}
-	return slices.DeleteFunc(all, func(d problem.Diagnostic) bool { return d.Severity != problem.SeverityError })
+	return slices.DeleteFunc(all, func(d problem.Problem) bool { return d.Severity != problem.SeverityError })
 }
 
 // ignore changes what is ignored for the group of the pull request, and rebuilds

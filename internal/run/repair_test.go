@@ -83,7 +83,7 @@ func TestNotFoundIsARefusal(t *testing.T) {
 	if got := no.Why.Sentence().String(); got != want {
 		t.Errorf("it says\n%q, want\n%q", got, want)
 	}
-	other := problem.Diagnostic{Message: "an outage"}
+	other := &problem.Error{Problem: problem.Problem{Message: "an outage"}}
 	if got := notFound(other); got != error(other) {
 		t.Errorf("another error became %v", got)
 	}

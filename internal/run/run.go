@@ -43,7 +43,7 @@ type Request struct {
 	// what has moved is an error.
 	Configure Configure
 	// Notices tell what of the repository's own configuration file has no effect.
-	Notices []problem.Diagnostic
+	Notices []problem.Problem
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.RootModule) bool
 	// Change narrows the verb check to what was changed; nil: nothing is known of

@@ -133,7 +133,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"stage/*", "prod/*/..."} {
-		if got, err := patternsResolved(top, []string{pattern}); problem.Diagnose(err).Code != problem.CodeNotFound {
+		if got, err := patternsResolved(top, []string{pattern}); problem.Of(err).Code != problem.CodeNotFound {
 			t.Errorf("patternsResolved(%s) = %q, %v, want an error", pattern, got, err)
 		}
 	}

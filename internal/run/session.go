@@ -46,7 +46,7 @@ type Session struct {
 	broken    []broken
 	sought    search // by the requests that are part of one run
 	// warnings are those of the CLI configuration.
-	warnings []problem.Diagnostic
+	warnings []problem.Problem
 }
 
 // Open makes the session for a request, and for others that agree with it in
@@ -205,14 +205,14 @@ func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 // broken is what makes the CLI configuration of a tool unusable.
 type broken struct {
 	tool  provider.ToolName
-	cause problem.Diagnostic
+	cause problem.Problem
 }
 
 // usable fails if a root module is for a tool whose CLI configuration is not.
 func usable(j job, all []found) error {
 	for _, b := range j.broken {
 		if slices.ContainsFunc(all, func(f found) bool { return f.module.Tool.Name == b.tool }) {
-			return b.cause
+			return &problem.Error{Problem: b.cause}
 		}
 	}
 	return nil

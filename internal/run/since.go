@@ -28,10 +28,10 @@ import (
 func changedSince(t tree, revision string) (paths []github.ChangedPath, differs func(name string) bool, err error) {
 	base, head, err := parted(t, revision)
 	if err != nil {
-		return nil, nil, problem.Diagnostic{
+		return nil, nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: fmt.Sprintf("finding out what changed since %s: %v", revision, err),
 			Hint: "fetch the whole history, with fetch-depth: 0 for actions/checkout, or git fetch --unshallow",
-		}
+		}}
 	}
 	changes, err := object.DiffTree(base, head)
 	if err != nil {

@@ -27,14 +27,14 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 			all = append(all, dir) // a name may have brackets
 			continue
 		}
-		d := problem.Diagnostic{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
+		d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
 		if search {
 			d.Message, d.Hint = fmt.Sprintf("%s: a search takes no wildcards", dir), "** matches directories at any depth"
-			return nil, d
+			return nil, &problem.Error{Problem: d}
 		}
 		found := lockedDirs(workDir, path.Clean(name))
 		if len(found) == 0 {
-			return nil, d
+			return nil, &problem.Error{Problem: d}
 		}
 		all = append(all, found...)
 	}

@@ -253,7 +253,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 			r.Diagnostics[i].Place = problem.Place{Package: t.Repository}
 		}
 	}
-	var wrong problem.Diagnostics
+	var wrong problem.Several
 	var missing NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -327,8 +327,8 @@ func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, st
 }
 
 // about is the diagnostic of an error that belongs to one of several.
-func about(which string, err error) problem.Diagnostic {
-	d := problem.Diagnose(err)
+func about(which string, err error) problem.Problem {
+	d := problem.Of(err)
 	d.Message = which + ": " + d.Message
 	return d
 }

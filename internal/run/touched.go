@@ -97,11 +97,11 @@ func (c *changed) file(whole string) bool {
 
 // unlocked leaves out root modules without a lock file that are not touched by a
 // file of their own: nobody knows what such a one calls. It is for any c, nil too.
-func (c *changed) unlocked(diagnostics []problem.Diagnostic) []problem.Diagnostic {
+func (c *changed) unlocked(diagnostics []problem.Problem) []problem.Problem {
 	if c == nil {
 		return diagnostics
 	}
-	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool {
+	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool {
 		return d.Code == problem.CodeUnlocked && !c.in[d.Place.Path]
 	})
 }
@@ -125,7 +125,7 @@ type extent struct {
 
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
-func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Diagnostic, error) {
+func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
 	change, s := j.req.Change, extent{touched: j.req.Touched}
 	if change == nil {
 		return s, nil, nil
@@ -155,9 +155,9 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Diagnos
 			return s, nil, err
 		}
 		if err != nil {
-			d := problem.Diagnose(err)
+			d := problem.Of(err)
 			d.Severity, d.Message = problem.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			return s, []problem.Diagnostic{d}, nil
+			return s, []problem.Problem{d}, nil
 		}
 	}
 	if unknown != "" {

@@ -53,7 +53,7 @@ func TestWhatMergesByItself(t *testing.T) {
 		"a_move_down":           {nil, report.Module{Changes: []report.Change{change(diff.Moved, "2.0.0", "1.0.0")}}, false},
 		"a_re-release":          {nil, report.Module{Changes: []report.Change{change(diff.ReReleased, "1.0.0", "1.0.0")}}, false},
 		"another_signer":        {nil, report.Module{Changes: []report.Change{signed}}, false},
-		"an_unaccounted_hash":   {nil, report.Module{Changes: []report.Change{minor}, Findings: []problem.Finding{{}}}, false},
+		"an_unaccounted_hash":   {nil, report.Module{Changes: []report.Change{minor}, Findings: []problem.Problem{{}}}, false},
 		"a_module_unread":       {nil, report.Module{Changes: []report.Change{minor}, Unread: []scan.Unread{{}}}, false},
 		"partial":               {nil, report.Module{Changes: []report.Change{minor}, Partial: true}, false},
 		"where_nothing_changes": {nothing, report.Module{Partial: true}, true},

@@ -69,7 +69,7 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
 		if p.found[i].alone {
-			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Finding) bool { return slices.Contains(beyondHashes, f.Code) })
+			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Problem) bool { return slices.Contains(beyondHashes, f.Code) })
 		}
 		m := report.FromVerification(v).Named(j.names(p.found[i].tree))
 		m.HashesOnly = p.found[i].alone

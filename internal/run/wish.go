@@ -24,7 +24,7 @@ import (
 
 // NotFound is what a request names and what is nowhere, so that nothing was done.
 // Whoever misspells a name must not read that it is up to date.
-type NotFound []problem.Diagnostic
+type NotFound []problem.Problem
 
 // Error returns the messages.
 func (n NotFound) Error() string { return errors.Join(n.Unwrap()...).Error() }
@@ -33,7 +33,7 @@ func (n NotFound) Error() string { return errors.Join(n.Unwrap()...).Error() }
 func (n NotFound) Unwrap() []error {
 	all := make([]error, len(n))
 	for i, d := range n {
-		all[i] = d
+		all[i] = &problem.Error{Problem: d}
 	}
 	return all
 }
@@ -52,7 +52,7 @@ type search struct {
 	// missed are the repositories, or what else a request is about, in which a
 	// wish was not met.
 	missed map[wish][]string
-	lost   map[wish]problem.Diagnostic // why, for directories
+	lost   map[wish]problem.Problem // why, for directories
 	there  map[provider.Addr]bool
 	unread bool // something that it could be in
 }
@@ -60,7 +60,7 @@ type search struct {
 // note remembers whether a wish was met.
 func (s *search) note(w wish, met bool, where string) {
 	if s.met == nil {
-		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Diagnostic{}
+		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Problem{}
 	}
 	if !slices.Contains(s.wishes, w) {
 		s.wishes = append(s.wishes, w)
@@ -74,11 +74,11 @@ func (s *search) note(w wish, met bool, where string) {
 
 // verdict says of each wish that was not met what it comes to: missing are those
 // that name one thing, and tell is what people should know of the others.
-func (s *search) verdict() (missing, tell []problem.Diagnostic) {
+func (s *search) verdict() (missing, tell []problem.Problem) {
 	for _, w := range s.wishes {
 		switch {
 		case s.met[w] && w.single() && len(s.missed[w]) > 0:
-			tell = append(tell, problem.Diagnostic{
+			tell = append(tell, problem.Problem{
 				Severity: problem.SeverityWarning, Code: problem.CodeNotFound,
 				Message: fmt.Sprintf("%s was not found in %s", w, few(s.missed[w])),
 			})
@@ -115,11 +115,11 @@ func few(names []string) string {
 }
 
 // missing says that a wish was met nowhere, and what was probably meant.
-func (s *search) missing(w wish) problem.Diagnostic {
+func (s *search) missing(w wish) problem.Problem {
 	if d, ok := s.lost[w]; ok {
 		return d
 	}
-	d := problem.Diagnostic{
+	d := problem.Problem{
 		Code: problem.CodeNotFound, Message: "no root module requires or locks " + w.String(),
 		Hint: "relock scan lists the providers of each root module",
 	}
@@ -137,7 +137,7 @@ func (s *search) missing(w wish) problem.Diagnostic {
 }
 
 // told is what the targets of one run do not have of what it names: some or all.
-func (s *search) told() []problem.Diagnostic {
+func (s *search) told() []problem.Problem {
 	missing, tell := s.verdict()
 	return append(missing, tell...)
 }
@@ -145,7 +145,7 @@ func (s *search) told() []problem.Diagnostic {
 // honour looks for what the request names in the root modules that were found.
 // Where it is the whole run, it fails if one of them is nowhere: nothing has been
 // asked or written then.
-func honour(j job, in inventory) (told []problem.Diagnostic, err error) {
+func honour(j job, in inventory) (told []problem.Problem, err error) {
 	s := &search{}
 	if j.target.part {
 		s = &j.sought
@@ -172,7 +172,7 @@ func honour(j job, in inventory) (told []problem.Diagnostic, err error) {
 	if !s.unread && len(j.req.Plan.Only) == 0 && in.whole() {
 		told = append(told, idle(j.req.Clauses, in.found)...)
 	}
-	if slices.ContainsFunc(missing, func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound }) {
+	if slices.ContainsFunc(missing, func(d problem.Problem) bool { return d.Code == problem.CodeNotFound }) {
 		return told, NotFound(missing)
 	}
 	return append(told, missing...), nil
@@ -205,8 +205,8 @@ func (s *search) sees(in inventory) {
 }
 
 // unreadable reports whether a scan did not read everything.
-func unreadable(diagnostics []problem.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d problem.Diagnostic) bool {
+func unreadable(diagnostics []problem.Problem) bool {
+	return slices.ContainsFunc(diagnostics, func(d problem.Problem) bool {
 		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
 	})
 }
@@ -236,17 +236,17 @@ func where(j job) string {
 // misses takes the directories out of a scan's diagnostics that were named and
 // are none, or in which there is no root module: what becomes of that depends on
 // the other targets of the run.
-func misses(j job, s inventory, t tree, diagnostics []problem.Diagnostic) []problem.Diagnostic {
+func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem.Problem {
 	if s.extent.touched != nil { // no directory is named, but a setting narrows what is touched
 		return diagnostics
 	}
 	unlocked := func(dir string) bool { // then it has root modules, which are told of
-		return slices.ContainsFunc(diagnostics, func(d problem.Diagnostic) bool {
+		return slices.ContainsFunc(diagnostics, func(d problem.Problem) bool {
 			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.Place.Path+"/", dir+"/")
 		})
 	}
 	kept := slices.Clone(diagnostics)
-	return slices.DeleteFunc(kept, func(d problem.Diagnostic) bool {
+	return slices.DeleteFunc(kept, func(d problem.Problem) bool {
 		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.Place.Path) || unlocked(d.Place.Path) {
 			return false
 		}
@@ -257,7 +257,7 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Diagnostic) []prob
 		if near, ok := nearDir(d.Place.Path, t.locked(j.req.Scan.Enters)); ok {
 			hint = "did you mean " + j.names(t).Of(near) + "?"
 		}
-		s.lost[wish{dir: shown}] = problem.Diagnostic{Code: problem.CodeNotFound, Message: message, Hint: hint}
+		s.lost[wish{dir: shown}] = problem.Problem{Code: problem.CodeNotFound, Message: message, Hint: hint}
 		return true
 	})
 }
@@ -282,21 +282,21 @@ func nearDir(name string, dirs []string) (near string, ok bool) {
 // noDirectory is the error of a directory on disk that cannot be used, with the
 // one that was probably meant.
 func noDirectory(workDir, dir, abs string, err error) error {
-	d := problem.Diagnostic{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
+	d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return d
+		return &problem.Error{Problem: d}
 	}
 	d.Hint = "name a directory that is there; without a name it is the working directory"
 	root, ok := repository(filepath.Dir(abs))
 	if !ok {
-		return d
+		return &problem.Error{Problem: d}
 	}
 	t := tree{root: root}
 	rel, relErr := filepath.Rel(t.root, abs)
 	if near, ok := nearDir(filepath.ToSlash(rel), t.locked(scan.Options{}.Enters)); ok && relErr == nil {
 		d.Hint = fmt.Sprintf("did you mean %s?", t.names(workDir).Of(near))
 	}
-	return d
+	return &problem.Error{Problem: d}
 }
 
 // notFound turns what was named and is nowhere into a refusal.
@@ -330,19 +330,19 @@ func (cl Clause) about(f found) bool {
 }
 
 // idle are warnings about the clauses that nothing in the repository is about.
-func idle(clauses []Clause, all []found) []problem.Diagnostic {
+func idle(clauses []Clause, all []found) []problem.Problem {
 	there := map[provider.Addr]bool{}
 	for _, f := range all {
 		for _, a := range f.providers() {
 			there[a] = true
 		}
 	}
-	var warnings []problem.Diagnostic
+	var warnings []problem.Problem
 	for _, cl := range clauses {
 		if slices.ContainsFunc(all, cl.about) {
 			continue
 		}
-		d := problem.Diagnostic{
+		d := problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Place: cl.Place,
 			Message: cl.Key + " matches nothing in this repository",
 		}
@@ -353,14 +353,14 @@ func idle(clauses []Clause, all []found) []problem.Diagnostic {
 		}
 		warnings = append(warnings, d)
 	}
-	slices.SortFunc(warnings, problem.Diagnostic.Compare)
+	slices.SortFunc(warnings, problem.Problem.Compare)
 	return warnings
 }
 
 // Idle warns of clauses of the configuration file that nothing in the repository
 // on disk is about, by its files and lock files alone: nobody is asked. Without a
 // repository, or if something is not known without asking, it says nothing.
-func Idle(ctx context.Context, workDir string, req Request) ([]problem.Diagnostic, error) {
+func Idle(ctx context.Context, workDir string, req Request) ([]problem.Problem, error) {
 	root, ok := repository(workDir)
 	if len(req.Clauses) == 0 || !ok {
 		return nil, nil

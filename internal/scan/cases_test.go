@@ -125,7 +125,7 @@ func TestModules_recorded_cases(t *testing.T) {
 type result struct {
 	constraints map[string]string
 	unread      []Unread
-	failed      []problem.Diagnostic
+	failed      []problem.Problem
 }
 
 // resultOf sums up at most one root module.
@@ -152,7 +152,7 @@ func resultOf(t *testing.T, modules []RootModule) result {
 	return r
 }
 
-func hasErrors(diags []problem.Diagnostic) bool {
+func hasErrors(diags []problem.Problem) bool {
 	for _, d := range diags {
 		if d.Severity == problem.SeverityError {
 			return true

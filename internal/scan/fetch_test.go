@@ -80,7 +80,7 @@ type holed struct{ fstest.MapFS }
 func (h holed) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name == "submodule" {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: &problem.Error{
-			Code: problem.CodeUnauthorized, Message: "example.com wants credentials", Hint: "set module-token",
+			Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "example.com wants credentials", Hint: "set module-token"},
 		}}
 	}
 	return h.MapFS.ReadDir(name)

@@ -145,7 +145,7 @@ func cutEverything(dir string) (name string, search bool) {
 //
 // For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
 // ctx is done or a glob is malformed.
-func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Diagnostic, error) {
+func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Problem, error) {
 	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
 		if err := globs.Malformed(pattern); err != nil {
 			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
@@ -161,7 +161,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Diag
 			return nil, nil, err
 		}
 	}
-	f.Diags = slices.DeleteFunc(f.Diags, func(d problem.Diagnostic) bool {
+	f.Diags = slices.DeleteFunc(f.Diags, func(d problem.Problem) bool {
 		_, found := f.roots[d.Place.Path]
 		return (d.Code == problem.CodeUnlocked || d.Code == problem.CodePassedOver) && found // another DIR is it
 	})
@@ -196,7 +196,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		case !errors.Is(err, fs.ErrNotExist):
 			message = fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))
 		}
-		f.Diags = append(f.Diags, problem.Diagnostic{Code: problem.CodeNotRootModule, Message: message, Place: problem.Place{Path: name}})
+		f.Diags = append(f.Diags, problem.Problem{Code: problem.CodeNotRootModule, Message: message, Place: problem.Place{Path: name}})
 		return nil
 	}
 	if !search {
@@ -386,7 +386,7 @@ func (f *finder) hidden(dirs []tfconfig.Directory) string {
 
 // warn reports something about the tree that stops nothing.
 func (f *finder) warn(code problem.Code, file, message, hint string) {
-	f.Diags = append(f.Diags, problem.Diagnostic{
+	f.Diags = append(f.Diags, problem.Problem{
 		Severity: problem.SeverityWarning, Code: code, Message: message, Place: problem.Place{Path: file}, Hint: hint,
 	})
 }

@@ -86,7 +86,7 @@ type loading struct {
 
 // cutOff is the root module whose turn does not come before the end.
 func (l *loading) cutOff(ctx context.Context) {
-	why := problem.Diagnose(problem.Ended(ctx))
+	why := problem.Of(problem.Ended(ctx))
 	l.read = RootModule{Root: l.Root}
 	l.read.Root.Tree = nil
 	l.read.Tree.Diagnostics = sorted(l.Problems)
@@ -132,15 +132,15 @@ func (l *loading) load(packages *packages, opts *Options) {
 // lockProblems are those of reading the lock file, and the entries that the release
 // does not read: it refuses the file, whether or not the configuration needs them
 // [terraform 1.11 internal/depsfile/locks_file.go].
-func (l *loading) lockProblems() []problem.Diagnostic {
+func (l *loading) lockProblems() []problem.Problem {
 	problems := slices.Clip(l.Problems)
 	if l.Lock == nil {
 		return problems
 	}
 	for _, entry := range l.Lock.Locks {
 		if why := l.Tool.Refusal(entry.Addr); why != "" {
-			problems = append(problems, problem.Diagnostic{
-				Code: problem.CodeInvalidLock, Place: problem.Place{Path: l.Lock.Path, Line: entry.Line()}, Addr: entry.Addr,
+			problems = append(problems, problem.Problem{
+				Code: problem.CodeInvalidLock, Place: problem.Place{Path: l.Lock.Path, Line: entry.Line()}, Subject: problem.Subject{Addr: entry.Addr},
 				Message: "invalid provider source address: " + why,
 				Hint:    "set --tool-version if another release is used",
 			})
@@ -149,8 +149,8 @@ func (l *loading) lockProblems() []problem.Diagnostic {
 	return problems
 }
 
-func sorted(diags []problem.Diagnostic) []problem.Diagnostic {
-	slices.SortFunc(diags, problem.Diagnostic.Compare)
+func sorted(diags []problem.Problem) []problem.Problem {
+	slices.SortFunc(diags, problem.Problem.Compare)
 	return slices.Compact(diags)
 }
 

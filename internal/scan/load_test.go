@@ -22,7 +22,7 @@ type endingSource struct {
 
 func (s endingSource) Fetch(ctx context.Context, tool provider.Tool, call Call) (Package, error) {
 	if call == s.last {
-		s.end(&problem.Error{Code: problem.CodeUnreachable, Message: "the time is over"})
+		s.end(&problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "the time is over"}})
 		return Package{}, problem.Ended(ctx)
 	}
 	return s.tableSource.Fetch(context.WithoutCancel(ctx), tool, call)
@@ -53,7 +53,7 @@ func TestLoad_end(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending := endingSource{source, Call{Source: "https://example.com/slow.zip"}, end}
-	source.answers[Call{Source: "https://example.com/gone.zip"}] = tableAnswer{err: &problem.Error{Code: problem.CodeUnreachable, Message: "the time is over"}}
+	source.answers[Call{Source: "https://example.com/gone.zip"}] = tableAnswer{err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "the time is over"}}}
 	got := map[string]string{}
 	for _, m := range Load(ctx, roots, ending, Options{}) {
 		for _, r := range m.Tree.Requirements {
@@ -128,7 +128,7 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 		said = append(said, r.Addr.String()+" at "+r.Terms[0].Place.String())
 	}
 	for _, d := range m.Tree.Diagnostics {
-		said = append(said, d.Error())
+		said = append(said, d.String())
 	}
 	want := []string{
 		"registry.terraform.io/hashicorp/acme at modules/net/own/a.tf:1",

@@ -133,7 +133,7 @@ func optionsOf(t *testing.T, args []string) Options {
 	return opts
 }
 
-func printModules(w io.Writer, modules []RootModule, diags []problem.Diagnostic, err error) {
+func printModules(w io.Writer, modules []RootModule, diags []problem.Problem, err error) {
 	for _, m := range modules {
 		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
 		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
@@ -199,10 +199,10 @@ func printTerm(w io.Writer, t Term, tested bool) {
 	fmt.Fprintf(w, ": %s\n", text)
 }
 
-func printDiagnostics(w io.Writer, indent string, diags []problem.Diagnostic) {
+func printDiagnostics(w io.Writer, indent string, diags []problem.Problem) {
 	for _, d := range diags {
 		severity := map[problem.Severity]string{problem.SeverityError: "error", problem.SeverityWarning: "warning", problem.SeverityNote: "note"}[d.Severity]
-		fmt.Fprintf(w, "%s%s [%s] %s\n", indent, severity, d.Code, d.Error())
+		fmt.Fprintf(w, "%s%s [%s] %s\n", indent, severity, d.Code, d.String())
 		if d.Hint != "" {
 			fmt.Fprintf(w, "%s  hint: %s\n", indent, d.Hint)
 		}
@@ -241,7 +241,7 @@ func TestModulesSayWhichDirectoriesTheyAreMadeOf(t *testing.T) {
 }
 
 // scanned finds and loads all at once.
-func scanned(ctx context.Context, fsys fs.FS, source Source, opts Options) ([]RootModule, []problem.Diagnostic, error) {
+func scanned(ctx context.Context, fsys fs.FS, source Source, opts Options) ([]RootModule, []problem.Problem, error) {
 	roots, diags, err := Find(ctx, fsys, opts)
 	if err != nil {
 		return nil, nil, err

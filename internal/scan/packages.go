@@ -72,7 +72,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		}
 		at, err := t.Dir(pkg.Dir)
 		if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
-			err = &problem.Error{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: file.Cause(err)}
+			err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read"}, Err: file.Cause(err)}
 		}
 		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 	}

@@ -190,8 +190,8 @@ func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 
 // Newer warns once of each tool of which a release is wanted whose rules are not known,
 // and of each block and argument that none of the known releases has.
-func Newer(modules []RootModule) []problem.Diagnostic {
-	var diags []problem.Diagnostic
+func Newer(modules []RootModule) []problem.Problem {
+	var diags []problem.Problem
 	said := map[string]bool{}
 	for _, m := range modules {
 		for _, d := range m.Unfamiliar {
@@ -207,7 +207,7 @@ func Newer(modules []RootModule) []problem.Diagnostic {
 	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		if slices.ContainsFunc(modules, func(m RootModule) bool { return m.Newer && m.Tool.Name == name }) {
-			diags = append(diags, problem.Diagnostic{
+			diags = append(diags, problem.Problem{
 				Severity: problem.SeverityWarning, Code: problem.CodeUnknownRelease,
 				Message: fmt.Sprintf(
 					"a release of %s is wanted that is newer than those that relock knows: the rules of %s are used", name.Title(), provider.Newest(name),

@@ -20,7 +20,7 @@ type RootModule struct {
 	Newer bool
 	// Unfamiliar is what no known release takes, where newer ones are allowed and none is
 	// named: Newer tells of it.
-	Unfamiliar []problem.Diagnostic
+	Unfamiliar []problem.Problem
 	// Tree is what the root module calls, and Tests what its test files lead to
 	// besides. Init reads both, providers lock the tests only with
 	// provider.TestFilesInLock.
@@ -52,10 +52,10 @@ type ModuleTree struct {
 	// its lock file, warnings included. An error among them means that
 	// the configuration or the lock file is not valid. Messages repeat nothing of a file
 	// but identifiers and what has a canonical form.
-	Diagnostics []problem.Diagnostic
+	Diagnostics []problem.Problem
 	// Notes are facts that are no problem of the files, in the order in which they were
 	// met.
-	Notes []problem.Diagnostic
+	Notes []problem.Problem
 }
 
 // All is what the root module requires with its tests.

@@ -48,7 +48,7 @@ type Root struct {
 	// Lock is the lock file, by its place in the searched file tree; nil if there is
 	// none. Problems are those of reading it.
 	Lock     *lockfile.File
-	Problems []problem.Diagnostic
+	Problems []problem.Problem
 
 	// Shared says that the lock file is a link, or that one leads to it: it may have
 	// entries that other root modules require. Find leaves it false.
@@ -155,20 +155,20 @@ func terragruntUnit(at tfconfig.Directory) bool {
 // only the program that makes the configuration knows what that requires. The
 // hashes can be completed all the same. recorded says whether what a lock file
 // records may stand in for what is not known.
-func (r Root) Left(recorded bool) (problem.Diagnostic, bool) {
+func (r Root) Left(recorded bool) (problem.Problem, bool) {
 	known := !r.Standalone
 	if r.Preserve {
 		known = recorded || len(r.Unread) == 0
 	}
 	if known {
-		return problem.Diagnostic{}, false
+		return problem.Problem{}, false
 	}
 	return r.Kind.warning(path.Join(r.Dir, lockfile.Name)), true
 }
 
 // warning says that a lock file is not a root module's own.
-func (k Kind) warning(lock string) problem.Diagnostic {
-	d := problem.Diagnostic{Severity: problem.SeverityWarning, Place: problem.Place{Path: lock}, Hint: "relock lock completes its hashes"}
+func (k Kind) warning(lock string) problem.Problem {
+	d := problem.Problem{Severity: problem.SeverityWarning, Place: problem.Place{Path: lock}, Hint: "relock lock completes its hashes"}
 	switch k {
 	case TerragruntUnit:
 		d.Code, d.Message = problem.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"

@@ -172,7 +172,7 @@ type fuzzSource struct{ fs.FS }
 
 func (s fuzzSource) Fetch(_ context.Context, _ provider.Tool, call Call) (Package, error) {
 	if len(call.Source)%2 == 0 {
-		return Package{}, &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+		return Package{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 	}
 	return Package{FS: s.FS, Dir: ".", ID: "1"}, nil
 }

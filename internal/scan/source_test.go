@@ -42,7 +42,7 @@ func (s *tableSource) Fetch(ctx context.Context, _ provider.Tool, call Call) (Pa
 	}
 	answer, ok := s.answers[call]
 	if !ok {
-		return Package{}, &problem.Error{Code: problem.CodeUnreadModule, Message: fmt.Sprintf("the test has no package for %+v", call)}
+		return Package{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: fmt.Sprintf("the test has no package for %+v", call)}}
 	}
 	return answer.pkg, answer.err
 }
@@ -98,7 +98,7 @@ func archiveSource(t *testing.T, ar *txtar.Archive) *tableSource {
 		call.Source, call.Version, call.Versioned = strings.Cut(from, " ")
 		if code, message, failed := strings.Cut(to, ": "); failed {
 			message, hint, _ := strings.Cut(strings.TrimSuffix(message, ")"), " (")
-			s.answers[call] = tableAnswer{err: &problem.Error{Code: problem.Code(code), Message: message, Hint: hint}}
+			s.answers[call] = tableAnswer{err: &problem.Error{Problem: problem.Problem{Code: problem.Code(code), Message: message, Hint: hint}}}
 			continue
 		}
 		to, version, _ := strings.Cut(to, " ")
@@ -127,7 +127,7 @@ func recordedSource() *tableSource {
 		}
 		panic("no tag " + tag)
 	}
-	noVersion := tableAnswer{err: &problem.Error{Code: problem.CodeNoVersion, Message: "no version meets the constraint"}}
+	noVersion := tableAnswer{err: &problem.Error{Problem: problem.Problem{Code: problem.CodeNoVersion, Message: "no version meets the constraint"}}}
 	const git, net = "git::file://@FIXTURES@/modrepo.git", "mods.example/acme/net/aws"
 	s := newTableSource()
 	s.answers = map[Call]tableAnswer{
@@ -135,7 +135,7 @@ func recordedSource() *tableSource {
 		{Source: git + "?ref=v1.0.0"}:              modrepo("v1.0.0", ".", ""),
 		{Source: git + "?ref=v1.1.0"}:              modrepo("v1.1.0", ".", ""),
 		{Source: git + "//modules/sub?ref=v1.1.0"}: modrepo("v1.1.0", "modules/sub", ""),
-		{Source: git + "?ref=nope"}:                {err: &problem.Error{Code: problem.CodeUnreadModule, Message: "there is no such ref"}},
+		{Source: git + "?ref=nope"}:                {err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "there is no such ref"}}},
 		{net, "1.0.0", true}:                       modrepo("v1.0.0", ".", "1.0.0"),
 		{net, "v1.0.0", true}:                      modrepo("v1.0.0", ".", "1.0.0"),
 		{net, "2.0.0-rc1", true}:                   modrepo("v2.0.0-rc1", ".", "2.0.0-rc1"),
@@ -179,7 +179,7 @@ func TestUnreadHasTheCauseOfItsSource(t *testing.T) {
 	} {
 		src := newTableSource()
 		src.answers[Call{Source: tt.source}] = tableAnswer{err: &problem.Error{
-			Code: problem.CodeUnauthorized, Message: "fetching it", Fetching: tt.fetching, Err: errors.New("it is private"),
+			Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "fetching it", About: tt.fetching}, Err: errors.New("it is private"),
 		}}
 		tree := fileTree(map[string]string{"main.tf": fmt.Sprintf("module \"m\" {\n  source = %q\n}\n", tt.source)}, nil)
 		modules, _, err := scanned(t.Context(), tree, src, Options{Dirs: []string{"."}})

@@ -37,7 +37,7 @@ func (r *Root) keep(at tfconfig.Directory) {
 // be completed and nothing else.
 func (m *RootModule) standIn() {
 	for _, u := range m.Tree.Unread {
-		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeStack, Place: u.Place,
 			Message: "the embedded stack " + u.Module + " is not read: " + u.Reason,
 		})

@@ -23,7 +23,7 @@ import (
 type versionPins struct {
 	nearest  provider.ToolName                      // the tool that the nearest version file is for
 	pins     map[provider.ToolName]*versionfile.Pin // without a name that of Terragrunt
-	problems []problem.Diagnostic                   // files that could not be read
+	problems []problem.Problem                      // files that could not be read
 	linked   bool                                   // a version file of the directory is a link
 }
 
@@ -42,7 +42,7 @@ func (t *toolFiles) pins(dir string) versionPins {
 			found.linked = found.linked || t.tree.Linked(path.Join(dir, name))
 			pins, err := t.read(path.Join(dir, name))
 			if err != nil {
-				found.problems = append(found.problems, problem.Diagnostic{
+				found.problems = append(found.problems, problem.Problem{
 					Severity: problem.SeverityWarning, Code: problem.CodeUnreadable, Place: problem.Place{Path: path.Join(dir, name)},
 					Message: fmt.Sprintf("the version file could not be read: %v", file.Cause(err)),
 				})

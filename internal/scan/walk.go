@@ -61,7 +61,7 @@ type walker struct {
 
 	readers readers
 	// unfamiliar is what a release may have that is newer than those that are known.
-	unfamiliar []problem.Diagnostic
+	unfamiliar []problem.Problem
 }
 
 // readers says which releases may read a module tree.
@@ -202,7 +202,7 @@ func (w *walker) need(n tfconfig.Need, at *visit) {
 func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
 	if c.Module.Kind == tfconfig.EarlySource {
-		var diags []problem.Diagnostic
+		var diags []problem.Problem
 		c.Module, diags = c.Evaluate(w.tool, from.value)
 		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
@@ -293,7 +293,7 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 		if inOrder {
 			text = "fails, since modules are installed in the order of their names"
 		}
-		w.Notes = append(w.Notes, problem.Diagnostic{
+		w.Notes = append(w.Notes, problem.Problem{
 			Severity: problem.SeverityNote, Code: problem.CodeModuleOrder, Place: c.Module.Place,
 			Message: "module." + to.path + " is in the package that another call installs: the first init " + text + "; the next one reads it",
 		})
@@ -336,8 +336,8 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case problem.Coded(got.err, problem.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
 	case got.err != nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
-		why := problem.Diagnose(got.err)
-		w.Diags = append(w.Diags, problem.Diagnostic{
+		why := problem.Of(got.err)
+		w.Diags = append(w.Diags, problem.Problem{
 			Severity: problem.SeverityWarning, Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
 			Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
 		})
@@ -384,13 +384,13 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 
 // notFetched reports a module that could not be had.
 func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
-	why := problem.Diagnose(err)
+	why := problem.Of(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	u := &w.Unread[len(w.Unread)-1]
 	if why.Code != problem.CodeInternal {
 		u.Code = why.Code
 	}
-	if e, ok := errors.AsType[*problem.Error](err); ok && e.Fetching != "" && e.Fetching == moduleaddr.Unforced(u.Source) {
+	if e, ok := errors.AsType[*problem.Error](err); ok && e.Problem.About != "" && e.Problem.About == moduleaddr.Unforced(u.Source) {
 		u.Cause = e.Err.Error()
 	}
 }
@@ -433,7 +433,7 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 // error. A newer one may take it: a block that says nothing of providers here is then a
 // note, or a warning of the run, and a provider that it is about is in doubt.
 func (w *walker) settle(h *harvest) {
-	var diags []problem.Diagnostic
+	var diags []problem.Problem
 	for _, d := range h.Diags {
 		part, place := d.Code == tfconfig.UnknownPart, d.Code == tfconfig.UnknownPlace
 		if part || place {
@@ -451,7 +451,7 @@ func (w *walker) settle(h *harvest) {
 	}
 	for _, d := range h.doubts {
 		if w.readers == onlyKnown {
-			diags = append(diags, d.Diagnostic)
+			diags = append(diags, d.Problem)
 			continue
 		}
 		h.Unread = append(h.Unread, Unread{

@@ -110,7 +110,7 @@ func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
 	if at.Path == "" {
 		at = problem.Place{Path: made.File, Line: 1}
 	}
-	made.Problems = append(slices.Clip(made.Problems), Problem{why, at})
+	made.Problems = append(slices.Clip(made.Problems), Hindrance{why, at})
 }
 
 // module begins the copy with the module. It returns where in it init runs.
@@ -152,7 +152,7 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	}
 	p, err := a.source.Fetch(ctx, tool, call)
 	if err != nil {
-		d := problem.Diagnose(err)
+		d := problem.Of(err)
 		made.Failed = err
 		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
 		return nil, "", false

@@ -17,9 +17,9 @@ import (
 // remoteLabel stands for a label where remote_state generates a file.
 const remoteLabel = "remote_state"
 
-// Problem is something for which a unit is not statically known or, if Refused is
+// Hindrance is something for which a unit is not statically known or, if Refused is
 // set, an error.
-type Problem struct {
+type Hindrance struct {
 	staticeval.Unknown
 	Place problem.Place
 }
@@ -42,7 +42,7 @@ type unitSettings struct {
 	generate   map[string]generation
 	remote     *generation // the file that remote_state generates, or one without path
 	exclusion  *exclusion  // the exclude block
-	problems   []Problem
+	problems   []Hindrance
 }
 
 // exclusion is an exclude block, in its file.
@@ -282,7 +282,7 @@ func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about s
 	if about != "" {
 		why.Reason = about + ": " + why.Reason
 	}
-	s.problems = append(s.problems, Problem{why, at})
+	s.problems = append(s.problems, Hindrance{why, at})
 }
 
 // all is what a file says with the files that it includes: the last one wins over

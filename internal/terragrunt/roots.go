@@ -51,7 +51,7 @@ type Options struct {
 // created. The diagnostics tell what is assumed, what is not known and what is left
 // alone, each cause once. The error is not nil only if ctx is done before all units are
 // read; modules that have not been fetched when it ends are not known.
-func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Diagnostic, error) {
+func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	made := make([]Assembly, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
 	a.absent = opts.Absent
@@ -162,13 +162,13 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
 	}
 	if !r.Assumed && !made.Tools.Empty() && !made.Tools.Allows(r.Tool.Version) {
-		r.Problems = append(r.Problems, problem.Diagnostic{
+		r.Problems = append(r.Problems, problem.Problem{
 			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: problem.Place{Path: made.File},
 		})
 		return r, true
 	}
 	for _, p := range made.Refused() {
-		r.Problems = append(r.Problems, problem.Diagnostic{
+		r.Problems = append(r.Problems, problem.Problem{
 			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, Place: p.Place,
 		})
 	}
@@ -176,7 +176,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		return r, true
 	}
 	if passing(made.Failed) {
-		d := problem.Diagnose(made.Failed)
+		d := problem.Of(made.Failed)
 		d.Place = made.Source.place
 		r.Problems = append(r.Problems, d)
 		return r, true
@@ -257,11 +257,11 @@ func (c *toldCauses) note(why cause, dir string) {
 }
 
 // diagnostics tell of each cause once.
-func (c *toldCauses) diagnostics() []problem.Diagnostic {
-	var told []problem.Diagnostic
+func (c *toldCauses) diagnostics() []problem.Problem {
+	var told []problem.Problem
 	for _, why := range c.order {
 		dirs := c.dirs[why]
-		d := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
+		d := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
 		units := fmt.Sprintf("%d Terragrunt units", len(dirs))
 		if len(dirs) == 1 {
 			units = "1 Terragrunt unit"
@@ -279,7 +279,7 @@ func (c *toldCauses) diagnostics() []problem.Diagnostic {
 		told = append(told, d)
 	}
 	for _, dir := range c.unlocked {
-		told = append(told, problem.Diagnostic{
+		told = append(told, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeUnlocked, Place: problem.Place{Path: dir},
 			Message: "the Terragrunt unit has no lock file",
 		})

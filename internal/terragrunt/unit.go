@@ -48,7 +48,7 @@ type Unit struct {
 	// otherwise: that a variable of the environment is not set, and the like.
 	Assumed []string
 	// Problems are why the unit is not statically known, or refused.
-	Problems []Problem
+	Problems []Hindrance
 	// Template says that it depends on values that a stack gives, which are not
 	// there: it is what stacks make units of.
 	Template bool
@@ -90,13 +90,13 @@ type Generated struct {
 func (r *Configs) Unit(dir string) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile)}
 	if u.File == "" {
-		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
+		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
 	reading := newReading(r.fileReader, dir)
 	c, why := reading.open(u.File, dir, nil)
 	if why != nil {
-		u.Problems = []Problem{{*why, problem.Place{Path: u.File, Line: 1}}}
+		u.Problems = []Hindrance{{*why, problem.Place{Path: u.File, Line: 1}}}
 		return u
 	}
 	b := builder{evaluated: c, unitSettings: c.all(), unit: &u, assumed: map[string]bool{}}
@@ -364,6 +364,6 @@ func (u Unit) Empty() bool { return u.Source.own() && len(u.Generated) == 0 && u
 func (u Unit) Known() bool { return len(u.Problems) == 0 }
 
 // Refused returns the problems that are errors.
-func (u Unit) Refused() []Problem {
-	return slices.DeleteFunc(slices.Clone(u.Problems), func(p Problem) bool { return !p.Refused })
+func (u Unit) Refused() []Hindrance {
+	return slices.DeleteFunc(slices.Clone(u.Problems), func(p Hindrance) bool { return !p.Refused })
 }

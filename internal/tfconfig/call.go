@@ -68,7 +68,7 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 }
 
 // Evaluate says where the called module is, now that references have values.
-func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Diagnostic) {
+func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Problem) {
 	d := &decoder{tool: tool, file: c.source.file}
 	unknown := ModuleSource{Kind: UnknownSource, Place: c.source.place()}
 	source, ok := evaluateText(d, c.source.Expr, value, "module", "source", &unknown.Why)

@@ -36,7 +36,7 @@ type Configuration struct {
 	Versions    []VersionText // of the tool itself
 	Doubts      []Doubt
 	RootOnly    bool // it says something that only a root module has reason to say
-	Diagnostics []problem.Diagnostic
+	Diagnostics []problem.Problem
 	// Tests reads the test files beside the configuration, once.
 	Tests func() *Tests
 }
@@ -337,7 +337,7 @@ func (m *merger) resolve() {
 
 // Evaluated returns the configuration with what required_providers says now that
 // references have values, the entries that still have none, and what is wrong.
-func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry, []problem.Diagnostic) {
+func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry, []problem.Problem) {
 	if c.unresolved == nil {
 		return c, nil, nil
 	}

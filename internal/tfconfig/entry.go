@@ -55,7 +55,7 @@ func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message
 			Place: place, Name: name, Tool: d.tool.Name, Expression: d.scoped(expr).written,
 			Why: staticeval.Unknown{Reason: "the releases that relock knows refuse it: " + message, Hint: "update relock, if there is a newer release of it"},
 		},
-		Diagnostic: problem.Diagnostic{Code: problem.CodeInvalidConfig, Message: message, Place: place},
+		Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: message, Place: place},
 	})
 }
 

@@ -10,11 +10,11 @@ import (
 // Mistakes collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
 // should be able to place a text.
-type Mistakes struct{ Diags []problem.Diagnostic }
+type Mistakes struct{ Diags []problem.Problem }
 
 // report adds an error.
-func (p *Mistakes) report(d problem.Diagnostic) {
-	p.Diags = problem.Diagnostics(p.Diags).With(d, problem.CodeInvalidConfig)
+func (p *Mistakes) report(d problem.Problem) {
+	p.Diags = problem.Several(p.Diags).With(d, problem.CodeInvalidConfig)
 }
 
 // The codes of errors that are none where a newer release is used than relock knows. They
@@ -28,7 +28,7 @@ const (
 // block: a newer one may require something by it.
 type Doubt struct {
 	OpenEntry
-	Diagnostic problem.Diagnostic // the error that it is for a known release
+	Problem problem.Problem // the error that it is for a known release
 }
 
 // Messages that are used in many places.
@@ -47,14 +47,14 @@ func (p *Mistakes) Add(at problem.Place, format string, args ...any) {
 
 // AddHinting reports an error, and what to do about it.
 func (p *Mistakes) AddHinting(at problem.Place, hint, format string, args ...any) {
-	p.report(problem.Diagnostic{
+	p.report(problem.Problem{
 		Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, Place: at,
 	})
 }
 
 // Unreadable reports a file, or a directory, that could not be read.
 func (p *Mistakes) Unreadable(what string, at problem.Place, err error) {
-	p.report(problem.Diagnostic{
+	p.report(problem.Problem{
 		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), Place: at,
 	})
 }

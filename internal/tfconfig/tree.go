@@ -94,7 +94,7 @@ type decodedKey struct {
 
 type decodedFile struct {
 	file  file
-	diags []problem.Diagnostic
+	diags []problem.Problem
 }
 
 // Sharing makes the tree one of those that share what is kept of some paths, and

@@ -447,8 +447,10 @@ func (r Request) follow(req *http.Request, via []*http.Request) error {
 // tooLong is an error of the server, not of the line: trying again is no help.
 func tooLong(u *url.URL, limit int64) *problem.Error {
 	return &problem.Error{
-		Code:    problem.CodeBadAnswer,
-		Host:    Hostname(u),
-		Message: fmt.Sprintf("the answer of %s is longer than %d bytes", Redact(u), limit),
+		Problem: problem.Problem{
+			Code:    problem.CodeBadAnswer,
+			Host:    Hostname(u),
+			Message: fmt.Sprintf("the answer of %s is longer than %d bytes", Redact(u), limit),
+		},
 	}
 }

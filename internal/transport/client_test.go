@@ -65,7 +65,7 @@ func parse(t *testing.T, s string) *url.URL {
 func wantCode(t *testing.T, err error, code problem.Code) *problem.Error {
 	t.Helper()
 	var e *problem.Error
-	if !errors.As(err, &e) || e.Code != code {
+	if !errors.As(err, &e) || e.Problem.Code != code {
 		t.Fatalf("error = %v (%T), want code %q", err, err, code)
 	}
 	return e
@@ -609,8 +609,8 @@ func TestUnknownAuthoritySaysWhatHelps(t *testing.T) {
 	s := trusted.NobodysServer(t, answer("secret"))
 	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL)})
 	e := wantCode(t, err, problem.CodeUnreachable)
-	if !strings.Contains(e.Error(), "unknown authority") || !strings.Contains(e.Hint, "SSL_CERT_FILE") {
-		t.Errorf("Do = %v with the hint %q, want one that names SSL_CERT_FILE", e, e.Hint)
+	if !strings.Contains(e.Error(), "unknown authority") || !strings.Contains(e.Problem.Hint, "SSL_CERT_FILE") {
+		t.Errorf("Do = %v with the hint %q, want one that names SSL_CERT_FILE", e, e.Problem.Hint)
 	}
 }
 

@@ -165,8 +165,8 @@ func TestForkIsNotLedIntoThePrivateNetwork(t *testing.T) {
 	c := newClient(s).For(ForkHead, nil)
 	_, err := c.Do(t.Context(), Request{URL: parse(t, s.URL)})
 	e := wantCode(t, err, problem.CodeUnreachable)
-	if !strings.Contains(e.Error(), "refused: an address of a private network") || !strings.Contains(e.Hint, `host "10.1.2.3:80" {}`) {
-		t.Errorf("Do = %v (hint %q), want a refusal that says how to name the server", e, e.Hint)
+	if !strings.Contains(e.Error(), "refused: an address of a private network") || !strings.Contains(e.Problem.Hint, `host "10.1.2.3:80" {}`) {
+		t.Errorf("Do = %v (hint %q), want a refusal that says how to name the server", e, e.Problem.Hint)
 	}
 }
 

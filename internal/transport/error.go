@@ -45,20 +45,22 @@ const untrustedHint = "if a proxy or a server of your own signs with an authorit
 // failure is the error of a request that got no whole answer.
 func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	e := &problem.Error{
-		Code:    problem.CodeUnreachable,
-		Host:    Hostname(u),
-		Message: "requesting " + Redact(u),
-		Err:     WithoutURLs(err),
+		Problem: problem.Problem{
+			Code:    problem.CodeUnreachable,
+			Host:    Hostname(u),
+			Message: "requesting " + Redact(u),
+		},
+		Err: WithoutURLs(err),
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
-		e.Hint = r.hint
+		e.Problem.Hint = r.hint
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		e.Hint = untrustedHint
+		e.Problem.Hint = untrustedHint
 	}
 	if ctx.Err() != nil {
 		ended := problem.Ended(ctx)
-		e.Code, e.Err, e.Hint = ended.Code, context.Cause(ctx), ended.Hint
+		e.Problem.Code, e.Err, e.Problem.Hint = ended.Problem.Code, context.Cause(ctx), ended.Problem.Hint
 	}
 	return e
 }

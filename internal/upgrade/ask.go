@@ -164,8 +164,10 @@ func Half(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	half := time.Until(end) / 2
 	return context.WithTimeoutCause(ctx, half, &problem.Error{
-		Code: problem.CodeUnreachable, Message: fmt.Sprintf("no answer within half of the time that was left, %s", half.Round(time.Millisecond)),
-		Hint: "run again, with more time (--timeout)",
+		Problem: problem.Problem{
+			Code: problem.CodeUnreachable, Message: fmt.Sprintf("no answer within half of the time that was left, %s", half.Round(time.Millisecond)),
+			Hint: "run again, with more time (--timeout)",
+		},
 	})
 }
 

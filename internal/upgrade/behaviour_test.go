@@ -55,7 +55,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		return module(t, []string{requirement}, locks)
 	}
 	refuse := func(provider.Want, *provider.Hashes) error {
-		return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 	}
 	unsigned := func(_ provider.Want, h *provider.Hashes) error {
 		h.Signer = provider.Signer{}

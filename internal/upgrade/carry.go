@@ -257,12 +257,12 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	if i < 0 || !errors.As(c.result.Selections[i].Err, &e) {
 		return true
 	}
-	switch e.Code {
+	switch e.Problem.Code {
 	case problem.CodeNoVersion, problem.CodeLockedVersion:
 		return false
 	case problem.CodeBadChecksum, problem.CodeBadSignature, problem.CodeBadPackage, problem.CodeReReleased,
 		problem.CodeNoPackage, problem.CodeProtocol:
-		return !e.Version.IsZero() && e.Version != l.Version
+		return !e.Problem.Subject.Version.IsZero() && e.Problem.Subject.Version != l.Version
 	}
 	return true
 }
@@ -290,7 +290,7 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 	found, listed := map[recorded]bool{}, map[recorded]bool{}
 	for _, r := range results {
 		for _, f := range r.Findings {
-			found[recorded{f.Addr, f.Version, f.Hash}] = true
+			found[recorded{f.Subject.Addr, f.Subject.Version, f.Subject.Hash}] = true
 		}
 		for _, s := range r.Selections {
 			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {

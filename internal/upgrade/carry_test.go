@@ -57,9 +57,9 @@ func failing(typ string, code problem.Code, v string) func(provider.Want) error 
 		if want.Addr.Type != typ {
 			return nil
 		}
-		e := &problem.Error{Code: code, Addr: want.Addr, Version: want.Version, Message: "no luck"}
+		e := &problem.Error{Problem: problem.Problem{Code: code, Subject: problem.Subject{Addr: want.Addr, Version: want.Version}, Message: "no luck"}}
 		if v != "" {
-			e.Version = version(v)
+			e.Problem.Subject.Version = version(v)
 		}
 		return e
 	}
@@ -79,7 +79,7 @@ func carryCases() []carryCase {
 			m.Tree.Requirements = m.Tree.Requirements[:1]
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "the configuration is broken", later: func(m *scan.RootModule, _ *Options) {
-			m.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax}}
+			m.Tree.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax}}
 			m.Tree.Requirements = nil
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "strict keeps all", lacks: "b", later: strict, want: []string{"same"}, carried: "a b"},
@@ -116,7 +116,7 @@ func carryCases() []carryCase {
 		{name: "a bad signature of another release", fails: failing("b", problem.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
 		{name: "a checksum that is not that of the list", refused: "b", fails: failing("b", problem.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a finding", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
-			all[0].Findings = []problem.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
+			all[0].Findings = []problem.Problem{{Subject: problem.Subject{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}}
 			return all
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "another root module saw another list", refused: "b", lacks: "b", refuted: func(all []Result) []Result {

@@ -122,9 +122,11 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
 		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
 		c.err = &problem.Error{
-			Code: problem.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: c.to,
-			Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
-			Hint:    "name that version in the configuration, too, or run without --exact",
+			Problem: problem.Problem{
+				Code: problem.CodeLockedVersion, Host: c.addr().Host, Subject: problem.Subject{Addr: c.addr(), Version: c.to, Versioned: true},
+				Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
+				Hint:    "name that version in the configuration, too, or run without --exact",
+			},
 		}
 		return c
 	}
@@ -147,7 +149,7 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.constraints.Allows(locked) {
 		err := c.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints)
-		err.Hint = "run relock upgrade to select another version"
+		err.Problem.Hint = "run relock upgrade to select another version"
 		return provider.Release{}, err
 	}
 	if r := c.offered.release(locked); r != nil {
@@ -267,19 +269,21 @@ func claim(a, b bool) int {
 func (c chosen) noVersion() error {
 	methods, releases := c.offered.methods, c.offered.releases
 	err := &problem.Error{
-		Code: problem.CodeNoVersion, Host: methods.host(c.addr()), Addr: c.addr(),
-		Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
-		Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
+		Problem: problem.Problem{
+			Code: problem.CodeNoVersion, Host: methods.host(c.addr()), Subject: problem.Subject{Addr: c.addr()},
+			Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
+			Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
+		},
 	}
 	if len(releases) == 0 {
 		return err
 	}
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
-	err.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
+	err.Problem.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.requirement, top); ok {
-		err.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, t.Place)
+		err.Problem.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, t.Place)
 	} else if top.Prerelease != "" {
-		err.Hint += ", a prerelease, which only an exact constraint selects"
+		err.Problem.Hint += ", a prerelease, which only an exact constraint selects"
 	}
 	return err
 }

@@ -27,14 +27,14 @@ import (
 // and with its disputed entries required: what nothing requires would keep its
 // entry, and there is none that could be kept.
 func settled(m scan.RootModule) scan.RootModule {
-	conflict, conflicted := problem.Diagnostic{}, false
+	conflict, conflicted := problem.Problem{}, false
 	if m.Lock != nil {
 		conflict, conflicted = m.Lock.Conflicted()
 	}
 	if !conflicted {
 		return m
 	}
-	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d problem.Diagnostic) bool { return d == conflict })
+	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d problem.Problem) bool { return d == conflict })
 	m.Tree.Requirements = slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
 		if requirementFor(m.Tree.Requirements, recorded.Addr) == nil && disputed(m, recorded.Addr) {

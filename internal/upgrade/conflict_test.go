@@ -161,7 +161,7 @@ func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 	broken := func(version string) func(provider.Want, *provider.Hashes) error {
 		return func(want provider.Want, _ *provider.Hashes) error {
 			if want.Version.String() == version {
-				return &problem.Error{Code: problem.CodeUnreachable, Addr: want.Addr, Message: "no answer"}
+				return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Subject: problem.Subject{Addr: want.Addr}, Message: "no answer"}}
 			}
 			return nil
 		}

@@ -231,25 +231,25 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	}
 	switch down := best.Precedence(c.old.Version) < 0; { // the command that moves it
 	case best.IsZero():
-		err.Hint = "change the constraints: they allow no version that is offered"
+		err.Problem.Hint = "change the constraints: they allow no version that is offered"
 	case down && !methods.complete():
-		err.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
+		err.Problem.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case down:
-		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
 	default:
-		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
 	}
 	switch {
 	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
-		err.Message += " and kept: a version goes down only by request"
+		err.Problem.Message += " and kept: a version goes down only by request"
 	case !c.complete:
-		err.Message += ", so that its missing hashes cannot be had"
+		err.Problem.Message += ", so that its missing hashes cannot be had"
 	default:
-		err.Message += ", and kept"
+		err.Problem.Message += ", and kept"
 		kept = true
 	}
 	if unknown := methods.unlisted(); unknown != "" {
-		err.Message += "; the provider is unknown to the " + unknown
+		err.Problem.Message += "; the provider is unknown to the " + unknown
 	}
 	if kept {
 		return true, append(slices.Clone(c.notices), err), nil

@@ -109,7 +109,7 @@ func TestPlatformIsMissingWhereNoSourceHasIt(t *testing.T) {
 		releases: map[string]map[string][]string{"a": {"1.1.0": {"linux_amd64", "darwin_arm64"}}},
 		edit: func(want provider.Want, h *provider.Hashes) error {
 			if !want.Origin && want.Platform.OS == "darwin" {
-				return &problem.Error{Code: problem.CodeNoPackage, Message: "the mirror has none"}
+				return &problem.Error{Problem: problem.Problem{Code: problem.CodeNoPackage, Message: "the mirror has none"}}
 			}
 			return faithful(want, h)
 		},

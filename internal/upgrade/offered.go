@@ -54,9 +54,11 @@ func (m methods) unlisted() string { return m.names(func(a provider.Method) bool
 // notOffered is the error about a locked version that none of them lists.
 func (m methods) notOffered(addr provider.Addr, locked provider.Version) *problem.Error {
 	return &problem.Error{
-		Code: problem.CodeLockedVersion, Host: m.host(addr), Addr: addr, Version: locked,
-		Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.answered("by")),
-		Hint:    "run relock upgrade to select another version",
+		Problem: problem.Problem{
+			Code: problem.CodeLockedVersion, Host: m.host(addr), Subject: problem.Subject{Addr: addr, Version: locked, Versioned: true},
+			Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.answered("by")),
+			Hint:    "run relock upgrade to select another version",
+		},
 	}
 }
 

@@ -51,7 +51,7 @@ func TestOnly(t *testing.T) {
 				told = append(told, s.Requirement.Addr.Type)
 			}
 			for _, d := range part.Diagnostics {
-				told = append(told, d.Addr.Type+": "+string(d.Code))
+				told = append(told, d.Subject.Addr.Type+": "+string(d.Code))
 			}
 			if diff := cmp.Diff(tt.told, told); diff != "" {
 				t.Errorf("it tells of (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ func versions(r Result) []string {
 	return lines
 }
 
-func codes(diagnostics []problem.Diagnostic) []string {
+func codes(diagnostics []problem.Problem) []string {
 	var found []string
 	for _, d := range diagnostics {
 		severity := map[problem.Severity]string{problem.SeverityWarning: "warning "}[d.Severity]
@@ -245,7 +245,7 @@ func TestPlan_test_files(t *testing.T) {
 			}
 			m.Tree.Requirements = untested
 			if tt.fails {
-				m.Tests.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Message: "bad", Place: problem.Place{Path: "x.tftest.hcl"}}}
+				m.Tests.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Message: "bad", Place: problem.Place{Path: "x.tftest.hcl"}}}
 			}
 			src := everything()
 			r := Plan(t.Context(), src, []scan.RootModule{m}, tt.opts)[0]

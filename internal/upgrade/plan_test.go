@@ -41,7 +41,7 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 	o.note("%s", addr.Type)
 	versions, ok := o.releases[addr.Type]
 	if !ok {
-		return nil, &problem.Error{Code: problem.CodeUnknownProvider, Addr: addr, Message: "no such provider"}
+		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr}, Message: "no such provider"}}
 	}
 	var releases []provider.Release
 	for v, platforms := range versions {
@@ -83,7 +83,7 @@ func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want)
 	o.note("%s %s %s", want.Addr.Type, want.Version, want.Platform)
 	platforms := o.releases[want.Addr.Type][want.Version.String()]
 	if !slices.Contains(platforms, want.Platform.String()) {
-		return provider.Hashes{}, &problem.Error{Code: problem.CodeNoPackage, Addr: want.Addr, Message: "no package for " + want.Platform.String()}
+		return provider.Hashes{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeNoPackage, Subject: problem.Subject{Addr: want.Addr}, Message: "no package for " + want.Platform.String()}}
 	}
 	name := want.Addr.Type + "-" + want.Version.String() + "-"
 	h := provider.Hashes{
@@ -518,7 +518,7 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	unread := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
 	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", Place: problem.Place{Path: "main.tf", Line: 9}}}
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	broken.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: "main.tf", Line: 1}}}
+	broken.Tree.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Place: problem.Place{Path: "main.tf", Line: 1}}}
 	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{unread, broken}, Options{Platforms: linux}) {
 		if r.File != nil || !problem.AnyError(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
@@ -538,7 +538,7 @@ func (s *interrupting) Hashes(ctx context.Context, tool provider.Tool, want prov
 	if want.Addr.Type != "a" {
 		<-s.arrived
 		s.cancel()
-		return provider.Hashes{}, &problem.Error{Code: problem.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+		return provider.Hashes{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: "interrupted"}, Err: ctx.Err()}
 	}
 	defer s.once.Do(func() { close(s.arrived) })
 	return s.offer.Hashes(ctx, tool, want)

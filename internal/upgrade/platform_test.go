@@ -35,8 +35,8 @@ func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 		if failed := problem.Coded(a.Err, problem.CodeNoPackage); failed != demanded || b.Err != nil || len(a.Missing) != 1 {
 			t.Errorf("demanded %v: a without %v and with the error %v, b with %v; want a's error: %v", demanded, a.Missing, a.Err, b.Err, demanded)
 		}
-		if demanded && problem.Diagnose(a.Err).Hint != hint {
-			t.Errorf("the hint is %q, want %q", problem.Diagnose(a.Err).Hint, hint)
+		if demanded && problem.Of(a.Err).Hint != hint {
+			t.Errorf("the hint is %q, want %q", problem.Of(a.Err).Hint, hint)
 		}
 		i := slices.IndexFunc(r.New, func(l lockfile.Lock) bool { return l.Addr == addr("a") })
 		if kept := r.New[i].Version == version("1.0.0"); kept != demanded || r.File == nil {

@@ -32,7 +32,7 @@ func (c *calendar) Published(_ context.Context, _ provider.Tool, want provider.W
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, name)
 	if code, ok := c.lost[name]; ok {
-		return time.Time{}, &problem.Error{Code: code, Message: "no date today"}
+		return time.Time{}, &problem.Error{Problem: problem.Problem{Code: code, Message: "no date today"}}
 	}
 	if text, ok := c.days[name]; ok {
 		return day(text), nil
@@ -260,7 +260,7 @@ func TestPolicy(t *testing.T) {
 			if diff := cmp.Diff(tt.held, told(s.Held)); diff != "" {
 				t.Errorf("held (-want +got):\n%s", diff)
 			}
-			noticed := slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool {
+			noticed := slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodePolicy && d.Severity == problem.SeverityWarning
 			})
 			if noticed != tt.noticed || problem.AnyError(r.Diagnostics) {

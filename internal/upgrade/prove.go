@@ -90,15 +90,15 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 			names[i] = m.String()
 		}
 		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
-		err.Platform = p.Missing[0]
-		err.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
+		err.Problem.Subject.Platform = p.Missing[0]
+		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
 		if !p.Serving.IsZero() {
-			err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.Serving, err.Hint)
+			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.Serving, err.Problem.Hint)
 		}
 		p.Err = err
 	case len(found) == 0:
 		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
-		err.Hint = "name a platform that it is published for with --platform"
+		err.Problem.Hint = "name a platform that it is published for with --platform"
 		p.Err = err
 	}
 	return p, found
@@ -245,7 +245,7 @@ func (p proven) altered(found []provider.Hashes) error {
 		if own := origin[h.Package.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
 			err := p.failure(problem.CodeBadChecksum, p.to,
 				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Package.Platform, h.Mirror, h.H1, own)
-			err.Platform, err.Hint = h.Package.Platform, "ask the mirror's operator why before you trust it"
+			err.Problem.Subject.Platform, err.Problem.Hint = h.Package.Platform, "ask the mirror's operator why before you trust it"
 			return err
 		}
 	}
@@ -256,8 +256,8 @@ func (p proven) reReleased(h provider.Hashes) error {
 	addr := p.addr()
 	err := p.failure(problem.CodeReReleased, p.to,
 		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1))
-	err.Platform = h.Package.Platform
-	err.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
+	err.Problem.Subject.Platform = h.Package.Platform
+	err.Problem.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
 		addr.Namespace, addr.Type, p.to)
 	return err
 }
@@ -268,29 +268,31 @@ func (p proven) reReleased(h provider.Hashes) error {
 // configured for the provider.
 func untrusted(want provider.Want, h provider.Hashes, signers provider.Signers, b behaviour) error {
 	err := &problem.Error{
-		Code: problem.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
+		Problem: problem.Problem{
+			Code: problem.CodeBadSignature, Host: want.Addr.Host, Subject: problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: true, Platform: want.Platform},
+			Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
+		},
 	}
 	if h.Mirror != "" {
-		err.Message = fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
+		err.Problem.Message = fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
 	}
 	switch {
 	case b.provenOnly && h.Mirror != "":
-		err.Hint = "take hashes from the provider's own registry, or leave --strict out"
+		err.Problem.Hint = "take hashes from the provider's own registry, or leave --strict out"
 		return err
 	case b.provenOnly && h.Signer.KeyID == "":
-		err.Message += "not signed by an announced key"
-		err.Hint = "without --strict it is accepted where the tool accepts it"
+		err.Problem.Message += "not signed by an announced key"
+		err.Problem.Hint = "without --strict it is accepted where the tool accepts it"
 		return err
 	case signers.Admits(want.Addr, h.Signer):
 		return nil
 	case h.Mirror != "":
 	case h.Signer.KeyID != "":
-		err.Message += "signed by the key " + cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
+		err.Problem.Message += "signed by the key " + cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
 	default:
-		err.Message += "signed by no announced key"
+		err.Problem.Message += "signed by no announced key"
 	}
-	err.Message += ", and the configured signers of the provider are others"
-	err.Hint = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
+	err.Problem.Message += ", and the configured signers of the provider are others"
+	err.Problem.Hint = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
 	return err
 }

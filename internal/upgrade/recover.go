@@ -199,8 +199,8 @@ func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Add
 		tells := func(p provider.Platform) bool { return !slices.Contains(r.proven[c.addr()], p) && open(p) }
 		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), tells) {
 			w := found.entry
-			err := w.failure(problem.Diagnose(found.err).Code, w.old.Version, "recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version)
-			err.Err, err.Hint = found.err, "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for"
+			err := w.failure(problem.Of(found.err).Code, w.old.Version, "recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version)
+			err.Err, err.Problem.Hint = found.err, "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for"
 			doubts[c.addr()] = err
 		}
 	}

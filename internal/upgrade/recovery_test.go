@@ -87,7 +87,7 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 // be lost because nobody could be asked about it.
 func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
-	unreachable := &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+	unreachable := &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 	unavailable := func(name, version, p string) func(provider.Want, *provider.Hashes) error {
 		return func(want provider.Want, _ *provider.Hashes) error {
 			if want.Addr.Type == name && want.Version.String() == version && want.Platform.String() == p {
@@ -165,7 +165,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("platforms of the new entry of a (-want +got):\n%s\n%v", diff, r.Diagnostics)
 			}
-			if found := slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == tt.code }); found != (tt.code != "") {
+			if found := slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == tt.code }); found != (tt.code != "") {
 				t.Errorf("diagnostics %v, want the code %q", r.Diagnostics, tt.code)
 			}
 		})
@@ -180,7 +180,7 @@ func TestRecoveryLetsOthersTell(t *testing.T) {
 		releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}},
 		edit: func(want provider.Want, _ *provider.Hashes) error {
 			if want.Addr.Type == "a" && want.Version == version("1.0.0") {
-				return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+				return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 			}
 			return nil
 		},
@@ -215,7 +215,7 @@ func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
 			},
 			edit: func(want provider.Want, _ *provider.Hashes) error {
 				if want.Addr.Type == "b" && want.Platform.String() == broken {
-					return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+					return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 				}
 				return nil
 			},
@@ -369,7 +369,7 @@ func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 				releases: map[string]map[string][]string{"a": {"1.0.0": all, "1.1.0": all}, "b": {"1.0.0": six}},
 				edit: func(want provider.Want, _ *provider.Hashes) error {
 					if want.Addr.Type == "a" && want.Version == version("1.0.0") && want.Platform.String() == tt.broken {
-						return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+						return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 					}
 					return nil
 				},
@@ -414,7 +414,7 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 			src.edit = func(want provider.Want, _ *provider.Hashes) error {
 				p := want.Platform.String()
 				if want.Addr.Type == "a" && want.Version == version(tt.locked) && (p == "darwin_arm64" || p == "windows_amd64") {
-					return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+					return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 				}
 				return nil
 			}
@@ -445,7 +445,7 @@ func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 	}}
 	src.edit = func(want provider.Want, _ *provider.Hashes) error {
 		if want.Addr.Type == "a" && want.Platform.String() == "darwin_arm64" {
-			return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
+			return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 		}
 		return nil
 	}

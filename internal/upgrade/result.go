@@ -35,10 +35,10 @@ type Result struct {
 	File []byte
 	// Diagnostics are the problems met, those of the scan included. An error
 	// among them makes the run exit with status 1.
-	Diagnostics []problem.Diagnostic
+	Diagnostics []problem.Problem
 	// Findings are recorded hashes that belong to nothing, and Undecided those of
 	// which that is not known, sorted by place; a plan leaves both empty.
-	Findings, Undecided []problem.Finding
+	Findings, Undecided []problem.Problem
 
 	allBytes bool // File is what the tools write, byte for byte [terraform 1.11 internal/depsfile/locks_file.go]
 	// untouched says that a failure leaves the whole root module as it is.
@@ -174,15 +174,15 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 // explain turns a failure, or else the notices, into diagnostics at the place
 // that requires the provider. What is no failure (missing platforms, the
 // registry's warnings) stays a fact of the selection.
-func (p proven) explain() []problem.Diagnostic {
+func (p proven) explain() []problem.Problem {
 	causes, severity := p.notices, problem.SeverityWarning
 	if p.Err != nil {
 		causes, severity = []error{p.Err}, problem.SeverityError
 	}
-	var diagnostics []problem.Diagnostic
+	var diagnostics []problem.Problem
 	for _, cause := range causes {
-		d := problem.Diagnose(cause)
-		d.Severity, d.Addr = severity, p.addr()
+		d := problem.Of(cause)
+		d.Severity, d.Subject.Addr = severity, p.addr()
 		if terms := p.requirement.Terms; d.Place == (problem.Place{}) && len(terms) > 0 {
 			d.Place = terms[0].Place
 		}
@@ -203,7 +203,7 @@ func (s Selection) former(tool provider.Tool) []packageKey {
 
 // believed says which new entries have the platforms of others though only the
 // number of their old hashes tells that they had the same.
-func believed(dir string, assumed []witness) []problem.Diagnostic {
+func believed(dir string, assumed []witness) []problem.Problem {
 	if len(assumed) == 0 {
 		return nil
 	}
@@ -211,7 +211,7 @@ func believed(dir string, assumed []witness) []problem.Diagnostic {
 	for _, w := range assumed {
 		names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
 	}
-	return []problem.Diagnostic{{
+	return []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
 		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
@@ -251,10 +251,10 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	taken := func(addr provider.Addr) bool { return take(r.successor(addr)) }
 	part := r
 	part.Selections = slices.DeleteFunc(slices.Clone(r.Selections), func(s Selection) bool { return !taken(s.Requirement.Addr) })
-	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool {
-		return d.Addr != provider.Addr{} && !taken(d.Addr)
+	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Problem) bool {
+		return d.Subject.Addr != provider.Addr{} && !taken(d.Subject.Addr)
 	})
-	others := func(f problem.Finding) bool { return !taken(f.Addr) }
+	others := func(f problem.Problem) bool { return !taken(f.Subject.Addr) }
 	part.Findings = slices.DeleteFunc(slices.Clone(r.Findings), others)
 	part.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), others)
 	part.New = nil

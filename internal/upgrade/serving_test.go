@@ -43,7 +43,7 @@ func TestHeldByWhatItsPackagesAre(t *testing.T) {
 	} {
 		src := &offer{releases: shrinking(), edit: func(want provider.Want, h *provider.Hashes) error {
 			if want.Version.Major == 2 {
-				return &problem.Error{Code: code, Message: "no"}
+				return &problem.Error{Problem: problem.Problem{Code: code, Message: "no"}}
 			}
 			return nil
 		}}

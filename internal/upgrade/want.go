@@ -17,7 +17,7 @@ type root struct {
 	module      scan.RootModule // as the command sees it that the mode stands for
 	partial     bool            // recorded constraints stand in for unread modules
 	doubtful    []provider.Addr // whose entries stay as they are, since what is required of them is not known
-	diagnostics []problem.Diagnostic
+	diagnostics []problem.Problem
 	// generated says that only the program knows the requirements that makes the
 	// configuration; unknown, that nobody does.
 	generated, unknown bool
@@ -122,15 +122,15 @@ func want(m scan.RootModule, b behaviour) root {
 // lacking is the problem of a module call that could not be followed, or of an entry that
 // leaves open what it requires: an error, since nothing is known of what is required,
 // or a warning where recorded constraints stand in for it.
-func lacking(u scan.Unread, partial bool) problem.Diagnostic {
-	d := problem.Diagnostic{
+func lacking(u scan.Unread, partial bool) problem.Problem {
+	d := problem.Problem{
 		Code: problem.CodeUnreadModule, Place: u.Place,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
 	}
 	switch {
 	case u.Entry != nil:
-		d.Code, d.Addr = u.Code, u.Entry.Addr
+		d.Code, d.Subject.Addr = u.Code, u.Entry.Addr
 		d.Message = fmt.Sprintf("what is required of the provider %s is not known: %s", u.Provider, u.Reason)
 		d.Hint = cmp.Or(u.Hint, "its entry stays as it is")
 	case u.Module == "":
@@ -198,7 +198,7 @@ func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
 
 // failure is an error about a version of the provider.
 func (w *wanted) failure(code problem.Code, v provider.Version, format string, args ...any) *problem.Error {
-	return &problem.Error{Code: code, Host: w.addr().Host, Addr: w.addr(), Version: v, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Problem: problem.Problem{Code: code, Host: w.addr().Host, Subject: problem.Subject{Addr: w.addr(), Version: v, Versioned: !v.IsZero()}, Message: fmt.Sprintf(format, args...)}}
 }
 
 // spared reports whether the rules let no release in, so that nobody need be asked.

@@ -213,10 +213,10 @@ func (a *account) replaced(l lockfile.Lock) bool {
 // findings are those about an entry of the file at path: what is refuted, and
 // what could not be decided. left says that the plan has another version, so
 // that nothing has compared the recorded packages with those of now.
-func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []problem.Finding) {
+func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []problem.Problem) {
 	if left && a.replaced(l) {
-		return []problem.Finding{{
-			Code: problem.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, Place: problem.Place{Path: path, Line: l.Line()},
+		return []problem.Problem{{
+			Code: problem.CodeReReleased, Subject: problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true}, Place: problem.Place{Path: path, Line: l.Line()},
 			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
 			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
 		}}, nil
@@ -229,21 +229,21 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 			judged[v] = append(judged[v], h)
 		}
 	}
-	found = fewOf(judged[Disproven], func(h provider.Hash) problem.Finding {
+	found = fewOf(judged[Disproven], func(h provider.Hash) problem.Problem {
 		f := refutation(l, h, path)
 		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
 		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
 		return f
 	})
-	undecided = fewOf(judged[Unproven], func(h provider.Hash) problem.Finding { return a.unprovenFinding(l, h, path) })
+	undecided = fewOf(judged[Unproven], func(h provider.Hash) problem.Problem { return a.unprovenFinding(l, h, path) })
 	return found, undecided
 }
 
 // fewFindings bounds the hashes of one entry that are named; the rest is counted.
 const fewFindings = 100
 
-func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Finding) []problem.Finding {
-	var all []problem.Finding
+func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Problem) []problem.Problem {
+	var all []problem.Problem
 	for _, h := range hashes[:min(len(hashes), fewFindings)] {
 		all = append(all, make(h))
 	}
@@ -253,14 +253,14 @@ func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Finding) []p
 	return all
 }
 
-func refutation(l lockfile.Lock, h provider.Hash, path string) problem.Finding {
-	return problem.Finding{
-		Code: problem.CodeHashUnknown, Addr: l.Addr, Version: l.Version, OfEntry: true, Hash: h,
+func refutation(l lockfile.Lock, h provider.Hash, path string) problem.Problem {
+	return problem.Problem{
+		Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true, Hash: h},
 		Place: problem.Place{Path: path, Line: l.HashLine(h)},
 	}
 }
 
-func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) problem.Finding {
+func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) problem.Problem {
 	f := refutation(l, h, path)
 	f.Code = problem.CodeHashUnproven
 	reason, cause := a.why()

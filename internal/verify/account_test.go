@@ -108,7 +108,7 @@ func (r *release) Listing(_ context.Context, _ provider.Tool, want provider.Want
 	case r.broken != nil:
 		return provider.Listing{}, r.broken
 	case len(r.platforms) == 0:
-		return provider.Listing{}, &problem.Error{Code: problem.CodeNoPackage, Message: "no package"}
+		return provider.Listing{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeNoPackage, Message: "no package"}}
 	case names != "":
 		return (&release{platforms: strings.Fields(names), known: r.known}).listing(""), nil
 	}
@@ -127,11 +127,11 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 	}
 	switch {
 	case !slices.Contains(r.platforms, p):
-		return provider.Listing{}, &problem.Error{Code: problem.CodeNoPackage, Message: "no package for " + p}
+		return provider.Listing{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeNoPackage, Message: "no package for " + p}}
 	case limit > 0 && r.fail[p] != nil:
 		return provider.Listing{}, r.fail[p]
 	case limit > 0 && r.sizeOf(p) > limit:
-		return provider.Listing{}, &problem.Error{Code: problem.CodeBadAnswer, Message: "longer than announced"}
+		return provider.Listing{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "longer than announced"}}
 	case limit > 0:
 		r.known = append(r.known, p)
 	}
@@ -207,10 +207,10 @@ func entryOf(t *testing.T, hashes ...string) Suspect {
 // accounts says what was found, by the names of entryOf's test.
 func accounts(j Judgement) (found, undecided []string) {
 	for _, f := range j.Found {
-		found = append(found, string(f.Code)+" "+string(f.Hash))
+		found = append(found, string(f.Code)+" "+string(f.Subject.Hash))
 	}
 	for _, f := range j.Undecided {
-		undecided = append(undecided, string(f.Hash)+" "+f.Message[strings.Index(f.Message, ": ")+2:])
+		undecided = append(undecided, string(f.Subject.Hash)+" "+f.Message[strings.Index(f.Message, ": ")+2:])
 	}
 	return found, undecided
 }
@@ -220,7 +220,7 @@ const forged = "h1 somebody"
 func TestHashesAreAccountedFor(t *testing.T) {
 	t.Parallel()
 	five := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "freebsd_386"}
-	unauthorized := &problem.Error{Code: problem.CodeUnauthorized, Message: "credentials are refused"}
+	unauthorized := &problem.Error{Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "credentials are refused"}}
 	tests := []struct {
 		name    string
 		release *release
@@ -314,7 +314,7 @@ func TestHashesAreAccountedFor(t *testing.T) {
 			name: "unsigned_list", release: &release{platforms: five, unsigned: true}, hashes: []string{forged, "zh somebody", "h1:surplus"},
 		},
 		{
-			name: "registry_that_cannot_be_asked", release: &release{platforms: five, broken: &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}},
+			name: "registry_that_cannot_be_asked", release: &release{platforms: five, broken: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}},
 			hashes: []string{"h1:surplus"}, undecided: []string{"h1:surplus unreachable; 0 of 5 packages looked at; no answer"},
 		},
 		{
@@ -385,8 +385,8 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	entries := []Suspect{entryOf(t, "h1 linux_amd64", forged), entryOf(t, "h1 linux_amd64")}
 	src := &release{platforms: []string{"linux_amd64"}, known: []string{"linux_amd64"}}
 	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(0)})
-	want := []problem.Finding{{
-		Code: problem.CodeHashUnknown, Addr: entries[0].Lock.Addr, Version: version("1.0.0"), OfEntry: true, Hash: dirH1("somebody"),
+	want := []problem.Problem{{
+		Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: entries[0].Lock.Addr, Version: version("1.0.0"), Versioned: true, Hash: dirH1("somebody")},
 		Place:   problem.Place{Path: "root/.terraform.lock.hcl", Line: 5},
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
 		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
@@ -408,7 +408,7 @@ func TestManyForgedHashesAreCounted(t *testing.T) {
 	entries := []Suspect{entryOf(t, hashes...)}
 	judged := Judge(t.Context(), &release{platforms: []string{"linux_amd64"}}, entries, Options{Allowance: NewAllowance(0)})
 	found := judged[0].Found
-	if len(found) != fewFindings || !slices.ContainsFunc(found, func(f problem.Finding) bool { return strings.Contains(f.Message, "7 more") }) {
+	if len(found) != fewFindings || !slices.ContainsFunc(found, func(f problem.Problem) bool { return strings.Contains(f.Message, "7 more") }) {
 		t.Errorf("%d findings, want %d, and one to count the rest", len(found), fewFindings)
 	}
 }

@@ -211,7 +211,7 @@ func (a *accountant) downloadUnsized(part packagePart) {
 
 // outages names the registries of which no list could be had though several
 // releases were asked about, or the one that there is.
-func (a *accountant) outages() []problem.Diagnostic {
+func (a *accountant) outages() []problem.Problem {
 	causes := map[svchost.Hostname]error{}
 	answered := map[svchost.Hostname]bool{}
 	for _, c := range a.order {
@@ -225,10 +225,10 @@ func (a *accountant) outages() []problem.Diagnostic {
 			answered[host] = true
 		}
 	}
-	var all []problem.Diagnostic
+	var all []problem.Problem
 	for _, host := range slices.Sorted(maps.Keys(causes)) {
 		if !answered[host] {
-			d := problem.Diagnose(causes[host])
+			d := problem.Of(causes[host])
 			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
 			all = append(all, d)
 		}

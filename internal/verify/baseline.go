@@ -20,7 +20,7 @@ type Baseline struct {
 // ReadBaseline reads the file of a baseline, for a run at that time. A line that is
 // to hold for more than a year is a problem: what nobody looks at again is not
 // accepted, it is forgotten.
-func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.Diagnostic) {
+func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.Problem) {
 	lines, problems := config.ParseBaseline(src, name)
 	today := now.UTC().Truncate(24 * time.Hour)
 	for _, l := range lines {
@@ -41,7 +41,7 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 			message = fmt.Sprintf("until %s is more than a year after %s", l.Until.Format(time.DateOnly), from.Format(time.DateOnly))
 		}
 		if message != "" {
-			problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Place: problem.Place{Path: name, Line: l.Place.Line}, Message: "findings: " + message})
+			problems = append(problems, problem.Problem{Code: problem.CodeSettings, Place: problem.Place{Path: name, Line: l.Place.Line}, Message: "findings: " + message})
 		}
 	}
 	if len(problems) > 0 {
@@ -52,13 +52,13 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 
 // Acceptance is a finding that a baseline accepts, and why.
 type Acceptance struct {
-	problem.Finding
+	problem.Problem
 	Reason, By string
 	Until      time.Time
 }
 
 // Accept divides findings into those that stand and those that are accepted.
-func (b *Baseline) Accept(findings []problem.Finding) (standing []problem.Finding, accepted []Acceptance) {
+func (b *Baseline) Accept(findings []problem.Problem) (standing []problem.Problem, accepted []Acceptance) {
 	if b == nil {
 		return findings, nil
 	}
@@ -75,11 +75,11 @@ func (b *Baseline) Accept(findings []problem.Finding) (standing []problem.Findin
 }
 
 // accepts reports whether a line accepts the finding.
-func (b *Baseline) accepts(f problem.Finding) bool { return b != nil && b.line(f) >= 0 }
+func (b *Baseline) accepts(f problem.Problem) bool { return b != nil && b.line(f) >= 0 }
 
 // line is the first line that accepts the finding, or -1. Every line that is about
 // it counts as used, also one that has expired.
-func (b *Baseline) line(f problem.Finding) int {
+func (b *Baseline) line(f problem.Problem) int {
 	found := -1
 	for i, l := range b.lines {
 		if !about(l, f) {
@@ -94,10 +94,10 @@ func (b *Baseline) line(f problem.Finding) int {
 }
 
 // about reports whether a line names the finding: everything that it gives must fit.
-func about(l config.Accepted, f problem.Finding) bool {
+func about(l config.Accepted, f problem.Problem) bool {
 	return (l.Fingerprint == "" || l.Fingerprint == f.Fingerprint()) &&
 		(l.Code == "" || l.Code == f.Code) &&
-		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Addr))
+		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Subject.Addr))
 }
 
 // expired reports whether the last day on which the line holds is over.
@@ -105,11 +105,11 @@ func (b *Baseline) expired(l config.Accepted) bool { return b.now.After(l.Until)
 
 // Idle says which lines do nothing: the expired ones, and those that are about no
 // finding of this run.
-func (b *Baseline) Idle() []problem.Diagnostic {
+func (b *Baseline) Idle() []problem.Problem {
 	if b == nil {
 		return nil
 	}
-	var idle []problem.Diagnostic
+	var idle []problem.Problem
 	for i, l := range b.lines {
 		message := ""
 		switch {
@@ -120,7 +120,7 @@ func (b *Baseline) Idle() []problem.Diagnostic {
 		default:
 			continue
 		}
-		idle = append(idle, problem.Diagnostic{
+		idle = append(idle, problem.Problem{
 			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: l.Place, Message: message,
 			Hint: "look at the finding again, or remove the line from the baseline",
 		})

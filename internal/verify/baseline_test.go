@@ -13,9 +13,9 @@ import (
 func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
-	f := problem.Finding{Code: problem.CodeHashUnknown, Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), Place: problem.Place{Path: "a/.terraform.lock.hcl", Line: 3}, Hash: "h1:x"}
+	f := problem.Problem{Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), Hash: "h1:x"}, Place: problem.Place{Path: "a/.terraform.lock.hcl", Line: 3}}
 	moved, other := f, f
-	moved.Place.Line, other.Hash = 9, "h1:y"
+	moved.Place.Line, other.Subject.Hash = 9, "h1:y"
 	if moved.Fingerprint() != f.Fingerprint() || other.Fingerprint() == f.Fingerprint() {
 		t.Error("a fingerprint is not that of the finding alone")
 	}
@@ -23,7 +23,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	warning.Code = problem.CodeHashUnproven
 	for name, tt := range map[string]struct {
 		line              string
-		finding           problem.Finding
+		finding           problem.Problem
 		problem, idle     string
 		accepted, refused bool
 	}{
@@ -56,7 +56,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 			t.Errorf("%s: %v", name, problems)
 			continue
 		}
-		standing, accepted := b.Accept([]problem.Finding{tt.finding})
+		standing, accepted := b.Accept([]problem.Problem{tt.finding})
 		if (len(accepted) == 1) != tt.accepted || len(standing)+len(accepted) != 1 {
 			t.Errorf("%s: accepted %v, standing %v", name, accepted, standing)
 		}
@@ -68,7 +68,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 }
 
 // accepting is a baseline of what a run finds now, each by its fingerprint.
-func accepting(t *testing.T, findings []problem.Finding) *Baseline {
+func accepting(t *testing.T, findings []problem.Problem) *Baseline {
 	t.Helper()
 	src := "version: 1\nfindings:\n"
 	for _, f := range findings {

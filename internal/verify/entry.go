@@ -49,7 +49,7 @@ func (e judgedEntry) hashes() {
 			continue
 		}
 		f := e.ofHash(code, h, message)
-		f.Platform = e.of.files[h].Platform
+		f.Subject.Platform = e.of.files[h].Platform
 		if len(vanished) > 0 && code == problem.CodeHashUnknown {
 			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
 		}
@@ -135,13 +135,13 @@ func (e judgedEntry) coverage() {
 		switch {
 		case !published:
 			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
-			f.Platform, f.Severity = p, asNote
+			f.Subject.Platform, f.Severity = p, asNote
 		case !recorded[file.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
-			f.Platform = p
+			f.Subject.Platform = p
 		case recorded[file.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
-			f.Platform = p
+			f.Subject.Platform = p
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (e judgedEntry) content() {
 	l := e.lock
 	for _, p := range slices.SortedFunc(maps.Keys(e.of.problems), provider.Platform.Compare) {
 		f := e.add(problem.CodePackageContent, "the package of %s %s for %s: %s", l.Addr, l.Version, p, strings.Join(e.of.problems[p], "; "))
-		f.Platform = p
+		f.Subject.Platform = p
 	}
 	if n := len(e.of.unseen); n > 0 {
 		why := slices.Compact(slices.Sorted(slices.Values(e.of.unseen)))

@@ -44,7 +44,7 @@ func compareForm(r *Verification, p *Policy) {
 // [terraform 1.11 internal/depsfile/locks_file.go].
 func compareText(r *Verification) {
 	lock := r.Module.Lock
-	about := problem.Finding{Place: problem.Place{Path: lock.Path, Line: 1}}
+	about := problem.Problem{Place: problem.Place{Path: lock.Path, Line: 1}}
 	if lock.Tool != "" && lock.Tool != r.Module.Tool.Name {
 		f := r.add(about)
 		f.Code, f.Message = problem.CodeToolHeader, fmt.Sprintf("the file was written by %s, and %s is in force", lock.Tool.Title(), r.Module.Tool.Name.Title())
@@ -64,8 +64,8 @@ func compareRequired(r *Verification, p *Policy) {
 		}
 		l, locked := lock.Lock(q.Addr)
 		if !locked {
-			r.add(problem.Finding{
-				Code: problem.CodeEntryMissing, Addr: q.Addr, Place: q.Terms[0].Place,
+			r.add(problem.Problem{
+				Code: problem.CodeEntryMissing, Subject: problem.Subject{Addr: q.Addr}, Place: q.Terms[0].Place,
 				Message: fmt.Sprintf("%s is required and not locked", q.Addr),
 			})
 			continue

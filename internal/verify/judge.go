@@ -44,7 +44,7 @@ type Suspect struct {
 type Judgement struct {
 	// Found are the hashes that belong to nothing, and Undecided those of which
 	// that could not be found out, sorted by place.
-	Found, Undecided []problem.Finding
+	Found, Undecided []problem.Problem
 }
 
 // Options are the choices of Judge.
@@ -55,6 +55,14 @@ type Options struct {
 	Jobs int
 	// Announce is told of packages before they are downloaded; nil: nobody is.
 	Announce func(provider.Downloads)
+}
+
+// ByEntry orders findings by place, then by entry, hash, code and platform.
+func ByEntry(f, g problem.Problem) int {
+	return cmp.Or(
+		f.Place.Compare(g.Place), f.Subject.Addr.Compare(g.Subject.Addr), cmp.Compare(f.Subject.Hash, g.Subject.Hash),
+		cmp.Compare(f.Code, g.Code), f.Subject.Platform.Compare(g.Subject.Platform),
+	)
 }
 
 // Judge says which recorded hashes belong to no package of their release, and of
@@ -81,8 +89,8 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	for _, c := range a.order {
 		for _, e := range c.suspects {
 			j := c.judgement(e.Suspect)
-			slices.SortStableFunc(j.Found, problem.Finding.Compare)
-			slices.SortStableFunc(j.Undecided, problem.Finding.Compare)
+			slices.SortStableFunc(j.Found, ByEntry)
+			slices.SortStableFunc(j.Undecided, ByEntry)
 			judgements[e.index] = j
 		}
 	}

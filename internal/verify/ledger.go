@@ -75,16 +75,20 @@ func ReadLedger(src []byte, name string) (*Ledger, error) {
 		}
 		if err := l.read(text); err != nil {
 			return nil, &problem.Error{
-				Code:    problem.CodeSettings,
-				Message: fmt.Sprintf("the ledger %s, line %d: %v", name, n, err),
-				Hint:    "mend the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
+				Problem: problem.Problem{
+					Code:    problem.CodeSettings,
+					Message: fmt.Sprintf("the ledger %s, line %d: %v", name, n, err),
+					Hint:    "mend the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
+				},
 			}
 		}
 	}
 	if n > 0 && !bytes.HasPrefix(src, []byte(ledgerHeader+"\n")) {
 		return nil, &problem.Error{
-			Code:    problem.CodeSettings,
-			Message: fmt.Sprintf("%s is no ledger of this version: its first line is not %q", name, ledgerHeader),
+			Problem: problem.Problem{
+				Code:    problem.CodeSettings,
+				Message: fmt.Sprintf("%s is no ledger of this version: its first line is not %q", name, ledgerHeader),
+			},
 		}
 	}
 	return l, nil

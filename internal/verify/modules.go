@@ -55,7 +55,7 @@ type Policy struct {
 // Verification is what was found of one root module.
 type Verification struct {
 	Module   scan.RootModule
-	Findings []problem.Finding
+	Findings []problem.Problem
 	// Accepted are findings that the baseline accepts; they are none of Findings.
 	Accepted []Acceptance
 	// Counts are those of the hashes of its lock file.
@@ -69,7 +69,7 @@ type Verification struct {
 // Prove gives every hash of every lock file its verdict. Results are in the order
 // of modules. After ctx is done, what could not be asked any more is unproven. The
 // diagnostics are failures of the run: registries that answered nothing at all.
-func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []problem.Diagnostic) {
+func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []problem.Problem) {
 	a := &accountant{
 		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, defaultJobs), source: src},
 		announce:  p.Announce,
@@ -82,7 +82,7 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 	if !p.Offline {
 		a.account()
 	}
-	var problems []problem.Diagnostic
+	var problems []problem.Problem
 	if p.Recheck > 0 && !p.Offline {
 		problems = recheck(a, p.Recheck, p.Seed)
 	}
@@ -138,7 +138,7 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 		}
 		f.Hint = cmp.Or(f.Hint, meaning.Help)
 	}
-	slices.SortStableFunc(r.Findings, problem.Finding.Compare)
+	slices.SortStableFunc(r.Findings, ByEntry)
 	r.Findings, r.Accepted = p.Baseline.Accept(r.Findings)
 	return r
 }
@@ -162,7 +162,7 @@ func (p *Policy) pinned(addr provider.Addr) bool {
 	return false
 }
 
-func (r *Verification) add(f problem.Finding) *problem.Finding {
+func (r *Verification) add(f problem.Problem) *problem.Problem {
 	r.Findings = append(r.Findings, f)
 	return &r.Findings[len(r.Findings)-1]
 }

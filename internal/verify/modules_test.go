@@ -41,7 +41,7 @@ func (p *plot) verify(t *testing.T) Verification {
 	return r
 }
 
-func (p *plot) prove(t *testing.T) (Verification, []problem.Diagnostic) {
+func (p *plot) prove(t *testing.T) (Verification, []problem.Problem) {
 	t.Helper()
 	tool := provider.Newest(provider.Terraform)
 	written := lockOf(t, p.hashes...)
@@ -66,7 +66,7 @@ func (p *plot) prove(t *testing.T) (Verification, []problem.Diagnostic) {
 }
 
 // codesOf are the codes of findings, with the severities that are no errors.
-func codesOf(findings []problem.Finding) []string {
+func codesOf(findings []problem.Problem) []string {
 	var all []string
 	for _, f := range findings {
 		text := string(f.Code)
@@ -80,17 +80,19 @@ func codesOf(findings []problem.Finding) []string {
 }
 
 func gone(code problem.Code) error {
-	return &problem.Error{Code: problem.CodeBadAnswer, Finding: code, Message: "404 Not Found"}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "404 Not Found"}, Finding: code}
 }
 
 // plants has for each code what makes a run find it.
 var plants = map[string]func(p *plot){
-	"hash-unknown":   func(p *plot) { p.hashes = append(p.hashes, forged) },
-	"hash-unproven":  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
-	"hash-scheme":    func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
-	"re-released":    func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
-	"list-gone":      func(p *plot) { p.src.broken = gone(problem.CodeListGone) },
-	"signature-bad":  func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeBadSignature, Message: "forged"} },
+	"hash-unknown":  func(p *plot) { p.hashes = append(p.hashes, forged) },
+	"hash-unproven": func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+	"hash-scheme":   func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
+	"re-released":   func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
+	"list-gone":     func(p *plot) { p.src.broken = gone(problem.CodeListGone) },
+	"signature-bad": func(p *plot) {
+		p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadSignature, Message: "forged"}}
+	},
 	"release-gone":   func(p *plot) { p.src.platforms = nil },
 	"signer-refused": func(p *plot) { p.policy.Signers = pinTo("0000" + fingerprint[4:]) },
 	"signer-changed": func(p *plot) { p.policy.Ledger = ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:]) },
@@ -192,8 +194,8 @@ func TestFindingPointsAtItsHash(t *testing.T) {
 	p.hashes = append(p.hashes, forged)
 	f := p.verify(t).Findings[0]
 	want := string(dirH1("somebody"))
-	if f.Place.Line == 0 || f.Place.From != 5 || f.Place.To != 5+len(want)+2 || f.Hash != dirH1("somebody") {
-		t.Errorf("finding at %d:%d-%d of %s, want column 5 and the hash's length", f.Place.Line, f.Place.From, f.Place.To, f.Hash)
+	if f.Place.Line == 0 || f.Place.From != 5 || f.Place.To != 5+len(want)+2 || f.Subject.Hash != dirH1("somebody") {
+		t.Errorf("finding at %d:%d-%d of %s, want column 5 and the hash's length", f.Place.Line, f.Place.From, f.Place.To, f.Subject.Hash)
 	}
 }
 
@@ -205,8 +207,8 @@ func TestHashOfAnotherReleaseIsToldSo(t *testing.T) {
 		return strings.Replace(s, string(zh("linux_amd64")), string(zh("other")), 1) + beta[strings.Index(beta, "\nprovider"):]
 	}, map[string]string{"beta": "linux_amd64 darwin_arm64 other"}
 	found := p.verify(t).Findings
-	if !slices.ContainsFunc(found, func(f problem.Finding) bool {
-		return f.Code == problem.CodeHashOfOther && f.Hash == zh("other") && strings.Contains(f.Message, "hashicorp/beta 1.0.0")
+	if !slices.ContainsFunc(found, func(f problem.Problem) bool {
+		return f.Code == problem.CodeHashOfOther && f.Subject.Hash == zh("other") && strings.Contains(f.Message, "hashicorp/beta 1.0.0")
 	}) {
 		t.Errorf("found %+v, want that the hash is beta's", found)
 	}
@@ -220,9 +222,11 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 		ForHost:    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
 		ForBudget:  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
 		ForUnreachable: func(p *plot) {
-			p.src.broken = &problem.Error{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}
+			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}}
 		},
-		ForUnauthorized: func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeUnauthorized, Message: "401"} },
+		ForUnauthorized: func(p *plot) {
+			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "401"}}
+		},
 	} {
 		p := sound()
 		plant(p)
@@ -242,10 +246,12 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 func TestMalformedHashNeedsNobody(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(*plot){
-		"offline":     func(p *plot) { p.policy.Offline = true },
-		"host":        func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
-		"unreachable": func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"} },
-		"gone":        func(p *plot) { p.src.platforms = nil },
+		"offline": func(p *plot) { p.policy.Offline = true },
+		"host":    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
+		"unreachable": func(p *plot) {
+			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
+		},
+		"gone": func(p *plot) { p.src.platforms = nil },
 	} {
 		p := sound()
 		plant(p)
@@ -254,7 +260,7 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 		var told []string
 		for _, f := range r.Findings {
 			if f.Code == problem.CodeHashUnknown || f.Code == problem.CodeHashScheme {
-				told = append(told, string(f.Hash))
+				told = append(told, string(f.Subject.Hash))
 			}
 		}
 		if want := slices.Sorted(slices.Values(p.hashes[4:])); r.Counts[Disproven] != 3 || !slices.Equal(told, want) {
@@ -362,7 +368,7 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	p.hashes[3] = "zh replaced"
 	p.hashes = slices.Delete(p.hashes, 1, 2)
 	r := p.verify(t)
-	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Hash != zh("replaced") || r.Findings[0].Place.From == 0 {
+	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Subject.Hash != zh("replaced") || r.Findings[0].Place.From == 0 {
 		t.Errorf("found %+v, want re-released at its hash", r.Findings)
 	}
 	p.policy.AcceptReReleased = []provider.ReleasePattern{must(provider.ParseReleasePattern("hashicorp/alpha@1.0.0"))}
@@ -379,7 +385,7 @@ func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 		p := sound()
 		p.hashes = []string{"h1 linux_amd64", "h1 replaced", "zh linux_amd64", name}
 		found := p.verify(t).Findings
-		i := slices.IndexFunc(found, func(f problem.Finding) bool { return f.Code == problem.CodeHashUnknown })
+		i := slices.IndexFunc(found, func(f problem.Problem) bool { return f.Code == problem.CodeHashUnknown })
 		if i < 0 || !strings.Contains(found[i].Hint, want) {
 			t.Errorf("with %s: found %+v, want that a hash is unknown, and %q as what to do", name, found, want)
 		}
@@ -419,7 +425,7 @@ func TestUnreadModulesSayNothingOfStaleEntries(t *testing.T) {
 		"unread module":   func(m *scan.RootModule) { m.Tree.Requirements, m.Tree.Unread = nil, []scan.Unread{{Module: "vpc"}} },
 		"terragrunt unit": func(m *scan.RootModule) { m.Tree.Requirements, m.Kind, m.Standalone = nil, scan.TerragruntUnit, true },
 		"broken configuration": func(m *scan.RootModule) {
-			m.Tree.Requirements, m.Tree.Diagnostics = nil, []problem.Diagnostic{{Code: problem.CodeSyntax}}
+			m.Tree.Requirements, m.Tree.Diagnostics = nil, []problem.Problem{{Code: problem.CodeSyntax}}
 		},
 	} {
 		p := sound()
@@ -519,7 +525,7 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 	t.Parallel()
 	p := sound()
 	p.policy.Recheck = 1
-	p.src.wrong = &problem.Error{Code: problem.CodeBadChecksum, Message: "the hash cache is wrong"}
+	p.src.wrong = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadChecksum, Message: "the hash cache is wrong"}}
 	_, problems := p.prove(t)
 	if len(problems) != 1 || problems[0].Code != problem.CodeBadChecksum || len(p.src.asked) != 1 {
 		t.Errorf("problems %v after %v, want one of the one package that was asked for", problems, p.src.asked)

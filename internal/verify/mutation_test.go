@@ -34,7 +34,7 @@ func (w published) Listing(_ context.Context, _ provider.Tool, want provider.Wan
 	if l, ok := w[want.Addr.String()+" "+want.Version.String()]; ok {
 		return l, nil
 	}
-	return provider.Listing{}, &problem.Error{Code: problem.CodeNoPackage, Message: "no package"}
+	return provider.Listing{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeNoPackage, Message: "no package"}}
 }
 
 func (w published) Package(ctx context.Context, tool provider.Tool, want provider.Want, _ int64) (provider.Listing, error) {
@@ -78,15 +78,15 @@ func (w published) publish(t *testing.T, text string) string {
 }
 
 // foundIn are the errors in a lock file; one that is refused has one.
-func (w published) foundIn(t *testing.T, text string) []problem.Finding {
+func (w published) foundIn(t *testing.T, text string) []problem.Problem {
 	t.Helper()
 	f, problems := lockfile.Parse([]byte(text), "root/.terraform.lock.hcl")
 	if len(problems) > 0 {
-		return []problem.Finding{{Message: problems[0].Message}}
+		return []problem.Problem{{Message: problems[0].Message}}
 	}
 	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: provider.Newest(provider.Terraform), Lock: f, Standalone: true}}
 	results, _ := Prove(t.Context(), w, []scan.RootModule{m}, Policy{Allowance: NewAllowance(0), Jobs: 1})
-	return slices.DeleteFunc(results[0].Findings, func(f problem.Finding) bool { return f.Severity != asError })
+	return slices.DeleteFunc(results[0].Findings, func(f problem.Problem) bool { return f.Severity != asError })
 }
 
 // places are those of the characters of hashes, versions and addresses.

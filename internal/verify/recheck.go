@@ -13,7 +13,7 @@ import (
 // recheck holds some of what the hash cache knows of the releases against their
 // packages, as far as may be downloaded. Which ones is decided by a hash of the seed
 // and the package, so that runs vary and one run can be repeated.
-func recheck(a *accountant, most int, seed string) []problem.Diagnostic {
+func recheck(a *accountant, most int, seed string) []problem.Problem {
 	type known struct {
 		key   packageKey
 		order string
@@ -32,13 +32,13 @@ func recheck(a *accountant, most int, seed string) []problem.Diagnostic {
 		return cmp.Or(strings.Compare(k.order, l.order), k.key.want.Addr.Compare(l.key.want.Addr))
 	})
 	all = slices.CompactFunc(all, func(k, l known) bool { return k.order == l.order })
-	var wrong []problem.Diagnostic
+	var wrong []problem.Problem
 	for _, k := range all[:min(len(all), most)] {
 		if !a.allowance.take(k.size) {
 			break
 		}
 		if err := a.ask.recheck(k.key, k.size); err != nil {
-			wrong = append(wrong, problem.Diagnose(err))
+			wrong = append(wrong, problem.Of(err))
 		}
 	}
 	return wrong

@@ -20,7 +20,7 @@ func (e judgedEntry) release() (silent bool) {
 	case err != nil && err.Finding == problem.CodeListGone:
 		e.addOf(l.Hashes, problem.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, err)
 		return true
-	case err != nil && err.Code == problem.CodeBadSignature:
+	case err != nil && err.Problem.Code == problem.CodeBadSignature:
 		e.addOf(l.Hashes, problem.CodeSignatureBad, "%v", err)
 		return true
 	}

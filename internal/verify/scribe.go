@@ -19,24 +19,24 @@ type scribe struct {
 }
 
 // add adds a finding about the entry.
-func (f scribe) add(code problem.Code, format string, args ...any) *problem.Finding {
+func (f scribe) add(code problem.Code, format string, args ...any) *problem.Problem {
 	return f.result.add(f.ofEntry(code, fmt.Sprintf(format, args...)))
 }
 
-func (f scribe) ofEntry(code problem.Code, message string) problem.Finding {
-	return problem.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, Place: problem.Place{Path: f.path, Line: f.lock.Line()}, Message: message}
+func (f scribe) ofEntry(code problem.Code, message string) problem.Problem {
+	return problem.Problem{Code: code, Subject: problem.Subject{Addr: f.lock.Addr, Version: f.lock.Version, Versioned: true}, Place: problem.Place{Path: f.path, Line: f.lock.Line()}, Message: message}
 }
 
-func (f scribe) ofHash(code problem.Code, h provider.Hash, message string) problem.Finding {
+func (f scribe) ofHash(code problem.Code, h provider.Hash, message string) problem.Problem {
 	found := f.ofEntry(code, message)
-	found.Hash, found.Place.Line = h, f.lock.HashLine(h)
+	found.Subject.Hash, found.Place.Line = h, f.lock.HashLine(h)
 	found.Place.From, found.Place.To = f.lock.HashColumns(h)
 	return found
 }
 
 // addOf adds a finding that speaks for all of the hashes. It is another one when there
 // is one more: whoever has accepted it knew of these alone.
-func (f scribe) addOf(hashes []provider.Hash, code problem.Code, format string, args ...any) *problem.Finding {
+func (f scribe) addOf(hashes []provider.Hash, code problem.Code, format string, args ...any) *problem.Problem {
 	found := f.add(code, format, args...)
 	found.About = digestOf(hashes)
 	return found
@@ -52,6 +52,6 @@ func digestOf(hashes []provider.Hash) string {
 }
 
 // addHash adds a finding about a hash of the entry.
-func (f scribe) addHash(code problem.Code, h provider.Hash, format string, args ...any) *problem.Finding {
+func (f scribe) addHash(code problem.Code, h provider.Hash, format string, args ...any) *problem.Problem {
 	return f.result.add(f.ofHash(code, h, fmt.Sprintf(format, args...)))
 }

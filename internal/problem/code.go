@@ -1,16 +1,8 @@
 package problem
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	svchost "github.com/hashicorp/terraform-svchost"
-
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Code names a kind of problem, the same in every output format. Codes are
@@ -67,7 +59,47 @@ const (
 	CodeInternal        Code = "internal"         // none of the above
 )
 
-// Severity says whether a diagnostic is a failure.
+// The codes of findings of a verification. They mean the same wherever
+// hashes are judged.
+const (
+	CodeHashUnknown  Code = "hash-unknown"  // a hash that belongs to no package of its release
+	CodeHashUnproven Code = "hash-unproven" // a hash of which not everything could be looked at
+	CodeHashOfOther  Code = "hash-of-other" // a hash that belongs to another release
+	CodeHashScheme   Code = "hash-scheme"   // a hash of a scheme that no tool knows
+	CodeHashReported Code = "hash-reported" // a hash that only a registry's word stands for
+	CodeHashMirror   Code = "hash-mirror"   // a hash that only a mirror stands for
+
+	CodeReleaseGone   Code = "release-gone"   // a release that its registry has no more
+	CodeListGone      Code = "list-gone"      // a release whose checksum list or signature is not there
+	CodeSignatureBad  Code = "signature-bad"  // a checksum list that no announced key signed
+	CodeUnsigned      Code = "unsigned"       // a checksum list without an announced key
+	CodeSignerChanged Code = "signer-changed" // a provider that another key has signed before
+	CodeSignerRefused Code = "signer-refused" // a key that the configuration does not admit
+	CodeKeyExpired    Code = "key-expired"    // a key or signature that has expired
+	CodeKeyShortID    Code = "key-short-id"   // a key that is named by a part of its fingerprint
+
+	CodePlatformMissing   Code = "platform-missing"   // an entry that has nothing for a platform
+	CodeH1Missing         Code = "h1-missing"         // an entry without the h1 of a platform
+	CodeZHMissing         Code = "zh-missing"         // an entry that nothing ties to a signature
+	CodeEntryStale        Code = "entry-stale"        // an entry that nothing requires
+	CodeEntryMissing      Code = "entry-missing"      // a requirement without an entry
+	CodeVersionOutside    Code = "version-outside"    // a version that the requirements do not allow
+	CodeConstraintsDiffer Code = "constraints-differ" // constraints that are not the configuration's
+	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
+	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
+	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
+	CodeLockInCache       Code = "lock-in-cache"      // a change of a lock file in a directory of caches
+	CodePackageContent    Code = "package-content"    // a package that holds something else than its program
+
+	// Codes of what would change in a lock file.
+	CodeOutdated   Code = "outdated"   // an entry for which there is a newer release
+	CodeIncomplete Code = "incomplete" // an entry that lacks hashes
+	CodeMoved      Code = "moved"      // an entry whose provider is under another address
+
+	CodeLeftOut Code = "left-out" // findings that a format has no room for
+)
+
+// Severity says whether a problem is a failure.
 type Severity int
 
 // The severities. The zero value is the failure.
@@ -94,135 +126,6 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	}
 	*s = parsed
 	return nil
-}
-
-// Diagnostic is one problem as a person reads it: what is wrong, where, and
-// what to do next. It is an error, so that it can travel as one.
-type Diagnostic struct {
-	Severity Severity
-	Code     Code
-	Message  string // one sentence without a full stop, no untrusted markup
-	Place    Place  // without a path for what is in no file
-	Addr     provider.Addr
-	Host     svchost.Hostname
-	Hint     string // what to do next; may be empty
-}
-
-// Error returns the place and the message, without the hint.
-func (d Diagnostic) Error() string {
-	if d.Place == (Place{}) {
-		return d.Message
-	}
-	return d.Place.String() + ": " + d.Message
-}
-
-// Finding returns the problem as a finding at its place. Others there have another
-// message.
-func (d Diagnostic) Finding() Finding {
-	return Finding{
-		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint, About: d.Message,
-		Place: d.Place, Addr: d.Addr,
-	}
-}
-
-// Compare orders diagnostics by place, then by provider and text.
-func (d Diagnostic) Compare(e Diagnostic) int {
-	return cmp.Or(
-		d.Place.Compare(e.Place), d.Addr.Compare(e.Addr), strings.Compare(d.Message, e.Message),
-	)
-}
-
-// Diagnostics are several diagnostics that together make a request impossible.
-type Diagnostics []Diagnostic
-
-// AnyError reports whether one of them is an error.
-func AnyError(diagnostics []Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d Diagnostic) bool { return d.Severity == SeverityError })
-}
-
-// Error returns their texts, one a line.
-func (p Diagnostics) Error() string {
-	texts := make([]string, len(p))
-	for i, d := range p {
-		texts[i] = d.Error()
-	}
-	return strings.Join(texts, "\n")
-}
-
-// maxDiagnostics bounds the errors about one file, or about what the files of one
-// module say together: a file can hold a mistake in each of its lines.
-const maxDiagnostics = 100
-
-// With adds an error to those about a file, or says once, with a code, that there are
-// more.
-func (p Diagnostics) With(d Diagnostic, more Code) Diagnostics {
-	switch n := len(p); {
-	case n == maxDiagnostics:
-		d.Code, d.Message = more, "further errors from here on are not listed"
-	case n > maxDiagnostics:
-		return p
-	}
-	return append(p, d)
-}
-
-// Error is a problem of the world: a registry, a host, a package. Message says
-// what went wrong in one sentence; the other fields say with what, as far as
-// it is known.
-type Error struct {
-	Code     Code
-	Host     svchost.Hostname
-	Addr     provider.Addr
-	Version  provider.Version
-	Platform provider.Platform
-	Message  string
-	Hint     string
-	// Finding is what a verification finds in the answer that the error is about,
-	// where that is no failure to ask: CodeListGone. Empty for any other.
-	Finding Code
-	// Fetching is the address of a module that could not be fetched, where Message says
-	// no more than that; empty for any other.
-	Fetching string
-	Err      error // the cause, already redacted; its text is part of Error's
-}
-
-// Error returns the message and the cause.
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.Message
-	}
-	return e.Message + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Ended is the error of what was not done since its context has ended: the one that the
-// context ended with, or that the run was interrupted.
-func Ended(ctx context.Context) *Error {
-	var cause *Error
-	if errors.As(context.Cause(ctx), &cause) {
-		return cause
-	}
-	return &Error{Code: CodeCancelled, Message: "interrupted", Err: ctx.Err()}
-}
-
-// Coded reports whether err is or wraps an Error with the code.
-func Coded(err error, code Code) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == code
-}
-
-// Diagnose turns any error into what a person reads.
-func Diagnose(err error) Diagnostic {
-	var d Diagnostic
-	if errors.As(err, &d) {
-		return d
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return Diagnostic{Code: e.Code, Message: err.Error(), Addr: e.Addr, Host: e.Host, Hint: e.Hint}
-	}
-	return Diagnostic{Code: CodeInternal, Message: err.Error()}
 }
 
 // ParseSeverity reads the name of a severity.

@@ -20,14 +20,14 @@ func addr(t *testing.T, text string) provider.Addr {
 	return a
 }
 
-func TestDiagnosticNamesItsPlace(t *testing.T) {
+func TestProblemNamesItsPlace(t *testing.T) {
 	t.Parallel()
-	for want, d := range map[string]Diagnostic{
+	for want, d := range map[string]Problem{
 		"no such module":               {Message: "no such module"},
 		"env/main.tf: no such module":  {Message: "no such module", Place: Place{Path: "env/main.tf"}, Hint: "create it"},
 		"env/main.tf:7: no such thing": {Message: "no such thing", Place: Place{Path: "env/main.tf", Line: 7}},
 	} {
-		if got := d.Error(); got != want {
+		if got := d.String(); got != want {
 			t.Errorf("Error() = %q, want %q", got, want)
 		}
 	}
@@ -69,21 +69,21 @@ func TestPlacesAreReadAsTheyWereNamed(t *testing.T) {
 	}
 }
 
-func TestDiagnosticOrder(t *testing.T) {
+func TestProblemOrder(t *testing.T) {
 	t.Parallel()
 	aws, tls := addr(t, "registry.terraform.io/hashicorp/aws"), addr(t, "registry.terraform.io/hashicorp/tls")
-	want := []Diagnostic{
+	want := []Problem{
 		{Message: "z"},
 		{Place: Place{Path: "a.tf"}, Message: "z"},
 		{Place: Place{Path: "a.tf", Line: 2}, Message: "z"},
-		{Place: Place{Path: "a.tf", Line: 10}, Addr: aws, Message: "b"},
-		{Place: Place{Path: "a.tf", Line: 10}, Addr: tls, Message: "a"},
-		{Place: Place{Path: "a.tf", Line: 10}, Addr: tls, Message: "b"},
+		{Place: Place{Path: "a.tf", Line: 10}, Subject: Subject{Addr: aws}, Message: "b"},
+		{Place: Place{Path: "a.tf", Line: 10}, Subject: Subject{Addr: tls}, Message: "a"},
+		{Place: Place{Path: "a.tf", Line: 10}, Subject: Subject{Addr: tls}, Message: "b"},
 		{Place: Place{Path: "b.tf", Line: 1}, Message: "a"},
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, Diagnostic.Compare)
+	slices.SortFunc(got, Problem.Compare)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sorted diagnostics (-want +got):\n%s", diff)
 	}
@@ -92,7 +92,7 @@ func TestDiagnosticOrder(t *testing.T) {
 func TestErrorTellsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("connection refused")
-	err := fmt.Errorf("planning: %w", &Error{Code: CodeUnreachable, Message: "reading versions", Err: cause})
+	err := fmt.Errorf("planning: %w", &Error{Problem: Problem{Code: CodeUnreachable, Message: "reading versions"}, Err: cause})
 	if got, want := err.Error(), "planning: reading versions: connection refused"; got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
@@ -102,41 +102,41 @@ func TestErrorTellsItsCause(t *testing.T) {
 	if !Coded(err, CodeUnreachable) || Coded(err, CodeUnauthorized) || Coded(cause, CodeUnreachable) {
 		t.Error("Coded does not go by the code of the Error in the chain")
 	}
-	if got, want := (&Error{Message: "no releases"}).Error(), "no releases"; got != want {
+	if got, want := (&Error{Problem: Problem{Message: "no releases"}}).Error(), "no releases"; got != want {
 		t.Errorf("Error() without a cause = %q, want %q", got, want)
 	}
 }
 
-func TestDiagnose(t *testing.T) {
+func TestOf(t *testing.T) {
 	t.Parallel()
 	aws := addr(t, "registry.terraform.io/hashicorp/aws")
-	file := Diagnostic{Severity: SeverityWarning, Code: CodeSyntax, Message: "m", Place: Place{Path: "f", Line: 1}}
-	world := &Error{Code: CodeUnauthorized, Host: aws.Host, Addr: aws, Message: "no", Hint: "log in"}
+	file := Problem{Severity: SeverityWarning, Code: CodeSyntax, Message: "m", Place: Place{Path: "f", Line: 1}}
+	world := &Error{Problem: Problem{Code: CodeUnauthorized, Host: aws.Host, Subject: Subject{Addr: aws}, Message: "no", Hint: "log in"}}
 	for name, tt := range map[string]struct {
 		err  error
-		want Diagnostic
+		want Problem
 	}{
-		"a diagnostic stays itself": {fmt.Errorf("reading: %w", file), file},
+		"one with a place stays itself": {fmt.Errorf("reading: %w", &Error{Problem: file}), file},
 		"an error keeps what it knows": {
 			fmt.Errorf("asking: %w", world),
-			Diagnostic{Code: CodeUnauthorized, Message: "asking: no", Host: aws.Host, Addr: aws, Hint: "log in"},
+			Problem{Code: CodeUnauthorized, Message: "asking: no", Host: aws.Host, Subject: Subject{Addr: aws}, Hint: "log in"},
 		},
-		"anything else is internal": {errors.New("odd"), Diagnostic{Code: CodeInternal, Message: "odd"}},
+		"anything else is internal": {errors.New("odd"), Problem{Code: CodeInternal, Message: "odd"}},
 	} {
-		if diff := cmp.Diff(tt.want, Diagnose(tt.err)); diff != "" {
+		if diff := cmp.Diff(tt.want, Of(tt.err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func TestDiagnosticsAreBounded(t *testing.T) {
+func TestListsAreBounded(t *testing.T) {
 	t.Parallel()
-	var all Diagnostics
-	for range 3 * maxDiagnostics {
-		all = all.With(Diagnostic{Code: CodeInvalidConfig, Message: "wrong", Place: Place{Line: 1 + len(all)}}, CodeInvalidLock)
+	var all Several
+	for range 3 * maxListed {
+		all = all.With(Problem{Code: CodeInvalidConfig, Message: "wrong", Place: Place{Line: 1 + len(all)}}, CodeInvalidLock)
 	}
-	last := Diagnostic{Code: CodeInvalidLock, Message: "further errors from here on are not listed", Place: Place{Line: maxDiagnostics + 1}}
-	if len(all) != maxDiagnostics+1 || all[maxDiagnostics-1].Message != "wrong" || all[maxDiagnostics] != last {
-		t.Errorf("%d errors that end in %+v, want %d and one that says that there are more", len(all), all[len(all)-1], maxDiagnostics)
+	last := Problem{Code: CodeInvalidLock, Message: "further errors from here on are not listed", Place: Place{Line: maxListed + 1}}
+	if len(all) != maxListed+1 || all[maxListed-1].Message != "wrong" || all[maxListed] != last {
+		t.Errorf("%d errors that end in %+v, want %d and one that says that there are more", len(all), all[len(all)-1], maxListed)
 	}
 }

@@ -1,0 +1,56 @@
+package problem
+
+import (
+	"context"
+	"errors"
+)
+
+// Error is a problem that travels as an error, with its cause.
+type Error struct {
+	Problem Problem
+	// Finding is what a verification finds in the answer that the error is about,
+	// where that is no failure to ask: CodeListGone. Empty for any other.
+	Finding Code
+	Err     error // the cause, already redacted; its text is part of Error's
+}
+
+// Error returns the place, the message and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Problem.String()
+	}
+	return e.Problem.String() + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Ended is the error of what was not done since its context has ended: the one that the
+// context ended with, or that the run was interrupted.
+func Ended(ctx context.Context) *Error {
+	var cause *Error
+	if errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return &Error{Problem: Problem{Code: CodeCancelled, Message: "interrupted"}, Err: ctx.Err()}
+}
+
+// Coded reports whether err is or wraps an Error with the code.
+func Coded(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Problem.Code == code
+}
+
+// Of returns the problem of any error. Its message is the text of the whole error, unless
+// it has a place: then nothing needs to say what was attempted.
+func Of(err error) Problem {
+	var e *Error
+	if !errors.As(err, &e) {
+		return Problem{Code: CodeInternal, Message: err.Error()}
+	}
+	p := e.Problem
+	if p.Place == (Place{}) {
+		p.Message = err.Error()
+	}
+	return p
+}
