@@ -135,7 +135,7 @@ func reach(c *Topic) int {
 }
 
 // reviewOf collects what needs a reviewer.
-func reviewOf(r report.Report, d Vocabulary) []*Topic {
+func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 	all := TopicsIn(d)
 	for _, p := range r.Diagnostics {
 		all.Diagnostic(p, "")
@@ -144,8 +144,10 @@ func reviewOf(r report.Report, d Vocabulary) []*Topic {
 		all.D = d.Of(m)
 		dir := r.Title(m)
 		all.problems(m, dir)
-		for _, f := range Brief(m.Findings) {
-			all.finding(f, dir)
+		if m.Verified == nil || !findingsApart {
+			for _, f := range Brief(m.Findings) {
+				all.finding(f, dir)
+			}
 		}
 		for _, c := range m.Changes {
 			all.change(c, dir)

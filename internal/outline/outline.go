@@ -27,6 +27,7 @@ import (
 type Outline struct {
 	D        Vocabulary
 	Headline safe.Markdown
+	Totals   Totals
 	// Differences counts those of a diff, in a few words.
 	Differences string
 	Changes     changeTable
@@ -37,11 +38,17 @@ type Outline struct {
 	Notes       []notes.Notes
 }
 
-func Of(r report.Report) Outline {
+func Of(r report.Report) Outline { return outlineOf(r, false) }
+
+// WithFindingsApart is Of without the findings of verified lock files, for a printer that
+// has a table of its own for them.
+func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
+
+func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	return Outline{
-		D: d, Headline: headline(r), Differences: differences(r),
-		Changes: tableOf(r, d), Review: reviewOf(r, d), Modules: blocksOf(r, d), Held: heldBack(r, d),
+		D: d, Headline: headline(r), Differences: differences(r), Totals: totalsOf(r),
+		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
 }

@@ -55,8 +55,8 @@ func headline(r report.Report) safe.Markdown {
 		return safe.Const("Every lock file is up to date, but some hashes belong to no known package.")
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("The change makes nothing worse.")
-	case modules == 0 && LeftCount(r) > 0:
-		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(LeftCount(r), "lock file was", "lock files were"))
+	case modules == 0 && totalsOf(r).Left > 0:
+		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(totalsOf(r).Left, "lock file was", "lock files were"))
 	case modules == 0 && len(r.Excluded) > 0:
 		return safe.Format("Every lock file is up to date, but for %s that the configuration excludes.", safe.Int(len(r.Excluded)))
 	case modules == 0:
@@ -80,9 +80,28 @@ func CutOff(r report.Report) bool {
 	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
-// LeftCount counts the lock files that were not examined.
-func LeftCount(r report.Report) int {
-	return collect.CountIf(r.Modules, func(m report.Module) bool { return m.Left })
+// Totals count root modules. One of them may count several times.
+type Totals struct {
+	Failed  int // wholly or in part
+	Changed int // entries of its lock file change
+	Left    int // its lock file was not examined
+	Told    int // there is something to say of it; of one that was scanned there always is
+}
+
+func totalsOf(r report.Report) Totals {
+	var t Totals
+	add := func(n *int, holds bool) {
+		if holds {
+			*n++
+		}
+	}
+	for _, m := range r.Modules {
+		add(&t.Failed, m.Failed())
+		add(&t.Changed, len(m.Changes) > 0)
+		add(&t.Left, m.Left)
+		add(&t.Told, m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0)
+	}
+	return t
 }
 
 // tense is the verb of what was done, or would be.

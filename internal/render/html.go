@@ -104,7 +104,7 @@ type pageRelease struct {
 }
 
 func pageOf(r report.Report) pageView {
-	o := outline.Of(withoutVerified(r))
+	o := outline.WithFindingsApart(r)
 	p := pageView{
 		Verb: r.Verb, Headline: o.Headline.Plain(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"slices"
-
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -38,50 +36,31 @@ type pageAccepted struct {
 
 // pageVerifiedOf is nil where nothing was verified.
 func pageVerifiedOf(r report.Report, d outline.Vocabulary) *pageVerified {
-	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: outline.SeverityCounts(r)}
-	verified, unchecked := false, map[string]*collect.Set[string]{}
-	var reasons collect.Set[string]
-	for _, m := range r.Modules {
-		if m.Verified == nil {
-			continue
-		}
-		verified = true
-		p.Findings = append(p.Findings, collect.Mapped(outline.Brief(m.Findings), func(f problem.Problem) pageFinding { return pageFindingOf(f, m.Dir, d.Of(m)) })...)
-		for _, a := range m.Verified.Accepted {
-			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Problem, m.Dir, d.Of(m)), safe.Text(a.Reason), safe.Text(a.By), provider.Day(a.Until).String()})
-		}
-		for _, what := range m.Verified.Unchecked {
-			if reasons.Add(what); unchecked[what] == nil {
-				unchecked[what] = &collect.Set[string]{}
-			}
-			unchecked[what].Add(m.Dir)
-		}
-	}
-	if !verified {
+	v := outline.JudgedIn(r)
+	if len(v.Modules) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.Findings, func(a, b pageFinding) int { return a.Rank - b.Rank })
-	p.Unchecked = collect.Mapped(reasons.List, func(what string) pageCause { return pageCause{Text: safe.Text(what), Dirs: unchecked[what].List} })
+	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: outline.SeverityCounts(r)}
+	for _, f := range v.Findings {
+		p.Findings = append(p.Findings, pageFindingOf(f.Finding, r.Modules[f.Module], d))
+	}
+	for _, of := range v.Accepted {
+		a := of.Acceptance
+		p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Problem, r.Modules[of.Module], d), safe.Text(a.Reason), safe.Text(a.By), provider.Day(a.Until).String()})
+	}
+	for _, u := range v.Unchecked {
+		dirs := collect.Mapped(u.Modules, func(i int) string { return r.Modules[i].Dir })
+		p.Unchecked = append(p.Unchecked, pageCause{Text: safe.Text(u.What), Dirs: dirs})
+	}
 	return p
-}
-
-// withoutVerified is the report without the findings that have a table of their own.
-func withoutVerified(r report.Report) report.Report {
-	r.Modules = collect.Mapped(r.Modules, func(m report.Module) report.Module {
-		if m.Verified != nil {
-			m.Findings = nil
-		}
-		return m
-	})
-	return r
 }
 
 var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
 
-func pageFindingOf(f problem.Problem, dir string, d outline.Vocabulary) pageFinding {
+func pageFindingOf(f problem.Problem, m report.Module, d outline.Vocabulary) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
-		Code: safe.Code(string(f.Code)), Dir: safe.Code(dir), Place: d.At(f.Place), Text: safe.Text(f.Message), Hint: safe.Text(f.Hint),
+		Code: safe.Code(string(f.Code)), Dir: safe.Code(m.Dir), Place: d.Of(m).At(f.Place), Text: safe.Text(f.Message), Hint: safe.Text(f.Hint),
 	}
 }
 

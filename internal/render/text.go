@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/report"
 
-	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -61,7 +60,7 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if t.r.Fleet != nil {
 		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
 	}
-	if n := toldModules(t.r); n > 0 && t.brief() {
+	if n := t.outline.Totals.Told; n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
 	t.closing()
@@ -139,15 +138,7 @@ func (t *text) brief() bool {
 	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == report.VerbDiff {
 		return false
 	}
-	return toldModules(t.r) > manyModules
-}
-
-// toldModules is the number of root modules of which there is something to say. Of one
-// that was scanned there always is.
-func toldModules(r report.Report) int {
-	return collect.CountIf(r.Modules, func(m report.Module) bool {
-		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
-	})
+	return t.outline.Totals.Told > manyModules
 }
 
 // mostRows is how many rows the table of a summary should have. If there are more
@@ -168,8 +159,7 @@ func (t *text) modules() {
 	for _, m := range t.r.Modules {
 		t.module(m)
 	}
-	changed := collect.CountIf(t.r.Modules, func(m report.Module) bool { return len(m.Changes) > 0 })
-	if changed > 1 && t.r.Verb != report.VerbScan && t.r.Verb != report.VerbDiff {
+	if t.outline.Totals.Changed > 1 && t.r.Verb != report.VerbScan && t.r.Verb != report.VerbDiff {
 		t.section(func() { t.together(t.outline.Changes.Rows(outline.EveryChange)) })
 	}
 }
@@ -447,7 +437,7 @@ func (t *text) pullRequests() {
 
 // closing is the last line: what the run came to.
 func (t *text) closing() {
-	failed := collect.CountIf(t.r.Modules, report.Module.Failed)
+	failed := t.outline.Totals.Failed
 	var parts []string
 	switch {
 	case t.r.Verb == report.VerbDiff:

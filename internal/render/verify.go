@@ -35,22 +35,18 @@ func verification(r report.Report) []part {
 	findings := part{rank: 1, what: safe.Const("finding"),
 		head: safe.Const("### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n")}
 	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
-	for _, severity := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
-		for _, m := range r.Modules {
-			for _, f := range outline.Brief(m.Findings) {
-				if f.Severity == severity {
-					findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(severity.String()), safe.Code(string(f.Code)), safe.Code(m.Dir),
-						d.Of(m).At(f.Place), safe.Text(f.Message)))
-				}
-			}
-		}
+	v := outline.JudgedIn(r)
+	for _, f := range v.Findings {
+		m := r.Modules[f.Module]
+		findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(f.Finding.Severity.String()), safe.Code(string(f.Finding.Code)), safe.Code(m.Dir),
+			d.Of(m).At(f.Finding.Place), safe.Text(f.Finding.Message)))
 	}
-	for _, m := range r.Modules {
-		if m.Verified != nil && len(m.Verified.Unchecked) > 0 {
+	for _, i := range v.Modules {
+		if m := r.Modules[i]; len(m.Verified.Unchecked) > 0 {
 			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
-	return []part{{head: safe.Format("%s.\n", safe.Text(r.Counts().String()))}, findings, acceptedPart(r, d), unchecked}
+	return []part{{head: safe.Format("%s.\n", safe.Text(r.Counts().String()))}, findings, acceptedPart(r, v.Accepted), unchecked}
 }
 
 // proofsLine says what proves the hashes of the lock files that are proposed.
@@ -62,16 +58,13 @@ func proofsLine(r report.Report) safe.Markdown {
 }
 
 // acceptedPart lists what a baseline accepts.
-func acceptedPart(r report.Report, d outline.Vocabulary) part {
+func acceptedPart(r report.Report, accepted []outline.AcceptedOf) part {
+	var d outline.Vocabulary
 	p := part{rank: 2, what: safe.Const("accepted finding"),
 		head: safe.Const("### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n")}
-	for _, m := range r.Modules {
-		if m.Verified == nil {
-			continue
-		}
-		for _, a := range m.Verified.Accepted {
-			p.add(safe.Format("| %s | %s | %s | %s |\n", safe.Code(string(a.Code)), d.Of(m).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)))
-		}
+	for _, of := range accepted {
+		a := of.Acceptance
+		p.add(safe.Format("| %s | %s | %s | %s |\n", safe.Code(string(a.Code)), d.Of(r.Modules[of.Module]).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)))
 	}
 	return p
 }

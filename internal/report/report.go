@@ -459,14 +459,17 @@ func (m Module) Named(names problem.Naming) Module {
 	return m
 }
 
+// number counts the root modules of which something holds.
+func (r Report) number(holds func(Module) bool) int { return collect.CountIf(r.Modules, holds) }
+
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
-	return problem.AnyError(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
+	return problem.AnyError(r.Diagnostics) || r.number(Module.Failed) > 0
 }
 
 // Pending reports whether any lock file differs from what it should be.
 func (r Report) Pending() bool {
-	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending })
+	return r.number(func(m Module) bool { return m.Pending }) > 0
 }
 
 // PendingDirs are the root modules whose lock file differs from what it should be.
@@ -483,7 +486,7 @@ func (r Report) PendingDirs() []string {
 // Fails reports whether any lock file differs from what it should be, and did not
 // do so before the change that is checked.
 func (r Report) Fails() bool {
-	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending && !m.OnBase })
+	return r.number(func(m Module) bool { return m.Pending && !m.OnBase }) > 0
 }
 
 // Failed reports whether the root module failed, wholly or in part.
@@ -545,13 +548,8 @@ func (r Report) Title(m Module) string {
 // with.
 func (r Report) Found() bool { return r.Findings() > 0 }
 
-func (r Report) Findings() int {
-	n := 0
-	for _, m := range r.Modules {
-		n += len(m.Findings)
-	}
-	return n
-}
+// Findings counts those of all lock files.
+func (r Report) Findings() int { return r.Reaching(problem.SeverityNote) }
 
 // Counts are those of the hashes of all lock files.
 func (r Report) Counts() verify.Counts {
