@@ -203,9 +203,6 @@ func (c clause) versions() string {
 	return " from " + c.from[0] + " to " + c.to[0]
 }
 
-// capital begins a title.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
 // enumerate joins parts as a sentence does.
 func enumerate(parts []string) string {
 	last := len(parts) - 1
