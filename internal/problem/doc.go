@@ -3,7 +3,8 @@
 // other package reports by it.
 //
 // Each problem has a code, which is the same in every output format and which
-// programs go by. An error that has a code travels as an Error, with its cause.
-// The package asks nobody and prints nothing: how people read a problem is decided
-// in package report.
+// programs go by. A Problem is a value; one that makes a function fail travels as
+// an Error, with its cause. Its Place is a path in the repository: Naming says how
+// people name that, and is asked where the place is printed. The package asks
+// nobody and prints nothing.
 package problem

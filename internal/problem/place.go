@@ -9,8 +9,8 @@ import (
 // Place is where something stands. Its zero value is nowhere.
 type Place struct {
 	// Path is slash-separated and relative to the top of the scanned file tree, which is
-	// the repository, or to the top of the Package; "." is that top. Empty: the Package as a whole,
-	// or nowhere.
+	// the repository, or to the top of the Package; "." is that top. It is empty for the
+	// Package as a whole, and for nowhere.
 	Path string `json:"file"`
 	// Package is the module package that the file is in, by its source without
 	// credentials and query, or another repository as OWNER/NAME; empty for the scanned
