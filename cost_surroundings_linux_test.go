@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 )
 

@@ -12,15 +12,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/relock-dev/relock/internal/outline"
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
@@ -21,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"

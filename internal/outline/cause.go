@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -77,12 +76,12 @@ func (c *Topic) Remedy() safe.Markdown {
 
 // causes joins symptoms.
 type causes struct {
-	D     Vocabulary
-	List  []*Topic
+	d     Vocabulary
+	list  []*Topic
 	index map[causeKey]*Topic
 }
 
-func TopicsIn(d Vocabulary) *causes { return &causes{D: d, index: map[causeKey]*Topic{}} }
+func causesIn(d Vocabulary) *causes { return &causes{d: d, index: map[causeKey]*Topic{}} }
 
 // causeKey is what symptoms of one cause have in common.
 type causeKey struct {
@@ -101,7 +100,7 @@ func (all *causes) add(s symptom) {
 	if c == nil {
 		c = &Topic{Concern: s.concern, Finding: s.finding}
 		all.index[key] = c
-		all.List = append(all.List, c)
+		all.list = append(all.list, c)
 	}
 	c.Whole.Add(s.whole)
 	c.What.Add(cmp.Or(s.what, s.whole))
@@ -113,13 +112,13 @@ func (all *causes) add(s symptom) {
 // ranked are the causes by concern. Of one concern those of the run come first,
 // then those that several root modules share.
 func (all *causes) ranked() []*Topic {
-	slices.SortStableFunc(all.List, func(a, b *Topic) int {
+	slices.SortStableFunc(all.list, func(a, b *Topic) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(concerns, a.Concern), slices.Index(concerns, b.Concern)),
 			cmp.Compare(reach(b), reach(a)),
 		)
 	})
-	return all.List
+	return all.list
 }
 
 // reach is how far a cause reaches: to the whole run, to several root modules, or to
@@ -134,14 +133,23 @@ func reach(c *Topic) int {
 	return 2
 }
 
+// TopicsOf joins problems that belong to no root module: equal ones are one topic.
+func TopicsOf(problems []problem.Problem) []*Topic {
+	all := causesIn(Vocabulary{})
+	for _, p := range problems {
+		all.diagnostic(p, "")
+	}
+	return all.list
+}
+
 // reviewOf collects what needs a reviewer.
 func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
-	all := TopicsIn(d)
+	all := causesIn(d)
 	for _, p := range r.Diagnostics {
-		all.Diagnostic(p, "")
+		all.diagnostic(p, "")
 	}
 	for _, m := range r.Modules {
-		all.D = d.Of(m)
+		all.d = d.Of(m)
 		dir := r.Title(m)
 		all.problems(m, dir)
 		if m.Verified == nil || !findingsApart {
@@ -162,9 +170,9 @@ func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 
 // heldBack collects what holds providers back.
 func heldBack(r report.Report, d Vocabulary) []*Topic {
-	all := TopicsIn(d)
+	all := causesIn(d)
 	for _, m := range r.Modules {
-		all.D = d.Of(m)
+		all.d = d.Of(m)
 		for _, k := range m.Held() {
 			all.held(k, r.Title(m))
 		}
@@ -182,12 +190,12 @@ func (all *causes) problems(m report.Module, dir string) {
 	for _, p := range m.Diagnostics {
 		u, ok := calls[p.Place]
 		if p.Code != problem.CodeUnreadModule && p.Code != problem.CodeUnknownEntry || !ok {
-			all.Diagnostic(p, dir)
+			all.diagnostic(p, dir)
 			continue
 		}
 		told[p.Place] = true
-		s := all.D.unread(u, p.Severity == problem.SeverityWarning)
-		s.concern, s.whole, s.dir = severity(p), all.D.Diagnostic(p), dir
+		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
+		s.concern, s.whole, s.dir = severity(p), all.d.Diagnostic(p), dir
 		s.next = safe.Text(p.Hint)
 		if p.Severity == problem.SeverityError {
 			s.next = s.next.And(preserving)
@@ -198,7 +206,7 @@ func (all *causes) problems(m report.Module, dir string) {
 		if u.Module == "" && !u.OfEntry() {
 			continue // the run tells of it, once for all root modules
 		}
-		if s := all.D.unread(u, false); !told[u.Place] {
+		if s := all.d.unread(u, false); !told[u.Place] {
 			s.dir = dir
 			all.add(s)
 		}
@@ -212,18 +220,18 @@ func severity(p problem.Problem) Concern {
 	return ConcernFailed
 }
 
-// Diagnostic adds a problem. What goes wrong with one provider in one way is one
+// diagnostic adds a problem. What goes wrong with one provider in one way is one
 // cause, whatever the messages add to it.
-func (all *causes) Diagnostic(p problem.Problem, dir string) {
+func (all *causes) diagnostic(p problem.Problem, dir string) {
 	s := symptom{
-		concern: severity(p), whole: all.D.Diagnostic(p), what: safe.Text(p.Message),
+		concern: severity(p), whole: all.d.Diagnostic(p), what: safe.Text(p.Message),
 		next: safe.Text(p.Hint), dir: dir,
 	}
 	if p.Subject.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Subject.Addr.String()
 	}
 	if p.Place != (problem.Place{}) {
-		s.places = []safe.Markdown{all.D.At(p.Place)}
+		s.places = []safe.Markdown{all.d.At(p.Place)}
 	}
 	all.add(s)
 }
@@ -240,7 +248,7 @@ func (all *causes) finding(f problem.Problem, dir string) {
 // change adds what of a change a reviewer must see.
 func (all *causes) change(c report.Change, dir string) {
 	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
-	d, what := all.D, safe.Join(" ", all.D.Name(c.Addr), all.D.Move(c))
+	d, what := all.d, safe.Join(" ", all.d.Name(c.Addr), all.d.Move(c))
 	if c.Carried && !c.Unasked {
 		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
 	}
@@ -273,10 +281,10 @@ func (all *causes) change(c report.Change, dir string) {
 // facts adds what registries say of a provider.
 func (all *causes) facts(k report.Kept, dir string) {
 	for _, w := range k.Warnings {
-		all.add(symptom{concern: ConcernRegistry, whole: safe.Format("%s: %s", all.D.Name(k.Addr), safe.Text(w)), dir: dir})
+		all.add(symptom{concern: ConcernRegistry, whole: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir})
 	}
 	if len(k.Missing) > 0 {
-		all.add(symptom{concern: ConcernPlatform, whole: all.D.Missing(k), dir: dir})
+		all.add(symptom{concern: ConcernPlatform, whole: all.d.Missing(k), dir: dir})
 	}
 }
 
@@ -284,7 +292,7 @@ func (all *causes) facts(k report.Kept, dir string) {
 // such an upgrade.
 func (all *causes) breaking(r report.Report) {
 	for _, n := range report.SortedNotes(r) {
-		if text := all.D.broken(n); !text.Empty() {
+		if text := all.d.broken(n); !text.Empty() {
 			for _, dir := range report.Taking(r, n) {
 				all.add(symptom{concern: concernBreaking, whole: text, dir: dir})
 			}
@@ -295,16 +303,16 @@ func (all *causes) breaking(r report.Report) {
 // held adds what holds a provider back: the same constraint of the same newest
 // release is one cause, wherever it stands.
 func (all *causes) held(k report.Kept, dir string) {
-	s := symptom{concern: ConcernHeld, whole: all.D.held(k), what: all.D.heldWhy(k), dir: dir}
+	s := symptom{concern: ConcernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
 	if s.whole.Empty() {
 		return
 	}
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {
-			s.places = append(s.places, all.D.Place(h.Term, k.Origins))
+			s.places = append(s.places, all.d.Place(h.Term, k.Origins))
 		}
 		for _, t := range h.Others {
-			s.places = append(s.places, all.D.Place(t, k.Origins))
+			s.places = append(s.places, all.d.Place(t, k.Origins))
 		}
 	}
 	all.add(s)

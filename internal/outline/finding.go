@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // namedFindings bounds the findings about one entry that people are shown. The

@@ -12,32 +12,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Outline is what people are told of a run: what is equal stands once, with in how many root modules, and what matters most comes
-// first. Who prints it decides nothing but the form; what has no room is cut in
-// assemble.
+// Outline is what people are shown of a run, in order. What is equal in several root
+// modules is there once, with their names. What matters most comes first.
 type Outline struct {
-	D        Vocabulary
-	Headline safe.Markdown
+	// Words are those of the report: what it calls providers and files.
+	Words    Vocabulary
+	Headline safe.Markdown // what the run came to, in one sentence
 	Totals   Totals
 	// Differences counts those of a diff, in a few words.
 	Differences string
 	Changes     changeTable
-	Review      []*Topic
-	Modules     []Block
-	Held        []*Topic
+	Review      []*Topic // what wants a reviewer, by concern
+	Modules     []Block  // root modules that change, those that change alike together
+	Held        []*Topic // what holds providers back
 	Spreads     []report.VersionSkew
-	Notes       []notes.Notes
+	Notes       []notes.Notes // those first that a reviewer must read
 }
 
+// Of returns the outline of a report.
 func Of(r report.Report) Outline { return outlineOf(r, false) }
 
 // WithFindingsApart is Of without the findings of verified lock files, for a printer that
@@ -47,7 +47,7 @@ func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	return Outline{
-		D: d, Headline: headline(r), Differences: differences(r), Totals: totalsOf(r),
+		Words: d, Headline: headline(r), Differences: differences(r), Totals: totalsOf(r),
 		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
@@ -78,6 +78,7 @@ const (
 	ToneNone  Tone = "none"  // nothing that an init would notice
 )
 
+// ToneOf says how much a change wants a reviewer's eye.
 func ToneOf(c report.Change) Tone {
 	switch {
 	case c.Kind == diff.Downgraded, c.Kind == diff.ReReleased, c.Kind == diff.Signer, c.Kind == diff.Removed:

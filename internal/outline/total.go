@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -131,6 +130,7 @@ func differences(r report.Report) string {
 	return fmt.Sprintf("%d providers differ", n)
 }
 
+// ScannedCounts says how many root modules a scan found, and how many have a lock file.
 func ScannedCounts(r report.Report) []string {
 	locked := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
 	all := len(r.Modules) + len(r.Unlocked)

@@ -5,11 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 

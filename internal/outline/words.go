@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -15,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -60,6 +59,7 @@ func VocabularyOf(r report.Report) Vocabulary {
 // Name is the provider's short name where that is clear, else its address.
 func (d Vocabulary) Name(a provider.Addr) safe.Markdown { return safe.Code(d.Called(a)) }
 
+// Called is what the report calls a provider: its short name, or its address.
 func (d Vocabulary) Called(a provider.Addr) string { return cmp.Or(d.providers[a], a.Short()) }
 
 // Version writes a version that there is, 0.0.0 among them.
@@ -252,6 +252,7 @@ func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
 	return safe.Format("%s (%s)", d.At(t.Place), safe.Join(", ", about...))
 }
 
+// At is a place by the name that people know it by.
 func (d Vocabulary) At(p problem.Place) safe.Markdown {
 	return safe.Code(d.Files.Place(p).String())
 }
@@ -589,6 +590,7 @@ func firstPlaces(places []safe.Markdown) safe.Markdown {
 // FewDirs is the number of root modules up to which they are named in a line.
 const FewDirs = 3
 
+// ToolText is the tool of a root module in brackets; empty if it is not known.
 func ToolText(m report.Module) safe.Markdown {
 	if m.Tool.Name == "" {
 		return safe.Markdown{}

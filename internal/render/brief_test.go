@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/outline"
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 )

@@ -4,9 +4,8 @@ import (
 	"io"
 
 	"github.com/relock-dev/relock/internal/outline"
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -22,14 +21,10 @@ func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
 
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
-func Problems(diagnostics []problem.Problem) safe.Markdown {
-	all := outline.TopicsIn(outline.Vocabulary{})
-	for _, p := range diagnostics {
-		all.Diagnostic(p, "")
-	}
+func Problems(problems []problem.Problem) safe.Markdown {
 	p := part{rank: 1, what: safe.Const("problem")}
-	for _, c := range all.List {
-		p.add(reviewItem(all.D, c))
+	for _, t := range outline.TopicsOf(problems) {
+		p.add(reviewItem(outline.Vocabulary{}, t))
 	}
 	return assemble([]part{p}, answerBound)
 }

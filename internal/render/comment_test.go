@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )

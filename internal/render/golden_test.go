@@ -9,11 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )

@@ -8,10 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/report"
-
-	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -110,8 +109,8 @@ func pageOf(r report.Report) pageView {
 		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
 		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
 		Modules:  collect.Mapped(o.Modules, func(b outline.Block) pageBlock { return pageBlock{b.Dirs, b.Tool, b.Items} }),
-		Versions: outline.VersionsOf(r, o.D), Coverage: outline.PlatformsCovered(r, o.D), Signers: outline.SignersOf(r, o.D),
-		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.D),
+		Versions: outline.VersionsOf(r, o.Words), Coverage: outline.PlatformsCovered(r, o.Words), Signers: outline.SignersOf(r, o.Words),
+		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.Words),
 	}
 	p.Fleet = r.Fleet
 	if r.Verb == report.VerbComment {
@@ -155,7 +154,7 @@ func pageConcerns(o outline.Outline) []pageConcern {
 
 // causeOnPage tells of a cause without its places, which have a list of their own.
 func causeOnPage(o outline.Outline, c *outline.Topic) pageCause {
-	p := pageCause{Text: o.D.Said(&outline.Topic{Whole: c.Whole, What: c.What}), Next: c.Remedy(), Dirs: c.Dirs.List}
+	p := pageCause{Text: o.Words.Said(&outline.Topic{Whole: c.Whole, What: c.What}), Next: c.Remedy(), Dirs: c.Dirs.List}
 	if len(c.Whole.List) > 1 {
 		p.Places = c.Places.List
 	}
@@ -165,9 +164,9 @@ func causeOnPage(o outline.Outline, c *outline.Topic) pageCause {
 func pageNotesOf(o outline.Outline) []pageNotes {
 	var all []pageNotes
 	for _, n := range o.Notes {
-		p := pageNotes{Name: o.D.Upgrade(n), Problem: safe.Plain(n.Problem)}
+		p := pageNotes{Name: o.Words.Upgrade(n), Problem: safe.Plain(n.Problem)}
 		for _, release := range n.Releases {
-			q := pageRelease{Name: safe.Link(o.D.Version(release.Version), release.URL)}
+			q := pageRelease{Name: safe.Link(o.Words.Version(release.Version), release.URL)}
 			for _, s := range release.Sections {
 				q.Lines = append(q.Lines, safe.Plain(s.Title))
 				q.Lines = append(q.Lines, plainLines(s.Text)...)

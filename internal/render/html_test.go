@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"golang.org/x/net/html"
 
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/safe/safetest"

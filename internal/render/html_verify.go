@@ -1,12 +1,11 @@
 package render
 
 import (
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-
-	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/report"
-
-	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -156,7 +155,7 @@ func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
 func reviewPart(o outline.Outline) part {
 	p := part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n"), what: safe.Const("item")}
 	for _, c := range o.Review {
-		p.add(reviewItem(o.D, c))
+		p.add(reviewItem(o.Words, c))
 	}
 	return p
 }
@@ -176,7 +175,7 @@ func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 func heldPart(o outline.Outline) part {
 	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
 	for _, c := range o.Held {
-		p.add(safe.Format("- %s\n", o.D.SaidIn(c)))
+		p.add(safe.Format("- %s\n", o.Words.SaidIn(c)))
 	}
 	return p
 }
@@ -184,9 +183,9 @@ func heldPart(o outline.Outline) part {
 func spreadsPart(o outline.Outline) part {
 	p := part{rank: 4, share: 5, head: safe.Const("### Versions in use\n\n"), what: safe.Const("provider")}
 	for _, s := range o.Spreads {
-		text := safe.Format("- %s\n", o.D.Name(s.Addr))
+		text := safe.Format("- %s\n", o.Words.Name(s.Addr))
 		for i, u := range s.Versions {
-			text = text.And("  - %s %s", o.D.Version(u.Version), o.D.UsedIn(u, i == 0))
+			text = text.And("  - %s %s", o.Words.Version(u.Version), o.Words.UsedIn(u, i == 0))
 			if i > 0 {
 				text = text.And(", behind")
 			}
@@ -204,13 +203,13 @@ func notesPart(o outline.Outline) part {
 	var problems collect.Set[safe.Markdown]
 	missing := map[safe.Markdown][]safe.Markdown{}
 	for _, n := range o.Notes {
-		if block := notesBlock(o.D, n); !block.Empty() {
+		if block := notesBlock(o.Words, n); !block.Empty() {
 			p.add(block)
 			continue
 		}
 		why := safe.Text(n.Problem)
 		problems.Add(why)
-		missing[why] = append(missing[why], o.D.Upgrade(n))
+		missing[why] = append(missing[why], o.Words.Upgrade(n))
 	}
 	for _, why := range problems.List {
 		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing[why]...), why))
@@ -222,7 +221,7 @@ func notesPart(o outline.Outline) part {
 func blocksPart(o outline.Outline, noun safe.Markdown) part {
 	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
 	for _, b := range o.Modules {
-		p.add(detailsBlock(o.D, b))
+		p.add(detailsBlock(o.Words, b))
 	}
 	return p
 }

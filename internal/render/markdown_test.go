@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"

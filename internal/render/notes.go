@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/outline"
-
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/safe"
 )
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -15,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/relock-dev/relock/internal/render"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -19,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )

@@ -3,11 +3,10 @@ package render
 import (
 	"slices"
 
-	"github.com/relock-dev/relock/internal/outline"
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 

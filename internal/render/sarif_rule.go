@@ -3,11 +3,10 @@ package render
 import (
 	"slices"
 
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verify"
 )
 

@@ -10,12 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/outline"
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -167,7 +166,7 @@ func (t *text) modules() {
 // module writes what there is to say of one root module, and an empty line.
 func (t *text) module(m report.Module) {
 	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
-	body.outline.D = t.outline.D.Of(m)
+	body.outline.Words = t.outline.Words.Of(m)
 	body.about(m)
 	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
 		return
@@ -216,9 +215,9 @@ func (t *text) causes(indent int, all []*outline.Topic) {
 			shown = some[:min(len(some), mostCauses)]
 		}
 		for i, c := range shown {
-			text := t.outline.D.Said(c)
+			text := t.outline.Words.Said(c)
 			if len(c.Dirs.List) > 0 && indent == 0 {
-				text = t.outline.D.SaidIn(c)
+				text = t.outline.Words.SaidIn(c)
 			}
 			t.paragraph(indent, l.label, text)
 			if next := c.Remedy(); !next.Empty() && (i+1 == len(shown) || shown[i+1].Remedy() != next) {
@@ -240,7 +239,7 @@ func (t *text) header(m report.Module) string {
 func (t *text) changesOf(m report.Module) {
 	var rows []row
 	for _, c := range m.Changes {
-		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.D.Details(c)...)})
+		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.Words.Details(c)...)})
 	}
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
@@ -250,7 +249,7 @@ func (t *text) changesOf(m report.Module) {
 
 func (t *text) cells(c report.Change) []cell {
 	s := toneStyles[outline.ToneOf(c)]
-	return []cell{{t.outline.D.Name(c.Addr), plain}, {t.outline.D.Move(c), plain}, {safe.Text(t.outline.D.Label(c)), s}}
+	return []cell{{t.outline.Words.Name(c.Addr), plain}, {t.outline.Words.Move(c), plain}, {safe.Text(t.outline.Words.Label(c)), s}}
 }
 
 // toneStyles are the colours of tones.
@@ -272,7 +271,7 @@ func (t *text) together(changes []outline.ChangeRow) {
 // scan writes what a root module requires and what its lock file says, one
 // line for each provider.
 func (t *text) scan(m report.Module) {
-	for _, line := range t.outline.D.Made(*m.Scan) {
+	for _, line := range t.outline.Words.Made(*m.Scan) {
 		t.paragraph(tableIndent, cell{}, line)
 	}
 	t.pins(*m.Scan)
@@ -293,7 +292,7 @@ var pinned = map[versionfile.Kind]safe.Markdown{
 // pins writes what version files say.
 func (t *text) pins(m scan.RootModule) {
 	said := func(p versionfile.Pin) safe.Markdown {
-		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.outline.D.Files.Place(p.Place).String()))
+		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.outline.Words.Files.Place(p.Place).String()))
 	}
 	switch p := m.Pin; {
 	case p == nil || p.Kind == versionfile.Exact:
@@ -311,7 +310,7 @@ func (t *text) requirements(m report.Module) []row {
 	var rows []row
 	for _, q := range m.Scan.Tree.Requirements {
 		rows = append(rows, row{
-			[]cell{{t.outline.D.Name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
+			[]cell{{t.outline.Words.Name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
 			t.origin(q, report.OriginsOf(m.Scan.Tree.Fetched)),
 		})
 	}
@@ -332,7 +331,7 @@ func unexplained(m report.Module) []lockfile.Lock {
 }
 
 func (t *text) unexplained(m report.Module, l lockfile.Lock, name style) row {
-	return row{[]cell{{t.outline.D.Name(l.Addr), name}, {t.outline.D.Version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
+	return row{[]cell{{t.outline.Words.Name(l.Addr), name}, {t.outline.Words.Version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
@@ -366,9 +365,9 @@ func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	case !ok:
 		return cell{safe.Const("not locked"), yellow}
 	case !q.Constraints().Allows(l.Version):
-		return cell{t.outline.D.Version(l.Version).And(" (not allowed)"), red}
+		return cell{t.outline.Words.Version(l.Version).And(" (not allowed)"), red}
 	}
-	return cell{t.outline.D.Version(l.Version), plain}
+	return cell{t.outline.Words.Version(l.Version), plain}
 }
 
 func (t *text) constraints(q scan.Requirement) safe.Markdown {
@@ -386,12 +385,12 @@ func (t *text) origin(q scan.Requirement, from report.Origins) safe.Markdown {
 	}
 	term, ok := outline.Deciding(q.Terms)
 	if !ok {
-		return safe.Format("needed at %s", t.outline.D.Place(q.Terms[0], from))
+		return safe.Format("needed at %s", t.outline.Words.Place(q.Terms[0], from))
 	}
 	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
-		return safe.Format("at %s", t.outline.D.Place(term, from))
+		return safe.Format("at %s", t.outline.Words.Place(term, from))
 	}
-	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.D.Place(term, from))
+	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.Words.Place(term, from))
 }
 
 // why writes every term of the selected providers with its place, and what is known
@@ -404,14 +403,14 @@ func (t *text) why(m report.Module) {
 		if !asked(q.Addr) {
 			continue
 		}
-		t.table([]row{{[]cell{{t.outline.D.Name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
+		t.table([]row{{[]cell{{t.outline.Words.Name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, safe.Markdown{}}})
 		var rows []row
 		for _, term := range q.Terms {
 			constraint := cell{safe.Const("any version"), dim}
 			if term.Constraint.Op != 0 {
 				constraint = cell{safe.Code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.D.Place(term, report.OriginsOf(m.Scan.Tree.Fetched))})
+			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.Words.Place(term, report.OriginsOf(m.Scan.Tree.Fetched))})
 		}
 		t.table(rows)
 	}
@@ -485,13 +484,13 @@ func (t *text) closing() {
 func (t *text) versions() {
 	var rows []row
 	for _, s := range t.outline.Spreads {
-		name := cell{t.outline.D.Name(s.Addr), plain}
+		name := cell{t.outline.Words.Name(s.Addr), plain}
 		for i, u := range s.Versions {
 			state := cell{safe.Const("behind"), yellow}
 			if i == 0 {
 				state = cell{safe.Const("newest in use"), dim}
 			}
-			rows = append(rows, row{[]cell{name, {t.outline.D.Version(u.Version), plain}, state}, t.outline.D.UsedIn(u, i == 0)})
+			rows = append(rows, row{[]cell{name, {t.outline.Words.Version(u.Version), plain}, state}, t.outline.Words.UsedIn(u, i == 0)})
 			name = cell{}
 		}
 	}
@@ -512,13 +511,13 @@ func (t *text) findings(m report.Module) {
 		return
 	}
 	for _, f := range outline.Brief(m.Undecided) {
-		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.D.Diagnostic(f))
+		t.paragraph(tableIndent, cell{safe.Const("not proven:"), dim}, t.outline.Words.Diagnostic(f))
 	}
 }
 
 // finding writes one, and what to do next.
 func (t *text) finding(head cell, f problem.Problem) {
-	t.paragraph(tableIndent, head, t.outline.D.Diagnostic(f))
+	t.paragraph(tableIndent, head, t.outline.Words.Diagnostic(f))
 	if f.Hint != "" {
 		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
 	}

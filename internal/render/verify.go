@@ -4,10 +4,9 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 

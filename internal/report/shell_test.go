@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/render"
-	"github.com/relock-dev/relock/internal/report"
-
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // People copy the command line into a shell, and the names in it are from a
