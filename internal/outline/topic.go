@@ -223,6 +223,7 @@ func severity(p problem.Problem) Concern {
 // diagnostic adds a problem. What goes wrong with one provider in one way is one
 // cause, whatever the messages add to it.
 func (all *causes) diagnostic(p problem.Problem, dir string) {
+	p.Message = worded(p)
 	s := symptom{
 		concern: severity(p), whole: all.d.Diagnostic(p), what: safe.Text(p.Message),
 		next: safe.Text(p.Hint), dir: dir,
@@ -236,9 +237,15 @@ func (all *causes) diagnostic(p problem.Problem, dir string) {
 	all.add(s)
 }
 
+// worded is the message of a problem. One that was read from a file may have none, and
+// is called by its code.
+func worded(p problem.Problem) string {
+	return cmp.Or(safe.Plain(p.Message), safe.Plain(string(p.Code)), "a problem without a message")
+}
+
 // finding adds one without its line: root modules may have the same in theirs.
 func (all *causes) finding(f problem.Problem, dir string) {
-	s := symptom{concern: ConcernHash, whole: safe.Text(f.Message), next: safe.Text(f.Hint), dir: dir, finding: true}
+	s := symptom{concern: ConcernHash, whole: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
 	if f.Code == problem.CodeReReleased {
 		s.concern = ConcernReReleased
 	}

@@ -68,3 +68,20 @@ func TestScanOfManyIsBrief(t *testing.T) {
 		}
 	}
 }
+
+// A file that somebody joins may hold problems without a message.
+func TestAProblemWithoutAMessageIsNamedByItsCode(t *testing.T) {
+	t.Parallel()
+	coded := problem.Problem{Code: problem.CodeSyntax}
+	r := report.Report{
+		Verb: report.VerbPR, Diagnostics: []problem.Problem{coded, {}},
+		Modules: []report.Module{{Dir: "prod", Diagnostics: []problem.Problem{coded}, Findings: []problem.Problem{{}}}},
+	}
+	for format, got := range map[string]string{
+		"text": text(t, r, render.TextOptions{}), "body": render.Body(r).String(), "html": webpage(t, r),
+	} {
+		if !strings.Contains(got, "syntax") || !strings.Contains(got, "a problem without a message") {
+			t.Errorf("%s does not name the problems:\n%s", format, got)
+		}
+	}
+}
