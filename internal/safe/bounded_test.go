@@ -109,7 +109,7 @@ func TestBoundedParserReadsAsGoldmark(t *testing.T) {
 		"all": "# A _b_\n\nC\n===\n\n* d [e](f) `g`\n  1. h\n     > i\n     > - j\n\n> > > k\n\n[l]: https://m \"n\"\n[l] <https://o>\n\n---\n\n" +
 			"```go\np\n```\n\n<b>q</b>\n\n\t- - - r\n",
 	}
-	for _, name := range []string{"../report/testdata/notes.body.md.golden", "../report/testdata/failures.md.golden", "../../CHANGELOG.md", "../../CONTRIBUTING.md"} {
+	for _, name := range []string{"../render/testdata/notes.body.md.golden", "../render/testdata/failures.md.golden", "../../CHANGELOG.md", "../../CONTRIBUTING.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
