@@ -36,7 +36,7 @@ type Decision struct {
 // Refusal is why a command is not carried out, for the person who gave it.
 type Refusal struct {
 	Why safe.Markdown // as Markdown.Sentence takes it, with what to do next
-	// NoVerb says that the command has no verb of the language: whoever wrote it may
+	// NoVerb says that the command has no verb of the language, so that its author may
 	// want to see the table.
 	NoVerb bool
 }

@@ -206,14 +206,16 @@ func (t changeTable) row(groups []group) ChangeRow {
 		signers.Add(t.d.signers(g.change.Facts))
 	}
 	row.From, row.To = t.d.versions(from), t.d.versions(to)
-	if row.Move = row.To; !row.From.Empty() && row.From != row.To {
+	row.Move = row.To
+	if !row.From.Empty() && row.From != row.To {
 		row.Move = safe.Join(" ", row.From, safe.Arrow, row.To).Trimmed()
 	}
 	row.Kind, row.Where = safe.Join(", ", kinds.List...), t.where(dirs.List)
 	if len(released.List) == 1 {
 		row.Released = released.List[0]
 	}
-	if row.Signer = safe.Join(", ", signers.List...); len(signers.List) > 2 {
+	row.Signer = safe.Join(", ", signers.List...)
+	if len(signers.List) > 2 {
 		row.Signer = safe.Count(len(signers.List), "signer", "signers")
 	}
 	return row

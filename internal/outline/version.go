@@ -180,7 +180,8 @@ func PlatformsCovered(r report.Report, d Vocabulary) CoverageTable {
 				continue
 			}
 			e := entry{k.Addr, k.Version}
-			if of[e]++; cells[e] == nil {
+			of[e]++
+			if cells[e] == nil {
 				cells[e] = map[provider.Platform]coverageCell{}
 			}
 			for _, p := range k.Coverage {

@@ -77,7 +77,8 @@ func sarifRun(r report.Report, o SARIFOptions) *sarif.Run {
 // replaces what was.
 func automationID(verb, category string) string {
 	id := "relock/" + verb + "/"
-	if category = strings.Trim(linkless(category), "/"); category != "" {
+	category = strings.Trim(linkless(category), "/")
+	if category != "" {
 		id += category + "/"
 	}
 	return id
@@ -96,7 +97,8 @@ type issue struct {
 func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 	add := func(f problem.Problem, m report.Module, accepted *verify.Acceptance) {
 		i, ok := o.placed(f, m)
-		if i.accepted = accepted; !ok {
+		i.accepted = accepted
+		if !ok {
 			notices = append(notices, issue{Problem: f, names: m.Names})
 			return
 		}
