@@ -13,7 +13,7 @@ import (
 )
 
 // headline says in one what the run came to.
-func headline(r report.Report) safe.Markdown {
+func headline(r report.Report, t Totals) safe.Markdown {
 	modules := 0
 	kinds := map[diff.Kind]bool{}
 	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
@@ -54,8 +54,8 @@ func headline(r report.Report) safe.Markdown {
 		return safe.Const("Every lock file is up to date, but some hashes belong to no known package.")
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("The change makes nothing worse.")
-	case modules == 0 && totalsOf(r).Left > 0:
-		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(totalsOf(r).Left, "lock file was", "lock files were"))
+	case modules == 0 && t.Left > 0:
+		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(t.Left, "lock file was", "lock files were"))
 	case modules == 0 && len(r.Excluded) > 0:
 		return safe.Format("Every lock file is up to date, but for %s that the configuration excludes.", safe.Int(len(r.Excluded)))
 	case modules == 0:

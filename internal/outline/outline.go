@@ -46,8 +46,9 @@ func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 
 func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
+	totals := totalsOf(r)
 	return Outline{
-		Words: d, Headline: headline(r), Differences: differences(r), Totals: totalsOf(r),
+		Words: d, Headline: headline(r, totals), Differences: differences(r), Totals: totals,
 		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
