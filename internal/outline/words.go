@@ -393,7 +393,7 @@ func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
 const preserving = "; or --unreadable-modules preserve lets the recorded constraints stand in for it"
 
 // unread is a call that could not be followed, as one of those to its module
-// package. Recorded constraints may stand in for what it requires.
+// package. Recorded constraints may replace what it requires.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: ConcernUnread, whole: d.UnreadCall(u), next: safe.Text(u.Hint)}
 	if u.OfEntry() {
@@ -476,7 +476,7 @@ func (d Vocabulary) List(dirs []string) safe.Markdown {
 }
 
 // namedLagging is the number of root modules with an old version up to which
-// they are named: whoever wants to bring them up must find them.
+// they are named, so that a reader finds them and can bring them up.
 const namedLagging = 10
 
 // UsedIn says in which root modules a version is: the newest in use needs no

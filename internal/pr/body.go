@@ -69,7 +69,8 @@ func ignored(ignores []policy.Ignore) safe.Markdown {
 func paragraphs(texts ...safe.Markdown) safe.Markdown {
 	var filled []safe.Markdown
 	for _, t := range texts {
-		if t = t.Trimmed(); !t.Empty() {
+		t = t.Trimmed()
+		if !t.Empty() {
 			filled = append(filled, t)
 		}
 	}

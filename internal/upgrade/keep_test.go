@@ -125,7 +125,8 @@ func TestWithdrawnVersions(t *testing.T) {
 				if host := cmp.Or(tt.host, provider.Terraform.DefaultHost()); tt.methods != nil && d.Host != host {
 					t.Errorf("diagnostic %q blames %s, want %s", d.Message, d.Host, host)
 				}
-				if warned = warned || d.Severity == problem.SeverityWarning; warned && !strings.Contains(d.Message, tt.warns) {
+				warned = warned || d.Severity == problem.SeverityWarning
+				if warned && !strings.Contains(d.Message, tt.warns) {
 					t.Errorf("warning %q, want %q", d.Message, tt.warns)
 				}
 				if d.Severity == problem.SeverityError {
