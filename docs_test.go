@@ -26,7 +26,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/command"
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // document is a Markdown file of the repository.
@@ -234,7 +234,7 @@ func judgeYAML(code string, inputs map[string]input) error {
 	case strings.HasPrefix(first, "# .pre-commit-config.yaml"):
 		return judgeHooks(code)
 	case strings.HasPrefix(code, "version: 1\nfindings:"):
-		if _, problems := config.ParseBaseline([]byte(code), "relock-baseline.yml"); len(problems) > 0 {
+		if _, problems := settings.ParseBaseline([]byte(code), "relock-baseline.yml"); len(problems) > 0 {
 			return fmt.Errorf("%v", problems)
 		}
 		return nil
@@ -258,12 +258,12 @@ func judgeYAML(code string, inputs map[string]input) error {
 	if !strings.Contains(code, "version: 1\n") {
 		code = "version: 1\n" + code
 	}
-	parse := config.ParseOperatorFile
+	parse := settings.ParseOperatorFile
 	if strings.HasPrefix(first, "# .github/") {
-		parse = config.ParseFile
+		parse = settings.ParseFile
 	}
 	file, problems := parse([]byte(code), "relock.yml")
-	if _, more := config.Resolve(config.Merge(file.Values)); len(problems)+len(more) > 0 {
+	if _, more := settings.Resolve(settings.Merge(file.Values)); len(problems)+len(more) > 0 {
 		return fmt.Errorf("%v", append(problems, more...))
 	}
 	return nil

@@ -28,7 +28,7 @@ var levels = map[string]int{
 	"problem": 1,
 	"content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3,
-	"tfconfig": 4, "diff": 4, "oci": 4, "config": 4,
+	"tfconfig": 4, "diff": 4, "oci": 4, "settings": 4,
 	"scan": 5, "fleet": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "action": 7, "pr": 7,
@@ -41,7 +41,7 @@ var levels = map[string]int{
 // outside holds packages that stand beside the levels: what they may import of
 // ours, and who may import them besides tests.
 var outside = map[string]struct{ imports, importers []string }{
-	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config", "sandbox/schema"}, importers: []string{"demo", "judge"}},
+	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "settings", "sandbox/schema"}, importers: []string{"demo", "judge"}},
 	// demo shows the main job in a sandbox, and is a program of its own.
 	"demo": {imports: []string{"command", "sandbox"}},
 	// judge compares two builds of the program, and is part of none.
@@ -88,7 +88,7 @@ var direct = []rule{
 	{"github.com/owenrumney/go-sarif/", []string{"render"}, "SARIF is one format of the report"},
 	{"github.com/yuin/goldmark", []string{"safe"}, "Markdown of others is read in one place"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
-	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
+	{"github.com/goccy/go-yaml", []string{"settings", "sandbox"}, "our only YAML is the configuration file"},
 	{"github.com/pelletier/go-toml/", []string{"versionfile"}, "our only TOML is mise's"},
 	{"os/exec", []string{"cliconfig", "module"}, "relock runs no program but credentials helpers and git"},
 	{"net/http", []string{"transport", "cliconfig", "oci", "module", "registry", "github", "sandbox"}, "the network is behind transport"},
@@ -96,7 +96,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report", "outline", "render"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report", "outline", "render"}
 
 type pkg struct {
 	ImportPath string

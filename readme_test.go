@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // read is a document of the repository.
@@ -37,7 +37,7 @@ func TestReadmeIsShort(t *testing.T) {
 func TestDocumentOfConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, f := range read(t, "docs/configuration.md").fences {
-		if strings.HasPrefix(f.code, "# "+config.FileNames[0]) && strings.Contains(f.code, "\nrules:") && strings.Contains(f.code, "\ngroups:") {
+		if strings.HasPrefix(f.code, "# "+settings.FileNames[0]) && strings.Contains(f.code, "\nrules:") && strings.Contains(f.code, "\ngroups:") {
 			return
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // TestEveryConfigurationKeyHasAScenario looks for a script in which a
@@ -15,7 +15,7 @@ import (
 func TestEveryConfigurationKeyHasAScenario(t *testing.T) {
 	t.Parallel()
 	told := configurations(t)
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Key == "" {
 			continue
 		}
@@ -47,12 +47,12 @@ func configurations(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, f := range script.Files {
-			file, problems := config.ParseOperatorFile(f.Data, f.Name)
+			file, problems := settings.ParseOperatorFile(f.Data, f.Name)
 			if filepath.Ext(f.Name) != ".yml" || len(problems) > 0 {
 				continue
 			}
 			section := ""
-			for line := range strings.Lines(config.Merge(file.Values).Show()) {
+			for line := range strings.Lines(settings.Merge(file.Values).Show()) {
 				if name, ok := strings.CutSuffix(line, ":\n"); ok {
 					section = name + "."
 					continue

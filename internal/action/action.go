@@ -1,7 +1,7 @@
 // Package action is the GitHub Actions runtime as relock uses it: what a
 // runner tells a step (the event, where the repository is) and what a
 // step tells the runner (outputs, the step summary, annotations, masks).
-// Inputs are settings: package config reads them.
+// Inputs are settings: package settings reads them.
 //
 // A runner reads commands out of everything a step prints: a line that begins
 // with "::" is one. Text from outside (provider names, release notes, error

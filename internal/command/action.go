@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
@@ -23,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // reportFile is the name of the Action's JSON report. It lies in the job's folder
@@ -81,13 +81,13 @@ func said(ctx context.Context, env Env, err error) error {
 }
 
 // step does what the event and the inputs ask for.
-func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, config.Config, error) {
+func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, settings.Settings, error) {
 	if err := action.RefusedEvent(rt.Event()); err != nil {
-		return report.Report{}, config.Config{}, err
+		return report.Report{}, settings.Settings{}, err
 	}
-	inputs := []config.Values{config.Dispatch(rt.Inputs()), config.Inputs(env.Getenv)}
-	comments := commented(config.Merge(inputs...), rt)
-	var s settings
+	inputs := []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}
+	comments := commented(settings.Merge(inputs...), rt)
+	var s foundSettings
 	var err error
 	if comments {
 		s, err = settingsApart(env, inputs...)
@@ -95,27 +95,27 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 		s, err = settingsOfRun(ctx, env, likelyVerb(inputs, rt), inputs...)
 	}
 	if err == nil {
-		err = mask(rt, s.Config)
+		err = mask(rt, s.Settings)
 	}
 	if err != nil {
-		return report.Report{}, s.Config, err
+		return report.Report{}, s.Settings, err
 	}
 	if comments {
 		r, err := answer(ctx, env, s)
-		return r, s.Config, err
+		return r, s.Settings, err
 	}
 	switch s.Command {
 	case "shards":
 		r, err := shardsStep(ctx, env, rt, s)
-		return r, s.Config, err
+		return r, s.Settings, err
 	case "merge":
 		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
 		r.Diagnostics = append(r.Diagnostics, joinCaches(env, s.Cache, s.Organisation.Caches)...)
-		return r, s.Config, err
+		return r, s.Settings, err
 	}
 	verb, err := verbOf(s.Command, rt)
 	if err != nil {
-		return report.Report{}, s.Config, err
+		return report.Report{}, s.Settings, err
 	}
 	var change *run.Change
 	if verb == run.Check {
@@ -125,12 +125,12 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 		}
 	}
 	r, err := carryOut(ctx, env, s, verb, s.Directories, change)
-	return r, s.Config, err
+	return r, s.Settings, err
 }
 
 // likelyVerb is the verb that a step is for; nothing, for what is none or is refused.
-func likelyVerb(inputs []config.Values, rt *action.Runtime) run.Verb {
-	verb, err := verbOf(config.Merge(inputs...)["command"].Items[0], rt)
+func likelyVerb(inputs []settings.Values, rt *action.Runtime) run.Verb {
+	verb, err := verbOf(settings.Merge(inputs...)["command"].Items[0], rt)
 	if err != nil {
 		return ""
 	}
@@ -139,13 +139,13 @@ func likelyVerb(inputs []config.Values, rt *action.Runtime) run.Verb {
 
 // commented reports whether a comment is to be answered. It is asked first: what
 // is checked out then, if anything, decides nothing.
-func commented(inputs config.Values, rt *action.Runtime) bool {
+func commented(inputs settings.Values, rt *action.Runtime) bool {
 	command := inputs["command"].Items[0]
 	return command == report.VerbComment || command == "auto" && rt.Event() == "issue_comment"
 }
 
 // mask keeps the secrets of the settings out of the log.
-func mask(rt *action.Runtime, cfg config.Config) error {
+func mask(rt *action.Runtime, cfg settings.Settings) error {
 	return errors.Join(rt.Mask(cfg.Token), rt.Mask(cfg.ModuleToken), rt.Mask(cfg.App.Key))
 }
 

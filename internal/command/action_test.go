@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/action"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // stepIn is the environment of a step of a workflow whose files for the runner are in a
@@ -119,7 +119,7 @@ func TestWhichStepsAnswerComments(t *testing.T) {
 		command, event string
 		want           bool
 	}{{"auto", "issue_comment", true}, {"comment", "schedule", true}, {"auto", "schedule", false}, {"check", "issue_comment", false}} {
-		inputs := config.Merge(config.Inputs(func(name string) string { return map[string]string{"INPUT_COMMAND": tt.command}[name] }))
+		inputs := settings.Merge(settings.Inputs(func(name string) string { return map[string]string{"INPUT_COMMAND": tt.command}[name] }))
 		if got := commented(inputs, inWorkflow("GITHUB_EVENT_NAME="+tt.event).runtime()); got != tt.want {
 			t.Errorf("commented(%s on %s) = %t, want %t", tt.command, tt.event, got, tt.want)
 		}
@@ -173,7 +173,7 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	}
 	missed := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Message: "nobody need be stopped for it"}
 	r := report.Report{Verb: report.VerbCheck, Diagnostics: []problem.Problem{missed, {Message: "wrong"}}}
-	if err := tell(env.runtime(), r, dir, sarifOptions(env, config.Config{})); err != nil {
+	if err := tell(env.runtime(), r, dir, sarifOptions(env, settings.Settings{})); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // settingsOfRun are the settings of a run. A pull request's head chooses nothing:
@@ -21,11 +21,11 @@ import (
 // the one that lies around here is not for them. What is proposed goes by the
 // repository's own file, laid over the operator's; for the other verbs that stands in
 // for it.
-func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.Values) (settings, error) {
+func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...settings.Values) (foundSettings, error) {
 	if slices.Contains([]run.Verb{run.Scan, run.Upgrade, run.Lock, run.Check, run.Verify}, verb) {
 		given = ofCheckout(given)
 	}
-	values := config.Merge(given...)
+	values := settings.Merge(given...)
 	head, _ := env.runtime().Head()
 	path, here := configPath(env, values), run.RepositoryOf(env.WorkDir)
 	switch {
@@ -35,7 +35,7 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 		return settingsApart(env, given...)
 	}
 	read := append(scanned(env, values), here)
-	operators := locate(env, values, read, false) == config.Operators
+	operators := locate(env, values, read, false) == settings.Operators
 	switch {
 	case !head && verb == run.PR:
 		return settingsHere(env, given...)
@@ -47,9 +47,9 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 		var err error
 		root, name, err = ownFile(env, values, read)
 		if err != nil {
-			return settings{}, err
+			return foundSettings{}, err
 		}
-		apart = func(env Env, given ...config.Values) (settings, error) { return resolve(env, given) }
+		apart = func(env Env, given ...settings.Values) (foundSettings, error) { return resolve(env, given) }
 	}
 	s, err := apart(env, given...)
 	if err != nil {
@@ -73,35 +73,35 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 // settingsOfOthers are the settings for repositories that are not checked out, by an
 // operator's file in the checkout of a pull request's head: by the base's. Without that
 // nothing may go on, since nothing would be enforced.
-func settingsOfOthers(ctx context.Context, env Env, path string, given ...config.Values) (settings, error) {
+func settingsOfOthers(ctx context.Context, env Env, path string, given ...settings.Values) (foundSettings, error) {
 	s, err := resolve(env, given)
 	if err != nil {
 		return s, err
 	}
-	src, err := judgingOfBase(ctx, env, s, judging{"configuration file", s.File, config.MaxFileSize}, path)
+	src, err := judgingOfBase(ctx, env, s, judging{"configuration file", s.File, settings.MaxFileSize}, path)
 	if err == nil && src == nil {
 		err = fmt.Errorf("the base of the pull request has no configuration file %s", s.File)
 	}
 	if err != nil {
-		return settings{}, err
+		return foundSettings{}, err
 	}
 	operator, err := operatorsFile(src, s.File, nil)
 	if err != nil {
-		return settings{}, fmt.Errorf("on the base of the pull request: %w", err)
+		return foundSettings{}, fmt.Errorf("on the base of the pull request: %w", err)
 	}
 	return resolve(env, given, operator)
 }
 
 // settingsHere are the settings by which the checkout is proposed: its own configuration
 // file, laid over the operator's.
-func settingsHere(env Env, given ...config.Values) (settings, error) {
+func settingsHere(env Env, given ...settings.Values) (foundSettings, error) {
 	s, err := readSettings(env, given...)
 	if err != nil || s.operator.Name == "" {
 		return s, err
 	}
 	own, err := fileHere(env)
 	if err != nil {
-		return settings{}, err
+		return foundSettings{}, err
 	}
 	return resolve(env, given, s.operator, own)
 }
@@ -109,8 +109,8 @@ func settingsHere(env Env, given ...config.Values) (settings, error) {
 // ofCheckout is what is given without which other repositories there are: inputs may name
 // some for a step that is about the checkout. The file of that must not count as the
 // operator's then.
-func ofCheckout(given []config.Values) []config.Values {
-	var kept []config.Values
+func ofCheckout(given []settings.Values) []settings.Values {
+	var kept []settings.Values
 	for _, v := range given {
 		v = maps.Clone(v)
 		for _, name := range otherRepositories {
@@ -126,7 +126,7 @@ var otherRepositories = []string{"repo", "org", "plan"}
 
 // notCheckedOut reports whether the repositories of a run are not those that are checked
 // out.
-func notCheckedOut(values config.Values) bool {
+func notCheckedOut(values settings.Values) bool {
 	return slices.ContainsFunc(otherRepositories, func(name string) bool { return strings.Join(values[name].Items, "") != "" })
 }
 
@@ -139,7 +139,7 @@ var baseUnknown = problem.Problem{
 
 // ownFile is where the configuration file of the repository itself is: in one of
 // those that are read, by a name that is empty unless it is named.
-func ownFile(env Env, values config.Values, read []string) (root, name string, err error) {
+func ownFile(env Env, values settings.Values, read []string) (root, name string, err error) {
 	path := configPath(env, values)
 	if path == "" {
 		return run.RepositoryOf(env.WorkDir), "", nil
@@ -154,7 +154,7 @@ func ownFile(env Env, values config.Values, read []string) (root, name string, e
 
 // baseFiles are those of the named files that the base has: by the checkout, if
 // that has the commit, else by GitHub; nil where neither can be asked.
-func baseFiles(ctx context.Context, env Env, s settings, root string, names []string) (fs.FS, error) {
+func baseFiles(ctx context.Context, env Env, s foundSettings, root string, names []string) (fs.FS, error) {
 	base := env.runtime().Base()
 	if base == "" {
 		return nil, nil
@@ -165,7 +165,7 @@ func baseFiles(ctx context.Context, env Env, s settings, root string, names []st
 	if s.Token == "" && s.App.ID == "" {
 		return nil, nil
 	}
-	req := withRepository(env, request(env, run.Scan, nil, s.Config))
+	req := withRepository(env, request(env, run.Scan, nil, s.Settings))
 	session, err := run.Open(env.ofRun(s), req)
 	if err != nil {
 		return nil, err
@@ -179,18 +179,18 @@ func fileNames(named string) []string {
 	if named != "" {
 		return []string{named}
 	}
-	return config.FileNames
+	return settings.FileNames
 }
 
 // baseFile reads the configuration file of the base. One that the pull request
 // adds is not there yet.
-func baseFile(base fs.FS, name string) (config.File, error) {
+func baseFile(base fs.FS, name string) (settings.File, error) {
 	if name == "" {
 		return searched(base)
 	}
 	file, err := repositoryFile(base, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return config.File{}, nil
+		return settings.File{}, nil
 	}
 	return file, err
 }

@@ -191,7 +191,7 @@ func diagnoses(err error) []problem.Problem {
 }
 
 // ofRun is the world as package run sees it.
-func (env Env) ofRun(s settings) run.Env {
+func (env Env) ofRun(s foundSettings) run.Env {
 	return run.Env{
 		WorkDir: env.WorkDir, Getenv: env.Getenv, Environ: s.environ,
 		Home: env.Home, GOOS: env.GOOS,

@@ -10,10 +10,10 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // commentCommand makes the command of the verb that answers a comment. It takes no root
@@ -44,7 +44,7 @@ its configuration from the base branch of the pull request.`,
 			if err != nil {
 				return said(cmd.Context(), env, err)
 			}
-			if err := show(env, r, s.Config); err != nil {
+			if err := show(env, r, s.Settings); err != nil {
 				return said(cmd.Context(), env, err)
 			}
 			return status(r)
@@ -66,7 +66,7 @@ func usage() string {
 // answer carries out the command of the comment that the event is about. A
 // comment that is not for relock costs no request. The settings are those that
 // do not depend on the repository; the others are read from the base branch.
-func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
+func answer(ctx context.Context, env Env, s foundSettings) (report.Report, error) {
 	rt := env.runtime()
 	none := report.Report{Verb: report.VerbComment}
 	payload, err := rt.Payload()
@@ -87,16 +87,16 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 	}
 	configure := func(base fs.FS) (run.Request, error) {
 		based, err := s.on(env, base)
-		req := withRepository(env, request(env, run.PR, based.Directories, based.Config))
+		req := withRepository(env, request(env, run.PR, based.Directories, based.Settings))
 		req.Notices = based.notices
 		return req, err
 	}
-	req := withRepository(env, request(env, run.Upgrade, nil, s.Config))
+	req := withRepository(env, request(env, run.Upgrade, nil, s.Settings))
 	env.Trail.willWrite()
 	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{
 		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
-		Author: event.Author, Body: event.Body, Config: inRepository(env, config.Merge(s.given...)),
+		Author: event.Author, Body: event.Body, Config: inRepository(env, settings.Merge(s.given...)),
 	}
 	if s.Ledger != "" {
 		remark.Ledger = slashed(env, env.path(s.Ledger))

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // maxCompleted is how many files and directories are looked at for the names of
@@ -81,7 +81,7 @@ func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
 // flagValues are the values that a verb takes for a flag of the table, if it is one of
 // few.
 func flagValues(verb, flag string) []string {
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Flag == flag && s.HasVerb(verb) {
 			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
 				return value == "" || flag == "format" && formatOf(verb, value) != nil

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 func configCommand(env Env) *cobra.Command {
@@ -47,15 +47,15 @@ modules. It reads files and lock files alone, and replaces no file.`,
 				return err
 			}
 			if stdout {
-				_, err := env.Stdout.Write(config.Init(found))
+				_, err := env.Stdout.Write(settings.Init(found))
 				return err
 			}
-			name := filepath.Join(root, filepath.FromSlash(config.FileNames[0]))
-			err = file.Replace(name, config.Init(found), file.Options{Mode: 0o644, Parents: 0o755, Was: &file.Was{Missing: true}})
+			name := filepath.Join(root, filepath.FromSlash(settings.FileNames[0]))
+			err = file.Replace(name, settings.Init(found), file.Options{Mode: 0o644, Parents: 0o755, Was: &file.Was{Missing: true}})
 			if err != nil {
-				return fmt.Errorf("writing %s: %w", config.FileNames[0], file.Cause(err))
+				return fmt.Errorf("writing %s: %w", settings.FileNames[0], file.Cause(err))
 			}
-			_, err = fmt.Fprintf(env.Stdout, "wrote %s; it changes nothing before you edit it\n", config.FileNames[0])
+			_, err = fmt.Fprintf(env.Stdout, "wrote %s; it changes nothing before you edit it\n", settings.FileNames[0])
 			return err
 		},
 	}
@@ -66,7 +66,7 @@ modules. It reads files and lock files alone, and replaces no file.`,
 // configIn is the first name of a configuration file that stands for something in a
 // repository, a link that leads nowhere included; empty if none does.
 func configIn(root string) string {
-	for _, name := range config.FileNames {
+	for _, name := range settings.FileNames {
 		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
 			return name
 		}
@@ -80,13 +80,13 @@ func configValidateCommand(env Env) *cobra.Command {
 		Use: "validate", Short: "Check the configuration file", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if operators {
-				return validateOperators(env, config.Merge(given(cmd.Flags()))["config"].Items[0])
+				return validateOperators(env, settings.Merge(given(cmd.Flags()))["config"].Items[0])
 			}
 			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, run.Scan, nil, s.Config))
+			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, run.Scan, nil, s.Settings))
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func validateOperators(env Env, name string) error {
 	if err != nil {
 		return err
 	}
-	cfg, problems := config.Resolve(config.Merge(config.Lay(file, config.File{}).Values))
+	cfg, problems := settings.Resolve(settings.Merge(settings.Lay(file, settings.File{}).Values))
 	if len(problems) > 0 {
 		return problem.Several(problems)
 	}
@@ -130,7 +130,7 @@ func configSchemaCommand(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON schema of the configuration file", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := env.Stdout.Write(config.Schema())
+			_, err := env.Stdout.Write(settings.Schema())
 			return err
 		},
 	}
@@ -155,7 +155,7 @@ branch.`,
 				return err
 			}
 			if s.Format == "json" {
-				of.All, of.Warnings = config.Explain(s.values), s.notices
+				of.All, of.Warnings = settings.Explain(s.values), s.notices
 				return report.SettingsJSON(env.Stdout, of)
 			}
 			warn(env, s.notices)
@@ -173,22 +173,22 @@ const showing = "config show"
 
 // settingsShown are the settings by which is proposed: from the checkout or, if one is
 // named, for a repository on GitHub.
-func settingsShown(ctx context.Context, env Env, given ...config.Values) (settings, report.SettingsShown, error) {
-	repositories := config.Merge(given...)["repo"].Items
+func settingsShown(ctx context.Context, env Env, given ...settings.Values) (foundSettings, report.SettingsShown, error) {
+	repositories := settings.Merge(given...)["repo"].Items
 	switch len(repositories) {
 	case 0:
 		s, err := settingsHere(env, given...)
 		return s, report.SettingsShown{}, err
 	case 1:
 	default:
-		return settings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
+		return foundSettings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
 	}
 	of := report.SettingsShown{Repository: repositories[0]}
 	s, err := settingsApart(env, given...)
 	if err != nil {
 		return s, of, err
 	}
-	req := withRepository(env, request(env, run.Scan, nil, s.Config))
+	req := withRepository(env, request(env, run.Scan, nil, s.Settings))
 	req.Hub.Owner, _, _ = strings.Cut(of.Repository, "/") // nothing is written: an App reads with the owner's token
 	req.Hub.Anonymous = true
 	session, err := run.Open(env.ofRun(s), req)
@@ -196,7 +196,7 @@ func settingsShown(ctx context.Context, env Env, given ...config.Values) (settin
 		return s, of, err
 	}
 	defer session.Close()
-	files, branch, err := session.AtDefault(ctx, req.Hub, of.Repository, config.FileNames)
+	files, branch, err := session.AtDefault(ctx, req.Hub, of.Repository, settings.FileNames)
 	if err != nil {
 		return s, of, err
 	}
@@ -207,7 +207,7 @@ func settingsShown(ctx context.Context, env Env, given ...config.Values) (settin
 
 // filesShown says as a comment which files are in force, where that is more than one or
 // another repository's.
-func filesShown(s settings, of report.SettingsShown) string {
+func filesShown(s foundSettings, of report.SettingsShown) string {
 	switch own := s.Own; {
 	case of.Repository != "" && s.operator.Name == "":
 		return fmt.Sprintf("# %s, branch %s: %s\n", of.Repository, of.Branch, cmp.Or(own, "it has no file of its own"))

@@ -9,20 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // configFile reads the file that is named, else the repository's own, else
 // nothing.
-func configFile(env Env, values config.Values) (config.File, error) {
+func configFile(env Env, values settings.Values) (settings.File, error) {
 	tops := scanned(env, values)
 	switch at := locate(env, values, tops, true); at {
-	case config.SearchedDisk:
+	case settings.SearchedDisk:
 		return fileHere(env)
-	case config.Operators:
+	case settings.Operators:
 		return readOperators(env, values["config"].Items[0])
 	}
 	return ownFileAt(env.WorkDir, values["config"].Items[0], tops)
@@ -30,11 +30,11 @@ func configFile(env Env, values config.Values) (config.File, error) {
 
 // fileHere reads the configuration file that is searched for in the checkout; nothing, if
 // it has none.
-func fileHere(env Env) (config.File, error) {
+func fileHere(env Env) (settings.File, error) {
 	dir := run.RepositoryOf(env.WorkDir)
-	found, diagnostics := config.Locate(os.DirFS(dir))
+	found, diagnostics := settings.Locate(os.DirFS(dir))
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Several(diagnostics)
+		return settings.File{}, problem.Several(diagnostics)
 	}
 	if found == "" {
 		return fileOfHead(dir)
@@ -45,62 +45,62 @@ func fileHere(env Env) (config.File, error) {
 // fileOfHead reads the configuration file that the commit has and a sparse checkout lacks;
 // nothing, if there is none. Without it the run would go by other rules than the
 // repository's.
-func fileOfHead(dir string) (config.File, error) {
-	files, err := run.NotCheckedOut(dir, config.FileNames)
+func fileOfHead(dir string) (settings.File, error) {
+	files, err := run.NotCheckedOut(dir, settings.FileNames)
 	if err != nil || files == nil {
-		return config.File{}, err
+		return settings.File{}, err
 	}
 	return searched(files)
 }
 
 // ownFileAt reads a configuration file of a repository, of which no link leads out.
-func ownFileAt(dir, name string, tops []string) (config.File, error) {
+func ownFileAt(dir, name string, tops []string) (settings.File, error) {
 	path := run.Absolute(dir, name)
-	src, err := file.ReadAtMost(path, config.MaxFileSize+1) // of which an excess is seen
+	src, err := file.ReadAtMost(path, settings.MaxFileSize+1) // of which an excess is seen
 	if err == nil && leadsOut(path, tops) {
 		err = errors.New("it is a link that leads out of the repository")
 	}
-	return readConfiguration(config.ParseFile, src, name, err)
+	return readConfiguration(settings.ParseFile, src, name, err)
 }
 
 // readOperators reads the operator's configuration file.
-func readOperators(env Env, name string) (config.File, error) {
-	src, err := file.ReadAtMost(env.path(name), config.MaxFileSize+1)
+func readOperators(env Env, name string) (settings.File, error) {
+	src, err := file.ReadAtMost(env.path(name), settings.MaxFileSize+1)
 	return operatorsFile(src, name, err)
 }
 
 // operatorsFile is the operator's configuration file that was read with an error, if any.
 // One that is called as a repository's own would be gets another name, since both may be
 // in force.
-func operatorsFile(src []byte, name string, err error) (config.File, error) {
-	if slices.Contains(config.FileNames, filepath.ToSlash(filepath.Clean(name))) {
+func operatorsFile(src []byte, name string, err error) (settings.File, error) {
+	if slices.Contains(settings.FileNames, filepath.ToSlash(filepath.Clean(name))) {
 		name = "operator:" + name
 	}
-	return readConfiguration(config.ParseOperatorFile, src, name, err)
+	return readConfiguration(settings.ParseOperatorFile, src, name, err)
 }
 
 // readConfiguration is the configuration file that was read with an error, if any.
-func readConfiguration(parse func([]byte, string) (config.File, []problem.Problem), src []byte, name string, err error) (config.File, error) {
+func readConfiguration(parse func([]byte, string) (settings.File, []problem.Problem), src []byte, name string, err error) (settings.File, error) {
 	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
+		return settings.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
 	}
 	read, diagnostics := parse(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Several(diagnostics)
+		return settings.File{}, problem.Several(diagnostics)
 	}
 	return read, nil
 }
 
 // locate says where the configuration file is, for a run that reads the
 // directories. checkout says whether what is checked out may decide.
-func locate(env Env, values config.Values, read []string, checkout bool) config.Location {
+func locate(env Env, values settings.Values, read []string, checkout bool) settings.Location {
 	path := configPath(env, values)
-	return config.Choose(config.Facts{Named: path != "", Apart: path != "" && run.Apart(path, read), Checkout: checkout})
+	return settings.Choose(settings.Facts{Named: path != "", Apart: path != "" && run.Apart(path, read), Checkout: checkout})
 }
 
 // configPath is the path of the configuration file that is named; empty if none
 // is.
-func configPath(env Env, values config.Values) string {
+func configPath(env Env, values settings.Values) string {
 	if name := values["config"].Items[0]; name != "" {
 		return run.Absolute(env.WorkDir, name)
 	}
@@ -109,7 +109,7 @@ func configPath(env Env, values config.Values) string {
 
 // scanned are the top directories of the repositories that the run reads from
 // disk; where there is no repository, the directory itself.
-func scanned(env Env, values config.Values) []string {
+func scanned(env Env, values settings.Values) []string {
 	dirs := values["directories"].Items
 	if len(dirs) == 0 && !notCheckedOut(values) {
 		dirs = []string{"."}
@@ -123,8 +123,8 @@ func scanned(env Env, values config.Values) []string {
 
 // inRepository is the path in the repository at hand of the configuration file
 // that is named; empty if none is, or if it lies elsewhere.
-func inRepository(env Env, values config.Values) string {
-	if locate(env, values, scanned(env, values), false) != config.NamedTree {
+func inRepository(env Env, values settings.Values) string {
+	if locate(env, values, scanned(env, values), false) != settings.NamedTree {
 		return ""
 	}
 	return slashed(env, configPath(env, values))
@@ -147,19 +147,19 @@ func leadsOut(path string, tops []string) bool {
 
 // searched reads the configuration file that a repository's file tree has;
 // nothing, if it has none.
-func searched(repository fs.FS) (config.File, error) {
-	name, diagnostics := config.Locate(repository)
+func searched(repository fs.FS) (settings.File, error) {
+	name, diagnostics := settings.Locate(repository)
 	if len(diagnostics) > 0 {
-		return config.File{}, problem.Several(diagnostics)
+		return settings.File{}, problem.Several(diagnostics)
 	}
 	if name == "" {
-		return config.File{}, nil
+		return settings.File{}, nil
 	}
 	return repositoryFile(repository, name)
 }
 
 // repositoryFile reads a configuration file that is in a repository's file tree.
-func repositoryFile(repository fs.FS, name string) (config.File, error) {
+func repositoryFile(repository fs.FS, name string) (settings.File, error) {
 	src, err := fs.ReadFile(repository, name)
-	return readConfiguration(config.ParseFile, src, name, err)
+	return readConfiguration(settings.ParseFile, src, name, err)
 }

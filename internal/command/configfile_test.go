@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // limited is a configuration file that is known by the limit in it.
@@ -49,7 +49,7 @@ func TestSettingsOnABase(t *testing.T) {
 			put(t, filepath.Join(top, "work", "named.yml"), limited("7"))
 			put(t, filepath.Join(top, "work", "mine.yml"), limited("7"))
 			put(t, filepath.Join(top, "op.yml"), limited("5"))
-			given := config.Flags(map[string][]string{"config": {tt.config}})
+			given := settings.Flags(map[string][]string{"config": {tt.config}})
 			s, err := settingsApart(env, given)
 			if err == nil && tt.known {
 				s, err = s.on(env, base)
@@ -88,7 +88,7 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 		"enforcing itself":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nenforced: {strict: false}\n")}}, "../op.yml", 0, true},
 		"one not there":       {fstest.MapFS{}, "../gone.yml", 0, true},
 	} {
-		s, err := settingsApart(env, config.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
 		if err == nil {
 			s, err = s.on(env, tt.files)
 		}
@@ -106,7 +106,7 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	put(t, filepath.Join(top, "work", "central.yml"), "version: 1\nverify: {severity: {hash-unknown: note}}\n")
 	for _, there := range []string{"repo=octo/infra", "org=octo"} {
 		flag, value, _ := strings.Cut(there, "=")
-		s, err := settingsOfRun(t.Context(), env, run.PR, config.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
+		s, err := settingsOfRun(t.Context(), env, run.PR, settings.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
 		if err != nil || s.SeverityGiven["hash-unknown"] != problem.SeverityNote {
 			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.SeverityGiven, err)
 			continue
@@ -120,7 +120,7 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 		}
 	}
 	for _, named := range []string{"repo", "plan"} { // as inputs may, whatever the step does
-		given := config.Flags(map[string][]string{"config": {"central.yml"}, named: {"octo/infra"}})
+		given := settings.Flags(map[string][]string{"config": {"central.yml"}, named: {"octo/infra"}})
 		for _, verb := range []run.Verb{run.Verify, run.Check, run.Upgrade} {
 			if _, err := settingsOfRun(t.Context(), env, verb, given); err == nil {
 				t.Errorf("the repository at hand makes a finding of %s less bad, with %s", verb, named)
@@ -136,7 +136,7 @@ func TestConfigurationFileInItsRepository(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "named.yml": "named.yml", "prod/named.yml": "prod/named.yml", "../op.yml": "", filepath.Join(top, "work", "a.yml"): "a.yml",
 	} {
-		if got := inRepository(env, config.Merge(config.Flags(map[string][]string{"config": {given}}))); got != want {
+		if got := inRepository(env, settings.Merge(settings.Flags(map[string][]string{"config": {given}}))); got != want {
 			t.Errorf("inRepository(%q) = %q, want %q", given, got, want)
 		}
 	}
@@ -159,11 +159,11 @@ func TestSettingsOfAHead(t *testing.T) {
 	if err != nil || s.PullRequest.Limit != noFile || len(s.notices) != 1 || s.notices[0] != baseUnknown {
 		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.notices, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, run.Check, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+	s, err = settingsOfRun(t.Context(), env, run.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 {
 		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, run.PR, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+	s, err = settingsOfRun(t.Context(), env, run.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 || len(s.notices) != 1 {
 		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.notices, err)
 	}
@@ -171,7 +171,7 @@ func TestSettingsOfAHead(t *testing.T) {
 		if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {
 			t.Skipf("links are missing on this system: %v", err)
 		}
-		if _, err := settingsOfRun(t.Context(), env, run.Check, config.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
+		if _, err := settingsOfRun(t.Context(), env, run.Check, settings.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
 			t.Error("a link from outside into the head's checkout is read")
 		}
 	})
@@ -189,7 +189,7 @@ func TestSettingsOfACheckout(t *testing.T) {
 		put(t, filepath.Join(top, "work", ".github", "relock.yml"), own)
 		put(t, filepath.Join(top, "op.yml"), limited("5"))
 		for verb, limit := range want {
-			s, err := settingsOfRun(t.Context(), env, verb, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+			s, err := settingsOfRun(t.Context(), env, verb, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 			if s.PullRequest.Limit != limit || (err != nil) != (limit == 0) {
 				t.Errorf("%s: the limit is %d, %v, want %d", verb, s.PullRequest.Limit, err, limit)
 			}
@@ -204,7 +204,7 @@ func TestIdentityOfSettings(t *testing.T) {
 	env, top := place(t)
 	identity := func(src string) string {
 		put(t, filepath.Join(top, "op.yml"), "version: 1\n"+src)
-		s, err := settingsApart(env, config.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
+		s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ docs/command-line.md says how to set up.`,
 			if err != nil {
 				return err
 			}
-			if err := show(env, r, s.Config); err != nil || external {
+			if err := show(env, r, s.Settings); err != nil || external {
 				return err // git takes any status for a failure of the driver
 			}
 			return status(r)

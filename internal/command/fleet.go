@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/hash"
@@ -22,6 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // usualPlan is where a plan is written if nobody says where.
@@ -55,7 +55,7 @@ relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 }
 
 // divide plans a run over an organisation, and writes the plan.
-func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
+func divide(ctx context.Context, env Env, s foundSettings) (fleet.Division, error) {
 	if s.Organisation.Owner == "" {
 		return fleet.Division{}, errors.New("shards divides a run over an organisation; name it with --org")
 	}
@@ -63,7 +63,7 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 	if err != nil {
 		return fleet.Division{}, err
 	}
-	req := withRepository(env, request(env, run.PR, nil, s.Config))
+	req := withRepository(env, request(env, run.PR, nil, s.Settings))
 	req.Organisation = organisation(s)
 	var p fleet.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
@@ -97,14 +97,14 @@ func foreseen(u fleet.Unlisted) problem.Problem {
 }
 
 // organisation is which repositories of an owner a run is about, by its settings.
-func organisation(s settings) *run.Organisation {
+func organisation(s foundSettings) *run.Organisation {
 	return &run.Organisation{
 		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: s.identity(),
 	}
 }
 
 // remembering is the path of the memory, for a run that looks at all of a repository.
-func remembering(s settings) string {
+func remembering(s foundSettings) string {
 	if len(s.Providers) > 0 || len(s.Directories) > 0 {
 		return ""
 	}
@@ -113,10 +113,10 @@ func remembering(s settings) string {
 
 // identity identifies the settings that decide what is proposed, as far as they are no
 // repository's own. What is enforced is more than a value: repositories may say another.
-func (s settings) identity() string { return identityOf(s.values, s.operator.Enforced) }
+func (s foundSettings) identity() string { return identityOf(s.values, s.operator.Enforced) }
 
 // operators identifies what the operator's file decides; empty if it decides nothing.
-func (s settings) operators() string {
+func (s foundSettings) operators() string {
 	if id := identityOf(s.operator.Values, s.operator.Enforced); id != identityOf(nil, nil) {
 		return id
 	}
@@ -124,7 +124,7 @@ func (s settings) operators() string {
 }
 
 // identityOf identifies values, and those that are enforced.
-func identityOf(values, enforced config.Values) string {
+func identityOf(values, enforced settings.Values) string {
 	sum := sha256.Sum256([]byte(values.Deciding().Show() + enforced.Deciding().Show()))
 	return hex.EncodeToString(sum[:])
 }
@@ -148,7 +148,7 @@ func costsOf(env Env, name string) (map[string]int64, error) {
 }
 
 // ofShard is what one shard of a plan has to do.
-func ofShard(env Env, s settings) (*run.Organisation, error) {
+func ofShard(env Env, s foundSettings) (*run.Organisation, error) {
 	if s.Organisation.Plan == "" || s.Organisation.Shard == "" {
 		return nil, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
 	}
@@ -206,7 +206,7 @@ With --caches it adds to the hash cache --cache what those of the shards know.`,
 				return err
 			}
 			r.Diagnostics = append(r.Diagnostics, joinCaches(env, cache, caches)...)
-			cfg := config.Config{Format: format}
+			cfg := settings.Settings{Format: format}
 			if err := show(env, r, cfg); err != nil {
 				return err
 			}
@@ -343,7 +343,7 @@ func keepReport(r report.Report, dir string) (keptReport, error) {
 
 // shardsStep divides a run over an organisation as a step of a workflow, with the
 // matrix of the jobs that follow as an output.
-func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s settings) (report.Report, error) {
+func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s foundSettings) (report.Report, error) {
 	p, err := divide(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err

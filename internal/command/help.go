@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // helpWidth is how wide help is: the width of a terminal that nobody has widened.
@@ -125,7 +125,7 @@ func fitted(text string) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, p := range paragraphs {
 		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") {
-			paragraphs[i] = strings.Join(config.Wrap(p, helpWidth), "\n")
+			paragraphs[i] = strings.Join(settings.Wrap(p, helpWidth), "\n")
 		}
 	}
 	return strings.Join(paragraphs, "\n\n")
@@ -196,7 +196,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 			}
 			fmt.Fprintf(b, "%s  %s\n", heading, written(cmd, f))
 			heading = ""
-			for _, line := range config.Wrap(meaning(f), helpWidth-6) {
+			for _, line := range settings.Wrap(meaning(f), helpWidth-6) {
 				b.WriteString("      " + line + "\n")
 			}
 		}

@@ -98,7 +98,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 		return nil, err
 	}
 	var settled []byte
-	req := request(env, run.Lock, nil, s.Config)
+	req := request(env, run.Lock, nil, s.Settings)
 	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
 		settled, r, err = run.Settle(ctx, session, req, run.RepositoryOf(env.WorkDir), name, marked)
 		return r, err

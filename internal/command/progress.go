@@ -21,7 +21,7 @@ import (
 
 // during acts in a session for requests like the one given, and meanwhile shows
 // what is downloaded.
-func during(env Env, s settings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
+func during(env Env, s foundSettings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
 	p := newProgress(env, s.Format)
 	defer p.end()
 	world := env.ofRun(s)

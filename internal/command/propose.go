@@ -5,15 +5,15 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // propose carries out the verb pr: for the repositories that are named, else for the
 // one that is checked out.
-func propose(ctx context.Context, env Env, s settings, req run.Request) (report.Report, error) {
+func propose(ctx context.Context, env Env, s foundSettings, req run.Request) (report.Report, error) {
 	req, notices, err := targeted(env, s, req)
 	if err != nil {
 		return report.Report{Verb: report.VerbPR}, err
@@ -36,7 +36,7 @@ func propose(ctx context.Context, env Env, s settings, req run.Request) (report.
 }
 
 // ofOne refuses settings that name repositories in two ways, or conditions on none.
-func ofOne(s settings) error {
+func ofOne(s foundSettings) error {
 	switch {
 	case s.Organisation.Owner != "" && len(s.Repositories) > 0:
 		return errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
@@ -49,7 +49,7 @@ func ofOne(s settings) error {
 }
 
 // paused says that nothing is done, and where somebody has decided so.
-func paused(s settings) problem.Problem {
+func paused(s foundSettings) problem.Problem {
 	at := s.Places["org.pause"]
 	return problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at,
@@ -66,7 +66,7 @@ var anonymously = problem.Problem{
 
 // targeted adds to a request which repositories it is for, and how the settings of
 // files are read that are not checked out.
-func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Problem, error) {
+func targeted(env Env, s foundSettings, req run.Request) (run.Request, []problem.Problem, error) {
 	notices, here := s.notices, req.Targets[0]
 	if err := ofOne(s); err != nil {
 		return req, nil, err
@@ -87,7 +87,7 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Prob
 	} else if here.Repository == "" {
 		// Outside of a workflow nobody names the repository: it is the one of the
 		// clone that the first directory is in.
-		clone := scanned(env, config.Merge(config.Arguments(here.Dirs)))[0]
+		clone := scanned(env, settings.Merge(settings.Arguments(here.Dirs)))[0]
 		repository, more, err := run.Origin(clone, req.Hub.API)
 		if err != nil {
 			return req, nil, err
@@ -96,7 +96,7 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Prob
 	}
 	req.Configure = func(files fs.FS) (run.Request, error) {
 		own, err := s.on(env, files)
-		req := withRepository(env, request(env, run.PR, here.Dirs, own.Config))
+		req := withRepository(env, request(env, run.PR, here.Dirs, own.Settings))
 		req.Notices = own.notices
 		return req, err
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -14,12 +13,13 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
 // request turns settings into what package run is asked for.
-func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Request {
+func request(env Env, verb run.Verb, dirs []string, cfg settings.Settings) run.Request {
 	mode := upgrade.Upgrade
 	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
 		mode = upgrade.Complete
@@ -102,7 +102,7 @@ func withRepository(env Env, req run.Request) run.Request {
 }
 
 // severitiesOf are those of the settings. A repository's own file can only raise one.
-func severitiesOf(cfg config.Config) verify.Severities {
+func severitiesOf(cfg settings.Settings) verify.Severities {
 	chosen := map[problem.Code]problem.Severity{}
 	maps.Copy(chosen, cfg.SeverityEnforced)
 	maps.Copy(chosen, cfg.Severities)
@@ -111,7 +111,7 @@ func severitiesOf(cfg config.Config) verify.Severities {
 
 // clauses are what the repository's own configuration file says of providers and
 // directories, which should be there.
-func clauses(cfg config.Config) []run.Clause {
+func clauses(cfg settings.Settings) []run.Clause {
 	var all []run.Clause
 	own := func(at problem.Place) bool { return cfg.Own != "" && at.Path == cfg.Own }
 	for _, r := range cfg.Policy.Rules {
@@ -140,7 +140,7 @@ func clauses(cfg config.Config) []run.Clause {
 }
 
 // hubOf is how GitHub is spoken to by the settings, but for where it is.
-func hubOf(cfg config.Config) run.Hub {
+func hubOf(cfg settings.Settings) run.Hub {
 	h := run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun}
 	if cfg.App.ID == "" {
 		return h
@@ -149,7 +149,7 @@ func hubOf(cfg config.Config) run.Hub {
 		ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
 		Repositories: slices.Clone(cfg.Repositories),
 	}
-	for _, p := range slices.AppendSeq([]config.PullRequest{cfg.PullRequest}, maps.Values(cfg.GroupPulls)) {
+	for _, p := range slices.AppendSeq([]settings.PullRequest{cfg.PullRequest}, maps.Values(cfg.GroupPulls)) {
 		h.App.Teams = h.App.Teams || len(p.TeamReviewers) > 0
 		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
 	}

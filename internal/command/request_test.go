@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // configured is what a configuration file says.
-func configured(t *testing.T, text string) config.Config {
+func configured(t *testing.T, text string) settings.Settings {
 	t.Helper()
-	file, diagnostics := config.ParseFile([]byte("version: 1\n"+text), "relock.yml")
-	cfg, more := config.Resolve(config.Merge(file.Values))
+	file, diagnostics := settings.ParseFile([]byte("version: 1\n"+text), "relock.yml")
+	cfg, more := settings.Resolve(settings.Merge(file.Values))
 	if len(diagnostics)+len(more) > 0 {
 		t.Fatal(problem.Several(append(diagnostics, more...)))
 	}
@@ -65,7 +65,7 @@ func TestProposingToNamedRepositories(t *testing.T) {
 	env := inWorkflow()
 	cfg := configured(t, "")
 	cfg.Repositories = []string{"acme/one", "acme/two"}
-	req, _, err := targeted(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
+	req, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestProposingNeedsARepository(t *testing.T) {
 	t.Parallel()
 	env := Env{WorkDir: t.TempDir(), Getenv: func(string) string { return "" }}
 	cfg := configured(t, "")
-	_, _, err := targeted(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
+	_, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
 	if err == nil || !strings.Contains(err.Error(), "no clone of a git repository") {
 		t.Errorf("targeted() = %v, want an error about the clone", err)
 	}
@@ -96,10 +96,10 @@ func TestProposingNeedsARepository(t *testing.T) {
 func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
 	t.Parallel()
 	env := inWorkflow()
-	if env.ofRun(settings{}).Summary {
+	if env.ofRun(foundSettings{}).Summary {
 		t.Error("a verb in a workflow is said to write a step summary")
 	}
-	if env.summary = true; !env.ofRun(settings{}).Summary {
+	if env.summary = true; !env.ofRun(foundSettings{}).Summary {
 		t.Error("the Action is not said to write a step summary")
 	}
 }

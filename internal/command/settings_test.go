@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // place makes a directory with two repositories, elsewhere and work, in which
@@ -61,7 +61,7 @@ func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 			if tt.config != "" {
 				flags["config"] = []string{tt.config}
 			}
-			_, err := readSettings(env, config.Flags(flags), config.Arguments(tt.dirs))
+			_, err := readSettings(env, settings.Flags(flags), settings.Arguments(tt.dirs))
 			if got := problemText(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
 			}
@@ -84,7 +84,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		_, err := readSettings(env, config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
+		_, err := readSettings(env, settings.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
 		if !strings.Contains(problemText(err), tt.want) {
 			t.Errorf("settings with %s, a link to %s: %v, want %q", link, target, err, tt.want)
 		}
@@ -96,7 +96,7 @@ func TestRegistriesGetTheirTokens(t *testing.T) {
 	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, operatorFile)
-	s, err := readSettings(env, config.Flags(map[string][]string{"config": {name}}))
+	s, err := readSettings(env, settings.Flags(map[string][]string{"config": {name}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRegistriesNeedTheirTokens(t *testing.T) {
 	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, strings.ReplaceAll(operatorFile, "RELOCK_TOKEN_A", "RELOCK_TOKEN_B"))
-	_, err := readSettings(env, config.Flags(map[string][]string{"config": {name}}))
+	_, err := readSettings(env, settings.Flags(map[string][]string{"config": {name}}))
 	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
 	if got := problemText(err); got != want {
 		t.Errorf("settings: %q, want %q", got, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // refuseUnknown makes a command that only holds others, and all such below it, refuse
@@ -99,7 +99,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 
 // verbsWith are the verbs that have a flag of the table.
 func verbsWith(name string) []string {
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Flag == name {
 			return s.Verbs
 		}

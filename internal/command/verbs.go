@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 func scanCommand(env Env) *cobra.Command {
@@ -81,7 +81,7 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 		Short: short,
 		Long:  long + directories,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), config.Arguments(dirs))
+			s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := show(env, r, s.Config); err != nil {
+			if err := show(env, r, s.Settings); err != nil {
 				return err
 			}
 			return status(r)
@@ -104,8 +104,8 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 
 // carryOut runs a verb for directories. change is what the event of a workflow
 // says of what changed; nil elsewhere.
-func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []string, change *run.Change) (report.Report, error) {
-	req := withRepository(env, request(env, verb, dirs, s.Config))
+func carryOut(ctx context.Context, env Env, s foundSettings, verb run.Verb, dirs []string, change *run.Change) (report.Report, error) {
+	req := withRepository(env, request(env, verb, dirs, s.Settings))
 	if verb == run.PR {
 		// A run of another repository stays unnamed: it may be a private one.
 		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
@@ -148,7 +148,7 @@ func writtenBy(run string) safe.Markdown {
 }
 
 // show writes the report to standard output.
-func show(env Env, r report.Report, cfg config.Config) error {
+func show(env Env, r report.Report, cfg settings.Settings) error {
 	switch cfg.Format {
 	case "json":
 		return report.JSON(env.Stdout, r)
@@ -167,7 +167,7 @@ func show(env Env, r report.Report, cfg config.Config) error {
 
 // sarifOptions say how the repository knows the files of a report, whose names are
 // relative to the working directory: that of the first directory that is named.
-func sarifOptions(env Env, cfg config.Config) render.SARIFOptions {
+func sarifOptions(env Env, cfg settings.Settings) render.SARIFOptions {
 	root := run.RepositoryOf(env.WorkDir)
 	if len(cfg.Directories) > 0 {
 		root = run.RepositoryOf(env.path(strings.TrimSuffix(cfg.Directories[0], "/...")))

@@ -9,16 +9,16 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
-func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (report.Report, error) {
+func carryOutVerify(ctx context.Context, env Env, s foundSettings, req run.Request) (report.Report, error) {
 	ledger, err := readLedger(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err
@@ -53,7 +53,7 @@ type ledgerFile struct {
 }
 
 // readLedger reads the ledger that is named.
-func readLedger(ctx context.Context, env Env, s settings) (l ledgerFile, err error) {
+func readLedger(ctx context.Context, env Env, s foundSettings) (l ledgerFile, err error) {
 	if s.Ledger == "" {
 		return l, nil
 	}
@@ -73,11 +73,11 @@ type baselineFile struct {
 
 // readBaseline reads the baseline that is named. It must be there: a misspelt name
 // is not an empty baseline. On a pull request's head the base may not have it yet.
-func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err error) {
+func readBaseline(ctx context.Context, env Env, s foundSettings) (b baselineFile, err error) {
 	if s.Baseline == "" {
 		return b, nil
 	}
-	b.judged, err = readJudging(ctx, env, s, judging{"baseline", s.Baseline, config.MaxBaselineSize})
+	b.judged, err = readJudging(ctx, env, s, judging{"baseline", s.Baseline, settings.MaxBaselineSize})
 	if err != nil || b.src == nil && b.path == "" {
 		return b, err
 	}
@@ -107,7 +107,7 @@ type judged struct {
 
 // readJudging reads a file. A pull request's head is judged by its base's, since
 // otherwise it could change what it is judged by; that it does is a finding.
-func readJudging(ctx context.Context, env Env, s settings, f judging) (judged, error) {
+func readJudging(ctx context.Context, env Env, s foundSettings, f judging) (judged, error) {
 	path := env.path(f.name)
 	here, err := readIfThere(path, f.limit)
 	if err != nil {
@@ -127,7 +127,7 @@ func readJudging(ctx context.Context, env Env, s settings, f judging) (judged, e
 
 // judgingOfBase is the file that the base of the pull request has at hand; nil where
 // it has none. Without the base nothing can be judged.
-func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path string) ([]byte, error) {
+func judgingOfBase(ctx context.Context, env Env, s foundSettings, f judging, path string) ([]byte, error) {
 	root := run.RepositoryOf(env.WorkDir)
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // notChosen is the reason of a repository that conditions leave out.
@@ -55,7 +55,7 @@ func (u Unlisted) Problem() problem.Problem {
 // alternatives, and one that excludes outranks them; those on several keys must all
 // hold. What cannot have pull requests is left out always, and forks unless a condition
 // is about them.
-func Pick(all []github.Listed, where []config.Condition) Picked {
+func Pick(all []github.Listed, where []settings.Condition) Picked {
 	p := Picked{Left: map[string]int{}}
 	for _, r := range all {
 		switch reason := unfit(r, where); {
@@ -74,8 +74,8 @@ func Pick(all []github.Listed, where []config.Condition) Picked {
 }
 
 // unfit is why a repository is left out; empty if it is not.
-func unfit(r github.Listed, where []config.Condition) string {
-	forks := slices.ContainsFunc(where, func(c config.Condition) bool { return c.Key == "fork" })
+func unfit(r github.Listed, where []settings.Condition) string {
+	forks := slices.ContainsFunc(where, func(c settings.Condition) bool { return c.Key == "fork" })
 	switch {
 	case r.Archived:
 		return "archived"
@@ -84,7 +84,7 @@ func unfit(r github.Listed, where []config.Condition) string {
 	case r.Fork && !forks:
 		return "a fork"
 	case r.Err != nil: // of the rest nothing is known, but its name
-		where = slices.DeleteFunc(slices.Clone(where), func(c config.Condition) bool { return c.Key != "name" || r.Name == "" })
+		where = slices.DeleteFunc(slices.Clone(where), func(c settings.Condition) bool { return c.Key != "name" || r.Name == "" })
 	case r.Head == "" || r.Tree == "":
 		return "without a commit"
 	}
@@ -107,7 +107,7 @@ func unfit(r github.Listed, where []config.Condition) string {
 }
 
 // meets reports whether a repository has what a condition names.
-func meets(r github.Listed, c config.Condition) bool {
+func meets(r github.Listed, c settings.Condition) bool {
 	switch c.Key {
 	case "name":
 		_, name, _ := strings.Cut(r.Name, "/")
@@ -125,7 +125,7 @@ func meets(r github.Listed, c config.Condition) bool {
 }
 
 // Asks is what a list must say for these conditions, with the branches of a prefix.
-func Asks(where []config.Condition, prefix string) github.ListOptions {
+func Asks(where []settings.Condition, prefix string) github.ListOptions {
 	o := github.ListOptions{Prefix: prefix}
 	for _, c := range where {
 		o.Properties = o.Properties || c.Property() != ""

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // estate are repositories of many kinds, each with a commit unless it has none.
@@ -43,9 +43,9 @@ func TestPick(t *testing.T) {
 		"file!=.norelock":                        "app infra-test",
 		"name=nothing":                           "",
 	} {
-		var conditions []config.Condition
+		var conditions []settings.Condition
 		for _, text := range strings.Fields(where) {
-			c, err := config.ParseCondition(text)
+			c, err := settings.ParseCondition(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +76,11 @@ func TestPick(t *testing.T) {
 // properties, which take a permission, only then.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	got := fleet.Asks([]config.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
+	got := fleet.Asks([]settings.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
 	if got.Properties || got.Prefix != "relock/" || !slices.Equal(got.Files, []string{"a"}) {
 		t.Errorf("Asks = %+v, want one file and no properties", got)
 	}
-	if !fleet.Asks([]config.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
+	if !fleet.Asks([]settings.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
 		t.Error("Asks leaves custom properties out where a condition is about them")
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // TestAnEntryIsAnEntryOfTheConfigurationFile reads what a person may copy from a pull
@@ -38,8 +38,8 @@ func TestAnEntryIsAnEntryOfTheConfigurationFile(t *testing.T) {
 		if err := ignore.Check(); err != nil {
 			t.Errorf("%q: Check() = %v", words, err)
 		}
-		file, problems := config.ParseFile([]byte("version: 1\nrules:\n"+ignore.Entry()+"\n"), "relock.yml")
-		got, more := config.Resolve(config.Merge(file.Values))
+		file, problems := settings.ParseFile([]byte("version: 1\nrules:\n"+ignore.Entry()+"\n"), "relock.yml")
+		got, more := settings.Resolve(settings.Merge(file.Values))
 		if len(problems)+len(more) > 0 || len(got.Policy.Rules) != 1 {
 			t.Fatalf("%q: the entry\n%s\nhas problems: %v, %v", words, ignore.Entry(), problems, more)
 		}

@@ -10,17 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // presented is a proposal with all that is set behind the opening.
 func presented(content string) pr.Proposal {
 	p := proposal(content)
-	p.PullRequest = config.PullRequest{
+	p.PullRequest = settings.PullRequest{
 		Labels: []string{"dependencies"}, Reviewers: []string{"monalisa"}, TeamReviewers: []string{"platform"},
 		Assignees: []string{"monalisa"}, Milestone: "v1", AutoMerge: "squash",
 	}

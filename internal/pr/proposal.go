@@ -25,8 +25,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // File is a file of a proposal.
@@ -86,7 +86,7 @@ type Proposal struct {
 // reviewer, meant it. A label that could not be created is tried again by later
 // runs, and so is auto-merge until it holds.
 type Presentation struct {
-	config.PullRequest // a Limit of 0: Options.Limit holds
+	settings.PullRequest // a Limit of 0: Options.Limit holds
 	// NoAutoMerge says that what is proposed now is for a person to merge: what made
 	// GitHub merge it is taken back before the branch gets anything new. A later
 	// proposal without it merges by itself again.

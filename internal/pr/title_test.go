@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // changeOf reads "KIND PROVIDER [FROM] [TO]".
@@ -128,9 +128,9 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	const ours = "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod"
-	long := config.Template(strings.Repeat("long ", 20))
+	long := settings.Template(strings.Repeat("long ", 20))
 	tests := map[string]struct {
-		title, message                 config.Template
+		title, message                 settings.Template
 		wantTitle, wantSubject, styled string
 	}{
 		"no template":      {"", "", ours, ours, "ci: bump hashicorp/aws from 5.31.0 to 5.34.0 in prod"},
@@ -141,7 +141,7 @@ func TestDescribe(t *testing.T) {
 	}
 	for name, tt := range tests {
 		p := New("cloud", "main", "", nil)
-		p.PullRequest = config.PullRequest{Title: tt.title, CommitMessage: tt.message}
+		p.PullRequest = settings.PullRequest{Title: tt.title, CommitMessage: tt.message}
 		p.Describe(changed(t, "prod: upgraded hashicorp/aws 5.31.0 5.34.0"))
 		styled := ""
 		if p.Styled != nil {

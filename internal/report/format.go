@@ -16,7 +16,6 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
@@ -25,6 +24,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -712,11 +712,11 @@ func (j fleetJSON) fleet() *Fleet { return &Fleet{j.Owner, j.Listed, j.LeftOut, 
 
 // settingsJSON are the settings that are in force.
 type settingsJSON struct {
-	FormatVersion int                  `json:"format_version"`
-	Repository    string               `json:"repository"`
-	Branch        string               `json:"branch"`
-	Settings      []config.Explanation `json:"settings"`
-	Warnings      []problemJSON        `json:"warnings"`
+	FormatVersion int                    `json:"format_version"`
+	Repository    string                 `json:"repository"`
+	Branch        string                 `json:"branch"`
+	Settings      []settings.Explanation `json:"settings"`
+	Warnings      []problemJSON          `json:"warnings"`
 }
 
 // SettingsJSON writes settings for programs. The error is the writer's.

@@ -6,11 +6,11 @@ import (
 	"path"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // mostPlans is how often one request is planned while its base moves. A run takes
@@ -56,7 +56,7 @@ func noticedBy(found []found) func(github.ChangedPath) bool {
 // matters reports whether a run may see that a path has changed. A link or a
 // submodule may be in the way of any file, and a directory is a module.
 func matters(p github.ChangedPath) bool {
-	return !p.File || scan.Notices(p.Path) || slices.Contains(config.FileNames, p.Path)
+	return !p.File || scan.Notices(p.Path) || slices.Contains(settings.FileNames, p.Path)
 }
 
 // anew is the job from the commit that the base has moved to, without a checkout of

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // Remark is a comment under a pull request that holds a command.
@@ -24,7 +24,7 @@ type Remark struct {
 	Author     string // login
 	Body       string // as it was written; comment.Addressed holds for it
 	// Config is a file of the repository that Configure reads, besides those of
-	// config.FileNames.
+	// settings.FileNames.
 	Config string
 	// Ledger is the path in the repository of the ledger by which Verify judges;
 	// empty: none.
@@ -124,7 +124,7 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 		return err
 	}
 	files, err := c.repo.Snapshot(ctx, c.base, func(name string) bool {
-		return name == c.remark.Config || slices.Contains(config.FileNames, name)
+		return name == c.remark.Config || slices.Contains(settings.FileNames, name)
 	})
 	if err != nil {
 		return err

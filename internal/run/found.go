@@ -9,21 +9,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // Found tells of the repository on disk what bears on its settings, by its files
 // and lock files alone: nobody is asked.
-func Found(ctx context.Context, workDir string) (config.Found, error) {
+func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
 	modules, _, err := rootModules(ctx, tree{root: RepositoryOf(workDir)}.FS(), nil, opts)
 	if err != nil {
-		return config.Found{}, fmt.Errorf("looking for root modules: %w", err)
+		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
 	told := report.Surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
 	var dirs []string
@@ -37,7 +37,7 @@ func Found(ctx context.Context, workDir string) (config.Found, error) {
 			told.Covered[widest(m.Lock.Locks)]++
 		}
 	}
-	found := config.Found{Exclude: examplesIn(dirs)}
+	found := settings.Found{Exclude: examplesIn(dirs)}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return globs.InAny(found.Exclude, dir) })
 	found.Groups = groupsOf(dirs)
 	told.Examples, told.Split = len(modules)-len(dirs), len(found.Groups) > 0
@@ -96,7 +96,7 @@ var plainDir = regexp.MustCompile(`^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9][
 
 // groupsOf splits many directories by the first part of their paths in which they
 // differ; none if that would be no help.
-func groupsOf(dirs []string) []config.FoundGroup {
+func groupsOf(dirs []string) []settings.FoundGroup {
 	if len(dirs) < manyRoots {
 		return nil
 	}
@@ -106,14 +106,14 @@ func groupsOf(dirs []string) []config.FoundGroup {
 			shared = path.Dir(shared)
 		}
 	}
-	var groups []config.FoundGroup
+	var groups []settings.FoundGroup
 	for _, dir := range dirs {
 		below := strings.TrimPrefix(strings.TrimPrefix(dir, shared), "/")
 		if shared == "." {
 			below = dir
 		}
 		name, _, _ := strings.Cut(below, "/")
-		group := config.FoundGroup{Name: name, Directories: path.Join(shared, name) + "/**"}
+		group := settings.FoundGroup{Name: name, Directories: path.Join(shared, name) + "/**"}
 		if name != "" && !slices.Contains(groups, group) && plainDir.MatchString(path.Join(shared, name)) {
 			groups = append(groups, group)
 		}

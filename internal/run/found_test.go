@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // locked lays root modules with lock files of so many h1 hashes below a clone.
@@ -43,17 +43,17 @@ func roots(top string, n int) []string {
 
 func TestFound(t *testing.T) {
 	t.Parallel()
-	groups := func(names ...string) []config.FoundGroup {
-		var all []config.FoundGroup
+	groups := func(names ...string) []settings.FoundGroup {
+		var all []settings.FoundGroup
 		for _, name := range names {
-			all = append(all, config.FoundGroup{Name: name[strings.LastIndexByte(name, '/')+1:], Directories: name + "/**"})
+			all = append(all, settings.FoundGroup{Name: name[strings.LastIndexByte(name, '/')+1:], Directories: name + "/**"})
 		}
 		return all
 	}
 	tests := map[string]struct {
 		dirs    []string
 		exclude []string
-		groups  []config.FoundGroup
+		groups  []settings.FoundGroup
 	}{
 		"few":                    {[]string{"live/a", "live/b"}, nil, nil},
 		"the_top_alone":          {[]string{"."}, nil, nil},

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -281,4 +281,4 @@ func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[stri
 const mostRounds = 4
 
 // reads reports whether a run may read a file.
-func reads(name string) bool { return scan.Reads(name) || slices.Contains(config.FileNames, name) }
+func reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }

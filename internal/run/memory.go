@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
@@ -19,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // sighting is what a run has found out about a repository, besides its report.
@@ -37,7 +37,7 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 	s.times++
 	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
 	// seen in a list.
-	merging := j.req.Pull.AutoMerge != "" || slices.ContainsFunc(slices.Collect(maps.Values(j.req.Pull.Groups)), func(p config.PullRequest) bool { return p.AutoMerge != "" })
+	merging := j.req.Pull.AutoMerge != "" || slices.ContainsFunc(slices.Collect(maps.Values(j.req.Pull.Groups)), func(p settings.PullRequest) bool { return p.AutoMerge != "" })
 	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch || merging && len(j.target.listed.Heads) > 0
 	for _, f := range p.found {
 		for _, sel := range f.result.Selections {

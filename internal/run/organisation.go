@@ -7,19 +7,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // Organisation is an owner whose repositories a request is about. The one target of
 // the request says which directories of each, and where the lock files go.
 type Organisation struct {
 	Owner  string
-	Where  []config.Condition
+	Where  []settings.Condition
 	MaxNew int // how many pull requests are opened in all
 	// Shard is the part of a plan that the run is about, with the prefix of branches that
 	// the plan tells of; nil: what a list has of the owner.

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
@@ -26,22 +25,23 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Pull says how changes are proposed.
 type Pull struct {
 	// PullRequest are the settings of those of groups without a name.
-	config.PullRequest
+	settings.PullRequest
 	// Groups are the settings of those of groups with one, by it.
-	Groups map[string]config.PullRequest
+	Groups map[string]settings.PullRequest
 	// Footer ends the text of each pull request.
 	Footer safe.Markdown
 	DryRun bool
 }
 
 // settings are those of the pull request of a group by its key.
-func (p Pull) settings(key string) config.PullRequest {
+func (p Pull) settings(key string) settings.PullRequest {
 	if own, named := p.Groups[key]; named {
 		return own
 	}

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -168,7 +168,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 	s.changed.differs = differs
 	if differs != nil {
 		// The configuration file is that of the working tree, not the base's.
-		s.changed.beyond = s.changed.beyond || slices.ContainsFunc(config.FileNames, func(name string) bool { return s.changed.files[name] })
+		s.changed.beyond = s.changed.beyond || slices.ContainsFunc(settings.FileNames, func(name string) bool { return s.changed.files[name] })
 	}
 	s.touched = s.changed.touches
 	return s, nil, nil

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // Baseline is what somebody accepts for a time. The methods of a nil Baseline accept
 // nothing.
 type Baseline struct {
-	lines []config.Accepted
+	lines []settings.Accepted
 	now   time.Time
 	used  []bool
 }
@@ -21,7 +21,7 @@ type Baseline struct {
 // to hold for more than a year is a problem: what nobody looks at again is not
 // accepted, it is forgotten.
 func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.Problem) {
-	lines, problems := config.ParseBaseline(src, name)
+	lines, problems := settings.ParseBaseline(src, name)
 	today := now.UTC().Truncate(24 * time.Hour)
 	for _, l := range lines {
 		from := today
@@ -94,14 +94,14 @@ func (b *Baseline) line(f problem.Problem) int {
 }
 
 // about reports whether a line names the finding: everything that it gives must fit.
-func about(l config.Accepted, f problem.Problem) bool {
+func about(l settings.Accepted, f problem.Problem) bool {
 	return (l.Fingerprint == "" || l.Fingerprint == f.Fingerprint()) &&
 		(l.Code == "" || l.Code == f.Code) &&
 		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Subject.Addr))
 }
 
 // expired reports whether the last day on which the line holds is over.
-func (b *Baseline) expired(l config.Accepted) bool { return b.now.After(l.Until) }
+func (b *Baseline) expired(l settings.Accepted) bool { return b.now.After(l.Until) }
 
 // Idle says which lines do nothing: the expired ones, and those that are about no
 // finding of this run.

@@ -1,9 +1,9 @@
-package config_test
+package settings_test
 
 import (
 	"testing"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 func TestTemplateExecute(t *testing.T) {
@@ -14,7 +14,7 @@ func TestTemplateExecute(t *testing.T) {
 	}
 	tests := []struct {
 		name     string
-		template config.Template
+		template settings.Template
 		want     string
 	}{
 		{"nothing", "", ""},

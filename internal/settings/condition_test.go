@@ -1,15 +1,15 @@
-package config_test
+package settings_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 func TestParseCondition(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]config.Condition{
+	for text, want := range map[string]settings.Condition{
 		"topic=terraform":              {Key: "topic", Value: "terraform"},
 		"name!=test-*":                 {Key: "name", Value: "test-*", Not: true},
 		"property.team=a=b":            {Key: "property.team", Value: "a=b"},
@@ -17,7 +17,7 @@ func TestParseCondition(t *testing.T) {
 		"fork=any":                     {Key: "fork", Value: "any"},
 		"file!=.github/relock-off.yml": {Key: "file", Value: ".github/relock-off.yml", Not: true},
 	} {
-		if got, err := config.ParseCondition(text); err != nil || got != want || got.String() != text {
+		if got, err := settings.ParseCondition(text); err != nil || got != want || got.String() != text {
 			t.Errorf("ParseCondition(%q) = %+v, %v, want %+v", text, got, err, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestParseCondition(t *testing.T) {
 		"file=/etc/passwd": "from the top of a repository",
 		"file=../x":        "from the top of a repository",
 	} {
-		if got, err := config.ParseCondition(text); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := settings.ParseCondition(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseCondition(%q) = %+v, %v, want %q", text, got, err, want)
 		}
 	}

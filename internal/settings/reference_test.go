@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"cmp"
@@ -127,7 +127,7 @@ func (s Setting) example() string {
 func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceBegin)
-	for _, s := range Settings {
+	for _, s := range All {
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s.\n", s.Name(), escape(s.Doc), strings.Join(s.facts(), ". "))
 		if s.structured() {
 			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n\n| key | values | what it says |\n|---|---|---|\n", s.example())
@@ -205,7 +205,7 @@ func TestDocumentIsFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the settings in docs/configuration.md are not those of the code; write them with go test ./internal/config -update")
+		t.Errorf("the settings in docs/configuration.md are not those of the code; write them with go test ./internal/settings -update")
 	}
 }
 
@@ -213,11 +213,11 @@ func TestDocumentIsFresh(t *testing.T) {
 // something else than the default.
 func TestExamplesAreTaken(t *testing.T) {
 	for name := range examples {
-		if !slices.ContainsFunc(Settings, func(s Setting) bool { return s.Name() == name }) {
+		if !slices.ContainsFunc(All, func(s Setting) bool { return s.Name() == name }) {
 			t.Errorf("%s has an example and is no setting", name)
 		}
 	}
-	for _, s := range Settings {
+	for _, s := range All {
 		value := examples[s.Name()]
 		switch {
 		case s.Kind == Bool && s.Key == "":
@@ -262,7 +262,7 @@ func TestExamplesAreTaken(t *testing.T) {
 // its own.
 func TestEveryKeyCanBeEnforced(t *testing.T) {
 	t.Parallel()
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Key == "" {
 			continue
 		}

@@ -1,4 +1,4 @@
-package config
+package settings
 
 // Facts are what decides whose configuration file is in force.
 type Facts struct {

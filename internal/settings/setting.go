@@ -1,14 +1,14 @@
-// Package config holds the settings of relock in one table. Flags, Action
+// Package settings holds the settings of relock in one table. Flags, Action
 // inputs, the configuration file, its JSON schema, its starting file and the
 // list in docs/configuration.md are all made from that table or held to it by a test, so
 // that a setting has one name, one meaning and one description.
 //
-// A setting's value is text until Resolve turns all of them into a Config: the
+// A setting's value is text until Resolve turns all of them into a Settings: the
 // sources (flags, inputs, file) are read into Values, Merge lays them over each
 // other, and each value remembers where it came from, for error messages and
 // for Show. Rules, groups and registries have keys of their own: those are rows
 // of the table too, below their setting, and only a file gives them.
-package config
+package settings
 
 import (
 	"cmp"
@@ -97,7 +97,7 @@ type Setting struct {
 	// sound checks a record beside those before it, and build adds a record, of
 	// Records and Named. Either may be nil: groups are added when all else is known.
 	sound func(before []record, r record) error
-	build func(*Config, record)
+	build func(*Settings, record)
 }
 
 // Name identifies the setting in Values: its key, else its flag, else its input.
@@ -260,7 +260,7 @@ func splitList(text string) []string {
 
 // rows iterates over the table, each setting followed by its fields.
 func rows(yield func(Setting) bool) {
-	for _, s := range Settings {
+	for _, s := range All {
 		if !yield(s) {
 			return
 		}

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ type Registry struct {
 	Place    problem.Place
 }
 
-func addRule(c *Config, r record) {
+func addRule(c *Settings, r record) {
 	rule := policy.Rule{Place: r.Place}
 	r.fill(&rule)
 	c.Policy.Rules = append(c.Policy.Rules, rule)
@@ -57,7 +57,7 @@ type givenGroup struct {
 
 // addGroups adds groups when the settings for all pull requests are known, which hold
 // where a group replaces none. It refuses what GitHub does: auto-merge of drafts.
-func (c *Config) addGroups(given []record) []problem.Problem {
+func (c *Settings) addGroups(given []record) []problem.Problem {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
 	var problems []problem.Problem
@@ -96,7 +96,7 @@ func groupSelects(before []record, r record) error {
 	return nil
 }
 
-func addRegistry(c *Config, r record) {
+func addRegistry(c *Settings, r record) {
 	registry := Registry{Host: must(svchost.ForComparison(r.name)), Place: r.Place}
 	r.fill(&registry)
 	c.Registries = append(c.Registries, registry)

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"strconv"
@@ -7,7 +7,7 @@ import (
 )
 
 // taker reads the items of a row, each once, and puts what they say into the row's
-// field of a target: a *Config, or what a record becomes. Without a target it only
+// field of a target: a *Settings, or what a record becomes. Without a target it only
 // checks. An error comes with the index of the item that is refused.
 type taker func(target any, items []string) (bad int, err error)
 

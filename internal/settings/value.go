@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"encoding/pem"
@@ -21,7 +21,7 @@ import (
 // must unwraps what a check has accepted before.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic("config: a value passed its check and does not parse: " + err.Error())
+		panic("settings: a value passed its check and does not parse: " + err.Error())
 	}
 	return v
 }
@@ -30,11 +30,11 @@ func must[T any](v T, err error) T {
 func asPlatforms(target any, items []string) (bad int, err error) {
 	if keyword(items) {
 		if target != nil {
-			target.(*Config).Platforms = PlatformSet{All: items[0] == "all"}
+			target.(*Settings).Platforms = PlatformSet{All: items[0] == "all"}
 		}
 		return 0, nil
 	}
-	return asWhole(addPlatform, func(c *Config) *[]provider.Platform { return &c.Platforms.List })(target, items)
+	return asWhole(addPlatform, func(c *Settings) *[]provider.Platform { return &c.Platforms.List })(target, items)
 }
 
 // addPlatform leaves out what is there.

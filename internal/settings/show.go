@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 func (v Values) Show() string {
 	var file, rest strings.Builder
 	section := ""
-	for _, s := range Settings {
+	for _, s := range All {
 		value := v[s.Name()]
 		if s.Key == "" {
 			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, value), toldOf(s, value))
@@ -64,7 +64,7 @@ type Share struct {
 // Explain is what Show says, for programs, in the order of the table.
 func Explain(values Values) []Explanation {
 	var all []Explanation
-	for _, s := range Settings {
+	for _, s := range All {
 		v := values[s.Name()]
 		told := explained(s, v)
 		told.Name, told.Over = s.Name(), []Explanation{}
@@ -140,7 +140,7 @@ func plainRecords(s Setting, records []record) any {
 // which repositories it is about.
 func (v Values) Deciding() Values {
 	kept := Values{}
-	for _, s := range Settings {
+	for _, s := range All {
 		if value, ok := v[s.Name()]; ok && (s.Key != "" && s.Key != "version" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {
 			value.Source, value.parts, value.over = "", nil, nil // the same from another place
 			kept[s.Name()] = value

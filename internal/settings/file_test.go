@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"encoding/json"
@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // everyKey is a file that an operator gives, with every key at another value
@@ -89,9 +89,9 @@ timeout: 20m
 org: {where: [topic=terraform], max-new: 5, pause: true}
 `
 
-func operatorFile(t *testing.T, src string) config.Values {
+func operatorFile(t *testing.T, src string) settings.Values {
 	t.Helper()
-	f, problems := config.ParseOperatorFile([]byte(src), "relock.yml")
+	f, problems := settings.ParseOperatorFile([]byte(src), "relock.yml")
 	if len(problems) > 0 {
 		t.Fatalf("ParseOperatorFile(%q) reports %v", src, problems)
 	}
@@ -115,9 +115,9 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		return &c
 	}
 	yes, no, age := true, false, 14*24*time.Hour
-	want := config.Config{
+	want := settings.Settings{
 		Include: []string{"envs/**", "modules"}, Exclude: []string{"examples/**"}, Tool: provider.OpenTofu,
-		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: config.PlatformSet{All: true},
+		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: settings.PlatformSet{All: true},
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
 		MaxDownload:      2 << 30,
@@ -126,11 +126,11 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},
 		},
-		Registries: []config.Registry{
+		Registries: []settings.Registry{
 			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Place: problem.Place{Path: "relock.yml", Line: 19}},
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Place: problem.Place{Path: "relock.yml", Line: 20}},
 		},
-		Organisation:      config.Organisation{Where: []config.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
+		Organisation:      settings.Organisation{Where: []settings.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
 		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
 		Policy: policy.Rulebook{
 			Rules: []policy.Rule{
@@ -159,7 +159,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 				{Name: "sandbox-2", Where: policy.Where{Directories: []string{"sandbox/**"}}, Place: problem.Place{Path: "relock.yml", Line: 44}},
 			},
 		},
-		PullRequest: config.PullRequest{
+		PullRequest: settings.PullRequest{
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
 			CreateLabels: true,
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
@@ -168,12 +168,12 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Check: "upgrade", Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest
-	want.GroupPulls = map[string]config.PullRequest{"aws": own}
+	want.GroupPulls = map[string]settings.PullRequest{"aws": own}
 	own.Labels, own.Reviewers, own.TeamReviewers, own.Assignees = []string{"own"}, []string{"hubot"}, []string{"ops"}, nil
 	own.Milestone, own.Draft, own.AutoMerge, own.Limit = "v1", true, "", 5
 	want.GroupPulls["sandbox-2"] = own
 	got := resolve(t, operatorFile(t, everyKey))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(settings.Settings{}, "Places")); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if at := got.Places["keep"]; at != (problem.Place{Path: "relock.yml", Line: 9}) || len(got.Places) < 20 {
@@ -183,9 +183,9 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 
 func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 	t.Parallel()
-	values := config.Merge(operatorFile(t, everyKey))
+	values := settings.Merge(operatorFile(t, everyKey))
 	shown := values.Show()
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if v := values[s.Name()]; s.Key != "" && v.Source == "default" {
 			t.Errorf("the file with every key lacks %s", s.Key)
 		}
@@ -201,20 +201,20 @@ func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 // settings; with the defaults one that may lie in a repository.
 func TestShowIsAFile(t *testing.T) {
 	t.Parallel()
-	shown := config.Merge(operatorFile(t, everyKey)).Show()
-	again := config.Merge(operatorFile(t, shown)).Show()
+	shown := settings.Merge(operatorFile(t, everyKey)).Show()
+	again := settings.Merge(operatorFile(t, shown)).Show()
 	sources := regexp.MustCompile(`  # .*`)
 	if diff := cmp.Diff(sources.ReplaceAllString(shown, ""), sources.ReplaceAllString(again, "")); diff != "" {
 		t.Errorf("settings of what Show prints (-first +then):\n%s", diff)
 	}
-	if _, problems := config.ParseFile([]byte(config.Defaults().Show()), "shown.yml"); len(problems) > 0 {
+	if _, problems := settings.ParseFile([]byte(settings.Defaults().Show()), "shown.yml"); len(problems) > 0 {
 		t.Errorf("no repository may hold what Show prints of the defaults: %v", problems)
 	}
 }
 
 func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 	t.Parallel()
-	shown := config.Merge(operatorFile(t, everyKey)).Show()
+	shown := settings.Merge(operatorFile(t, everyKey)).Show()
 	for _, want := range []string{
 		`  signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
 		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
@@ -225,7 +225,7 @@ func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 			t.Errorf("Show lacks %s\n%s", want, shown)
 		}
 	}
-	if shown := config.Defaults().Show(); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "\n  auto-merge: \"\"  # default\n") {
+	if shown := settings.Defaults().Show(); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "\n  auto-merge: \"\"  # default\n") {
 		t.Errorf("Show of the defaults:\n%s", shown)
 	}
 }
@@ -255,10 +255,10 @@ func TestMinimumAges(t *testing.T) {
 func TestOnlyAnOperatorNamesCredentials(t *testing.T) {
 	t.Parallel()
 	src := []byte("version: 1\nregistries:\n  example.com: {token-env: RELOCK_TOKEN_X}\n")
-	if _, problems := config.ParseOperatorFile(src, "/etc/relock.yml"); len(problems) > 0 {
+	if _, problems := settings.ParseOperatorFile(src, "/etc/relock.yml"); len(problems) > 0 {
 		t.Errorf("ParseOperatorFile reports %v", problems)
 	}
-	_, problems := config.ParseFile(src, ".github/relock.yml")
+	_, problems := settings.ParseFile(src, ".github/relock.yml")
 	const want = ".github/relock.yml:2: registries may not stand in a repository's own configuration file, since it chooses who gets credentials"
 	if len(problems) != 1 || problems[0].String() != want || problems[0].Hint != "keep it in a file outside of the repository, and name that with --config" {
 		t.Errorf("ParseFile reports %+v, want %q", problems, want)
@@ -377,7 +377,7 @@ func TestParseFileRefuses(t *testing.T) {
 	for _, tt := range refusedFiles {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, problems := config.ParseFile([]byte(tt.src), "relock.yml")
+			_, problems := settings.ParseFile([]byte(tt.src), "relock.yml")
 			if len(problems) == 0 {
 				t.Fatalf("ParseFile(%.60q) reports nothing, want %q", tt.src, tt.want)
 			}
@@ -399,7 +399,7 @@ func TestParseOperatorFileRefuses(t *testing.T) {
 		"registries: {example.com: {token-env: GITHUB_TOKEN}}": `f.yml:2: registries.*.token-env: "GITHUB_TOKEN" is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only`,
 		"registries:\n  example.com: {token-env: RELOCK_TOKEN_A}\n  EXAMPLE.com: {token-env: RELOCK_TOKEN_B}\n": "f.yml:4: registries: example.com is named twice, also in f.yml:3",
 	} {
-		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+src+"\n"), "f.yml")
+		_, problems := settings.ParseOperatorFile([]byte("version: 1\n"+src+"\n"), "f.yml")
 		if len(problems) == 0 || problems[0].String() != want {
 			t.Errorf("ParseOperatorFile(%q) reports %v, want %q", src, problems, want)
 		}
@@ -407,7 +407,7 @@ func TestParseOperatorFileRefuses(t *testing.T) {
 }
 
 func TestParseFileReportsEveryProblem(t *testing.T) {
-	_, problems := config.ParseFile([]byte("version: 2\nstrict: 1\ntools: auto\n"), "f.yml")
+	_, problems := settings.ParseFile([]byte("version: 2\nstrict: 1\ntools: auto\n"), "f.yml")
 	var lines []int
 	for _, p := range problems {
 		lines = append(lines, p.Place.Line)
@@ -440,7 +440,7 @@ func TestLocate(t *testing.T) {
 		for _, name := range tt.files {
 			fsys[name] = &fstest.MapFile{}
 		}
-		got, problems := config.Locate(fsys)
+		got, problems := settings.Locate(fsys)
 		message := ""
 		if len(problems) > 0 {
 			message = problems[0].String()
@@ -459,7 +459,7 @@ func TestSchemaAcceptsEveryKey(t *testing.T) {
 
 func TestSchemaDescribesEveryKey(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(config.Schema(), &schema); err != nil {
+	if err := json.Unmarshal(settings.Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	described := func(key string) bool {
@@ -480,8 +480,8 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 		text, _ := at["description"].(string)
 		return text != ""
 	}
-	for _, s := range config.Settings {
-		for _, row := range append([]config.Setting{s}, s.Fields...) {
+	for _, s := range settings.All {
+		for _, row := range append([]settings.Setting{s}, s.Fields...) {
 			if row.Key != "" && !described(row.Key) {
 				t.Errorf("the schema does not describe %s", row.Key)
 			}
@@ -501,7 +501,7 @@ func TestSchemaRefusesWrongTypesAndUnknownKeys(t *testing.T) {
 func validate(t *testing.T, src []byte) error {
 	t.Helper()
 	var schema, value any
-	if err := json.Unmarshal(config.Schema(), &schema); err != nil {
+	if err := json.Unmarshal(settings.Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	if err := yaml.Unmarshal(src, &value); err != nil {
@@ -618,7 +618,7 @@ func contains(list []any, value any) bool {
 }
 
 func FuzzParseFile(f *testing.F) {
-	f.Add(config.Init(config.Found{}))
+	f.Add(settings.Init(settings.Found{}))
 	f.Add([]byte(everyKey))
 	for _, tt := range refusedFiles {
 		if len(tt.src) < 1000 {
@@ -626,18 +626,18 @@ func FuzzParseFile(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		config.ParseFile(src, "f.yml")
-		parsed, problems := config.ParseOperatorFile(src, "f.yml")
+		settings.ParseFile(src, "f.yml")
+		parsed, problems := settings.ParseOperatorFile(src, "f.yml")
 		if len(problems) > 0 {
 			return
 		}
 		// Drafts that shall merge by themselves are seen where all sources are together.
 		drafts := func(d problem.Problem) bool { return strings.Contains(d.Message, "a draft is not merged") }
-		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
+		if _, problems := settings.Resolve(settings.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
-		shown := config.Merge(parsed.Values).Show()
-		if _, problems := config.ParseOperatorFile([]byte(shown), "shown.yml"); len(problems) > 0 {
+		shown := settings.Merge(parsed.Values).Show()
+		if _, problems := settings.ParseOperatorFile([]byte(shown), "shown.yml"); len(problems) > 0 {
 			t.Errorf("Show prints of %q what no file may say: %v\n%s", src, problems, shown)
 		}
 	})
@@ -649,11 +649,11 @@ func TestDraftsDoNotMergeByThemselves(t *testing.T) {
 		"a_group":  {"version: 1\npull-request: {auto-merge: squash}\ngroups: [{name: a, providers: [a/b], draft: true}]\n", "relock.yml:3: group a: a draft is not merged"},
 		"not_here": {"version: 1\npull-request: {draft: true}\ngroups: [{name: a, providers: [a/b], draft: false, auto-merge: merge}]\n", ""},
 	} {
-		file, problems := config.ParseFile([]byte(test.text), "relock.yml")
+		file, problems := settings.ParseFile([]byte(test.text), "relock.yml")
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		_, problems = config.Resolve(config.Merge(file.Values))
+		_, problems = settings.Resolve(settings.Merge(file.Values))
 		if (test.want != "") != (len(problems) == 1) || test.want != "" && !strings.Contains(problems[0].String(), test.want) {
 			t.Errorf("%s: problems = %v, want %q", name, problems, test.want)
 		}
@@ -679,12 +679,12 @@ var operatorsMistakes = []struct{ name, src, want, hint string }{
 func TestMistakesOfAnOperator(t *testing.T) {
 	t.Parallel()
 	for _, tt := range operatorsMistakes {
-		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+tt.src), "central.yml")
+		_, problems := settings.ParseOperatorFile([]byte("version: 1\n"+tt.src), "central.yml")
 		if len(problems) != 1 || problems[0].String() != tt.want || tt.hint != "" && problems[0].Hint != tt.hint {
 			t.Errorf("%s: ParseOperatorFile reports %q, want %q", tt.name, problems, tt.want)
 		}
 	}
-	if _, problems := config.ParseOperatorFile([]byte("enforced: {version: 1}\n"), "central.yml"); len(problems) == 0 {
+	if _, problems := settings.ParseOperatorFile([]byte("enforced: {version: 1}\n"), "central.yml"); len(problems) == 0 {
 		t.Error("a version that is enforced counts as the file's")
 	}
 }
@@ -711,14 +711,14 @@ var escapes = map[string]string{
 	"enforcing":                  "enforced: {platforms: [darwin_arm64]}\n",
 	"enforcing nothing":          "enforced: {}\n",
 	"a second document":          "platforms: all\n---\nversion: 1\nplatforms: [darwin_arm64]\n",
-	"more than a file may have":  "# " + strings.Repeat("x", config.MaxFileSize) + "\nplatforms: all\n",
+	"more than a file may have":  "# " + strings.Repeat("x", settings.MaxFileSize) + "\nplatforms: all\n",
 	"settings for one directory": "directories: {prod: {platforms: all}}\n",
 }
 
 func TestEscapesAreNotRead(t *testing.T) {
 	t.Parallel()
 	for name, src := range escapes {
-		if f, problems := config.ParseFile([]byte("version: 1\n"+src), "relock.yml"); len(problems) == 0 {
+		if f, problems := settings.ParseFile([]byte("version: 1\n"+src), "relock.yml"); len(problems) == 0 {
 			t.Errorf("%s is read: %v", name, f.Values)
 		}
 	}

@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // parameter is an input or output of action.yml.
@@ -60,7 +60,7 @@ func TestActionInputsAreThoseOfTheTable(t *testing.T) {
 		}
 		delete(got, input)
 	}
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Input != "" {
 			want[s.Input] = parameter{Description: s.Description(), Default: s.InputDefault}
 		}
@@ -78,9 +78,9 @@ func TestActionHandsEveryInputOn(t *testing.T) {
 	for input, name := range installing {
 		want[name] = "${{ inputs." + input + " }}"
 	}
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Input != "" {
-			want[config.InputEnv(s.Input)] = "${{ inputs." + s.Input + " }}"
+			want[settings.InputEnv(s.Input)] = "${{ inputs." + s.Input + " }}"
 		}
 	}
 	assigned := regexp.MustCompile(`^[A-Z_]+$`) // dash drops other names

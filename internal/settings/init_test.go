@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"regexp"
@@ -7,29 +7,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // found is a repository that shows of everything.
-var found = config.Found{
+var found = settings.Found{
 	Notes: map[string]string{
 		"include": "12 directories with a lock file.", "tool": "Terraform 1.11.4 in 12.",
 		"platforms": strings.Repeat("hashes for 3 platforms in 12 lock files, ", 9) + "and no more.",
 		"exclude":   "2 directories that look like examples.", "groups": "12 root modules.",
 	},
 	Exclude: []string{"**/tests/**", "examples/**"},
-	Groups:  []config.FoundGroup{{Name: "prod", Directories: "live/prod/**"}, {Name: "stage", Directories: "live/stage/**"}},
+	Groups:  []settings.FoundGroup{{Name: "prod", Directories: "live/prod/**"}, {Name: "stage", Directories: "live/stage/**"}},
 }
 
 func TestInitChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]config.Found{"nothing_found": {}, "much_found": found} {
+	for name, f := range map[string]settings.Found{"nothing_found": {}, "much_found": found} {
 		t.Run(name, func(t *testing.T) {
-			values := file(t, string(config.Init(f)))
+			values := file(t, string(settings.Init(f)))
 			if len(values) != 1 || values["version"].Items[0] != "1" {
 				t.Errorf("the starting file sets %v, want the version alone", values)
 			}
-			if err := validate(t, config.Init(f)); err != nil {
+			if err := validate(t, settings.Init(f)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -37,46 +37,46 @@ func TestInitChangesNothing(t *testing.T) {
 }
 
 // inForce is the starting file with all of its lines taken into force.
-func inForce(f config.Found) string {
+func inForce(f settings.Found) string {
 	off := regexp.MustCompile(`(?m)^#([^ ]|  )`)
-	return off.ReplaceAllString(string(config.Init(f)), "$1")
+	return off.ReplaceAllString(string(settings.Init(f)), "$1")
 }
 
 func TestInitOffersEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
-	values := file(t, inForce(config.Found{}))
-	for _, s := range config.Settings {
+	values := file(t, inForce(settings.Found{}))
+	for _, s := range settings.All {
 		if s.Key == "" || s.Operator {
 			continue
 		}
 		if got, ok := values[s.Name()]; !ok {
 			t.Errorf("the starting file lacks %s", s.Key)
-		} else if want := config.Defaults()[s.Name()].Items; strings.Join(got.Items, ",") != strings.Join(want, ",") {
+		} else if want := settings.Defaults()[s.Name()].Items; strings.Join(got.Items, ",") != strings.Join(want, ",") {
 			t.Errorf("the starting file offers %s as %q, want the default %q", s.Key, got.Items, want)
 		}
 	}
-	if err := validate(t, []byte(inForce(config.Found{}))); err != nil {
+	if err := validate(t, []byte(inForce(settings.Found{}))); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestInitOffersWhatWasFound(t *testing.T) {
 	t.Parallel()
-	cfg, problems := config.Resolve(config.Merge(file(t, inForce(found))))
+	cfg, problems := settings.Resolve(settings.Merge(file(t, inForce(found))))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	if diff := cmp.Diff(found.Exclude, cfg.Exclude); diff != "" {
 		t.Errorf("exclude (-want +got):\n%s", diff)
 	}
-	var groups []config.FoundGroup
+	var groups []settings.FoundGroup
 	for _, g := range cfg.Policy.Groups {
-		groups = append(groups, config.FoundGroup{Name: g.Name, Directories: strings.Join(g.Where.Directories, ",")})
+		groups = append(groups, settings.FoundGroup{Name: g.Name, Directories: strings.Join(g.Where.Directories, ",")})
 	}
 	if diff := cmp.Diff(found.Groups, groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
-	text := string(config.Init(found))
+	text := string(settings.Init(found))
 	for _, note := range found.Notes {
 		if !strings.Contains(strings.ReplaceAll(text, "\n# ", " "), "Found here: "+note) {
 			t.Errorf("the starting file lacks the note %q", note)

@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"slices"
@@ -7,22 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // lay lays a repository's own file over an operator's; both lack their version.
-func lay(t *testing.T, operator, own string) config.Laid {
+func lay(t *testing.T, operator, own string) settings.Laid {
 	t.Helper()
-	op, problems := config.ParseOperatorFile([]byte("version: 1\n"+operator), "central.yml")
+	op, problems := settings.ParseOperatorFile([]byte("version: 1\n"+operator), "central.yml")
 	if len(problems) > 0 {
 		t.Fatalf("ParseOperatorFile(%q) reports %v", operator, problems)
 	}
-	mine, problems := config.ParseFile([]byte("version: 1\n"+own), "relock.yml")
+	mine, problems := settings.ParseFile([]byte("version: 1\n"+own), "relock.yml")
 	if len(problems) > 0 {
 		t.Fatalf("ParseFile(%q) reports %v", own, problems)
 	}
-	return config.Lay(op, mine)
+	return settings.Lay(op, mine)
 }
 
 func messages(problems []problem.Problem) []string {
@@ -126,7 +126,7 @@ func TestLay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range layered {
 		laid := lay(t, tt.operator, tt.own)
-		shown := config.Merge(laid.Values).Show()
+		shown := settings.Merge(laid.Values).Show()
 		for _, want := range tt.want {
 			if !slices.Contains(strings.Split(shown, "\n"), want) {
 				key, _, _ := strings.Cut(want, ":")
@@ -142,7 +142,7 @@ func TestLay(t *testing.T) {
 				t.Errorf("%s: %v stops the repository", tt.name, d)
 			}
 		}
-		if _, problems := config.Resolve(config.Merge(laid.Values)); len(problems) > 0 {
+		if _, problems := settings.Resolve(settings.Merge(laid.Values)); len(problems) > 0 {
 			t.Errorf("%s: Resolve reports %v", tt.name, problems)
 		}
 	}
@@ -153,9 +153,9 @@ func TestLay(t *testing.T) {
 func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 	t.Parallel()
 	laid := lay(t, "enforced: {platforms: [linux_amd64]}\n", "platforms: all\n")
-	flags := config.Flags(map[string][]string{"platform": {"darwin_arm64"}})
+	flags := settings.Flags(map[string][]string{"platform": {"darwin_arm64"}})
 	const want = `platforms: ["darwin_arm64"]  # flag --platform; not ["linux_amd64"], enforced by central.yml:2; not all, relock.yml:2` + "\n"
-	if shown := config.Merge(flags, laid.Values).Show(); !strings.Contains(shown, want) {
+	if shown := settings.Merge(flags, laid.Values).Show(); !strings.Contains(shown, want) {
 		t.Errorf("no line %s in\n%s", want, shown)
 	}
 }
@@ -163,8 +163,8 @@ func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 // Without an operator's file a repository's own says what it says.
 func TestLayWithoutAnOperator(t *testing.T) {
 	t.Parallel()
-	own := config.File{Name: "relock.yml", Values: file(t, "version: 1\npull-request: {draft: true}\n")}
-	if laid := config.Lay(config.File{}, own); len(laid.Notices) > 0 || config.Merge(laid.Values).Show() != config.Merge(own.Values).Show() {
+	own := settings.File{Name: "relock.yml", Values: file(t, "version: 1\npull-request: {draft: true}\n")}
+	if laid := settings.Lay(settings.File{}, own); len(laid.Notices) > 0 || settings.Merge(laid.Values).Show() != settings.Merge(own.Values).Show() {
 		t.Errorf("Lay = %v", laid)
 	}
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func Init(found Found) []byte {
 	comment(&b, "Settings of relock. Only the version holds: every other key is in a comment, with its default or "+
 		"with what was found here. To set one, take the leading # off its line, and off the line of the section above it.")
 	section := ""
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Key == "" || s.Operator {
 			continue
 		}

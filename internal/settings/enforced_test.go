@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 	t.Parallel()
 	var lines []string // each setting with its example
 	sections := map[string][]string{}
-	for _, s := range Settings {
+	for _, s := range All {
 		section, name, nested := strings.Cut(s.Key, ".")
 		switch {
 		case s.Key == "", s.Operator, s.Key == "groups":
@@ -29,7 +29,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 	own := strings.Join(lines, "\n") + "\ngroups:\n" +
 		"  - {name: a, directories: [a], limit: 7, labels: [x], reviewers: [x], team-reviewers: [x], assignees: [x], milestone: x, auto-merge: squash, draft: false}\n" +
 		"  - {name: b, directories: [b], draft: true}\n"
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Key == "" || s.Operator || s.Key == "version" || s.layering() != replacing {
 			continue
 		}

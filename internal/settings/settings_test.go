@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // environment is a getenv over a map.
@@ -17,18 +17,18 @@ func environment(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
 }
 
-func file(t *testing.T, src string) config.Values {
+func file(t *testing.T, src string) settings.Values {
 	t.Helper()
-	f, problems := config.ParseFile([]byte(src), "relock.yml")
+	f, problems := settings.ParseFile([]byte(src), "relock.yml")
 	if len(problems) > 0 {
 		t.Fatalf("ParseFile(%q) reports %v", src, problems)
 	}
 	return f.Values
 }
 
-func resolve(t *testing.T, strongestFirst ...config.Values) config.Config {
+func resolve(t *testing.T, strongestFirst ...settings.Values) settings.Settings {
 	t.Helper()
-	c, problems := config.Resolve(config.Merge(strongestFirst...))
+	c, problems := settings.Resolve(settings.Merge(strongestFirst...))
 	if len(problems) > 0 {
 		t.Fatalf("Resolve reports %v", problems)
 	}
@@ -36,11 +36,11 @@ func resolve(t *testing.T, strongestFirst ...config.Values) config.Config {
 }
 
 func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
-	want := config.Config{
+	want := settings.Settings{
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		HashesFrom:  "methods",
-		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
-		PullRequest: config.PullRequest{
+		MaxDownload: 2 << 30, Organisation: settings.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
+		PullRequest: settings.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},
 	}
@@ -51,19 +51,19 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 }
 
 func TestSourcesOutrankEachOther(t *testing.T) {
-	flags := config.Flags(map[string][]string{"tool": {"terraform"}})
-	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "opentofu", "INPUT_STRICT": "true"}))
+	flags := settings.Flags(map[string][]string{"tool": {"terraform"}})
+	inputs := settings.Inputs(environment(map[string]string{"INPUT_TOOL": "opentofu", "INPUT_STRICT": "true"}))
 	fromFile := file(t, "version: 1\ntool: auto\nstrict: false\ncreate: true\n")
 	tests := []struct {
 		name                       string
-		layers                     []config.Values
+		layers                     []settings.Values
 		tool                       provider.ToolName
 		strict, create             bool
 		toolFrom, strictFrom, cFrm string
 	}{
-		{"flags over inputs over file", []config.Values{flags, inputs, fromFile}, provider.Terraform, true, true, "flag --tool", "input strict", "relock.yml:4"},
-		{"inputs over file", []config.Values{nil, inputs, fromFile}, provider.OpenTofu, true, true, "input tool", "input strict", "relock.yml:4"},
-		{"file over defaults", []config.Values{nil, nil, fromFile}, "", false, true, "relock.yml:2", "relock.yml:3", "relock.yml:4"},
+		{"flags over inputs over file", []settings.Values{flags, inputs, fromFile}, provider.Terraform, true, true, "flag --tool", "input strict", "relock.yml:4"},
+		{"inputs over file", []settings.Values{nil, inputs, fromFile}, provider.OpenTofu, true, true, "input tool", "input strict", "relock.yml:4"},
+		{"file over defaults", []settings.Values{nil, nil, fromFile}, "", false, true, "relock.yml:2", "relock.yml:3", "relock.yml:4"},
 		{"defaults", nil, "", false, false, "default", "default", "default"},
 	}
 	for _, tt := range tests {
@@ -72,7 +72,7 @@ func TestSourcesOutrankEachOther(t *testing.T) {
 			if c.Tool != tt.tool || c.Strict != tt.strict || c.Create != tt.create {
 				t.Errorf("tool %q, strict %t, create %t, want %q, %t, %t", c.Tool, c.Strict, c.Create, tt.tool, tt.strict, tt.create)
 			}
-			v := config.Merge(tt.layers...)
+			v := settings.Merge(tt.layers...)
 			if got := []string{v["tool"].Source, v["strict"].Source, v["create"].Source}; !cmp.Equal(got, []string{tt.toolFrom, tt.strictFrom, tt.cFrm}) {
 				t.Errorf("sources %q, want %q", got, []string{tt.toolFrom, tt.strictFrom, tt.cFrm})
 			}
@@ -81,7 +81,7 @@ func TestSourcesOutrankEachOther(t *testing.T) {
 }
 
 func TestEmptyInputIsNotSet(t *testing.T) {
-	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "", "INPUT_PLATFORMS": " \n", "INPUT_DRY-RUN": ""}))
+	inputs := settings.Inputs(environment(map[string]string{"INPUT_TOOL": "", "INPUT_PLATFORMS": " \n", "INPUT_DRY-RUN": ""}))
 	if len(inputs) > 0 {
 		t.Errorf("Inputs = %v, want none", inputs)
 	}
@@ -95,7 +95,7 @@ func TestEmptyInputIsNotSet(t *testing.T) {
 func TestInputsAreReadUnderBothOfTheirNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"INPUT_TOOL-VERSION", "INPUT_TOOL_VERSION"} {
-		if got := config.Inputs(environment(map[string]string{name: "1.11.4"}))["tool-version"].Items; !cmp.Equal(got, []string{"1.11.4"}) {
+		if got := settings.Inputs(environment(map[string]string{name: "1.11.4"}))["tool-version"].Items; !cmp.Equal(got, []string{"1.11.4"}) {
 			t.Errorf("tool-version by %s is %q, want 1.11.4", name, got)
 		}
 	}
@@ -103,12 +103,12 @@ func TestInputsAreReadUnderBothOfTheirNames(t *testing.T) {
 
 func TestDispatchOutranksInputs(t *testing.T) {
 	t.Parallel()
-	dispatch := config.Dispatch(map[string]string{
+	dispatch := settings.Dispatch(map[string]string{
 		"relock-tool": "opentofu", "relock-platforms": "linux_amd64, darwin_arm64", "relock-providers": " ",
 		"relock-token": "stolen", "relock-module-token": "stolen", "relock-app-private-key": "stolen",
 		"command": "deploy", "strict": "true", "directories": "eu", "environment": "prod", // the workflow's own
 	})
-	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "terraform", "INPUT_PROVIDERS": "aws", "INPUT_TOKEN": "own"}))
+	inputs := settings.Inputs(environment(map[string]string{"INPUT_TOOL": "terraform", "INPUT_PROVIDERS": "aws", "INPUT_TOKEN": "own"}))
 	c := resolve(t, dispatch, inputs)
 	if c.Tool != provider.OpenTofu || len(c.Platforms.List) != 2 || len(c.Providers) != 1 {
 		t.Errorf("tool %q, platforms %v, providers %v, want the dispatch's, the dispatch's, the input's", c.Tool, c.Platforms, c.Providers)
@@ -123,20 +123,20 @@ func TestDispatchOutranksInputs(t *testing.T) {
 
 func TestListsSplitByCommaAndNewline(t *testing.T) {
 	want := []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "arm64"}}
-	for name, values := range map[string]config.Values{
-		"input": config.Inputs(environment(map[string]string{"INPUT_PLATFORMS": "linux_amd64, darwin_arm64\nlinux_arm64\r\n,linux_amd64"})),
-		"flag":  config.Flags(map[string][]string{"platform": {"linux_amd64,darwin_arm64", "linux_arm64", "linux_amd64"}}),
+	for name, values := range map[string]settings.Values{
+		"input": settings.Inputs(environment(map[string]string{"INPUT_PLATFORMS": "linux_amd64, darwin_arm64\nlinux_arm64\r\n,linux_amd64"})),
+		"flag":  settings.Flags(map[string][]string{"platform": {"linux_amd64,darwin_arm64", "linux_arm64", "linux_amd64"}}),
 		"file":  file(t, "version: 1\nplatforms: [linux_amd64, darwin_arm64, linux_arm64, linux_amd64]\n"),
 	} {
-		if diff := cmp.Diff(config.PlatformSet{List: want, Demanded: name == "flag"}, resolve(t, values).Platforms); diff != "" {
+		if diff := cmp.Diff(settings.PlatformSet{List: want, Demanded: name == "flag"}, resolve(t, values).Platforms); diff != "" {
 			t.Errorf("platforms by %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 func TestPlatformWords(t *testing.T) {
-	for word, want := range map[string]config.PlatformSet{"auto": {Demanded: true}, "all": {All: true, Demanded: true}} {
-		if got := resolve(t, config.Flags(map[string][]string{"platform": {word}})).Platforms; !cmp.Equal(got, want) {
+	for word, want := range map[string]settings.PlatformSet{"auto": {Demanded: true}, "all": {All: true, Demanded: true}} {
+		if got := resolve(t, settings.Flags(map[string][]string{"platform": {word}})).Platforms; !cmp.Equal(got, want) {
 			t.Errorf("--platform %s gives %v, want %v", word, got, want)
 		}
 	}
@@ -145,31 +145,31 @@ func TestPlatformWords(t *testing.T) {
 func TestBadValuesNameTheirSource(t *testing.T) {
 	tests := []struct {
 		name   string
-		values config.Values
+		values settings.Values
 		want   string
 	}{
-		{"flag", config.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
-		{"flag given twice", config.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
-		{"input", config.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
-		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment, shards, merge`},
-		{"platform", config.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
-		{"misspelt platform", config.Flags(map[string][]string{"platform": {"darwn_arm64"}}), `flag --platform: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`},
-		{"no platform", config.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},
-		{"mixed platforms", config.Flags(map[string][]string{"platform": {"all", "linux_amd64"}}), "flag --platform: auto and all cannot be combined with other platforms"},
-		{"pattern", config.Flags(map[string][]string{"provider": {"a//b"}}), `flag --provider: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`},
-		{"jobs", config.Flags(map[string][]string{"jobs": {"-1"}}), `flag --jobs: "-1" is not a number from 0 up`},
-		{"tool version", config.Flags(map[string][]string{"tool-version": {"v1"}}), `flag --tool-version: invalid version "v1": it must be like 1.2.3 or 1.2.3-beta.1`},
-		{"group-by", config.Flags(map[string][]string{"group-by": {"x"}}), `flag --group-by: "x" is not one of all, provider, directory, namespace`},
-		{"dispatch", config.Dispatch(map[string]string{"relock-group-by": "x"}), `dispatch input relock-group-by: "x" is not one of all, provider, directory, namespace`},
-		{"repository", config.Flags(map[string][]string{"repo": {"octo/infra,octo"}}), `flag --repo: "octo" is not a repository; it must be OWNER/NAME`},
-		{"repository that leads upwards", config.Flags(map[string][]string{"repo": {"octo/.."}}), `flag --repo: "octo/.." is not a repository; it must be OWNER/NAME`},
-		{"installation", config.Inputs(environment(map[string]string{"INPUT_APP-ID": "1", "INPUT_APP-PRIVATE-KEY": pemKey, "INPUT_APP-INSTALLATION-ID": "x"})), `input app-installation-id: "x" is not a number from 0 up`},
-		{"App", config.Inputs(environment(map[string]string{"INPUT_APP-ID": "my app", "INPUT_APP-PRIVATE-KEY": pemKey})), `input app-id: "my app" is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd`},
-		{"control character", config.Flags(map[string][]string{"config": {"a\x1b[2Jb"}}), `flag --config: "a\x1b[2Jb" holds a control character`},
+		{"flag", settings.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
+		{"flag given twice", settings.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
+		{"input", settings.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
+		{"command", settings.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment, shards, merge`},
+		{"platform", settings.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
+		{"misspelt platform", settings.Flags(map[string][]string{"platform": {"darwn_arm64"}}), `flag --platform: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`},
+		{"no platform", settings.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},
+		{"mixed platforms", settings.Flags(map[string][]string{"platform": {"all", "linux_amd64"}}), "flag --platform: auto and all cannot be combined with other platforms"},
+		{"pattern", settings.Flags(map[string][]string{"provider": {"a//b"}}), `flag --provider: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`},
+		{"jobs", settings.Flags(map[string][]string{"jobs": {"-1"}}), `flag --jobs: "-1" is not a number from 0 up`},
+		{"tool version", settings.Flags(map[string][]string{"tool-version": {"v1"}}), `flag --tool-version: invalid version "v1": it must be like 1.2.3 or 1.2.3-beta.1`},
+		{"group-by", settings.Flags(map[string][]string{"group-by": {"x"}}), `flag --group-by: "x" is not one of all, provider, directory, namespace`},
+		{"dispatch", settings.Dispatch(map[string]string{"relock-group-by": "x"}), `dispatch input relock-group-by: "x" is not one of all, provider, directory, namespace`},
+		{"repository", settings.Flags(map[string][]string{"repo": {"octo/infra,octo"}}), `flag --repo: "octo" is not a repository; it must be OWNER/NAME`},
+		{"repository that leads upwards", settings.Flags(map[string][]string{"repo": {"octo/.."}}), `flag --repo: "octo/.." is not a repository; it must be OWNER/NAME`},
+		{"installation", settings.Inputs(environment(map[string]string{"INPUT_APP-ID": "1", "INPUT_APP-PRIVATE-KEY": pemKey, "INPUT_APP-INSTALLATION-ID": "x"})), `input app-installation-id: "x" is not a number from 0 up`},
+		{"App", settings.Inputs(environment(map[string]string{"INPUT_APP-ID": "my app", "INPUT_APP-PRIVATE-KEY": pemKey})), `input app-id: "my app" is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd`},
+		{"control character", settings.Flags(map[string][]string{"config": {"a\x1b[2Jb"}}), `flag --config: "a\x1b[2Jb" holds a control character`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, problems := config.Resolve(config.Merge(tt.values))
+			_, problems := settings.Resolve(settings.Merge(tt.values))
 			if len(problems) != 1 || problems[0].String() != tt.want || problems[0].Code != problem.CodeSettings {
 				t.Errorf("Resolve reports %v, want %q", problems, tt.want)
 			}
@@ -182,9 +182,9 @@ const pemKey = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-
 
 func TestApp(t *testing.T) {
 	t.Parallel()
-	inputs := config.Inputs(environment(map[string]string{"INPUT_APP-ID": "123456", "INPUT_APP-INSTALLATION-ID": "42"}))
-	env := config.Environment(environment(map[string]string{"RELOCK_APP_PRIVATE_KEY": pemKey, "RELOCK_APP_ID": "7"}))
-	want := config.App{ID: "123456", Key: pemKey, Installation: 42}
+	inputs := settings.Inputs(environment(map[string]string{"INPUT_APP-ID": "123456", "INPUT_APP-INSTALLATION-ID": "42"}))
+	env := settings.Environment(environment(map[string]string{"RELOCK_APP_PRIVATE_KEY": pemKey, "RELOCK_APP_ID": "7"}))
+	want := settings.App{ID: "123456", Key: pemKey, Installation: 42}
 	if diff := cmp.Diff(want, resolve(t, inputs, nil, env).App); diff != "" {
 		t.Errorf("App (-want +got):\n%s", diff)
 	}
@@ -196,7 +196,7 @@ func TestAppNeedsItsIDAndItsKey(t *testing.T) {
 		"app-private-key is missing: a GitHub App needs its ID and its private key": {"INPUT_APP-ID": "1"},
 		"app-id is missing: a GitHub App needs its ID and its private key":          {"INPUT_APP-PRIVATE-KEY": pemKey},
 	} {
-		_, problems := config.Resolve(config.Merge(config.Inputs(environment(vars))))
+		_, problems := settings.Resolve(settings.Merge(settings.Inputs(environment(vars))))
 		if len(problems) != 1 || problems[0].String() != want || problems[0].Hint == "" {
 			t.Errorf("Resolve reports %v, want %q with a hint", problems, want)
 		}
@@ -209,7 +209,7 @@ func TestSecretsAreNotRepeatedWhenRefused(t *testing.T) {
 		"INPUT_APP-PRIVATE-KEY": "input app-private-key: the text is not a private key in PEM form, which begins with -----BEGIN",
 		"INPUT_TOKEN":           "input token: the secret holds a control character",
 	} {
-		_, problems := config.Resolve(config.Merge(config.Inputs(environment(map[string]string{name: "s3cr\net", "INPUT_APP-ID": "1"}))))
+		_, problems := settings.Resolve(settings.Merge(settings.Inputs(environment(map[string]string{name: "s3cr\net", "INPUT_APP-ID": "1"}))))
 		if len(problems) == 0 || problems[0].String() != want {
 			t.Errorf("Resolve with a bad %s reports %v, want %q", name, problems, want)
 		}
@@ -252,18 +252,18 @@ func TestSignersAdmit(t *testing.T) {
 
 func TestTokenComesFromInputBeforeEnvironment(t *testing.T) {
 	vars := environment(map[string]string{"INPUT_TOKEN": "of-input", "GITHUB_TOKEN": "of-environment"})
-	if got := resolve(t, nil, config.Inputs(vars), nil, config.Environment(vars)).Token; got != "of-input" {
+	if got := resolve(t, nil, settings.Inputs(vars), nil, settings.Environment(vars)).Token; got != "of-input" {
 		t.Errorf("token = %q, want the input's", got)
 	}
-	if got := resolve(t, nil, nil, nil, config.Environment(vars)).Token; got != "of-environment" {
+	if got := resolve(t, nil, nil, nil, settings.Environment(vars)).Token; got != "of-environment" {
 		t.Errorf("token = %q, want the environment's", got)
 	}
 }
 
 func TestShowSaysWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	vars := environment(map[string]string{"GITHUB_TOKEN": "ghs_secret"})
-	got := config.Merge(
-		config.Flags(map[string][]string{"platform": {"linux_amd64"}}), file(t, "version: 1\nexclude: [\"examples/**\"]\n"), config.Environment(vars)).Show()
+	got := settings.Merge(
+		settings.Flags(map[string][]string{"platform": {"linux_amd64"}}), file(t, "version: 1\nexclude: [\"examples/**\"]\n"), settings.Environment(vars)).Show()
 	for _, want := range []string{
 		"platforms: [\"linux_amd64\"]  # flag --platform\n",
 		"exclude: [\"examples/**\"]  # relock.yml:2\n",

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func (r record) fill(target any) {
 	for _, f := range r.fields {
 		if v, given := r.values[f.Name()]; given {
 			if _, err := f.take(target, v.Items); err != nil {
-				panic("config: a value that was read is refused: " + err.Error())
+				panic("settings: a value that was read is refused: " + err.Error())
 			}
 		}
 	}

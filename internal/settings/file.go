@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"bytes"
@@ -93,7 +93,7 @@ type form struct {
 	operator bool // it may hold what only the operator may say
 }
 
-var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize, enforces: true}
+var configuration = form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true}
 
 func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
 	r := &reader{file: File{Name: name, Values: Values{}, Operator: is.operator, Enforced: Values{}}, form: is}

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func Lay(operator, own File) Laid {
 	given, said := complete(operator.Values), complete(own.Values)
 	l := laying{given: given, enforced: complete(operator.Enforced)}
 	laid := Laid{Values: Values{}, Own: Values{}}
-	for _, s := range Settings {
+	for _, s := range All {
 		name := s.Name()
 		var layers, vain []Value // the weakest first
 		for _, from := range []Values{given, said, l.enforced} {

@@ -1,4 +1,4 @@
-package config_test
+package settings_test
 
 import (
 	"regexp"
@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 func TestEverySettingIsNamedOnceInEachSource(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		for source, name := range map[string]string{"key": s.Key, "flag": s.Flag, "input": s.Input, "name": s.Name()} {
 			if id := source + " " + name; name != "" && seen[id] {
 				t.Errorf("%s stands twice in the table", id)
@@ -24,7 +24,7 @@ func TestEverySettingIsNamedOnceInEachSource(t *testing.T) {
 
 func TestEverySettingIsDescribed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if !strings.HasSuffix(s.Doc, ".") || strings.ContainsAny(s.Doc, "`\n") {
 			t.Errorf("%s: description %q is not plain sentences", s.Name(), s.Doc)
 		}
@@ -36,7 +36,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 		if (s.Flag == "") != (len(s.Verbs) == 0) {
 			t.Errorf("%s: flag %q and verbs %q do not fit together", s.Name(), s.Flag, s.Verbs)
 		}
-		if s.Kind == config.Choice && s.Default != "" && !slices.Contains(s.Values, s.Default) {
+		if s.Kind == settings.Choice && s.Default != "" && !slices.Contains(s.Values, s.Default) {
 			t.Errorf("%s: default %q is not among %q", s.Name(), s.Default, s.Values)
 		}
 	}
@@ -44,8 +44,8 @@ func TestEverySettingIsDescribed(t *testing.T) {
 
 func TestEveryFieldIsDescribed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*(\[\]|\.\*)\.[a-z]+(-[a-z]+)*$`)
-	for _, s := range config.Settings {
-		if structured := s.Kind == config.Records || s.Kind == config.Named; structured != (len(s.Fields) > 0) {
+	for _, s := range settings.All {
+		if structured := s.Kind == settings.Records || s.Kind == settings.Named; structured != (len(s.Fields) > 0) {
 			t.Errorf("%s has %d fields", s.Name(), len(s.Fields))
 		}
 		for _, f := range s.Fields {
@@ -57,13 +57,13 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 }
 
 func TestDefaultsAreAccepted(t *testing.T) {
-	if _, problems := config.Resolve(config.Defaults()); len(problems) > 0 {
+	if _, problems := settings.Resolve(settings.Defaults()); len(problems) > 0 {
 		t.Errorf("Resolve(Defaults()) reports %v", problems)
 	}
 }
 
 func TestSecretsHaveNoFlagAndNoKey(t *testing.T) {
-	for _, s := range config.Settings {
+	for _, s := range settings.All {
 		if s.Secret && (s.Flag != "" || s.Key != "" || s.Env == "") {
 			t.Errorf("%s: a secret comes from the environment only", s.Name())
 		}

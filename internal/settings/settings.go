@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Config is the settings of one run as the program uses them.
-type Config struct {
+// Settings is the settings of one run as the program uses them.
+type Settings struct {
 	Directories      []string
 	Include, Exclude []string
 	Tool             provider.ToolName // empty: auto
@@ -239,7 +239,7 @@ func Dispatch(given map[string]string) Values {
 // set.
 func inputs(source string, read func(Setting) string) Values {
 	values := Values{}
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Input == "" {
 			continue
 		}
@@ -272,7 +272,7 @@ func containerEnv(input string) string {
 // Environment are the values of settings that have a variable of their own.
 func Environment(getenv func(string) string) Values {
 	values := Values{}
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Env == "" {
 			continue
 		}
@@ -286,7 +286,7 @@ func Environment(getenv func(string) string) Values {
 // Defaults are the values that hold when no source gives one.
 func Defaults() Values {
 	values := Values{}
-	for _, s := range Settings {
+	for _, s := range All {
 		values[s.Name()] = s.byDefault()
 	}
 	return values
@@ -310,13 +310,13 @@ func Merge(strongestFirst ...Values) Values {
 	return merged
 }
 
-// Resolve checks every value and turns them into a Config. Settings that
-// values lack keep their defaults. With a diagnostic the Config is not to be
+// Resolve checks every value and makes Settings of them. Those that
+// values lack keep their defaults. With a problem the result must not be
 // used.
-func Resolve(values Values) (Config, []problem.Problem) {
-	var c Config
+func Resolve(values Values) (Settings, []problem.Problem) {
+	var c Settings
 	var problems []problem.Problem
-	for _, s := range Settings {
+	for _, s := range All {
 		v, ok := values[s.Name()]
 		if !ok {
 			v = s.byDefault()

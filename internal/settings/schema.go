@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"encoding/json"
@@ -17,14 +17,14 @@ func Schema() []byte {
 	root["properties"].(map[string]any)[enforced] = enforceableSchema()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		panic("config: the schema is not JSON: " + err.Error())
+		panic("settings: the schema is not JSON: " + err.Error())
 	}
 	return append(text, '\n')
 }
 
 // addSettings adds to the schema of a map the settings that it may hold.
 func addSettings(root map[string]any, holds func(Setting) bool) {
-	for _, s := range Settings {
+	for _, s := range All {
 		if !holds(s) {
 			continue
 		}
