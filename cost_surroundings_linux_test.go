@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // surroundings are hostile inputs that are no configuration of a root module and no
@@ -293,7 +294,7 @@ func writeNotes() {
 	from, to := versionOf("1.0.0"), versionOf("1.5.0")
 	upgrade := notes.Upgrade{Addr: provider.Addr{Host: "registry.terraform.io", Namespace: "acme", Type: "tool"}, From: from, To: to}
 	read := notes.Read(context.Background(), src, src, "github.com", []notes.Upgrade{upgrade})
-	fmt.Println("Bump", len(render.Body(report.Report{Verb: report.VerbPR, Notes: read}).String()))
+	fmt.Println("Bump", len(render.Body(report.Report{Verb: verbs.PR, Notes: read}).String()))
 }
 
 func versionOf(text string) provider.Version {

@@ -29,6 +29,7 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Runtime is one step of a workflow. Its methods are safe for concurrent use.
@@ -301,7 +302,7 @@ func (r *Runtime) orDefault(name, otherwise string) string {
 // change that somebody makes.
 func (r *Runtime) Planned() bool {
 	verb, err := Verb(r.Event())
-	return err == nil && verb == "pr"
+	return err == nil && verb == verbs.PR
 }
 
 // RefusedEvent is why the Action does nothing on an event, whatever it is asked to do; nil
@@ -318,14 +319,14 @@ func RefusedEvent(event string) error {
 
 // Verb returns the verb that answers an event. Its errors are for people who
 // write workflows: all of them are usage errors.
-func Verb(event string) (string, error) {
+func Verb(event string) (verbs.Verb, error) {
 	switch event {
 	case "schedule", "workflow_dispatch", "repository_dispatch":
-		return "pr", nil
+		return verbs.PR, nil
 	case "pull_request", "merge_group", "push":
-		return "check", nil
+		return verbs.Check, nil
 	case "issue_comment":
-		return "comment", nil
+		return verbs.Comment, nil
 	case "":
 		return "", errors.New("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
 	}

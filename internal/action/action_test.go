@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // env is an environment for tests.
@@ -174,14 +176,18 @@ func TestBase(t *testing.T) {
 
 func TestVerb(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ event, want, refusal string }{
-		{"schedule", "pr", ""},
-		{"workflow_dispatch", "pr", ""},
-		{"repository_dispatch", "pr", ""},
-		{"pull_request", "check", ""},
-		{"merge_group", "check", ""},
-		{"push", "check", ""},
-		{"issue_comment", "comment", ""},
+	tests := []struct {
+		event   string
+		want    verbs.Verb
+		refusal string
+	}{
+		{"schedule", verbs.PR, ""},
+		{"workflow_dispatch", verbs.PR, ""},
+		{"repository_dispatch", verbs.PR, ""},
+		{"pull_request", verbs.Check, ""},
+		{"merge_group", verbs.Check, ""},
+		{"push", verbs.Check, ""},
+		{"issue_comment", verbs.Comment, ""},
 		{"pull_request_target", "", "secrets to code from outside"},
 		{"workflow_run", "", "secrets"},
 		{"", "", "GITHUB_EVENT_NAME is not set"},

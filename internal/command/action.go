@@ -23,6 +23,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // reportFile is the name of the Action's JSON report. It lies in the job's folder
@@ -118,7 +119,7 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 		return report.Report{}, s.Settings, err
 	}
 	var change *run.Change
-	if verb == run.Check {
+	if verb == verbs.Check {
 		s.Check = cmp.Or(s.Check, "lock")
 		if c, ok := rt.Change(); ok {
 			change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
@@ -129,7 +130,7 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 }
 
 // likelyVerb is the verb that a step is for; nothing, for what is none or is refused.
-func likelyVerb(inputs []settings.Values, rt *action.Runtime) run.Verb {
+func likelyVerb(inputs []settings.Values, rt *action.Runtime) verbs.Verb {
 	verb, err := verbOf(settings.Merge(inputs...)["command"].Items[0], rt)
 	if err != nil {
 		return ""
@@ -141,7 +142,7 @@ func likelyVerb(inputs []settings.Values, rt *action.Runtime) run.Verb {
 // is checked out then, if anything, decides nothing.
 func commented(inputs settings.Values, rt *action.Runtime) bool {
 	command := inputs["command"].Items[0]
-	return command == report.VerbComment || command == "auto" && rt.Event() == "issue_comment"
+	return verbs.Verb(command) == verbs.Comment || command == "auto" && rt.Event() == "issue_comment"
 }
 
 // mask keeps the secrets of the settings out of the log.
@@ -151,15 +152,16 @@ func mask(rt *action.Runtime, cfg settings.Settings) error {
 
 // verbOf is the verb that a workflow asks for, or else the event. verify must know
 // by the event whose files it reads: what a head brings along may not decide.
-func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
-	if command != "auto" && command != report.VerbVerify {
-		return run.Verb(command), nil
+func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
+	given := verbs.Verb(command)
+	if command != "auto" && given != verbs.Verify {
+		return given, nil
 	}
 	verb, err := action.Verb(rt.Event())
 	if command != "auto" {
-		verb = command
+		verb = given
 	}
-	return run.Verb(verb), err
+	return verb, err
 }
 
 // tell hands the report to the runner. What stands at its place in the workspace
@@ -293,7 +295,7 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 		for _, f := range outline.Brief(m.Findings) {
 			d := f
 			d.Place = m.Names.Place(d.Place)
-			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
+			if r.Verb != verbs.Check && r.Verb != verbs.Verify {
 				d.Severity = problem.SeverityWarning
 			}
 			all = append(all, d)

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // stepIn is the environment of a step of a workflow whose files for the runner are in a
@@ -39,17 +40,17 @@ func TestOutputs(t *testing.T) {
 		report report.Report
 		other  map[string]string
 	}{
-		"nothing": {report.Report{Verb: report.VerbPR}, nil},
-		"changes": {report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{{Dir: "a\"b", Pending: true}, {Dir: "c"}}}, map[string]string{
+		"nothing": {report.Report{Verb: verbs.PR}, nil},
+		"changes": {report.Report{Verb: verbs.Upgrade, Modules: []report.Module{{Dir: "a\"b", Pending: true}, {Dir: "c"}}}, map[string]string{
 			"changed": "true", "directories": `["a\"b"]`,
 		}},
-		"pull requests": {report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{
+		"pull requests": {report.Report{Verb: verbs.PR, PullRequests: []report.PullRequest{
 			{Operation: "created", Number: 7, URL: "https://github.com/acme/infra/pull/7", Branch: "relock/a-01234567", HeadSHA: "abc"}, {Operation: "closed", Number: 5},
 		}}, map[string]string{
 			"pull-request-number": "7", "pull-request-url": "https://github.com/acme/infra/pull/7", "pull-request-operation": "created",
 			"pull-request-branch": "relock/a-01234567", "pull-request-head-sha": "abc",
 		}},
-		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []problem.Problem{{}, {Severity: problem.SeverityNote}}}}}, map[string]string{
+		"findings": {report.Report{Verb: verbs.Verify, Modules: []report.Module{{Findings: []problem.Problem{{}, {Severity: problem.SeverityNote}}}}}, map[string]string{
 			"findings": "1",
 		}},
 	} {
@@ -91,9 +92,9 @@ func TestAnnotationsOfAReport(t *testing.T) {
 			Findings: []problem.Problem{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", Place: problem.Place{Path: "live/.terraform.lock.hcl", Line: 9}}},
 		}},
 	}
-	for verb, want := range map[string][]string{
-		report.VerbCheck:   {"error wrong", "error belongs to nothing", "warning careful", "notice by the way"},
-		report.VerbUpgrade: {"error wrong", "warning careful", "warning belongs to nothing", "notice by the way"},
+	for verb, want := range map[verbs.Verb][]string{
+		verbs.Check:   {"error wrong", "error belongs to nothing", "warning careful", "notice by the way"},
+		verbs.Upgrade: {"error wrong", "warning careful", "warning belongs to nothing", "notice by the way"},
 	} {
 		r.Verb = verb
 		var got []string
@@ -172,7 +173,7 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 		put(t, filepath.Join(dir, reportFile), "of an earlier run")
 	}
 	missed := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Message: "nobody need be stopped for it"}
-	r := report.Report{Verb: report.VerbCheck, Diagnostics: []problem.Problem{missed, {Message: "wrong"}}}
+	r := report.Report{Verb: verbs.Check, Diagnostics: []problem.Problem{missed, {Message: "wrong"}}}
 	if err := tell(env.runtime(), r, dir, sarifOptions(env, settings.Settings{})); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 // less bad, and the last one tells of the rest.
 func TestAnnotationsAreTheWorst(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbVerify}
+	r := report.Report{Verb: verbs.Verify}
 	for i := range 30 {
 		for _, s := range []problem.Severity{problem.SeverityNote, problem.SeverityWarning, problem.SeverityError} {
 			m := report.Module{Dir: fmt.Sprint(i), Findings: []problem.Problem{{Severity: s, Code: problem.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // settingsOfRun are the settings of a run. A pull request's head chooses nothing:
@@ -21,8 +22,8 @@ import (
 // the one that lies around here is not for them. What is proposed goes by the
 // repository's own file, laid over the operator's; for the other verbs that stands in
 // for it.
-func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...settings.Values) (foundSettings, error) {
-	if slices.Contains([]run.Verb{run.Scan, run.Upgrade, run.Lock, run.Check, run.Verify}, verb) {
+func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...settings.Values) (foundSettings, error) {
+	if slices.Contains([]verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}, verb) {
 		given = ofCheckout(given)
 	}
 	values := settings.Merge(given...)
@@ -37,9 +38,9 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...setting
 	read := append(scanned(env, values), here)
 	operators := locate(env, values, read, false) == settings.Operators
 	switch {
-	case !head && verb == run.PR:
+	case !head && verb == verbs.PR:
 		return settingsHere(env, given...)
-	case !head, operators && verb != run.PR:
+	case !head, operators && verb != verbs.PR:
 		return readSettings(env, given...)
 	}
 	root, name, apart := here, "", settingsApart
@@ -165,7 +166,7 @@ func baseFiles(ctx context.Context, env Env, s foundSettings, root string, names
 	if s.Token == "" && s.App.ID == "" {
 		return nil, nil
 	}
-	req := withRepository(env, request(env, run.Scan, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Scan, nil, s.Settings))
 	session, err := run.Open(env.ofRun(s), req)
 	if err != nil {
 		return nil, err

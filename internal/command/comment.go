@@ -14,13 +14,14 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // commentCommand makes the command of the verb that answers a comment. It takes no root
 // modules: the comment names them.
 func commentCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   report.VerbComment,
+		Use:   string(verbs.Comment),
 		Short: "Answer a command in a comment under a pull request",
 		Long: `comment reads an issue_comment event, as the runner of a workflow describes it, and
 carries out the command in it:
@@ -35,7 +36,7 @@ its configuration from the base branch of the pull request.`,
 			}
 			s, err := settingsApart(env, given(cmd.Flags()))
 			if err == nil {
-				err = formatOf(report.VerbComment, s.Format)
+				err = formatOf(verbs.Comment, s.Format)
 			}
 			if err != nil {
 				return said(cmd.Context(), env, err)
@@ -50,7 +51,7 @@ its configuration from the base branch of the pull request.`,
 			return status(r)
 		},
 	}
-	addFlags(cmd, report.VerbComment)
+	addFlags(cmd, string(verbs.Comment))
 	return cmd
 }
 
@@ -68,7 +69,7 @@ func usage() string {
 // do not depend on the repository; the others are read from the base branch.
 func answer(ctx context.Context, env Env, s foundSettings) (report.Report, error) {
 	rt := env.runtime()
-	none := report.Report{Verb: report.VerbComment}
+	none := report.Report{Verb: verbs.Comment}
 	payload, err := rt.Payload()
 	if err != nil {
 		return none, err
@@ -87,11 +88,11 @@ func answer(ctx context.Context, env Env, s foundSettings) (report.Report, error
 	}
 	configure := func(base fs.FS) (run.Request, error) {
 		based, err := s.on(env, base)
-		req := withRepository(env, request(env, run.PR, based.Directories, based.Settings))
+		req := withRepository(env, request(env, verbs.PR, based.Directories, based.Settings))
 		req.Notices = based.notices
 		return req, err
 	}
-	req := withRepository(env, request(env, run.Upgrade, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Upgrade, nil, s.Settings))
 	env.Trail.willWrite()
 	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // maxCompleted is how many files and directories are looked at for the names of
@@ -84,7 +85,7 @@ func flagValues(verb, flag string) []string {
 	for _, s := range settings.All {
 		if s.Flag == flag && s.HasVerb(verb) {
 			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
-				return value == "" || flag == "format" && formatOf(verb, value) != nil
+				return value == "" || flag == "format" && formatOf(verbs.Verb(verb), value) != nil
 			})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func configCommand(env Env) *cobra.Command {
@@ -86,7 +87,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, run.Scan, nil, s.Settings))
+			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, verbs.Scan, nil, s.Settings))
 			if err != nil {
 				return err
 			}
@@ -188,7 +189,7 @@ func settingsShown(ctx context.Context, env Env, given ...settings.Values) (foun
 	if err != nil {
 		return s, of, err
 	}
-	req := withRepository(env, request(env, run.Scan, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Scan, nil, s.Settings))
 	req.Hub.Owner, _, _ = strings.Cut(of.Repository, "/") // nothing is written: an App reads with the owner's token
 	req.Hub.Anonymous = true
 	session, err := run.Open(env.ofRun(s), req)

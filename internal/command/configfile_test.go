@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // limited is a configuration file that is known by the limit in it.
@@ -106,7 +106,7 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	put(t, filepath.Join(top, "work", "central.yml"), "version: 1\nverify: {severity: {hash-unknown: note}}\n")
 	for _, there := range []string{"repo=octo/infra", "org=octo"} {
 		flag, value, _ := strings.Cut(there, "=")
-		s, err := settingsOfRun(t.Context(), env, run.PR, settings.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
+		s, err := settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
 		if err != nil || s.SeverityGiven["hash-unknown"] != problem.SeverityNote {
 			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.SeverityGiven, err)
 			continue
@@ -121,7 +121,7 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	}
 	for _, named := range []string{"repo", "plan"} { // as inputs may, whatever the step does
 		given := settings.Flags(map[string][]string{"config": {"central.yml"}, named: {"octo/infra"}})
-		for _, verb := range []run.Verb{run.Verify, run.Check, run.Upgrade} {
+		for _, verb := range []verbs.Verb{verbs.Verify, verbs.Check, verbs.Upgrade} {
 			if _, err := settingsOfRun(t.Context(), env, verb, given); err == nil {
 				t.Errorf("the repository at hand makes a finding of %s less bad, with %s", verb, named)
 			}
@@ -155,15 +155,15 @@ func TestSettingsOfAHead(t *testing.T) {
 	env.Getenv = func(name string) string {
 		return map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}[name]
 	}
-	s, err := settingsOfRun(t.Context(), env, run.Check)
+	s, err := settingsOfRun(t.Context(), env, verbs.Check)
 	if err != nil || s.PullRequest.Limit != noFile || len(s.notices) != 1 || s.notices[0] != baseUnknown {
 		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.notices, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, run.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	s, err = settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 {
 		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, run.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	s, err = settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 || len(s.notices) != 1 {
 		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.notices, err)
 	}
@@ -171,7 +171,7 @@ func TestSettingsOfAHead(t *testing.T) {
 		if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {
 			t.Skipf("links are missing on this system: %v", err)
 		}
-		if _, err := settingsOfRun(t.Context(), env, run.Check, settings.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
+		if _, err := settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
 			t.Error("a link from outside into the head's checkout is read")
 		}
 	})
@@ -181,9 +181,9 @@ func TestSettingsOfAHead(t *testing.T) {
 // verbs go by the operator's alone: nothing that is checked out decides.
 func TestSettingsOfACheckout(t *testing.T) {
 	t.Parallel()
-	for own, want := range map[string]map[run.Verb]int{
-		limited("7"): {run.PR: 7, run.Check: 5, run.Verify: 5, run.Upgrade: 5, run.Lock: 5, run.Scan: 5},
-		"version: 1\npull-request: {limit: none}\n": {run.PR: 0, run.Check: 5},
+	for own, want := range map[string]map[verbs.Verb]int{
+		limited("7"): {verbs.PR: 7, verbs.Check: 5, verbs.Verify: 5, verbs.Upgrade: 5, verbs.Lock: 5, verbs.Scan: 5},
+		"version: 1\npull-request: {limit: none}\n": {verbs.PR: 0, verbs.Check: 5},
 	} {
 		env, top := place(t)
 		put(t, filepath.Join(top, "work", ".github", "relock.yml"), own)

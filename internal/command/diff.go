@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func diffCommand(env Env) *cobra.Command {
@@ -34,7 +35,7 @@ docs/command-line.md says how to set up.`,
 			if err != nil {
 				return err
 			}
-			if err := formatOf(report.VerbDiff, s.Format); err != nil {
+			if err := formatOf(verbs.Diff, s.Format); err != nil {
 				return err
 			}
 			var r report.Report
@@ -57,7 +58,7 @@ docs/command-line.md says how to set up.`,
 			return status(r)
 		},
 	}
-	addFlags(cmd, report.VerbDiff)
+	addFlags(cmd, string(verbs.Diff))
 	cmd.Flags().StringVar(&revision, "git", "", "Compare with this revision of the repository.")
 	cmd.Flags().BoolVar(&asText, "textconv", false, "Print one lock file as text that git can compare.")
 	cmd.Flags().BoolVar(&external, "git-external", false, "Be git's external diff driver.")
@@ -86,7 +87,7 @@ func externalDiff(env Env, args []string) (report.Report, error) {
 }
 
 func compareFiles(env Env, name, oldName, newName string) (report.Report, error) {
-	r := report.Report{Verb: report.VerbDiff}
+	r := report.Report{Verb: verbs.Diff}
 	before, err := read(env, oldName)
 	if err != nil {
 		return r, err

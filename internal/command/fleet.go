@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // usualPlan is where a plan is written if nobody says where.
@@ -35,7 +36,7 @@ shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, run.PR, given(cmd.Flags()))
+			s, err := settingsOfRun(cmd.Context(), env, verbs.PR, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
@@ -63,7 +64,7 @@ func divide(ctx context.Context, env Env, s foundSettings) (fleet.Division, erro
 	if err != nil {
 		return fleet.Division{}, err
 	}
-	req := withRepository(env, request(env, run.PR, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.PR, nil, s.Settings))
 	req.Organisation = organisation(s)
 	var p fleet.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
@@ -353,7 +354,7 @@ func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s foundSetting
 		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.Planned})
 	}
 	name := env.path(cmp.Or(s.Organisation.Plan, usualPlan))
-	step := report.Report{Verb: report.VerbPR, Fleet: &planned}
+	step := report.Report{Verb: verbs.PR, Fleet: &planned}
 	for _, u := range p.Unlisted {
 		step.Diagnostics = append(step.Diagnostics, foreseen(u))
 	}

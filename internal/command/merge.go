@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func mergeDriverCommand(env Env) *cobra.Command {
@@ -98,7 +99,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 		return nil, err
 	}
 	var settled []byte
-	req := request(env, run.Lock, nil, s.Settings)
+	req := request(env, verbs.Lock, nil, s.Settings)
 	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
 		settled, r, err = run.Settle(ctx, session, req, run.RepositoryOf(env.WorkDir), name, marked)
 		return r, err

@@ -28,7 +28,7 @@ func during(env Env, s foundSettings, req run.Request, act func(*run.Session) (r
 	world.Announce, world.Watch, world.Fetching, world.Log = p.announce, p.watch, p.fetching, logger(p.talk, s.Verbose)
 	session, err := run.Open(world, req)
 	if err != nil {
-		return report.Report{Verb: string(req.Verb)}, err
+		return report.Report{Verb: req.Verb}, err
 	}
 	defer session.Close()
 	return act(session)

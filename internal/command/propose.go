@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // propose carries out the verb pr: for the repositories that are named, else for the
@@ -16,10 +17,10 @@ import (
 func propose(ctx context.Context, env Env, s foundSettings, req run.Request) (report.Report, error) {
 	req, notices, err := targeted(env, s, req)
 	if err != nil {
-		return report.Report{Verb: report.VerbPR}, err
+		return report.Report{Verb: verbs.PR}, err
 	}
 	if s.Organisation.Pause && req.Organisation != nil {
-		return report.Report{Verb: report.VerbPR, Diagnostics: append(notices, paused(s))}, nil
+		return report.Report{Verb: verbs.PR, Diagnostics: append(notices, paused(s))}, nil
 	}
 	if !s.DryRun {
 		env.Trail.willWrite()
@@ -96,7 +97,7 @@ func targeted(env Env, s foundSettings, req run.Request) (run.Request, []problem
 	}
 	req.Configure = func(files fs.FS) (run.Request, error) {
 		own, err := s.on(env, files)
-		req := withRepository(env, request(env, run.PR, here.Dirs, own.Settings))
+		req := withRepository(env, request(env, verbs.PR, here.Dirs, own.Settings))
 		req.Notices = own.notices
 		return req, err
 	}

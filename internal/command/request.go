@@ -15,13 +15,14 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
 // request turns settings into what package run is asked for.
-func request(env Env, verb run.Verb, dirs []string, cfg settings.Settings) run.Request {
+func request(env Env, verb verbs.Verb, dirs []string, cfg settings.Settings) run.Request {
 	mode := upgrade.Upgrade
-	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
+	if verb == verbs.Lock || verb == verbs.Check && (cfg.Lock || cfg.Check == "lock") {
 		mode = upgrade.Complete
 	}
 	tokens := map[string]string{}
@@ -59,7 +60,7 @@ func request(env Env, verb run.Verb, dirs []string, cfg settings.Settings) run.R
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
-			Newer: verb == run.Check, Policy: cfg.Policy, Signers: cfg.Signers,
+			Newer: verb == verbs.Check, Policy: cfg.Policy, Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
 		Hub: hubOf(cfg),
@@ -71,11 +72,11 @@ func request(env Env, verb run.Verb, dirs []string, cfg settings.Settings) run.R
 }
 
 // destination is where a verb writes what it finds in the checkout.
-func destination(verb run.Verb) run.Destination {
+func destination(verb verbs.Verb) run.Destination {
 	switch verb {
-	case run.Upgrade, run.Lock:
+	case verbs.Upgrade, verbs.Lock:
 		return run.Disk{}
-	case run.PR:
+	case verbs.PR:
 		return run.Pulls{}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // configured is what a configuration file says.
@@ -39,16 +40,16 @@ func TestTargetOfAVerb(t *testing.T) {
 	t.Parallel()
 	here := run.Checkout{Branch: "topic", Commit: "abc"}
 	for _, tt := range []struct {
-		verb run.Verb
+		verb verbs.Verb
 		file string
 		want run.Target
 	}{
-		{run.Scan, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
-		{run.Check, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
-		{run.Upgrade, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
-		{run.Lock, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
-		{run.PR, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
-		{run.PR, "pull-request: {base: [release, main]}\n", run.Target{Repository: "acme/infra", Base: "release", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
+		{verbs.Scan, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
+		{verbs.Check, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
+		{verbs.Upgrade, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
+		{verbs.Lock, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
+		{verbs.PR, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
+		{verbs.PR, "pull-request: {base: [release, main]}\n", run.Target{Repository: "acme/infra", Base: "release", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
 	} {
 		env := inWorkflow("GITHUB_REF=refs/heads/topic", "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=topic", "GITHUB_SHA=abc")
 		req := withRepository(env, request(env, tt.verb, []string{"live"}, configured(t, tt.file)))
@@ -65,7 +66,7 @@ func TestProposingToNamedRepositories(t *testing.T) {
 	env := inWorkflow()
 	cfg := configured(t, "")
 	cfg.Repositories = []string{"acme/one", "acme/two"}
-	req, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
+	req, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, verbs.PR, []string{"live"}, cfg)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestProposingNeedsARepository(t *testing.T) {
 	t.Parallel()
 	env := Env{WorkDir: t.TempDir(), Getenv: func(string) string { return "" }}
 	cfg := configured(t, "")
-	_, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
+	_, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, verbs.PR, nil, cfg)))
 	if err == nil || !strings.Contains(err.Error(), "no clone of a git repository") {
 		t.Errorf("targeted() = %v, want an error about the clone", err)
 	}

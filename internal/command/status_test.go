@@ -6,6 +6,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // The statuses are a contract; where several apply, the first of usage, failed,
@@ -19,21 +20,21 @@ func TestStatusOfAReport(t *testing.T) {
 	found := report.Module{Findings: []problem.Problem{{}}}
 	noted := report.Module{Findings: []problem.Problem{{Severity: problem.SeverityNote}}}
 	for name, tt := range map[string]struct {
-		verb        string
+		verb        verbs.Verb
 		modules     []report.Module
 		diagnostics []problem.Problem
 		want        int
 	}{
-		"nothing":                    {report.VerbCheck, nil, nil, ExitOK},
-		"a warning":                  {report.VerbCheck, nil, []problem.Problem{warning}, ExitOK},
-		"changes that are written":   {report.VerbUpgrade, []report.Module{changed}, nil, ExitOK},
-		"changes that check finds":   {report.VerbCheck, []report.Module{changed}, nil, ExitChanges},
-		"a hash of nothing":          {report.VerbCheck, []report.Module{changed, found}, nil, ExitFinding},
-		"a hash that another tells":  {report.VerbUpgrade, []report.Module{found}, nil, ExitOK},
-		"a finding of verify":        {report.VerbVerify, []report.Module{found}, nil, ExitFinding},
-		"a finding that is no error": {report.VerbVerify, []report.Module{noted}, nil, ExitOK},
-		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []problem.Problem{failure}, ExitFailed},
-		"what is named is nowhere":   {report.VerbPR, nil, []problem.Problem{failure, missing}, ExitUsage},
+		"nothing":                    {verbs.Check, nil, nil, ExitOK},
+		"a warning":                  {verbs.Check, nil, []problem.Problem{warning}, ExitOK},
+		"changes that are written":   {verbs.Upgrade, []report.Module{changed}, nil, ExitOK},
+		"changes that check finds":   {verbs.Check, []report.Module{changed}, nil, ExitChanges},
+		"a hash of nothing":          {verbs.Check, []report.Module{changed, found}, nil, ExitFinding},
+		"a hash that another tells":  {verbs.Upgrade, []report.Module{found}, nil, ExitOK},
+		"a finding of verify":        {verbs.Verify, []report.Module{found}, nil, ExitFinding},
+		"a finding that is no error": {verbs.Verify, []report.Module{noted}, nil, ExitOK},
+		"a failure before a finding": {verbs.Check, []report.Module{found}, []problem.Problem{failure}, ExitFailed},
+		"what is named is nowhere":   {verbs.PR, nil, []problem.Problem{failure, missing}, ExitUsage},
 	} {
 		err := status(report.Report{Verb: tt.verb, Modules: tt.modules, Diagnostics: tt.diagnostics})
 		var got exit

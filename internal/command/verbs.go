@@ -17,30 +17,31 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func scanCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Scan, "Show root modules and where each constraint comes from",
+	return verbCommand(env, verbs.Scan, "Show root modules and where each constraint comes from",
 		`scan finds root modules and follows their local modules. For each provider it
 shows the merged constraints and the place that decides them; with --why every
 place.`)
 }
 
 func upgradeCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Upgrade, "Write the newest allowed versions and complete hashes",
+	return verbCommand(env, verbs.Upgrade, "Write the newest allowed versions and complete hashes",
 		`upgrade selects for each provider the newest version that the whole module tree
 allows, as "terraform init -upgrade" does, and records the hashes of all wanted
 platforms, as "terraform providers lock" does.`)
 }
 
 func lockCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Lock, "Complete hashes, versions kept",
+	return verbCommand(env, verbs.Lock, "Complete hashes, versions kept",
 		`lock keeps the versions that are locked and completes the hashes for all wanted
 platforms, as "terraform providers lock" does.`)
 }
 
 func checkCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Check, "Say whether upgrade would change something; write nothing",
+	return verbCommand(env, verbs.Check, "Say whether upgrade would change something; write nothing",
 		`check writes nothing. It ends with status 4 if a lock file holds a hash that
 belongs to no package of its release, and with status 3 if upgrade (with --lock:
 lock) would change a lock file. With --touched it looks only at root modules that
@@ -48,7 +49,7 @@ differ from a revision.`)
 }
 
 func verifyCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Verify, "Prove or refute every hash of the lock files; write nothing",
+	return verbCommand(env, verbs.Verify, "Prove or refute every hash of the lock files; write nothing",
 		`verify says of every hash what proves it: the signed checksum list of its
 release, a package that was hashed now or by an earlier run, a mirror, or a
 registry's word. A hash that nothing proves is an error. It ends with status 4 if
@@ -56,7 +57,7 @@ a finding is as severe as --fail-on says.`)
 }
 
 func prCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.PR, "Propose upgrades as a pull request",
+	return verbCommand(env, verbs.PR, "Propose upgrades as a pull request",
 		`pr upgrades the lock files of a checkout and proposes them as one pull request,
 or updates the one that is open. The repository is GITHUB_REPOSITORY, else the one
 on GitHub that the remotes of the clone name, and GITHUB_TOKEN must be allowed to
@@ -75,7 +76,7 @@ like 'prod/*' stands for those that match. Without a DIR the working directory i
 searched.`
 
 // verbCommand makes the command of a verb that takes root modules.
-func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
+func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   string(verb) + " [DIR…]",
 		Short: short,
@@ -85,7 +86,7 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := formatOf(string(verb), s.Format); err != nil {
+			if err := formatOf(verb, s.Format); err != nil {
 				return err
 			}
 			r, err := carryOut(cmd.Context(), env, s, verb, dirs, nil)
@@ -104,9 +105,9 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 
 // carryOut runs a verb for directories. change is what the event of a workflow
 // says of what changed; nil elsewhere.
-func carryOut(ctx context.Context, env Env, s foundSettings, verb run.Verb, dirs []string, change *run.Change) (report.Report, error) {
+func carryOut(ctx context.Context, env Env, s foundSettings, verb verbs.Verb, dirs []string, change *run.Change) (report.Report, error) {
 	req := withRepository(env, request(env, verb, dirs, s.Settings))
-	if verb == run.PR {
+	if verb == verbs.PR {
 		// A run of another repository stays unnamed: it may be a private one.
 		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
 			req.Pull.Footer = safe.Join("", writtenBy(env.runtime().RunURL()), req.Pull.Footer)
@@ -114,10 +115,10 @@ func carryOut(ctx context.Context, env Env, s foundSettings, verb run.Verb, dirs
 		return propose(ctx, env, s, req)
 	}
 	req.Change = change
-	if s.Touched != "" && verb == run.Check {
+	if s.Touched != "" && verb == verbs.Check {
 		req.Change = &run.Change{Revision: s.Touched}
 	}
-	if verb == run.Verify {
+	if verb == verbs.Verify {
 		return carryOutVerify(ctx, env, s, req)
 	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
@@ -127,13 +128,13 @@ func carryOut(ctx context.Context, env Env, s foundSettings, verb run.Verb, dirs
 
 // formatOf refuses a format that a verb does not have: of what changes scan knows
 // nothing, and results for code scanning are of check and verify.
-func formatOf(verb, format string) error {
+func formatOf(verb verbs.Verb, format string) error {
 	switch {
 	case verb == showing && format != "text" && format != "json":
 		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
-	case verb == report.VerbScan && (format == "markdown" || format == "html"):
+	case verb == verbs.Scan && (format == "markdown" || format == "html"):
 		return fmt.Errorf("scan has no %s format; it must be text or json", format)
-	case format == "sarif" && verb != report.VerbCheck && verb != report.VerbVerify:
+	case format == "sarif" && verb != verbs.Check && verb != verbs.Verify:
 		return fmt.Errorf("%s has no sarif format; check and verify have", verb)
 	}
 	return nil
@@ -186,9 +187,9 @@ func status(r report.Report) error {
 		return exit(ExitUsage)
 	case r.Failed():
 		return exit(ExitFailed)
-	case r.Verb == report.VerbCheck && r.Found(), r.Verb == report.VerbVerify && r.Reaches(r.FailOn):
+	case r.Verb == verbs.Check && r.Found(), r.Verb == verbs.Verify && r.Reaches(r.FailOn):
 		return exit(ExitFinding)
-	case r.Verb == report.VerbCheck && r.Fails():
+	case r.Verb == verbs.Check && r.Fails():
 		return exit(ExitChanges)
 	}
 	return nil

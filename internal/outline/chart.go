@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Chart is a bar of parts.
@@ -51,7 +52,7 @@ func StatesOf(r report.Report) Chart {
 		}
 	}
 	right := "up to date"
-	if r.Verb == report.VerbVerify {
+	if r.Verb == verbs.Verify {
 		right = "without findings"
 	}
 	return Charted(

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // headline says in one what the run came to.
@@ -36,7 +37,7 @@ func headline(r report.Report, t Totals) safe.Markdown {
 	subject := safe.Count(len(providers), "provider", "providers")
 	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(tense(r, n, one, many, would)) }
 	switch {
-	case r.Verb == report.VerbDiff:
+	case r.Verb == verbs.Diff:
 		return safe.Text(differences(r)).Sentence()
 	case len(r.Modules) == 0 && r.Touched:
 		return safe.Const("The change touches no root module that has a lock file.")
@@ -46,7 +47,7 @@ func headline(r report.Report, t Totals) safe.Markdown {
 		return safe.Const("No root module has a lock file.")
 	case len(r.Modules) == 0:
 		return safe.Const("No root module was found.")
-	case r.Verb == report.VerbVerify:
+	case r.Verb == verbs.Verify:
 		return safe.Format("%s.", safe.Text(r.Counts().String()))
 	case modules == 0 && r.Failed():
 		return safe.Const("Nothing is changed, because of errors.")
@@ -106,7 +107,7 @@ func totalsOf(r report.Report) Totals {
 // tense is the verb of what was done, or would be.
 func tense(r report.Report, n int, one, many, would string) string {
 	switch {
-	case r.Verb == report.VerbCheck || r.DryRun:
+	case r.Verb == verbs.Check || r.DryRun:
 		return "would " + would
 	case n == 1:
 		return one
@@ -171,9 +172,9 @@ func pendingWord(r report.Report, m report.Module) string {
 	switch {
 	case r.DryRun:
 		return "would change"
-	case r.Verb == report.VerbPR:
+	case r.Verb == verbs.PR:
 		return proposed(r.PullRequests, m.Dir)
-	case r.Verb == report.VerbUpgrade, r.Verb == report.VerbLock:
+	case r.Verb == verbs.Upgrade, r.Verb == verbs.Lock:
 		return "not written"
 	}
 	return "would change"

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // mostColumns is how many providers the matrix of versions has: those that the most
@@ -49,7 +50,7 @@ type versionSum struct {
 // VersionsOf collects the versions in use after the run. A diff has none: it is
 // about two states of one file.
 func VersionsOf(r report.Report, d Vocabulary) VersionTable {
-	if r.Verb == report.VerbDiff {
+	if r.Verb == verbs.Diff {
 		return VersionTable{}
 	}
 	newest, used := newestKnown(r), map[provider.Addr]int{}

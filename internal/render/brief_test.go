@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Of an entry a few findings are shown: not the first ones, but the worst.
@@ -24,7 +25,7 @@ func TestWarningsHideNoError(t *testing.T) {
 		m.Findings = append(m.Findings, f)
 	}
 	m.Findings = append(m.Findings, forged("envs/prod", "h1:forged=", 8))
-	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}
+	r := report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}
 	for format, got := range map[string]string{
 		"text": text(t, r, render.TextOptions{}), "markdown": render.Markdown(r, 0).String(), "annotations": fmt.Sprint(outline.Brief(m.Findings)), "html": webpage(t, r),
 	} {
@@ -58,7 +59,7 @@ func TestScanOfManyIsBrief(t *testing.T) {
 		"verbose":  {many, render.TextOptions{Verbose: true}, true},
 		"question": {many, render.TextOptions{Why: []provider.Pattern{{}}}, false}, // which none of them answers
 	} {
-		got := text(t, report.Report{Verb: report.VerbScan, Modules: tt.modules}, tt.options)
+		got := text(t, report.Report{Verb: verbs.Scan, Modules: tt.modules}, tt.options)
 		if strings.Contains(got, "envs/7 (") != tt.each {
 			t.Errorf("%s: the root modules are listed: %t, want %t:\n%s", name, !tt.each, tt.each, got)
 		}
@@ -74,7 +75,7 @@ func TestAProblemWithoutAMessageIsNamedByItsCode(t *testing.T) {
 	t.Parallel()
 	coded := problem.Problem{Code: problem.CodeSyntax}
 	r := report.Report{
-		Verb: report.VerbPR, Diagnostics: []problem.Problem{coded, {}},
+		Verb: verbs.PR, Diagnostics: []problem.Problem{coded, {}},
 		Modules: []report.Module{{Dir: "prod", Diagnostics: []problem.Problem{coded}, Findings: []problem.Problem{{}}}},
 	}
 	for format, got := range map[string]string{

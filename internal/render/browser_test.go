@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // driver is a page of the same origin that looks at the report as a person does:
@@ -68,7 +69,7 @@ var browsedRoots = flag.Int("roots", 100, "root modules of the page that TestPag
 
 // manyRoots is a report of root modules with eight providers each.
 func manyRoots(n int) report.Report {
-	r := report.Report{Verb: report.VerbCheck}
+	r := report.Report{Verb: verbs.Check}
 	for i := range n {
 		m := module(fmt.Sprintf("live/stack-%04d/tool", i))
 		for j := range 8 {

@@ -12,11 +12,12 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func TestCommentStaysWithinItsLimit(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbUpgrade}
+	r := report.Report{Verb: verbs.Upgrade}
 	for i := range 3000 {
 		r.Modules = append(r.Modules, module(fmt.Sprintf("envs/%04d-%s", i, strings.Repeat("x", 40)), upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{})))
 	}
@@ -24,7 +25,7 @@ func TestCommentStaysWithinItsLimit(t *testing.T) {
 	if !strings.HasPrefix(got, "Pushed commit 0123abc.\n\n1 provider is upgraded") || len(got) > 60_000 {
 		t.Errorf("Comment has %d bytes and begins %.80q", len(got), got)
 	}
-	if got := render.Comment(safe.Markdown{}, report.Report{Verb: report.VerbDiff}).String(); got != "No differences.\n" {
+	if got := render.Comment(safe.Markdown{}, report.Report{Verb: verbs.Diff}).String(); got != "No differences.\n" {
 		t.Errorf("Comment without a lead = %q", got)
 	}
 }
@@ -53,7 +54,7 @@ func TestProblemsAreHarmlessAndSayWhatToDo(t *testing.T) {
 
 func TestAnswerIsTheReport(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbComment, Answer: "Opened again.", Stats: report.Stats{Requests: 3}}
+	r := report.Report{Verb: verbs.Comment, Answer: "Opened again.", Stats: report.Stats{Requests: 3}}
 	for name, got := range map[string]string{
 		"text":     text(t, r, render.TextOptions{}),
 		"markdown": render.Markdown(r, 0).String(),
@@ -80,7 +81,7 @@ func TestAnswerIsTheReport(t *testing.T) {
 	if got := render.Summary(r).String(); got != "## relock\n\nOpened again.\n\n3 requests, 0 B received\n" {
 		t.Errorf("Summary = %q", got)
 	}
-	if got := render.Markdown(report.Report{Verb: report.VerbComment}, 0).String(); got != "The comment is no command.\n" {
+	if got := render.Markdown(report.Report{Verb: verbs.Comment}, 0).String(); got != "The comment is no command.\n" {
 		t.Errorf("Markdown of no command = %q", got)
 	}
 }

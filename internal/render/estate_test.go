@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // The size of the estate.
@@ -27,7 +28,7 @@ const (
 // read because three repositories want a credential, and 50 failures that have
 // five causes. Nothing in it is random.
 func estate() report.Report {
-	r := report.Report{Verb: report.VerbPR, Summarised: true}
+	r := report.Report{Verb: verbs.PR, Summarised: true}
 	for i := range estateModules {
 		env, region := []string{"dev", "prod", "shared", "staging"}[i%4], []string{"af", "ap", "eu", "sa", "us"}[i/4%5]
 		m := module(fmt.Sprintf("live/%s/%s/stack-%02d", env, region, i/20))

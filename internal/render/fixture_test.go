@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // The words of fixtures.
@@ -171,20 +172,20 @@ func module(dir string, changes ...report.Change) report.Module {
 func fixtures(t *testing.T) map[string]report.Report {
 	t.Helper()
 	return map[string]report.Report{
-		"kinds":      {Verb: report.VerbUpgrade, Modules: []report.Module{written(module("envs/prod", everyKind()...))}},
-		"check":      {Verb: report.VerbCheck, Modules: []report.Module{module(".", everyKind()[5]), module("up/to/date")}},
-		"empty":      {Verb: report.VerbUpgrade},
-		"up-to-date": {Verb: report.VerbUpgrade, Modules: []report.Module{module("a"), module("b")}},
-		"normalised": {Verb: report.VerbLock, Modules: []report.Module{{Dir: "a", Tool: opentofu, Pending: true, Written: true}}},
+		"kinds":      {Verb: verbs.Upgrade, Modules: []report.Module{written(module("envs/prod", everyKind()...))}},
+		"check":      {Verb: verbs.Check, Modules: []report.Module{module(".", everyKind()[5]), module("up/to/date")}},
+		"empty":      {Verb: verbs.Upgrade},
+		"up-to-date": {Verb: verbs.Upgrade, Modules: []report.Module{module("a"), module("b")}},
+		"normalised": {Verb: verbs.Lock, Modules: []report.Module{{Dir: "a", Tool: opentofu, Pending: true, Written: true}}},
 		"failures":   failures(),
 		"monorepo":   monorepo(),
 		"pr":         pullRequests(),
 		"notes":      noted(),
 		"held":       held(),
-		"diff": {Verb: report.VerbDiff, Modules: []report.Module{
+		"diff": {Verb: verbs.Diff, Modules: []report.Module{
 			{LockPath: "new/.terraform.lock.hcl", Changes: everyKind()[:4]},
 		}},
-		"diff-failed": {Verb: report.VerbDiff, Modules: []report.Module{{
+		"diff-failed": {Verb: verbs.Diff, Modules: []report.Module{{
 			LockPath: "new.hcl",
 			Diagnostics: []problem.Problem{
 				{Code: problem.CodeInvalidLock, Place: problem.Place{Path: "new.hcl", Line: 3}, Message: "invalid provider source address"},
@@ -221,7 +222,7 @@ func failures() report.Report {
 	readOnly := module("envs/read-only", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	readOnly.Diagnostics = []problem.Problem{{Code: problem.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
 	return report.Report{
-		Verb: report.VerbUpgrade, Modules: []report.Module{broken, partly, unread, readOnly},
+		Verb: verbs.Upgrade, Modules: []report.Module{broken, partly, unread, readOnly},
 		Diagnostics: []problem.Problem{{
 			Code: problem.CodeCLIConfig, Place: problem.Place{Path: "/home/me/.terraformrc", Line: 3}, Message: "unknown block type plugins",
 			Hint: "remove the block",
@@ -231,7 +232,7 @@ func failures() report.Report {
 
 // monorepo has equal changes in many root modules.
 func monorepo() report.Report {
-	r := report.Report{Verb: report.VerbPR, Stats: report.Stats{
+	r := report.Report{Verb: verbs.PR, Stats: report.Stats{
 		Requests: 41, Bytes: 3 << 20, Packages: 4, PeakBytes: 31 << 20,
 		Stages: []report.Stage{{Name: "scan", Took: report.Elapsed(212345 * time.Microsecond)}, {Name: "hashes", Took: report.Elapsed(13 * time.Second)}},
 	}}
@@ -260,7 +261,7 @@ func monorepo() report.Report {
 func noted() report.Report {
 	google := everyKind()[4]
 	google.SignerFrom = provider.Signer{}
-	r := report.Report{Verb: report.VerbPR, Modules: []report.Module{
+	r := report.Report{Verb: verbs.PR, Modules: []report.Module{
 		module("envs/prod", google, everyKind()[3]), module("envs/dev", google),
 	}}
 	repository := provider.Repository{Host: "github.com", Owner: "hashicorp", Name: "terraform-provider-google", Tag: "v6.9.0"}
@@ -289,7 +290,7 @@ func noted() report.Report {
 
 // pullRequests has each outcome of a pull request.
 func pullRequests() report.Report {
-	r := report.Report{Verb: report.VerbPR, Modules: []report.Module{module("envs/prod", everyKind()[3])}}
+	r := report.Report{Verb: verbs.PR, Modules: []report.Module{module("envs/prod", everyKind()[3])}}
 	r.PullRequests = []report.PullRequest{
 		{Operation: "created", Repository: "acme/infra", Number: 12, URL: "https://github.com/acme/infra/pull/12", Title: "Bump hashicorp/aws from 5.31.0 to 5.34.0 in envs/prod", Branch: "relock/all-0a1b2c3d", Base: "main", HeadSHA: "d6cd1e2bd19e03a81132a23b2025920577f84e37", Directories: []string{"envs/prod"}},
 		{Operation: "closed", Number: 7, URL: "https://github.com/acme/infra/pull/7", Branch: "relock/old-0a1b2c3d", Base: "main", Reason: "nothing left to do"},
@@ -320,7 +321,7 @@ func held() report.Report {
 		facts("acme/age", "5.35.0", age), facts("acme/hold", "3.1.0", hold), facts("acme/rule", "3.2.0", rule, hold), facts("acme/unknown", "2.0.0", unknown),
 		facts("acme/platform", "1.4.0", platform), facts("acme/protocol", "0.8.0", protocol),
 	}
-	return report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}
+	return report.Report{Verb: verbs.PR, Modules: []report.Module{m}}
 }
 
 // scanned is the report of a scan of three root modules.
@@ -365,7 +366,7 @@ provider "registry.terraform.io/hashicorp/tls" {
 	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []problem.Problem{
 		{Code: problem.CodeSyntax, Place: problem.Place{Path: "envs/broken/main.tf", Line: 7}, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
 	}}}
-	return report.Report{Verb: report.VerbScan, Modules: []report.Module{
+	return report.Report{Verb: verbs.Scan, Modules: []report.Module{
 		report.FromScan(broken), report.FromScan(unlocked), report.FromScan(locked),
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func TestJSONKeepsTheErrorOfTheWriter(t *testing.T) {
@@ -27,7 +28,7 @@ func TestJSONKeepsTheErrorOfTheWriter(t *testing.T) {
 func TestJSONOfModulesIsOneDocument(t *testing.T) {
 	t.Parallel()
 	for n, want := range []string{"[],", "[\n    {\n      \"dir\": \"0\",", "    },\n    {\n      \"dir\": \"1\","} {
-		r := report.Report{Verb: report.VerbUpgrade}
+		r := report.Report{Verb: verbs.Upgrade}
 		for i := range n {
 			r.Modules = append(r.Modules, module(fmt.Sprint(i)))
 		}
@@ -40,7 +41,7 @@ func TestJSONOfModulesIsOneDocument(t *testing.T) {
 func TestPullRequestsThatKeepNothingSayNothingOfIt(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 2: true} {
-		r := report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{{CarriedOver: report.CarriedOver{Roots: n, Commit: "0a1b2c3d"}}}}
+		r := report.Report{Verb: verbs.PR, PullRequests: []report.PullRequest{{CarriedOver: report.CarriedOver{Roots: n, Commit: "0a1b2c3d"}}}}
 		if got := strings.Contains(jsonText(t, r), "carried_over"); got != want {
 			t.Errorf("of a pull request that keeps %d root modules JSON says so: %t, want %t", n, got, want)
 		}
@@ -60,7 +61,7 @@ func (h *heap) Write(text []byte) (int, error) {
 // BenchmarkJSON writes 5,000 root modules with seven changes each. heap-MiB is what that
 // adds to the heap at most.
 func BenchmarkJSON(b *testing.B) {
-	r := report.Report{Verb: report.VerbPR}
+	r := report.Report{Verb: verbs.PR}
 	for i := range 5000 {
 		m := module(fmt.Sprintf("live/stack-%04d", i))
 		for n := range 7 {

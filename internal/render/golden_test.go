@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -72,7 +73,7 @@ func TestFormats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".txt", text(t, r, render.TextOptions{}))
 			golden(t, name+".json", jsonText(t, r))
-			if r.Verb != report.VerbScan {
+			if r.Verb != verbs.Scan {
 				golden(t, name+".md", render.Markdown(r, 0).String())
 			}
 		})

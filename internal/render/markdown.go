@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
@@ -41,7 +42,7 @@ func Body(r report.Report) safe.Markdown {
 func Summary(r report.Report) safe.Markdown {
 	title := part{head: safe.Const("## relock\n")}
 	parts := append([]part{title, pulls(r)}, partsOf(r, summaryBound.bytes)...)
-	if r.Verb == report.VerbComment {
+	if r.Verb == verbs.Comment {
 		parts = []part{title, {head: answerOf(r)}}
 	}
 	if r.Fleet != nil {
@@ -56,7 +57,7 @@ func Summary(r report.Report) safe.Markdown {
 // Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
 // no limit. That of a dry run has the pull requests as people would see them.
 func Markdown(r report.Report, limit int) safe.Markdown {
-	if r.Verb == report.VerbComment {
+	if r.Verb == verbs.Comment {
 		return answerOf(r)
 	}
 	within := bound{limit, safe.Count(limit, "bytes", "bytes"), jsonLists}
@@ -81,7 +82,7 @@ func bodies(r report.Report) part {
 // partsOf are what every Markdown report consists of. Each has a share of the
 // limit; what is left of it goes to the others, to the most important first.
 func partsOf(r report.Report, limit int) []part {
-	if r.Verb == report.VerbVerify {
+	if r.Verb == verbs.Verify {
 		return verification(r)
 	}
 	o := outline.Of(r)
@@ -286,5 +287,5 @@ func sameHere(r report.Report) string {
 	if odd || len(dirs) > fewArguments {
 		dirs = nil
 	}
-	return report.CommandLine(report.VerbUpgrade, r.Asked, dirs)
+	return report.CommandLine(verbs.Upgrade, r.Asked, dirs)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // hostile has a text in every field that holds outside text.
@@ -45,7 +46,7 @@ func hostile(text string) report.Report {
 		More: 1,
 	}
 	return report.Report{
-		Verb: report.VerbPR, Modules: []report.Module{m}, Diagnostics: []problem.Problem{wrong},
+		Verb: verbs.PR, Modules: []report.Module{m}, Diagnostics: []problem.Problem{wrong},
 		Notes:        []notes.Notes{told, {Addr: addr("hashicorp/other"), From: version("1.0.0"), To: version("1.1.0"), Problem: text}},
 		PullRequests: []report.PullRequest{{Operation: text, Number: 1, URL: text, Title: text, Branch: text, Base: text, Reason: text}},
 		Stats:        report.Stats{Requests: 1},
@@ -74,7 +75,7 @@ func checkPage(t *testing.T, markdown string) {
 
 func TestMarkdownHasTheStructureMeant(t *testing.T) {
 	for name, r := range fixtures(t) {
-		if r.Verb == report.VerbScan {
+		if r.Verb == verbs.Scan {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestReportsAreInert(t *testing.T) {
 
 func TestBodyNamesOddDirectoriesNotInACommand(t *testing.T) {
 	for _, dir := range []string{"a b", "$(reboot)", "-rf", "a;b", "`id`", "a'b", "a\nb"} {
-		body := render.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{module(dir, change(diff.Added, "hashicorp/aws", "", "5.0.0"))}}).String()
+		body := render.Body(report.Report{Verb: verbs.PR, Modules: []report.Module{module(dir, change(diff.Added, "hashicorp/aws", "", "5.0.0"))}}).String()
 		if !strings.Contains(body, "```sh\nrelock upgrade\n```") {
 			t.Errorf("with a directory %q the command is\n%s", dir, body[strings.LastIndex(body, "```sh"):])
 		}
@@ -122,7 +123,7 @@ func TestBodyNamesOddDirectoriesNotInACommand(t *testing.T) {
 
 // large is a monorepo in which no two root modules are alike.
 func large(modules, providers int) report.Report {
-	r := report.Report{Verb: report.VerbPR, Summarised: true}
+	r := report.Report{Verb: verbs.PR, Summarised: true}
 	pool := hashes("x", modules)
 	for i := range modules {
 		m := module(fmt.Sprintf("teams/team-%03d/environments/production", i))
@@ -277,7 +278,7 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 		"":                 "`hashicorp/aws`", // nobody says: a diff of files
 	} {
 		m := report.Module{Dir: "prod", Tool: provider.Tool{Name: name}, Pending: true, Changes: []report.Change{c}}
-		if got := render.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}).String(); !strings.Contains(got, want) {
+		if got := render.Body(report.Report{Verb: verbs.PR, Modules: []report.Module{m}}).String(); !strings.Contains(got, want) {
 			t.Errorf("for %q the body does not call the provider %s:\n%s", name, want, got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 //go:embed html/page.html
@@ -42,24 +43,25 @@ func HTML(w io.Writer, r report.Report) error {
 
 // pageView is what the template prints.
 type pageView struct {
-	Verb, Headline, Noun string
-	Policy               string
-	Style                template.CSS
-	Script               template.JS
-	Answer               []string
-	States, Kinds        outline.Chart
-	Pulls                []safe.Markdown
-	Verified             *pageVerified
-	Changes              []pageChange
-	Modules              []pageBlock
-	Review               []pageConcern
-	Held                 []pageCause
-	Versions             outline.VersionTable
-	Coverage             outline.CoverageTable
-	Signers              []outline.PageSigner
-	Notes                []pageNotes
-	Stats                string
-	Fleet                *report.Fleet
+	Verb           verbs.Verb
+	Headline, Noun string
+	Policy         string
+	Style          template.CSS
+	Script         template.JS
+	Answer         []string
+	States, Kinds  outline.Chart
+	Pulls          []safe.Markdown
+	Verified       *pageVerified
+	Changes        []pageChange
+	Modules        []pageBlock
+	Review         []pageConcern
+	Held           []pageCause
+	Versions       outline.VersionTable
+	Coverage       outline.CoverageTable
+	Signers        []outline.PageSigner
+	Notes          []pageNotes
+	Stats          string
+	Fleet          *report.Fleet
 }
 
 // pageChange is a change and the root modules in which it is.
@@ -113,7 +115,7 @@ func pageOf(r report.Report) pageView {
 		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.Words),
 	}
 	p.Fleet = r.Fleet
-	if r.Verb == report.VerbComment {
+	if r.Verb == verbs.Comment {
 		p.Headline, p.Answer = "The answer to a comment", plainLines(answerOf(r).String())
 	}
 	if r.Stats.Known() {

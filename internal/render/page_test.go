@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -152,7 +153,7 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			m.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Place: problem.Place{Path: evil, Line: 1}, Message: evil, Hint: evil}}
 			other := m
 			other.Dir = "other"
-			r := report.Report{Verb: report.VerbPR, Modules: []report.Module{m, other}, Footer: safe.Ours(evil)}
+			r := report.Report{Verb: verbs.PR, Modules: []report.Module{m, other}, Footer: safe.Ours(evil)}
 			r.PullRequests = []report.PullRequest{{Operation: "created", Number: 1, URL: evil, Title: evil, Branch: evil, Base: evil, Reason: evil, Body: evil}}
 			r.Notes = []notes.Notes{{Addr: c.Addr, From: c.From, To: c.To, Problem: evil, Releases: []notes.Release{{URL: evil, Sections: []notes.Section{{Title: evil, Text: evil}}}}}}
 			checkShown(t, webpage(t, r), evil, 1)
@@ -162,12 +163,12 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []verify.Acceptance{{Problem: found, Reason: evil, By: evil}}}
 			// Directory, place, what and next of the finding; the first three, reason and
 			// by of the accepted one; what is not checked and where.
-			checkShown(t, webpage(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}), evil, 4+5+2)
+			checkShown(t, webpage(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}), evil, 4+5+2)
 		})
 	}
 	forged := module("envs/\x02prod\x03", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	forged.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Message: "\x04click\x05https://evil.example/\x06"}}
-	checkElements(t, parsed(t, webpage(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{forged}})))
+	checkElements(t, parsed(t, webpage(t, report.Report{Verb: verbs.Check, Modules: []report.Module{forged}})))
 }
 
 // checkShown fails if an outside text is anything but text in a page, or does not
@@ -224,7 +225,7 @@ func TestPageOfAVerification(t *testing.T) {
 func TestPageOfAVerificationThatFoundNothing(t *testing.T) {
 	m := module(".")
 	m.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 2}}
-	text := shownText(parsed(t, webpage(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}})))
+	text := shownText(parsed(t, webpage(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}})))
 	for _, want := range []string{"2 hashes: 2 in signed lists; 0 unproven.", "1 without findings", "Findings none"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q: %s", want, text)
@@ -262,7 +263,7 @@ func TestPageOfALargeRepository(t *testing.T) {
 }
 
 func TestPageHasAMatrixThatCanBeRead(t *testing.T) {
-	r := report.Report{Verb: report.VerbCheck}
+	r := report.Report{Verb: verbs.Check}
 	m := module("envs/prod")
 	for i := range 50 {
 		m.InUse = append(m.InUse, report.Use{Addr: addr(fmt.Sprintf("acme/p%02d", i)), Version: version("1.0.0")})

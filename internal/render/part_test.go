@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // planned is a plan for one root module: aws goes up, random stays behind, and
@@ -55,7 +56,7 @@ func planned(t *testing.T) upgrade.Result {
 func part(t *testing.T, name string) string {
 	t.Helper()
 	r := planned(t).Only(func(a provider.Addr) bool { return a == addr(name) })
-	whole := report.Report{Verb: report.VerbPR, Notes: []notes.Notes{
+	whole := report.Report{Verb: verbs.PR, Notes: []notes.Notes{
 		{Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("5.34.0"), Problem: "no notes of aws"},
 		{Addr: addr("hashicorp/random"), From: version("3.5.0"), To: version("3.6.0"), Problem: "no notes of random"},
 	}}
@@ -184,7 +185,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	} {
 		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: place}}
 		m := report.FromPlan(r, diff.Locks(r.Old, r.New, nil))
-		if got := render.Markdown(report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}, 0).String(); !strings.Contains(got, want) {
+		if got := render.Markdown(report.Report{Verb: verbs.Upgrade, Modules: []report.Module{m}}, 0).String(); !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
 		}
 	}
@@ -197,7 +198,7 @@ func TestHeldByAnExactVersion(t *testing.T) {
 	for constraint, want := range map[string]string{"5.31.0": "by = 5.31.0 at main.tf:3;", "= 5.31.0": "by = 5.31.0 at main.tf:3;", "~> 5.31.0": "by ~> 5.31.0 at main.tf:3;"} {
 		held := []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term(constraint, "", "main.tf", 3)}}
 		m := report.Module{Dir: "live", Kept: []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.31.0"), Facts: report.Facts{Held: held}}}}
-		if got := text(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{m}}, render.TextOptions{}); !strings.Contains(got, want) {
+		if got := text(t, report.Report{Verb: verbs.Check, Modules: []report.Module{m}}, render.TextOptions{}); !strings.Contains(got, want) {
 			t.Errorf("held by %q reads\n%s\nwant %q in it", constraint, got, want)
 		}
 	}
@@ -206,7 +207,7 @@ func TestHeldByAnExactVersion(t *testing.T) {
 // Whoever starts relock in an empty directory reads once that nothing is there.
 func TestNothingIsFoundHere(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbScan, Diagnostics: []problem.Problem{{
+	r := report.Report{Verb: verbs.Scan, Diagnostics: []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, Place: problem.Place{Path: "."}, Message: "no root module was found here or below", Hint: "name a directory",
 	}}}
 	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"
@@ -256,7 +257,7 @@ func TestCountsSayWhatHappened(t *testing.T) {
 		"failed":           {nil, false, "2 lock files not proposed"},
 		"dry":              {[]report.PullRequest{pull("created", 0, "a", "b")}, true, "2 lock files would change"},
 	} {
-		r := report.Report{Verb: report.VerbPR, DryRun: tt.dryRun, PullRequests: tt.pulls, Modules: []report.Module{module("a", aws), module("b", aws)}}
+		r := report.Report{Verb: verbs.PR, DryRun: tt.dryRun, PullRequests: tt.pulls, Modules: []report.Module{module("a", aws), module("b", aws)}}
 		if got := text(t, r, render.TextOptions{}); !strings.HasSuffix(got, "\n"+tt.want+"\n") {
 			t.Errorf("%s: the report ends in %q, want %q", name, got[strings.LastIndex(strings.TrimSpace(got), "\n")+1:], tt.want)
 		}
@@ -274,7 +275,7 @@ func TestPullRequestsOfSeveralBasesNameThem(t *testing.T) {
 	one := report.PullRequest{Operation: "created", Number: 1, URL: "https://github.com/acme/infra/pull/1", Title: "Bump aws", Branch: "relock/aws-0a1b2c3d", Base: "main"}
 	two := one
 	two.Number, two.URL, two.Base = 2, "https://github.com/acme/infra/pull/2", "release/1"
-	r := report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{one, two}}
+	r := report.Report{Verb: verbs.PR, PullRequests: []report.PullRequest{one, two}}
 	want := "- Created [pull request 1](https://github.com/acme/infra/pull/1) from `relock/aws-0a1b2c3d` into `main`: Bump aws\n" +
 		"- Created [pull request 2](https://github.com/acme/infra/pull/2) from `relock/aws-0a1b2c3d` into `release/1`: Bump aws\n"
 	if summary := render.Summary(r).String(); !strings.Contains(summary, want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // parts takes what is written until it has had enough.
@@ -25,7 +26,7 @@ func (p *parts) Write(b []byte) (int, error) {
 // writer that fails in the middle is told of.
 func TestLargeDocumentsAreWrittenInParts(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbUpgrade, Diagnostics: []problem.Problem{{
+	r := report.Report{Verb: verbs.Upgrade, Diagnostics: []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityError, Message: strings.Repeat("x\u202ey", 1<<20),
 	}}}
 	p := &parts{most: 1 << 30}

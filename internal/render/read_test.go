@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // TestFromJSONIsTheInverseOfJSON holds that a report which is read says in JSON what it
@@ -18,10 +19,10 @@ import (
 func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
 	t.Parallel()
 	for name, r := range fixtures(t) {
-		if r.Verb == report.VerbScan || r.Verb == report.VerbDiff || r.Verb == report.VerbVerify || r.Verb == report.VerbComment {
+		if r.Verb == verbs.Scan || r.Verb == verbs.Diff || r.Verb == verbs.Verify || r.Verb == verbs.Comment {
 			continue
 		}
-		r.Verb = report.VerbPR
+		r.Verb = verbs.PR
 		r.Modules = append(slices.Clip(r.Modules), report.Module{Dir: "generated", Left: true})
 		for i := range r.Modules {
 			slices.SortFunc(r.Modules[i].Kept, func(a, b report.Kept) int { return a.Addr.Compare(b.Addr) })

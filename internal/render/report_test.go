@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -94,7 +95,7 @@ func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
 // is what is made of one whose places have these names as paths.
 func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 	const far = "git::https://example.com/net.git"
-	reports := func(place func(path string) problem.Place, names problem.Naming) map[string]report.Report {
+	reports := func(place func(path string) problem.Place, names problem.Naming) map[verbs.Verb]report.Report {
 		far := problem.Place{Path: "main.tf", Package: far, Line: 3}
 		planned := hostile("dir").Modules[0]
 		planned.LockPath = "dir/.terraform.lock.hcl"
@@ -117,8 +118,8 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 				Diagnostics:  planned.Diagnostics, Notes: []problem.Problem{{Message: "note", Place: place("dir/note.tf")}},
 			},
 		})
-		all := map[string]report.Report{}
-		for verb, m := range map[string]report.Module{report.VerbCheck: planned, report.VerbVerify: proven, report.VerbScan: seen} {
+		all := map[verbs.Verb]report.Report{}
+		for verb, m := range map[verbs.Verb]report.Module{verbs.Check: planned, verbs.Verify: proven, verbs.Scan: seen} {
 			all[verb] = report.Report{Verb: verb, Modules: []report.Module{m.Named(names)}}
 		}
 		return all
@@ -219,7 +220,7 @@ func TestTextFitsItsWidth(t *testing.T) {
 }
 
 func TestWideCharactersTakeTwoColumns(t *testing.T) {
-	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a")}}
+	r := report.Report{Verb: verbs.Upgrade, Modules: []report.Module{module("a")}}
 	r.Modules[0].Diagnostics = []problem.Problem{{Message: "日本語 日本語 日本語 日本語"}}
 	want := "  error: 日本語\n    日本語 日本語\n    日本語\n"
 	if got := text(t, r, render.TextOptions{Width: 20}); !strings.Contains(got, want) {
@@ -245,7 +246,7 @@ func TestScanNamesTheDecidingTerm(t *testing.T) {
 			for i, text := range tt.terms {
 				q.Terms = append(q.Terms, term(text, "", "main.tf", i+1))
 			}
-			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.RootModule{Root: scan.Root{Dir: "a"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{q}}})}}
+			r := report.Report{Verb: verbs.Scan, Modules: []report.Module{report.FromScan(scan.RootModule{Root: scan.Root{Dir: "a"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{q}}})}}
 			if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "  "+tt.want+" at main.tf:") {
 				t.Errorf("scan says\n%swant %q at its place", got, tt.want)
 			}
@@ -279,7 +280,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.m.Dir, tt.m.Lock = "a", lock
 			m := report.FromScan(tt.m).Named(problem.Naming{Root: "/src/repo", WorkDir: "/src"})
-			got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, render.TextOptions{})
+			got := text(t, report.Report{Verb: verbs.Scan, Modules: []report.Module{m}}, render.TextOptions{})
 			if !strings.Contains(got, "hashicorp/null  3.2.1   "+tt.want+"\n") {
 				t.Errorf("scan says\n%swant %q of the entry", got, tt.want)
 			}
@@ -302,7 +303,7 @@ func TestHashesInShort(t *testing.T) {
 	for _, tt := range tests {
 		c := change(diff.Completed, "hashicorp/aws", "5.31.0", "5.31.0")
 		c.HashesAdded, c.HashesRemoved = hashes("a", tt.added), hashes("b", tt.removed)
-		got := text(t, report.Report{Verb: report.VerbLock, Modules: []report.Module{module("a", c)}}, render.TextOptions{})
+		got := text(t, report.Report{Verb: verbs.Lock, Modules: []report.Module{module("a", c)}}, render.TextOptions{})
 		if !strings.Contains(got, "completed  "+tt.want+"\n") {
 			t.Errorf("%d added and %d removed reads\n%swant %q", tt.added, tt.removed, got, tt.want)
 		}
@@ -320,7 +321,7 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 		"Acme Ltd":    "signed by Acme Ltd, key " + key,
 	} {
 		c := upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{KeyID: key, Label: label})
-		got := text(t, report.Report{Verb: report.VerbLock, Modules: []report.Module{module("a", c)}}, render.TextOptions{})
+		got := text(t, report.Report{Verb: verbs.Lock, Modules: []report.Module{module("a", c)}}, render.TextOptions{})
 		if !strings.Contains(got, "; "+want+"\n") {
 			t.Errorf("a signer labelled %q reads\n%swant %q", label, got, want)
 		}
@@ -329,8 +330,8 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 
 func TestJSONArraysAreNeverNull(t *testing.T) {
 	reports := fixtures(t)
-	reports["bare"] = report.Report{Verb: report.VerbPR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
-	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.RootModule{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
+	reports["bare"] = report.Report{Verb: verbs.PR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
+	reports["bare scan"] = report.Report{Verb: verbs.Scan, Modules: []report.Module{report.FromScan(scan.RootModule{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
 	// These are objects or texts that may be absent.
 	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true, "version_file": true}
 	for name, r := range reports {
@@ -395,7 +396,7 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	m := module("a")
 	m.Unread = []scan.Unread{u}
 	m.Diagnostics = []problem.Problem{{Code: problem.CodeUnreadModule, Place: u.Place, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
-	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}
+	r := report.Report{Verb: verbs.Upgrade, Modules: []report.Module{m}}
 	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
 	if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
 		t.Errorf("the text does not say what can be done:\n%s", got)
@@ -409,11 +410,11 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 // A version 0.0.0 can be locked, and is not the absence of one.
 func TestZeroVersionIsAVersion(t *testing.T) {
 	zero, later := change(diff.Upgraded, "hashicorp/aws", "0.0.0", "5.34.0"), change(diff.Upgraded, "hashicorp/aws", "5.31.0", "5.34.0")
-	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a", zero), module("b", later), module("c", change(diff.Added, "hashicorp/null", "", "0.0.0"))}}
+	r := report.Report{Verb: verbs.Upgrade, Modules: []report.Module{module("a", zero), module("b", later), module("c", change(diff.Added, "hashicorp/null", "", "0.0.0"))}}
 	if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "0.0.0 -> 5.34.0") {
 		t.Errorf("the text does not say from where:\n%s", got)
 	}
-	many := report.Report{Verb: report.VerbUpgrade}
+	many := report.Report{Verb: verbs.Upgrade}
 	for i := range 100 { // more than rows for each
 		many.Modules = append(many.Modules, module(fmt.Sprint("m", i), change(diff.Upgraded, "hashicorp/aws", fmt.Sprintf("0.0.%d", i), "5.34.0")))
 	}
@@ -423,7 +424,7 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 	if got := jsonText(t, r); !strings.Contains(got, `"from": "0.0.0"`) || !strings.Contains(got, `"from": null`) || !strings.Contains(got, `"to": "0.0.0"`) {
 		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
 	}
-	kept := report.Report{Verb: report.VerbCheck, Modules: []report.Module{module("a")}}
+	kept := report.Report{Verb: verbs.Check, Modules: []report.Module{module("a")}}
 	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
 		Held: []upgrade.Held{{Version: version("0.0.0"), By: policy.Hold{Reason: upgrade.HeldByProtocol}}},
 	}}}
@@ -450,14 +451,14 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 		b.Dir = "b"
 		b.Unread, b.Diagnostics = slices.Clone(m.Unread), slices.Clone(m.Diagnostics)
 		b.Unread[0].Place.Line, b.Diagnostics[0].Place.Line = 9, 9
-		got := text(t, report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m, b}}, render.TextOptions{})
+		got := text(t, report.Report{Verb: verbs.Upgrade, Modules: []report.Module{m, b}}, render.TextOptions{})
 		if !strings.Contains(got, "could not be read: it is private") || strings.Contains(got, "fetching") {
 			t.Errorf("of %s the text says:\n%s", source, got)
 		}
 	}
 	m.Diagnostics = nil
 	m.Unread[0].Cause, m.Unread[0].Reason = "", "fetching the module package https://other.example.com/: it is private"
-	if got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, render.TextOptions{}); !strings.Contains(got, "other.example.com") {
+	if got := text(t, report.Report{Verb: verbs.Scan, Modules: []report.Module{m}}, render.TextOptions{}); !strings.Contains(got, "other.example.com") {
 		t.Errorf("the text leaves out where the module would have come from:\n%s", got)
 	}
 }

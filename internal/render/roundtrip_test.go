@@ -24,6 +24,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // elsewhere are the fields that no run of the verb pr fills, with the reason. Random
@@ -217,7 +218,7 @@ func (g *random) made(p any) bool {
 func (g *random) agree(p any) {
 	switch p := p.(type) {
 	case *report.Report:
-		p.Verb = report.VerbPR
+		p.Verb = verbs.PR
 		problemsAgree(p.Diagnostics)
 		for i := range p.Modules {
 			p.Modules[i] = kept(p.Modules[i], p.Fleet != nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -75,8 +76,8 @@ func sarifRun(r report.Report, o SARIFOptions) *sarif.Run {
 // automationID is the category under which code scanning keeps the results: all up
 // to the last slash. What is uploaded for the same commit under the same category
 // replaces what was.
-func automationID(verb, category string) string {
-	id := "relock/" + verb + "/"
+func automationID(verb verbs.Verb, category string) string {
+	id := "relock/" + string(verb) + "/"
 	category = strings.Trim(linkless(category), "/")
 	if category != "" {
 		id += category + "/"

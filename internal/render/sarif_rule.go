@@ -6,7 +6,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -40,9 +40,9 @@ var otherRules = []verify.Meaning{
 
 // rulesOf are the rules of a verb, and those of what else the report tells of. A
 // problem of the run that has no words of its own here is called by its code.
-func rulesOf(verb string, issues []issue) []verify.Meaning {
+func rulesOf(verb verbs.Verb, issues []issue) []verify.Meaning {
 	rules, others := slices.Clone(verify.Meanings), slices.Concat(checkRules, otherRules)
-	if verb == report.VerbCheck {
+	if verb == verbs.Check {
 		rules, others = slices.Clone(checkRules), slices.Concat(verify.Meanings, otherRules)
 	}
 	for _, i := range issues {
@@ -61,7 +61,7 @@ func rulesOf(verb string, issues []issue) []verify.Meaning {
 
 // sarifRule is a rule as SARIF has it. It is as severe as the worst of its results:
 // people may choose the severity of a code, and what fails a check is an error.
-func sarifRule(verb string, rule verify.Meaning, issues []issue) *sarif.ReportingDescriptor {
+func sarifRule(verb verbs.Verb, rule verify.Meaning, issues []issue) *sarif.ReportingDescriptor {
 	severity, found := rule.Severity, false
 	for _, i := range issues {
 		if i.Code == rule.Code && (!found || i.Severity < severity) {
@@ -69,7 +69,7 @@ func sarifRule(verb string, rule verify.Meaning, issues []issue) *sarif.Reportin
 		}
 	}
 	worth := severity
-	if verb == report.VerbCheck { // whose errors are what it fails for
+	if verb == verbs.Check { // whose errors are what it fails for
 		worth = rule.Severity
 	}
 	url := helpURL + string(rule.Code)

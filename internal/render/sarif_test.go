@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -95,7 +96,7 @@ func results(run *sarif.Run) string {
 func TestSARIF(t *testing.T) {
 	t.Parallel()
 	golden(t, "verified.sarif", results(sarifRead(t, verified(), asShown)))
-	run := sarifRead(t, report.Report{Verb: report.VerbVerify}, asShown)
+	run := sarifRead(t, report.Report{Verb: verbs.Verify}, asShown)
 	if len(run.Results) > 0 || len(run.Tool.Driver.Rules) != len(verify.Meanings) || !*run.Invocations[0].ExecutionSuccessful {
 		t.Errorf("nothing was found: %d results, %d rules, successful %t", len(run.Results), len(run.Tool.Driver.Rules), *run.Invocations[0].ExecutionSuccessful)
 	}
@@ -104,7 +105,7 @@ func TestSARIF(t *testing.T) {
 // checked is a check that finds something of everything.
 func checked() report.Report {
 	r := failures()
-	r.Verb = report.VerbCheck
+	r.Verb = verbs.Check
 	prod := module("envs/prod", everyKind()...)
 	for i := range prod.Changes {
 		prod.Changes[i].Line = 10 * (i + 1)
@@ -145,7 +146,7 @@ func prints(t *testing.T, findings ...problem.Problem) map[string]string {
 	m := module("envs/prod")
 	m.Verified, m.Findings = &report.Verified{}, findings
 	got := map[string]string{}
-	for _, result := range sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown).Results {
+	for _, result := range sarifRead(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}, asShown).Results {
 		print := result.PartialFingerprints["primaryLocationLineHash"]
 		if print == "" || print != result.PartialFingerprints["relock/v1"] {
 			t.Errorf("the fingerprints are %v", result.PartialFingerprints)
@@ -188,7 +189,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 		f.Place.Path = path
 		m := module("x")
 		m.Findings, m.Verified = []problem.Problem{f}, &report.Verified{}
-		at := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown).Results[0].Locations[0].PhysicalLocation
+		at := sarifRead(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}, asShown).Results[0].Locations[0].PhysicalLocation
 		if *at.ArtifactLocation.URI != want || *at.ArtifactLocation.URIBaseID != "%SRCROOT%" {
 			t.Errorf("%q is the file %q of %s, want %q", path, *at.ArtifactLocation.URI, *at.ArtifactLocation.URIBaseID, want)
 		}
@@ -205,7 +206,7 @@ func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 	f.Place.Path = "/elsewhere/.terraform.lock.hcl"
 	m := module("x")
 	m.Findings, m.Verified = []problem.Problem{f}, &report.Verified{}
-	run := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)
+	run := sarifRead(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}, asShown)
 	told := run.Invocations[0].ToolExecutionNotifications
 	if len(run.Results) > 0 || len(told) != 1 || !strings.HasPrefix(*told[0].Message.Text, "hash-unknown: /elsewhere/.terraform.lock.hcl:8: h1:a=") {
 		t.Errorf("%d results and the notifications %v", len(run.Results), told)
@@ -234,7 +235,7 @@ func TestSARIFLeavesOutTheLeast(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(sarifText(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)), &doc); err != nil {
+	if err := json.Unmarshal([]byte(sarifText(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}, asShown)), &doc); err != nil {
 		t.Fatal(err)
 	}
 	run := doc.Runs[0]
@@ -263,7 +264,7 @@ func TestSARIFKeepsOutsideTextText(t *testing.T) {
 	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Problem: f, Reason: evil, By: evil, Until: day("2027-05-31")}}}
 	o := asShown
 	o.Category = evil
-	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}, Diagnostics: []problem.Problem{{Message: evil}}}
+	r := report.Report{Verb: verbs.Verify, Modules: []report.Module{m}, Diagnostics: []problem.Problem{{Message: evil}}}
 	run := sarifRead(t, r, o)
 	text := sarifText(t, r, o)
 	if strings.Contains(text, "](https://evil") || strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, `\u001b`) {
@@ -282,7 +283,7 @@ func TestSARIFHasACategory(t *testing.T) {
 	for category, want := range map[string]string{"": "relock/verify/", "prod": "relock/verify/prod/", "/shard 1/3/": "relock/verify/shard 1/3/"} {
 		o := asShown
 		o.Category = category
-		if got := *sarifRead(t, report.Report{Verb: report.VerbVerify}, o).AutomationDetails.ID; got != want {
+		if got := *sarifRead(t, report.Report{Verb: verbs.Verify}, o).AutomationDetails.ID; got != want {
 			t.Errorf("category %q makes %q, want %q", category, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // keptUnseen says what a pull request keeps unseen; empty if that is nothing.
@@ -25,9 +26,9 @@ func keptUnseen(c report.CarriedOver) safe.Markdown {
 // nothingToSay is what there is to say of a module where there is nothing.
 func nothingToSay(r report.Report) string {
 	switch r.Verb {
-	case report.VerbScan:
+	case verbs.Scan:
 		return "no provider is required"
-	case report.VerbDiff:
+	case verbs.Diff:
 		return "no differences"
 	}
 	return "up to date"
@@ -35,7 +36,7 @@ func nothingToSay(r report.Report) string {
 
 // noun is what the report's modules are called.
 func noun(r report.Report) safe.Markdown {
-	if r.Verb == report.VerbDiff {
+	if r.Verb == verbs.Diff {
 		return safe.Const("Lock files")
 	}
 	return safe.Const("Root modules")

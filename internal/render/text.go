@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
@@ -40,7 +41,7 @@ type TextOptions struct {
 
 // Text writes the report for people at a terminal. The error is the writer's.
 func Text(w io.Writer, r report.Report, o TextOptions) error {
-	if r.Verb == report.VerbComment {
+	if r.Verb == verbs.Comment {
 		return answerText(w, r, o)
 	}
 	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outline.Of(r)}
@@ -134,7 +135,7 @@ func (t *text) brief() bool {
 	if t.o.Summary != nil {
 		return *t.o.Summary
 	}
-	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == report.VerbDiff {
+	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == verbs.Diff {
 		return false
 	}
 	return t.outline.Totals.Told > manyModules
@@ -158,7 +159,7 @@ func (t *text) modules() {
 	for _, m := range t.r.Modules {
 		t.module(m)
 	}
-	if t.outline.Totals.Changed > 1 && t.r.Verb != report.VerbScan && t.r.Verb != report.VerbDiff {
+	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Diff {
 		t.section(func() { t.together(t.outline.Changes.Rows(outline.EveryChange)) })
 	}
 }
@@ -439,7 +440,7 @@ func (t *text) closing() {
 	failed := t.outline.Totals.Failed
 	var parts []string
 	switch {
-	case t.r.Verb == report.VerbDiff:
+	case t.r.Verb == verbs.Diff:
 		parts = append(parts, t.outline.Differences)
 	case len(t.r.Modules) == 0 && t.r.Touched:
 		parts = append(parts, "the change touches no root module that has a lock file")
@@ -453,9 +454,9 @@ func (t *text) closing() {
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
-	case t.r.Verb == report.VerbScan:
+	case t.r.Verb == verbs.Scan:
 		parts = outline.ScannedCounts(t.r)
-	case t.r.Verb == report.VerbVerify:
+	case t.r.Verb == verbs.Verify:
 		parts = append([]string{t.r.Counts().String()}, outline.SeverityCounts(t.r)...)
 	default:
 		parts = outline.WrittenCounts(t.r)
@@ -463,10 +464,10 @@ func (t *text) closing() {
 	switch {
 	case failed > 0 && len(parts) == 0:
 		parts = []string{report.Count(failed, "root module", "root modules") + " with errors"}
-	case failed > 0 && t.r.Verb != report.VerbDiff:
+	case failed > 0 && t.r.Verb != verbs.Diff:
 		parts = append(parts, fmt.Sprintf("%d with errors", failed))
 	}
-	if n := t.r.Findings(); n > 0 && t.r.Verb != report.VerbVerify {
+	if n := t.r.Findings(); n > 0 && t.r.Verb != verbs.Verify {
 		parts = append(parts, report.Count(n, "finding", "findings"))
 	}
 	if n := len(t.r.Excluded); n > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -52,7 +53,7 @@ func verified() report.Report {
 	bare.Findings = []problem.Problem{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Message: "the file is not in the form that Terraform writes"}}
 	bare.Diagnostics = []problem.Problem{{Code: problem.CodeInvalidLock, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 7}, Message: "invalid provider source address"}}
 	return report.Report{
-		Verb: report.VerbVerify, Modules: []report.Module{prod, dev, bare},
+		Verb: verbs.Verify, Modules: []report.Module{prod, dev, bare},
 		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Fleet is what became of the repositories of an organisation.
@@ -54,7 +55,7 @@ func (f Fleet) Count(s State) int {
 // of the run; what a shard says of others does not count.
 func OfShards(planned Fleet, shards ...Report) Report {
 	all := Join(shards...)
-	all.Verb, all.Stats = VerbPR, Stats{}
+	all.Verb, all.Stats = verbs.PR, Stats{}
 	told := map[string]Fate{}
 	for _, r := range shards {
 		all.DryRun = all.DryRun || r.DryRun

@@ -26,6 +26,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -157,7 +158,7 @@ type document struct {
 func documentOf(r Report) document {
 	doc := document{FormatVersion: formatVersion}
 	doc.Errors, doc.Warnings = shaper{}.problemsOf(r.Diagnostics)
-	if r.Verb == VerbDiff {
+	if r.Verb == verbs.Diff {
 		doc.Changes = []changeJSON{}
 		for _, m := range r.Modules {
 			w := shaper{m.Names}
@@ -170,11 +171,11 @@ func documentOf(r Report) document {
 	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
 	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(Skews(r)), r.Answer, fleetOf(r), &r.Stats
 	doc.Stats.Stages = array(doc.Stats.Stages)
-	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
+	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to some
 		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
 	}
-	if r.Verb == VerbVerify {
+	if r.Verb == verbs.Verify {
 		doc.Summary = r.Counts().String()
 	}
 	return doc
@@ -182,7 +183,7 @@ func documentOf(r Report) document {
 
 func (d document) report() Report {
 	r := Report{
-		Verb: VerbPR, Modules: collect.Mapped(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
+		Verb: verbs.PR, Modules: collect.Mapped(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
 		Notes: collect.Mapped(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
 		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // TestInterrupted counts in one line what a run has not finished. A few providers are
@@ -62,7 +63,7 @@ func TestInterrupted(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := report.Report{Verb: report.VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Problem{report.Interruption}}
+			r := report.Report{Verb: verbs.Upgrade, Modules: tt.modules, Diagnostics: []problem.Problem{report.Interruption}}
 			got := report.Interrupted(r, tt.rest)
 			if len(got.Diagnostics) != 1 || got.Diagnostics[0].Message != tt.want {
 				t.Errorf("it says %q, want %q", got.Diagnostics, tt.want)

@@ -25,25 +25,14 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
-)
-
-// The verbs whose reports differ in more than their numbers.
-const (
-	VerbScan    = "scan"
-	VerbUpgrade = "upgrade"
-	VerbLock    = "lock"
-	VerbCheck   = "check"
-	VerbDiff    = "diff"
-	VerbPR      = "pr"
-	VerbComment = "comment"
-	VerbVerify  = "verify"
 )
 
 // Report is the result of one run.
 type Report struct {
 	// Verb is the verb that ran, as on the command line.
-	Verb string
+	Verb verbs.Verb
 	// Modules are the root modules of the run, or the compared lock files of a
 	// diff, in the order in which they are to be shown.
 	Modules []Module
@@ -538,7 +527,7 @@ func distinctDiagnostics(all []problem.Problem) []problem.Problem {
 
 // Title is what a module is called: its directory, or for a diff its lock file.
 func (r Report) Title(m Module) string {
-	if r.Verb == VerbDiff {
+	if r.Verb == verbs.Diff {
 		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
 	}
 	return m.Dir

@@ -5,6 +5,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Asked is what whoever asked for a run restricted it to. What a configuration
@@ -16,8 +17,8 @@ type Asked struct {
 
 // CommandLine is the command line that does the same in a checkout. It is for a
 // block of code, from which people copy it into a shell.
-func CommandLine(verb string, asked Asked, dirs []string) string {
-	words := []string{"relock", verb}
+func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
+	words := []string{"relock", string(verb)}
 	for _, p := range asked.Providers {
 		words = append(words, "--provider", ShellWord(p.Given()))
 	}

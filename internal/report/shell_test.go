@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // People copy the command line into a shell, and the names in it are from a
@@ -48,7 +49,7 @@ func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 		t.Fatal(err)
 	}
 	aws, null := change("hashicorp/aws"), change("hashicorp/null")
-	whole := report.Report{Verb: report.VerbPR, Modules: []report.Module{{Dir: "prod", Pending: true, Changes: []report.Change{aws, null}}}}
+	whole := report.Report{Verb: verbs.PR, Modules: []report.Module{{Dir: "prod", Pending: true, Changes: []report.Change{aws, null}}}}
 	part := []report.Module{{Dir: "prod", Pending: true, Changes: []report.Change{aws}}}
 	restricted := whole
 	restricted.Asked = report.Asked{Providers: []provider.Pattern{pattern}, Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // VersionSkew is a provider of which root modules use different versions.
@@ -24,7 +25,7 @@ type VersionUse struct {
 // Skews lists the providers of which more than one version is in use, sorted
 // by address. A diff has none: it is about two states of one file.
 func Skews(r Report) []VersionSkew {
-	if r.Verb == VerbDiff {
+	if r.Verb == verbs.Diff {
 		return nil
 	}
 	where := map[provider.Addr]map[provider.Version][]string{}

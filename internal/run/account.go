@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -71,7 +72,7 @@ func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 			continue
 		}
 		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To}
-		e.Shallow = e.Left && j.req.Verb != Check
+		e.Shallow = e.Left && j.req.Verb != verbs.Check
 		if !e.Left {
 			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // TestOnlyWhatThePlanDoesNotKnowBetterIsJudged names the entries that nothing is
@@ -16,7 +17,7 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		edit                  func(*upgrade.Selection, *lockfile.File)
-		verb                  Verb
+		verb                  verbs.Verb
 		judged, left, shallow bool
 	}{
 		"entry_that_stays":    {judged: true},
@@ -27,8 +28,8 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 		"entry_of_two_sides": {edit: func(s *upgrade.Selection, f *lockfile.File) {
 			f.Disputed = map[provider.Addr][]lockfile.Lock{s.Requirement.Addr: f.Locks}
 		}},
-		"entry_that_is_left":            {edit: otherVersion, verb: Upgrade, judged: true, left: true, shallow: true},
-		"entry_that_is_left_by_a_check": {edit: otherVersion, verb: Check, judged: true, left: true},
+		"entry_that_is_left":            {edit: otherVersion, verb: verbs.Upgrade, judged: true, left: true, shallow: true},
+		"entry_that_is_left_by_a_check": {edit: otherVersion, verb: verbs.Check, judged: true, left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // cause is why a run did not look at a lock file, or at an entry of one.
@@ -171,7 +172,7 @@ func (u *blindSpots) narrowed() bool {
 
 // told has a line for each cause that something was missed for. What cannot be read is
 // no proof of anything, so that it fails a verification.
-func (u *blindSpots) told(verb Verb) []problem.Problem {
+func (u *blindSpots) told(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
 	for c := range lastCause + 1 {
 		var names []string
@@ -189,7 +190,7 @@ func (u *blindSpots) told(verb Verb) []problem.Problem {
 				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    whereabouts[c].hint,
 			})
-			if c == notReadable && verb == Verify {
+			if c == notReadable && verb == verbs.Verify {
 				lines[len(lines)-1].Severity = problem.SeverityError
 			}
 		}

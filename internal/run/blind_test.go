@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func TestWhatWasNotSeenHasACause(t *testing.T) {
@@ -61,7 +62,7 @@ func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
 	u.add(notReadable, same, "closed/")
 	var got []string
-	for _, d := range u.told(Check) {
+	for _, d := range u.told(verbs.Check) {
 		if d.Code != problem.CodeUnseen || d.Severity != problem.SeverityWarning {
 			t.Errorf("told() has %+v, want warnings of the code %s", d, problem.CodeUnseen)
 		}

@@ -14,13 +14,14 @@ import (
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // learns reports whether the run may add to what is remembered. Whoever can
 // write to that decides what lock files say, so that on GitHub only runs of the
 // base branch do, and none about somebody's head.
 func learns(env Env, req Request) bool {
-	return req.Head == NoHead && (!env.OnGitHub || req.Verb == PR || req.Verb == Verify && env.Planned)
+	return req.Head == NoHead && (!env.OnGitHub || req.Verb == verbs.PR || req.Verb == verbs.Verify && env.Planned)
 }
 
 // openCache opens the hash cache. One that somebody names must be usable, or what is left
@@ -28,7 +29,7 @@ func learns(env Env, req Request) bool {
 // scan reads, a person has named by mistake.
 func openCache(env Env, req Request) (*hash.Cache, error) {
 	name := cmp.Or(req.Cache, env.HashCache)
-	if name == "" || req.Verb == Scan || req.Proof.NoCache {
+	if name == "" || req.Verb == verbs.Scan || req.Proof.NoCache {
 		return nil, nil
 	}
 	if !filepath.IsAbs(name) {

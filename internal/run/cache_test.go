@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Nobody's head adds to what is remembered, with whatever verb and wherever it
@@ -15,26 +16,26 @@ import (
 func TestLearns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		verb     Verb
+		verb     verbs.Verb
 		head     Head
 		onGitHub bool
 		planned  bool
 		want     bool
 	}{
-		{Upgrade, NoHead, false, false, true},
-		{Check, NoHead, false, false, true},
-		{PR, NoHead, true, false, true},
-		{Check, NoHead, true, false, false},
-		{Upgrade, NoHead, true, false, false},
-		{PR, OwnHead, true, false, false},
-		{PR, ForkHead, true, false, false},
-		{Check, ForkHead, false, false, false},
-		{Upgrade, OwnHead, false, false, false},
-		{Verify, NoHead, false, false, true},
-		{Verify, NoHead, true, true, true},
-		{Verify, NoHead, true, false, false},
-		{Verify, OwnHead, true, true, false},
-		{Check, NoHead, true, true, false},
+		{verbs.Upgrade, NoHead, false, false, true},
+		{verbs.Check, NoHead, false, false, true},
+		{verbs.PR, NoHead, true, false, true},
+		{verbs.Check, NoHead, true, false, false},
+		{verbs.Upgrade, NoHead, true, false, false},
+		{verbs.PR, OwnHead, true, false, false},
+		{verbs.PR, ForkHead, true, false, false},
+		{verbs.Check, ForkHead, false, false, false},
+		{verbs.Upgrade, OwnHead, false, false, false},
+		{verbs.Verify, NoHead, false, false, true},
+		{verbs.Verify, NoHead, true, true, true},
+		{verbs.Verify, NoHead, true, false, false},
+		{verbs.Verify, OwnHead, true, true, false},
+		{verbs.Check, NoHead, true, true, false},
 	} {
 		if got := learns(Env{OnGitHub: test.onGitHub, Planned: test.planned}, Request{Verb: test.verb, Head: test.head}); got != test.want {
 			t.Errorf("%s of head %d, on GitHub %t, planned %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, test.planned, got, test.want)
@@ -50,7 +51,7 @@ func TestCacheOfAHead(t *testing.T) {
 	env := Env{WorkDir: filepath.Join(top, "repo", "live"), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)}
 	check := func(t *testing.T, name string, refused bool) {
 		t.Helper()
-		req := Request{Verb: Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
+		req := Request{Verb: verbs.Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
 		cache, err := openCache(env, req)
 		if (err != nil) != refused || err != nil && problem.Of(err).Hint == "" {
 			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
@@ -94,13 +95,13 @@ func TestCacheThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	dir := lay(t, "file")
 	env := Env{WorkDir: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler), HashCache: filepath.Join(dir, "file", "hashes")}
-	if cache, err := openCache(env, Request{Verb: Upgrade}); cache != nil || err != nil {
+	if cache, err := openCache(env, Request{Verb: verbs.Upgrade}); cache != nil || err != nil {
 		t.Errorf("openCache(the user's own) = %v, %v, want none", cache, err)
 	}
-	if _, err := openCache(env, Request{Verb: Upgrade, Cache: "file/hashes"}); err == nil || !strings.Contains(err.Error(), "opening the hash cache file/hashes: ") {
+	if _, err := openCache(env, Request{Verb: verbs.Upgrade, Cache: "file/hashes"}); err == nil || !strings.Contains(err.Error(), "opening the hash cache file/hashes: ") {
 		t.Errorf("openCache(below a file) = %v, want an error", err)
 	}
-	if cache, err := openCache(env, Request{Verb: Scan, Cache: "file/hashes"}); cache != nil || err != nil {
+	if cache, err := openCache(env, Request{Verb: verbs.Scan, Cache: "file/hashes"}); cache != nil || err != nil {
 		t.Errorf("openCache(to scan) = %v, %v, want none", cache, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Remark is a comment under a pull request that holds a command.
@@ -39,14 +40,14 @@ type Remark struct {
 func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (report.Report, error) {
 	repo, err := s.hubs.reach(r.Hub, r.Repository)
 	if err != nil {
-		return report.Report{Verb: report.VerbComment}, err
+		return report.Report{Verb: verbs.Comment}, err
 	}
 	c := &conversation{Session: s, remark: r, repo: repo, configure: configure}
 	acting, stop := s.bounds.heed(ctx)
 	defer stop()
 	c.end(acting, c.converse(acting))
 	c.report.Diagnostics = append(c.report.Diagnostics, c.req.Notices...)
-	c.report.Verb, c.report.Answer = report.VerbComment, c.said.String()
+	c.report.Verb, c.report.Answer = verbs.Comment, c.said.String()
 	return c.report, nil
 }
 
@@ -169,7 +170,7 @@ func (c *conversation) byWorkflow(ctx context.Context) bool {
 func (c *conversation) carryOut(ctx context.Context) error {
 	switch c.command.Verb {
 	case comment.Check:
-		return c.inspect(ctx, Check)
+		return c.inspect(ctx, verbs.Check)
 	case comment.Verify:
 		return c.verify(ctx)
 	case comment.Diff:

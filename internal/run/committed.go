@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // committed is what the commit of a file tree has, whatever of it is on disk: the
@@ -237,7 +238,7 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.P
 		s.blind.add(notInCheckout, j.names(t).Of, "./")
 	}
 	for _, name := range c.deleted {
-		if isLock(name) && j.req.Verb == PR {
+		if isLock(name) && j.req.Verb == verbs.PR {
 			s.blind.add(deletedHere, j.names(t).Of, name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // job is a request for one target, and whoever is asked about it. What a run learns
@@ -45,7 +46,7 @@ func jobFor(s *Session, req Request, t Target) job {
 // names say how output names the files of a tree. In a pull request nobody knows the
 // directory that relock ran in: there the repository is the base.
 func (j job) names(t tree) problem.Naming {
-	if j.req.Verb == PR {
+	if j.req.Verb == verbs.PR {
 		return problem.Naming{}
 	}
 	return t.names(j.env.WorkDir)
@@ -100,14 +101,14 @@ func learn(ctx context.Context, j job) (planned, error) {
 	if err != nil {
 		return p, err
 	}
-	if j.req.Verb == Scan {
+	if j.req.Verb == verbs.Scan {
 		p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 		for _, f := range p.found {
 			p.report.Modules = append(p.report.Modules, report.FromScan(f.module).Named(j.names(f.tree)))
 		}
 		return p, nil
 	}
-	if j.req.Verb == Verify {
+	if j.req.Verb == verbs.Verify {
 		return proveAll(ctx, j, p), nil
 	}
 	if _, pulls := j.target.Destination.(Pulls); !pulls {
@@ -122,7 +123,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 // observe finds the root modules, and begins the report with what is told of that.
 func observe(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
-	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun, Asked: restriction(j.req)}}
+	p := planned{inventory: there, report: report.Report{Verb: j.req.Verb, DryRun: j.req.Pull.DryRun, Asked: restriction(j.req)}}
 	p.report.Summarised = j.env.Summary
 	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
 	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, there.extent.changed != nil

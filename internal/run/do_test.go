@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // opened is a session in a repository with one outdated root module, live.
@@ -47,7 +48,7 @@ func opened(t *testing.T, req Request) (s *Session, lock string) {
 
 func upgrading(targets ...Target) Request {
 	return Request{
-		Verb: Upgrade, Targets: targets, Scan: scan.Options{Tool: provider.Terraform},
+		Verb: verbs.Upgrade, Targets: targets, Scan: scan.Options{Tool: provider.Terraform},
 		Plan: upgrade.Options{Platforms: upgrade.Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}}}},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // found is a root module, the tree that it is in, and its plan.
@@ -68,7 +69,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
 		}
 		s.blind.about(t, modules)
-		if j.req.Verb == PR {
+		if j.req.Verb == verbs.PR {
 			s.blind.selects(t, j.req.Scan, j.req.Own)
 			s.blind.leaves(t, j.names(t).Of)
 		}
@@ -99,7 +100,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
 func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
-	if j.req.Verb != Scan {
+	if j.req.Verb != verbs.Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
 		ctx = half
@@ -111,7 +112,7 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 // trackedIn is what the commit of a checkout has that may not be there: of a sparse one,
 // and where what is not there must not be taken back.
 func trackedIn(ctx context.Context, j job, t tree) (committed, error) {
-	if t.remote != nil || t.loose || j.req.Verb != PR && !sparse(t) {
+	if t.remote != nil || t.loose || j.req.Verb != verbs.PR && !sparse(t) {
 		return committed{}, nil
 	}
 	return committedIn(ctx, j, t)
@@ -129,17 +130,17 @@ func fetching(j job) scan.Source {
 func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts := j.req.Scan
 	opts.Dirs, opts.Jobs = t.dirs, j.req.Plan.Jobs
-	opts.Orphans = j.req.Plan.Mode == upgrade.Complete || j.req.Verb == Verify
+	opts.Orphans = j.req.Plan.Mode == upgrade.Complete || j.req.Verb == verbs.Verify
 	if !j.env.OnGitHub && t.remote == nil {
 		opts.Path = t.root
 	}
 	if t.remote == nil && !t.loose {
 		opts.MergeBase = func(name string) []byte { return mergeBaseOf(t, name) }
 	}
-	if t.loose && !j.env.OnGitHub && j.req.Verb != PR {
+	if t.loose && !j.env.OnGitHub && j.req.Verb != verbs.PR {
 		opts.Around, opts.Within = t.around()
 	}
-	opts.PassedOver = j.req.Verb == Scan
+	opts.PassedOver = j.req.Verb == verbs.Scan
 	if t.remote == nil && !t.loose {
 		ignored := ignoreFiles{tree: t, show: j.names(t).Of}
 		opts.HiddenBy = ignored.by
@@ -155,7 +156,7 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 // foresee lets registries be asked for versions while modules are fetched; nil where
 // nothing is planned, or where not every registry may be asked.
 func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
-	if j.req.Verb == Scan || j.req.Verb == Verify || j.req.Head != NoHead {
+	if j.req.Verb == verbs.Scan || j.req.Verb == verbs.Verify || j.req.Head != NoHead {
 		return nil
 	}
 	return func(modules []scan.RootModule) {

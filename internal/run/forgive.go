@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // forgive makes warnings of what was wrong before the change that is checked: who
@@ -23,7 +24,7 @@ func forgive(ctx context.Context, j job, p planned) []problem.Problem {
 			dirs = append(dirs, p.found[i].module.Dir)
 		}
 	}
-	if j.req.Verb != Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
+	if j.req.Verb != verbs.Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
 		return nil
 	}
 	base, err := planBase(ctx, j, p.extent, dirs)

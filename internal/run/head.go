@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Head says whether the file tree is the head of a pull request, and whose. A
@@ -80,7 +81,7 @@ func ambient(req Request) func(place string) bool {
 // contacted.
 func screened(j job, m scan.RootModule) scan.RootModule {
 	admitted := contact(j.Session, j.req)
-	if admitted == nil || j.req.Verb == Verify { // which says so of each hash
+	if admitted == nil || j.req.Verb == verbs.Verify { // which says so of each hash
 		return m
 	}
 	wanted := m.All().Requirements

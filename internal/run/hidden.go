@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -75,7 +76,7 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 		f := found{tree: t, module: screened(j, m), alone: true}
 		switch {
 		case j.req.Touched != nil && !j.req.Touched(m):
-		case j.req.Verb == Verify:
+		case j.req.Verb == verbs.Verify:
 			s.found = append(s.found, f)
 		default:
 			s.alone = append(s.alone, f)
@@ -88,9 +89,9 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 // and a check of a change if it changes that.
 func judges(j job, narrowed extent, name string) bool {
 	switch {
-	case j.req.Verb == Verify:
+	case j.req.Verb == verbs.Verify:
 		return true
-	case j.req.Verb != Check || j.req.Change == nil && j.req.Touched == nil:
+	case j.req.Verb != verbs.Check || j.req.Change == nil && j.req.Touched == nil:
 		return false
 	case narrowed.changed == nil: // nobody knows what was changed
 		return true

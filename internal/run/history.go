@@ -17,13 +17,14 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // History compares the lock files in directories with those of a revision of
 // their repository, without a checkout of that. Directories are as in a
 // Request; below each, every lock file that is there now or was there counts.
 func History(env Env, revision string, dirs []string) (report.Report, error) {
-	r := report.Report{Verb: report.VerbDiff}
+	r := report.Report{Verb: verbs.Diff}
 	found, err := trees(env.WorkDir, dirs)
 	if err != nil {
 		return r, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // commitAll commits all files of a repository, which is made if there is none.
@@ -255,7 +256,7 @@ func TestCheckIsNarrowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := upgrading(Target{Files: Checkout{}, Repository: "acme/infra"})
-			req.Verb = Check
+			req.Verb = verbs.Check
 			s, lock := opened(t, req)
 			root := filepath.Dir(filepath.Dir(lock))
 			replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})

@@ -123,7 +123,7 @@ func (f *fleetRun) sighting() *sighting {
 // recall is the report of a repository that need not be read: the list shows it as it
 // was, and no release has come that changes what is selected.
 func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
-	told := report.Report{Verb: string(f.req.Verb)}
+	told := report.Report{Verb: f.req.Verb}
 	if f.memory == nil {
 		return told, false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
@@ -24,21 +25,21 @@ import (
 func Settle(ctx context.Context, s *Session, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
 	united, problems := lockfile.Read(marked, name, nil)
 	if len(problems) > 0 {
-		return nil, report.Report{Verb: string(Lock), Diagnostics: problems}, nil
+		return nil, report.Report{Verb: verbs.Lock, Diagnostics: problems}, nil
 	}
-	req.Verb, req.Named, req.Clauses = Lock, nil, nil
+	req.Verb, req.Named, req.Clauses = verbs.Lock, nil, nil
 	req.Scan.Include, req.Scan.Exclude, req.Scan.Unlocked = nil, nil, false
 	req.Plan.Mode, req.Plan.Only = upgrade.Complete, nil
 	for addr := range united.Disputed {
 		only, err := provider.ParsePattern(addr.String())
 		if err != nil {
-			return nil, report.Report{Verb: string(Lock)}, err
+			return nil, report.Report{Verb: verbs.Lock}, err
 		}
 		req.Plan.Only = append(req.Plan.Only, only)
 	}
 	tree, err := alone(top, name, marked)
 	if err != nil {
-		return nil, report.Report{Verb: string(Lock)}, err
+		return nil, report.Report{Verb: verbs.Lock}, err
 	}
 	j := jobFor(s, req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}})
 	p, err := observe(ctx, j)

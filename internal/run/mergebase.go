@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // The branch that a merge is made on and its commits say whose they are: only those
@@ -200,7 +201,7 @@ func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	for i, l := range locks {
 		dirs[i] = path.Dir(l.Path)
 	}
-	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(string(Lock), report.Asked{}, dirs))
+	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(verbs.Lock, report.Asked{}, dirs))
 }
 
 // sweep deletes the branches of merges whose names begin so, as far as their

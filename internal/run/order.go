@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // order is a command about a pull request's own files, which becomes a request. The
@@ -43,7 +44,7 @@ func (o order) directories() []string {
 const mostChanged = 1000
 
 // head is the request for the files of the pull request's head.
-func (o order) head(ctx context.Context, verb Verb) (Request, error) {
+func (o order) head(ctx context.Context, verb verbs.Verb) (Request, error) {
 	// GitHub keeps the head of each pull request in the repository that it is for.
 	remote, err := snapshot(ctx, o.repo, o.pull.Head)
 	if err != nil {
@@ -54,7 +55,7 @@ func (o order) head(ctx context.Context, verb Verb) (Request, error) {
 
 // about is the request of a command about a file tree that the pull request has a
 // part in.
-func (o order) about(ctx context.Context, verb Verb, remote *Remote) (_ Request, err error) {
+func (o order) about(ctx context.Context, verb verbs.Verb, remote *Remote) (_ Request, err error) {
 	req := o.req
 	target := Target{Repository: o.repository, Files: remote, Dirs: o.directories()}
 	req.Verb, req.Head = verb, OwnHead
@@ -110,7 +111,7 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 // touched returns a test for the root modules that the pull request touches. To be judged
 // is what it may touch; to be written, what depends on a file of it by name: a link that
 // it adds is no reason to upgrade everything.
-func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(scan.RootModule) bool, error) {
+func (o order) touched(ctx context.Context, verb verbs.Verb, remote *Remote) (func(scan.RootModule) bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(sca
 		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
 	}
 	changed := newChanged(pathsIn(remote.FS, files))
-	if verb == Upgrade || verb == Lock {
+	if verb == verbs.Upgrade || verb == verbs.Lock {
 		return changed.names, nil
 	}
 	return changed.touches, nil
@@ -136,7 +137,7 @@ func (o order) changes(ctx context.Context, name string) (bool, error) {
 
 // repairing is the request to repair the lock files of the head or, if the base had
 // to be merged into it, of the merge: then also those that conflict.
-func (o order) repairing(ctx context.Context, verb Verb, merged *merge) (Request, error) {
+func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge) (Request, error) {
 	if merged == nil {
 		return o.head(ctx, verb)
 	}

@@ -85,7 +85,7 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 		}
 	}
 	all := report.Join(told...)
-	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
+	all.Verb, all.DryRun, all.Fleet = req.Verb, req.Pull.DryRun, &became
 	all = WithUnlisted(all, unlisted)
 	all.Diagnostics, all.Stats = append(all.Diagnostics, forgotten...), s.spent()
 	if done < len(chosen) {

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // planAll asks the registries and adds each root module to the report.
@@ -94,7 +95,7 @@ func results(ctx context.Context, j job, p planned) []found {
 // withPlugins adds the source of each root module that keeps providers of its own.
 func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
-	usable := j.target.remote() == nil && j.req.Verb != PR && !j.env.OnGitHub
+	usable := j.target.remote() == nil && j.req.Verb != verbs.PR && !j.env.OnGitHub
 	for i, f := range all {
 		dir := path.Join(f.module.Dir, scan.PluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)

@@ -16,15 +16,16 @@ import (
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
 // repair upgrades or completes lock files on the branch of somebody's pull
 // request, and pushes to it.
 func (c *conversation) repair(ctx context.Context) error {
-	verb := Upgrade
+	verb := verbs.Upgrade
 	if c.command.Verb == comment.Lock {
-		verb = Lock
+		verb = verbs.Lock
 	}
 	merged, err := c.conflicts(ctx)
 	if err != nil {
@@ -36,13 +37,13 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	var why safe.Markdown
 	if c.decision.ReportOnly {
-		req.Verb, why = Check, safe.Const("relock may not push to the branch of this fork")
+		req.Verb, why = verbs.Check, safe.Const("relock may not push to the branch of this fork")
 	} else {
 		req.Targets[0].Destination = c.destination(merged)
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
-		c.report.Verb, why, err = report.VerbCheck, safe.Text(err.Error()), nil
+		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
 	if err != nil {
 		return notFound(err)
@@ -102,7 +103,7 @@ func (c *conversation) pushFailed(err error) bool {
 
 // outcome says in a sentence or two what became of the lock files, and why if
 // they could not be pushed.
-func (c *conversation) outcome(ctx context.Context, verb Verb, why safe.Markdown) safe.Markdown {
+func (c *conversation) outcome(ctx context.Context, verb verbs.Verb, why safe.Markdown) safe.Markdown {
 	switch {
 	case c.report.Pushed != "":
 		return safe.Format("Pushed commit %s.%s", safe.Text(c.report.Pushed), c.approval(ctx))
@@ -126,13 +127,13 @@ func byHand(lines ...string) safe.Markdown {
 }
 
 // local is the command line that does the same in a checkout.
-func (c *conversation) local(verb Verb) string {
+func (c *conversation) local(verb verbs.Verb) string {
 	asked := report.Asked{Providers: c.command.Providers, Platforms: c.command.Platforms}
-	return report.CommandLine(string(verb), asked, c.report.PendingDirs())
+	return report.CommandLine(verb, asked, c.report.PendingDirs())
 }
 
 // inspect answers with the report of a verb that writes nothing.
-func (c *conversation) inspect(ctx context.Context, verb Verb) error {
+func (c *conversation) inspect(ctx context.Context, verb verbs.Verb) error {
 	if err := c.look(ctx, verb); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (c *conversation) inspect(ctx context.Context, verb Verb) error {
 
 // why says for a provider where each constraint stands.
 func (c *conversation) why(ctx context.Context) error {
-	if err := c.look(ctx, Scan); err != nil {
+	if err := c.look(ctx, verbs.Scan); err != nil {
 		return err
 	}
 	var said strings.Builder
@@ -164,7 +165,7 @@ func (c *conversation) verify(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.examine(ctx, Verify); err != nil {
+	if err := c.examine(ctx, verbs.Verify); err != nil {
 		return err
 	}
 	if tampered {
@@ -194,7 +195,7 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 }
 
 // look runs a verb that writes nothing, about something.
-func (c *conversation) look(ctx context.Context, verb Verb) error {
+func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
 	if err := c.examine(ctx, verb); err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (c *conversation) look(ctx context.Context, verb Verb) error {
 }
 
 // examine runs a verb that writes nothing.
-func (c *conversation) examine(ctx context.Context, verb Verb) error {
+func (c *conversation) examine(ctx context.Context, verb verbs.Verb) error {
 	req, err := c.order().head(ctx, verb)
 	if err != nil {
 		return err
@@ -232,7 +233,7 @@ func (c *conversation) diff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report = report.Report{Verb: report.VerbDiff, Modules: compareAll(before, after)}
+	c.report = report.Report{Verb: verbs.Diff, Modules: compareAll(before, after)}
 	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
@@ -263,10 +264,10 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 		return said, err
 	}
 	req := c.req
-	req.Verb, req.Named, req.Hub = PR, nil, c.remark.Hub
+	req.Verb, req.Named, req.Hub = verbs.PR, nil, c.remark.Hub
 	req.Configure = func(files fs.FS) (Request, error) {
 		again, err := c.configure(files)
-		again.Verb, again.Named = PR, nil
+		again.Verb, again.Named = verbs.PR, nil
 		return again, err
 	}
 	req.Targets = []Target{{
@@ -360,7 +361,7 @@ func (c *conversation) known(ctx context.Context) error {
 		return err
 	}
 	req := c.req
-	req.Verb, req.Head, req.Named, req.Clauses = Scan, OwnHead, c.command.Providers, nil
+	req.Verb, req.Head, req.Named, req.Clauses = verbs.Scan, OwnHead, c.command.Providers, nil
 	req.Targets = []Target{{Repository: c.remark.Repository, Files: files, Dirs: c.order().directories()}}
 	_, err = c.Do(ctx, req)
 	return notFound(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // What the answer to a command says of the push, by what became of it.
@@ -39,7 +40,7 @@ func TestOutcomeOfARepair(t *testing.T) {
 	}
 	for name, tt := range tests {
 		c := &conversation{self: tt.self, report: tt.report, command: comment.Command{Providers: []provider.Pattern{pattern}}}
-		if got := c.outcome(t.Context(), Lock, tt.why).String(); got != tt.want {
+		if got := c.outcome(t.Context(), verbs.Lock, tt.why).String(); got != tt.want {
 			t.Errorf("%s: outcome says\n%q, want\n%q", name, got, tt.want)
 		}
 	}

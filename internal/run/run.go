@@ -12,27 +12,14 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
-)
-
-// Verb says what a run does with what it finds.
-type Verb string
-
-// The verbs that take root modules.
-const (
-	Scan    Verb = report.VerbScan    // says what is there and what it requires
-	Upgrade Verb = report.VerbUpgrade // writes the newest allowed versions
-	Lock    Verb = report.VerbLock    // writes complete hashes, versions kept
-	Check   Verb = report.VerbCheck   // writes nothing, says what would change
-	PR      Verb = report.VerbPR      // proposes an upgrade as a pull request
-	Verify  Verb = report.VerbVerify  // writes nothing, proves or refutes every hash
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Request is what a person or an event asks for.
 type Request struct {
-	Verb Verb
+	Verb verbs.Verb
 	// Targets are what it is about.
 	Targets []Target
 	// Organisation makes the one target stand for the repositories of an owner; nil:

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -167,7 +168,7 @@ func (s *Session) spent() report.Stats {
 // openNotes opens what is remembered of release notes, for a run that writes
 // any. They are shown and decide nothing, so that trouble with them is none.
 func openNotes(env Env, req Request) *notes.Cache {
-	if req.Verb != PR || env.NotesCache == "" {
+	if req.Verb != verbs.PR || env.NotesCache == "" {
 		return nil
 	}
 	cache, err := notes.OpenCache(env.NotesCache)

@@ -126,7 +126,7 @@ func (s *Session) do(ctx context.Context, req Request) (report.Report, error) {
 	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
 		return s.atBases(ctx, req, req.Targets[0])
 	}
-	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
+	all := report.Report{Verb: req.Verb, DryRun: req.Pull.DryRun}
 	for i, t := range req.Targets {
 		if s.bounds.isInterrupted() {
 			s.bounds.skip(report.Unbegun{Repositories: len(req.Targets) - i})
@@ -181,7 +181,7 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 	if len(req.Pull.Base) < 2 {
 		return s.toBase(ctx, req, t, branch)
 	}
-	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
+	all := report.Report{Verb: req.Verb, DryRun: req.Pull.DryRun}
 	for _, base := range req.Pull.Base {
 		if s.bounds.isInterrupted() {
 			break
@@ -199,7 +199,7 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 
 // toBase does so for one base branch.
 func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
-	none := report.Report{Verb: string(req.Verb)}
+	none := report.Report{Verb: req.Verb}
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
 	if t.Base == "" && branch != "" {
@@ -283,7 +283,7 @@ func ofRepository(repository string, paths []string) []string {
 
 // byOwnFile carries a request out by the settings in a repository's own file.
 func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.Report, error) {
-	none := report.Report{Verb: string(req.Verb)}
+	none := report.Report{Verb: req.Verb}
 	remote, branch, err := s.files(ctx, req, t)
 	if err != nil {
 		return none, err

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 func addrOf(t *testing.T, text string) provider.Addr {
@@ -60,7 +61,7 @@ func TestNamesAreHonoured(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := job{Session: &Session{}, req: Request{Verb: PR, Clauses: tt.clauses}, target: Target{part: tt.part}}
+			j := job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: tt.clauses}, target: Target{part: tt.part}}
 			if tt.named != "" {
 				j.req.Named = []provider.Pattern{pattern(t, tt.named)}
 			}
@@ -95,7 +96,7 @@ func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
 		"what_changed": func(_ *Request, in *inventory) { in.extent.touched = func(scan.RootModule) bool { return true } },
 		"nothing":      func(_ *Request, in *inventory) { in.found = nil },
 	} {
-		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, req: Request{Verb: PR, Clauses: clauses}}
+		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: clauses}}
 		edit(&j.req, &in)
 		if told, err := honour(j, in); len(told) > 0 || err != nil {
 			t.Errorf("%s: honour() = %v, %v, want nothing", name, told, err)
