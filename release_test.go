@@ -256,3 +256,12 @@ func TestNoBranchNamesARelease(t *testing.T) {
 		t.Errorf("install/checksums.txt is not empty, and this commit is no release:\n%s", list)
 	}
 }
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(src)
+}

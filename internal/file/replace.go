@@ -3,7 +3,7 @@
 // never waits, and whoever reads one that is replaced sees all of it, as it was
 // or as it is. It also has the temporary files of what must be read twice, and
 // removes those that a run has left which was killed. Few others write to the
-// disk; house_test.go names them.
+// disk; the tests of package house name them.
 package file
 
 import (

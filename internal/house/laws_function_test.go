@@ -1,4 +1,4 @@
-package main_test
+package house
 
 import (
 	"go/ast"

@@ -1,8 +1,6 @@
-package main
+package house
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,12 +20,8 @@ func TestForeignCodeIsPinned(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for _, pattern := range []string{".github/workflows/*.yml", "examples/workflows/*.yml", "README.md", "docs/*.md"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			for _, m := range foreignAction.FindAllStringSubmatch(content(t, name), -1) {
+		for _, name := range glob(t, pattern) {
+			for _, m := range foreignAction.FindAllStringSubmatch(string(read(t, name)), -1) {
 				if strings.HasPrefix(m[1], "relock-dev/relock@") {
 					continue // what a release is to its readers
 				}
@@ -44,7 +38,7 @@ func TestForeignCodeIsPinned(t *testing.T) {
 	if seen < 6 {
 		t.Errorf("%d steps of others are found, want those of the workflows", seen)
 	}
-	bases := baseImage.FindAllStringSubmatch(content(t, "Dockerfile"), -1)
+	bases := baseImage.FindAllStringSubmatch(string(read(t, "Dockerfile")), -1)
 	if len(bases) == 0 {
 		t.Error("the Dockerfile has no base")
 	}
@@ -53,13 +47,4 @@ func TestForeignCodeIsPinned(t *testing.T) {
 			t.Errorf("the Dockerfile is made from %s: pin it by its digest", m[1])
 		}
 	}
-}
-
-func content(t *testing.T, name string) string {
-	t.Helper()
-	src, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(src)
 }

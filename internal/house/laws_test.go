@@ -1,4 +1,4 @@
-package main_test
+package house
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ import (
 // debtFile names what breaks a law today, in a section for each law. An entry is a
 // name, how often or how much if that can be more than once, and after # a reason to
 // keep it.
-const debtFile = "testdata/debt.txt"
+const debtFile = "internal/house/testdata/debt.txt"
 
 var payDebt = flag.Bool("paid", false, "TestLaws: take out of "+debtFile+" what is no debt any more")
 
@@ -60,15 +61,12 @@ type room struct {
 // longer, and shorter with each debt that is paid.
 func TestLaws(t *testing.T) {
 	house := rooms(t)
-	archive, err := txtar.ParseFile(debtFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(archive.Files) != len(laws) {
-		t.Fatalf("%s has %d sections, want one for each of the %d laws", debtFile, len(archive.Files), len(laws))
+	debt := archive(t, debtFile)
+	if len(debt.Files) != len(laws) {
+		t.Fatalf("%s has %d sections, want one for each of the %d laws", debtFile, len(debt.Files), len(laws))
 	}
 	for i, l := range laws {
-		section := &archive.Files[i]
+		section := &debt.Files[i]
 		if section.Name != l.name {
 			t.Fatalf("section %d of %s is %s, want %s", i+1, debtFile, section.Name, l.name)
 		}
@@ -88,7 +86,7 @@ func TestLaws(t *testing.T) {
 		})
 	}
 	if *payDebt {
-		if err := os.WriteFile(debtFile, txtar.Format(archive), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(top, debtFile), txtar.Format(debt), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,9 +107,9 @@ func breaches(listed, found map[string]int) []string {
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		switch {
 		case found[name] == 0:
-			all = append(all, fmt.Sprintf("%s is no debt any more: run go test -run '^TestLaws$' . -paid", name))
+			all = append(all, fmt.Sprintf("%s is no debt any more: run go test -run '^TestLaws$' ./internal/house -paid", name))
 		case found[name] < listed[name]:
-			all = append(all, fmt.Sprintf("%s is less debt than before, %d, not %d: run go test -run '^TestLaws$' . -paid", name, found[name], listed[name]))
+			all = append(all, fmt.Sprintf("%s is less debt than before, %d, not %d: run go test -run '^TestLaws$' ./internal/house -paid", name, found[name], listed[name]))
 		}
 	}
 	return all
@@ -184,8 +182,8 @@ func TestLawsListTheirDebt(t *testing.T) {
 	want := []string{
 		"run.new breaks the law (1)",
 		"scan.worse breaks the law more than before: 3, not 2",
-		"run.gone is no debt any more: run go test -run '^TestLaws$' . -paid",
-		"scan.wide is less debt than before, 30, not 40: run go test -run '^TestLaws$' . -paid",
+		"run.gone is no debt any more: run go test -run '^TestLaws$' ./internal/house -paid",
+		"scan.wide is less debt than before, 30, not 40: run go test -run '^TestLaws$' ./internal/house -paid",
 	}
 	if got := breaches(listed, found); !slices.Equal(got, want) {
 		t.Errorf("breaches = %q, want %q", got, want)
@@ -210,16 +208,16 @@ func TestLawsListTheirDebt(t *testing.T) {
 func rooms(t *testing.T) []*room {
 	t.Helper()
 	var dirs []string
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
 		if d.Name() == "testdata" || d.Name() == ".git" {
 			return fs.SkipDir
 		}
-		files, err := filepath.Glob(filepath.Join(name, "*.go"))
+		files, err := fs.Glob(repository, path.Join(name, "*.go"))
 		if slices.ContainsFunc(files, func(f string) bool { return !strings.HasSuffix(f, "_test.go") }) {
-			dirs = append(dirs, "./"+filepath.ToSlash(name))
+			dirs = append(dirs, "./"+name)
 		}
 		return err
 	})
@@ -227,7 +225,7 @@ func rooms(t *testing.T) []*room {
 		t.Fatal(err)
 	}
 	mode := gopackages.NeedName | gopackages.NeedFiles | gopackages.NeedImports | gopackages.NeedTypes | gopackages.NeedTypesSizes | gopackages.NeedSyntax | gopackages.NeedTypesInfo
-	loaded, err := gopackages.Load(&gopackages.Config{Mode: mode}, dirs...)
+	loaded, err := gopackages.Load(&gopackages.Config{Mode: mode, Dir: top}, dirs...)
 	if err != nil {
 		t.Fatal(err)
 	}

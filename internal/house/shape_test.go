@@ -1,14 +1,12 @@
-package main_test
+package house
 
 import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"os"
+	"io/fs"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 )
 
 // figures are what readers of a package feel, too, and no law judges.
@@ -90,11 +88,7 @@ func TestShapeIsCounted(t *testing.T) {
 // change of the lines that one is about brings its table up to date.
 func TestMutantsFit(t *testing.T) {
 	const table = ".ci/mutate/mutants.txt"
-	mutants, err := txtar.ParseFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range mutants.Files {
+	for _, m := range archive(t, table).Files {
 		lines := strings.SplitAfter(string(m.Data), "\n")
 		name, old := strings.TrimSpace(lines[0]), ""
 		for _, line := range lines[2:] {
@@ -102,7 +96,7 @@ func TestMutantsFit(t *testing.T) {
 				old += rest
 			}
 		}
-		text, err := os.ReadFile(name)
+		text, err := fs.ReadFile(repository, name)
 		if n := strings.Count(string(text), old); err != nil || n != 1 || old == "" {
 			t.Errorf("%s: the old lines of %q stand in %s %d times (%v), want once", table, m.Name, name, n, err)
 		}

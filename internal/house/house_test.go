@@ -1,4 +1,4 @@
-package main_test
+package house
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"os"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -64,6 +64,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox/waves": {},
 	// bubble is for tests in virtual time.
 	"sandbox/bubble": {},
+	// house has the tests that read the repository, as this one.
+	"house": {},
 }
 
 // rule forbids an import (a path, or a prefix of paths that ends in /) to every
@@ -126,6 +128,7 @@ func (p pkg) ours() []string {
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	cmd.Dir = top
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -344,7 +347,9 @@ func TestHouseHasNoLibraryThatFetches(t *testing.T) {
 // inProgram are the packages that the program is made of.
 func inProgram(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd.Dir = top
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -354,11 +359,7 @@ func inProgram(t *testing.T) []string {
 // goMod is what go.mod says.
 func goMod(t *testing.T) *modfile.File {
 	t.Helper()
-	text, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := modfile.Parse("go.mod", text, nil)
+	file, err := modfile.Parse("go.mod", read(t, "go.mod"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +380,9 @@ func TestHouseKeepsTheSandboxOutOfTheProgram(t *testing.T) {
 	if !slices.Contains(reached, module+"/internal/command") {
 		t.Fatalf("the program is made of %d packages, and command is none of them", len(reached))
 	}
-	out, err := exec.Command("go", "list", "-deps", "-test", "./...").Output()
+	cmd := exec.Command("go", "list", "-deps", "-test", "./...")
+	cmd.Dir = top
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -406,10 +409,10 @@ func TestHouseRunsWithoutAClone(t *testing.T) {
 	for _, e := range file.Exclude {
 		t.Errorf("go.mod excludes %s", e.Mod)
 	}
-	if _, err := os.Stat("demo/go.mod"); err == nil {
+	if _, err := fs.Stat(repository, "demo/go.mod"); err == nil {
 		t.Error("demo is a module of its own, which go run does not find in this one")
 	}
-	checked, err := zip.CheckDir(".")
+	checked, err := zip.CheckDir(top)
 	if err != nil {
 		t.Errorf("nobody can fetch this module: %v", err)
 	}

@@ -1,31 +1,29 @@
-package main_test
+package house
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// wordsFile has the words of the house, each with its meaning or its packages.
+const wordsFile = "internal/house/testdata/words.txt"
+
 // TestWordsHaveOneMeaning holds that a name that several packages of the house
-// declare means one thing: testdata/words.txt says which, or lists the packages in
+// declare means one thing: wordsFile says which, or lists the packages in
 // which it still means something else, and has neither without need. What is in no
 // package's own block, such as methods, is read with its type, and may be short.
 func TestWordsHaveOneMeaning(t *testing.T) {
-	list, err := os.Open("testdata/words.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer list.Close()
 	meanings, exceptions := map[string]string{}, map[string][]string{}
-	for lines := bufio.NewScanner(list); lines.Scan(); {
+	for lines := bufio.NewScanner(bytes.NewReader(read(t, wordsFile))); lines.Scan(); {
 		text := lines.Text()
 		name, meaning, one := strings.Cut(text, ": ")
 		several, packages, _ := strings.Cut(text, "? ")
@@ -36,7 +34,7 @@ func TestWordsHaveOneMeaning(t *testing.T) {
 		case !one && exceptions[several] == nil && packages != "":
 			exceptions[several] = strings.Fields(packages)
 		default:
-			t.Errorf("testdata/words.txt: %q is neither NAME: MEANING nor NAME? PACKAGES, or stands there twice", text)
+			t.Errorf("%s: %q is neither NAME: MEANING nor NAME? PACKAGES, or stands there twice", wordsFile, text)
 		}
 	}
 	declared := wordsOfTheHouse(t)
@@ -48,14 +46,14 @@ func TestWordsHaveOneMeaning(t *testing.T) {
 		switch {
 		case len(packages) < 2, meanings[name] != "" && exceptions[name] == nil:
 		case meanings[name] != "":
-			t.Errorf("testdata/words.txt has a meaning for %s and says that it has several", name)
+			t.Errorf("%s has a meaning for %s and says that it has several", wordsFile, name)
 		case !slices.ContainsFunc(packages, func(p string) bool { return !slices.Contains(exceptions[name], p) }):
 		default:
-			t.Errorf("%s is declared by %s: give one of them another name, or write its one meaning into testdata/words.txt", name, strings.Join(packages, ", "))
+			t.Errorf("%s is declared by %s: give one of them another name, or write its one meaning into %s", name, strings.Join(packages, ", "), wordsFile)
 		}
 	}
 	for _, stale := range staleWords(meanings, exceptions, declared) {
-		t.Error("testdata/words.txt: " + stale)
+		t.Errorf("%s: %s", wordsFile, stale)
 	}
 }
 
@@ -103,19 +101,11 @@ func wordsOfTheHouse(t *testing.T) map[string][]string {
 	t.Helper()
 	words := map[string][]string{}
 	for room := range levels {
-		files, err := filepath.Glob(filepath.Join("internal", room, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range files {
+		for _, name := range glob(t, path.Join("internal", room, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, word := range declaredIn(f) {
+			for _, word := range declaredIn(parse(t, token.NewFileSet(), name, parser.SkipObjectResolution)) {
 				if word != "_" && word != "init" && !slices.Contains(words[word], room) {
 					words[word] = append(words[word], room)
 				}

@@ -1,11 +1,10 @@
-package main_test
+package house
 
 import (
 	"encoding/json"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,16 +39,16 @@ var fileAt = regexp.MustCompile(`^\d+\.\d+( [\w./-]+(,|$))+$`)
 func TestRulesOfToolsNameTheirSource(t *testing.T) {
 	t.Parallel()
 	cases := recordedCases(t)
-	files, err := filepath.Glob("internal/*/*.go")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d files of the house: %v", len(files), err)
+	files := glob(t, "internal/*/*.go")
+	if len(files) < 100 {
+		t.Fatalf("found %d files in the house, which cannot be all", len(files))
 	}
 	cited := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		held := slices.Contains(sourced, filepath.Base(filepath.Dir(name)))
+		held := slices.Contains(sourced, path.Base(path.Dir(name)))
 		for _, paragraph := range paragraphs(t, name) {
 			found := source.FindAllStringSubmatch(paragraph, -1)
 			if held && len(found) == 0 && ofTheTools.MatchString(paragraph) {
@@ -81,20 +80,20 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 func recordedCases(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
-	dirs, err := filepath.Glob("testdata/lock/*")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no recorded cases: %v", err)
+	dirs := glob(t, "testdata/lock/*")
+	if len(dirs) == 0 {
+		t.Fatal("no recorded cases")
 	}
 	for _, dir := range dirs {
-		id, _, _ := strings.Cut(filepath.Base(dir), "-")
+		id, _, _ := strings.Cut(path.Base(dir), "-")
 		known[id] = true
 	}
-	units, err := filepath.Glob("testdata/terragrunt/*.txtar")
-	if err != nil || len(units) == 0 {
-		t.Fatalf("no recorded cases of Terragrunt: %v", err)
+	units := glob(t, "testdata/terragrunt/*.txtar")
+	if len(units) == 0 {
+		t.Fatal("no recorded cases of Terragrunt")
 	}
 	for _, name := range units {
-		known[strings.TrimSuffix(filepath.Base(name), ".txtar")] = true
+		known[strings.TrimSuffix(path.Base(name), ".txtar")] = true
 	}
 	for _, id := range recordedIDs(t, "internal/scan/testdata/cases.json") {
 		number, _, _ := strings.Cut(id, "-")
@@ -109,12 +108,8 @@ func recordedCases(t *testing.T) map[string]bool {
 // recordedIDs are the ids of the cases in a file.
 func recordedIDs(t *testing.T, name string) []string {
 	t.Helper()
-	src, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []struct{ ID string }
-	if err := json.Unmarshal(src, &cases); err != nil {
+	if err := json.Unmarshal(read(t, name), &cases); err != nil {
 		t.Fatal(err)
 	}
 	ids := make([]string, len(cases))
@@ -127,12 +122,8 @@ func recordedIDs(t *testing.T, name string) []string {
 // paragraphs are those of the comments of a file, each on one line.
 func paragraphs(t *testing.T, name string) []string {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for _, group := range f.Comments {
+	for _, group := range parse(t, token.NewFileSet(), name, parser.ParseComments).Comments {
 		for paragraph := range strings.SplitSeq(group.Text(), "\n\n") {
 			all = append(all, strings.Join(strings.Fields(paragraph), " "))
 		}

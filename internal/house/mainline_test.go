@@ -1,11 +1,10 @@
-package main_test
+package house
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,17 +23,13 @@ const maxDepth = 6
 // and that none is deep in its package.
 func TestMainLine(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps := step.FindAllStringSubmatch(string(doc), -1)
+	steps := step.FindAllStringSubmatch(string(read(t, "ARCHITECTURE.md")), -1)
 	if len(steps) < 20 || len(steps) > 25 {
 		t.Errorf("ARCHITECTURE.md leads from main.tf to the bytes in %d steps, want 20 to 25", len(steps))
 	}
 	packages := map[string][]function{}
 	for _, s := range steps {
-		dir := filepath.Dir(s[2])
+		dir := path.Dir(s[2])
 		if packages[dir] == nil {
 			packages[dir] = functionsIn(t, dir)
 		}
@@ -62,25 +57,17 @@ func (f function) short() string { return f.name[strings.LastIndex(f.name, ".")+
 
 func functionsIn(t *testing.T, dir string) []function {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var found []function
-	for _, file := range files {
+	for _, file := range glob(t, path.Join(dir, "*.go")) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		for _, d := range f.Decls {
+		for _, d := range parse(t, token.NewFileSet(), file, parser.SkipObjectResolution).Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok {
 				continue
 			}
-			one := function{name: fn.Name.Name, file: filepath.ToSlash(file), exported: fn.Name.IsExported(), calls: map[string]bool{}}
+			one := function{name: fn.Name.Name, file: file, exported: fn.Name.IsExported(), calls: map[string]bool{}}
 			if fn.Recv != nil {
 				typ := fn.Recv.List[0].Type
 				if pointer, ok := typ.(*ast.StarExpr); ok {
