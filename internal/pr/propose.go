@@ -30,12 +30,8 @@ type Options struct {
 	// which none is opened: a group that has none waits. Those that are open are
 	// updated. 0: no limit.
 	Limit int
-	// May reports whether a pull request may be opened from a branch, beside the limit;
-	// nil: it may. It may be asked twice about one.
-	May func(branch string) bool
-	// Makes reports whether anything may be written now, of which GitHub lets only so much
-	// be made in an hour; nil: it may.
-	Makes func() bool
+	// Budget bounds what is opened and written, beside the limit; nil: nothing does.
+	Budget Budget
 	// Only is the branch that the run is about; empty: all of ours.
 	Only string
 	// Head is the commit that the branch Only must be at: where it is not,
@@ -60,6 +56,16 @@ type Options struct {
 	Checkout bool
 	// Log hears of what is written; nothing is logged if it is nil.
 	Log *slog.Logger
+}
+
+// Budget bounds what is opened and written in all the repositories of a run.
+type Budget interface {
+	// TryOpen takes the place of one new pull request, and reports whether there was one.
+	// It may be called twice about a branch.
+	TryOpen(branch string) bool
+	// MayWrite reports whether anything may be written now: GitHub lets only so much be
+	// made in an hour.
+	MayWrite() bool
 }
 
 // Operation is what happened to a pull request. Its values are those of the

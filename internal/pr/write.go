@@ -84,7 +84,7 @@ func changedMeanwhile(doing string, number int) error {
 // limited lets a group wait that has no pull request while too many are open, and any
 // while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
-	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Makes != nil && !t.opts.Makes() {
+	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Budget != nil && !t.opts.Budget.MayWrite() {
 		return plan{reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
 	}
 	if todo.pull != openPull {
@@ -92,7 +92,7 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	}
 	limit := cmp.Or(p.Limit, t.opts.Limit)
 	full, err := t.full(ctx, limit)
-	if err == nil && !full && t.opts.May != nil && !t.opts.May(p.Branch) {
+	if err == nil && !full && t.opts.Budget != nil && !t.opts.Budget.TryOpen(p.Branch) {
 		return plan{reason: "it waits, since this run opens no more pull requests"}, nil
 	}
 	if err != nil || !full {

@@ -64,7 +64,7 @@ func matters(p github.ChangedPath) bool {
 func anew(ctx context.Context, j job, from proposing, moved string) (job, error) {
 	if moved == from.head { // the base is where it was, what stands for a group is not
 		j.env.Log.Info("a pull request has changed meanwhile: planning again")
-		next := jobFor(j.Session, j.req, j.target)
+		next := jobFor(j.Session, j.req, j.target, j.visit)
 		next.plans = j.plans + 1
 		return next, nil
 	}
@@ -78,7 +78,7 @@ func anew(ctx context.Context, j job, from proposing, moved string) (job, error)
 	}
 	req.Hub, req.Configure = j.req.Hub, j.req.Configure
 	j.env.Log.Info("the base has moved: planning again", "from", from.head, "to", remote.Commit)
-	next := jobFor(j.Session, req, j.target.at(j.env.WorkDir, remote))
+	next := jobFor(j.Session, req, j.target.at(j.env.WorkDir, remote), j.visit)
 	next.plans = j.plans + 1
 	return next, nil
 }

@@ -18,6 +18,7 @@ type job struct {
 	*Session
 	req     Request
 	target  Target
+	visit   Visit
 	source  *registry.Client
 	modules *module.Client
 	clock   *clock
@@ -25,11 +26,11 @@ type job struct {
 }
 
 // jobFor begins the way of one target.
-func jobFor(s *Session, req Request, t Target) job {
+func jobFor(s *Session, req Request, t Target, visit Visit) job {
 	req.Targets = []Target{t}
 	client := clientFor(s, req)
-	j := job{Session: s, req: req, target: t, clock: &clock{}, plans: 1, source: s.registries(req, client), modules: s.modules}
-	if t.listed != nil && j.modules != nil {
+	j := job{Session: s, req: req, target: t, visit: visit, clock: &clock{}, plans: 1, source: s.registries(req, client), modules: s.modules}
+	if req.Hub.Owner != "" && j.modules != nil {
 		return j // which repositories call them makes no difference to whoever has a token for all
 	}
 	j.modules = module.New(client, s.configs, module.Options{
@@ -37,7 +38,7 @@ func jobFor(s *Session, req Request, t Target) job {
 		Token: moduleToken(s, req), TokenHost: s.env.Server, Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
 		Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs, Documents: s.documentsFor(req),
 	})
-	if t.listed != nil {
+	if req.Hub.Owner != "" {
 		s.modules = j.modules
 	}
 	return j
@@ -76,7 +77,7 @@ func work(ctx context.Context, j job) (p planned, moved string, err error) {
 	if err != nil {
 		return p, "", err
 	}
-	j.target.seen.note(asking, j, p)
+	recordPlan(asking, j, p)
 	acting, stop := j.bounds.finishing(ctx, asking)
 	defer stop()
 	switch to := j.target.Destination.(type) {

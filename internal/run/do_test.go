@@ -151,12 +151,12 @@ func TestSoughtOverTargets(t *testing.T) {
 		}
 		return wish{pattern: p}
 	}
-	var s search
+	var s Lookup
 	s.note(pattern("hashicorp/aws"), true, "acme/one")
 	s.note(pattern("hashicorp/aws"), false, "acme/two")
 	s.note(pattern("hashicorp/gone"), false, "acme/one")
 	s.note(pattern("hashicorp/gone"), false, "acme/two")
-	told := report.Report{Diagnostics: s.told()}
+	told := report.Report{Diagnostics: s.Problems()}
 	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != problem.SeverityWarning ||
 		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {
 		t.Errorf("told %v", told.Diagnostics)

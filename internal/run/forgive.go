@@ -61,7 +61,7 @@ func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (plann
 	if len(target.Dirs) == 0 {
 		return planned{}, nil
 	}
-	base := jobFor(j.Session, req, target)
+	base := jobFor(j.Session, req, target, Visit{})
 	p, err := observe(ctx, base)
 	if err != nil {
 		return p, err

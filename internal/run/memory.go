@@ -18,40 +18,36 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/settings"
 )
 
-// sighting is what a run has found out about a repository, besides its report.
-type sighting struct {
+// recorder takes down what is found out about a repository in its turn, besides its report.
+type recorder struct {
+	listed   github.Listed
 	requires map[fleet.Required]bool
 	until    time.Time // when a rule lets something through that it held; zero: none does
-	times    int       // how often root modules were planned
-	blurred  bool      // something is not known
+	plans    int
+	partial  bool // something is not known
 }
 
-// note takes down what the plan of a target depends on besides its files.
-func (s *sighting) note(ctx context.Context, j job, p planned) {
-	if s == nil {
-		return
-	}
-	s.times++
+// Planned implements Recorder.
+func (r *recorder) Planned(ctx context.Context, b Basis) {
+	r.plans++
 	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
 	// seen in a list.
-	merging := j.req.Pull.AutoMerge != "" || slices.ContainsFunc(slices.Collect(maps.Values(j.req.Pull.Groups)), func(p settings.PullRequest) bool { return p.AutoMerge != "" })
-	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch || merging && len(j.target.listed.Heads) > 0
-	for _, f := range p.found {
-		for _, sel := range f.result.Selections {
-			r := fleet.Required{
-				Tool: f.module.Tool.Name, ToolVersion: f.module.Tool.Version.String(),
-				Provider: sel.Requirement.Addr.String(), Constraints: sel.Requirement.Constraints().String(),
+	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0
+	for _, result := range b.Results {
+		for _, sel := range result.Selections {
+			tool, addr := result.Module.Tool, sel.Requirement.Addr
+			required := fleet.Required{
+				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
 			}
-			releases, err := j.source.Versions(ctx, f.module.Tool, sel.Requirement.Addr)
-			s.blurred = s.blurred || err != nil || sel.Err != nil
-			r.Newest = r.NewestOf(releases)
-			s.requires[r] = true
+			releases, err := b.Releases.Versions(ctx, tool, addr)
+			r.partial = r.partial || err != nil || sel.Err != nil
+			required.Newest = required.NewestOf(releases)
+			r.requires[required] = true
 			for _, h := range sel.Held {
-				if !h.By.Eligible.IsZero() && (s.until.IsZero() || h.By.Eligible.Before(s.until)) {
-					s.until = h.By.Eligible
+				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
+					r.until = h.By.Eligible
 				}
 			}
 		}
@@ -111,13 +107,13 @@ func unremembered(name string, err error) []problem.Problem {
 	}}
 }
 
-// sighting is where a turn takes down what is to be remembered; nil if nothing is. A dry
-// run remembers nothing, since what it would do is not done.
-func (f *fleetRun) sighting() *sighting {
+// recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
+// remembers nothing, since what it would do is not done.
+func (f *fleetRun) recorder(l github.Listed) *recorder {
 	if f.memory == nil || f.req.Pull.DryRun {
 		return nil
 	}
-	return &sighting{requires: map[fleet.Required]bool{}}
+	return &recorder{listed: l, requires: map[fleet.Required]bool{}}
 }
 
 // recall is the report of a repository that need not be read: the list shows it as it
@@ -165,13 +161,13 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 
 // remember keeps what a turn has found out, if the same would be found again: nothing
 // was written, nothing failed, and nothing waits for room.
-func (f *fleetRun) remember(l github.Listed, seen *sighting, told report.Report) {
+func (f *fleetRun) remember(l github.Listed, seen *recorder, told report.Report) {
 	if seen == nil {
 		return
 	}
 	f.memory.Forget(l)
 	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
-	if wrote || seen.blurred || seen.times > 1 || told.Failed() || f.room.denied || l.Heads == nil {
+	if wrote || seen.partial || seen.plans > 1 || told.Failed() || f.budget.waits || l.Heads == nil {
 		return
 	}
 	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until, Excluded: told.Excluded}

@@ -41,7 +41,7 @@ func Settle(ctx context.Context, s *Session, req Request, top, name string, mark
 	if err != nil {
 		return nil, report.Report{Verb: verbs.Lock}, err
 	}
-	j := jobFor(s, req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}})
+	j := jobFor(s, req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}}, Visit{})
 	p, err := observe(ctx, j)
 	if err != nil {
 		return nil, p.report, err

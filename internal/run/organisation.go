@@ -38,7 +38,7 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
 	req.Hub.Owner = org.Owner
-	f := fleetRun{Session: s, req: req, prefix: org.Prefix, room: &room{left: org.MaxNew}}
+	f := fleetRun{Session: s, req: req, prefix: org.Prefix, lookup: &Lookup{}}
 	var share github.Ration
 	became := report.Fleet{Owner: org.Owner}
 	var chosen []github.Listed
@@ -62,6 +62,7 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 		share.Patience = time.Hour + time.Minute // whoever says how long a run may take has it waited for the next hour
 	}
 	f.client.Share(share)
+	f.budget = &budget{client: f.client, left: org.MaxNew}
 	forgotten := f.open()
 	f.told, f.costs = make([]report.Report, len(chosen)), make([]int64, len(chosen))
 	f.share = max(1, org.MaxNew/max(1, len(chosen)))
@@ -93,7 +94,7 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 	} else if late := f.late(); late > 0 {
 		all.Diagnostics = append(all.Diagnostics, f.waits(late))
 	}
-	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
+	all.Diagnostics = append(all.Diagnostics, f.lookup.Problems()...)
 	return all, nil
 }
 
@@ -143,14 +144,11 @@ type fleetRun struct {
 	req    Request
 	client hub    // that lists them
 	prefix string // of the branches that are listed
-	room   *room
+	budget *budget
+	lookup *Lookup
 	memory *fleet.Memory // nil: nothing is remembered
 	share  int           // of the new pull requests that a repository may open at its turn
 	order  []int         // of the turns
-	// scarce is why GitHub lets no more content be made, if it has let anything wait in the
-	// turn that is short.
-	scarce github.Wait
-	short  bool
 	// waiting are the repositories in which something waits.
 	waiting []waiter
 	// told and costs are the reports of the repositories and their requests.
@@ -202,23 +200,23 @@ func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int, u
 				return n, until
 			}
 		}
-		if f.room.denied {
-			f.waiting = append(f.waiting, waiter{index: i, late: f.short})
+		if f.budget.waits {
+			f.waiting = append(f.waiting, waiter{index: i, late: f.budget.late})
 		}
 		if n%oftenSaved == oftenSaved-1 {
 			f.save(f.rest(chosen, n+1)) // trouble is told at the end
 		}
 	}
 	for n, w := range f.waiting {
-		if f.room.left == 0 && !w.late {
+		if f.budget.left == 0 && !w.late {
 			continue
 		}
-		if f.scarce = f.client.Ready(requestsOfTurn, contentsOfPull); ctx.Err() != nil || !f.await(ctx, f.scarce) {
+		if f.budget.scarce = f.client.Ready(requestsOfTurn, contentsOfPull); ctx.Err() != nil || !f.await(ctx, f.budget.scarce) {
 			break
 		}
-		again, cost := f.one(ctx, chosen[w.index], f.room.left)
+		again, cost := f.one(ctx, chosen[w.index], f.budget.left)
 		f.told[w.index], f.costs[w.index] = keep(again, f.told[w.index]), f.costs[w.index]+cost
-		f.waiting[n] = waiter{index: w.index, late: f.short, done: !f.room.denied}
+		f.waiting[n] = waiter{index: w.index, late: f.budget.late, done: !f.budget.waits}
 	}
 	return len(chosen), until
 }
@@ -226,15 +224,6 @@ func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int, u
 // await waits for a limit, if there is any; false if that takes too long.
 func (f *fleetRun) await(ctx context.Context, w github.Wait) bool {
 	return !w.Needed() || f.client.Await(ctx, w)
-}
-
-// makes reports whether something may be written now; what may not be waits.
-func (f *fleetRun) makes() bool {
-	w := f.client.Ready(0, contentsOfPull)
-	if w.Needed() {
-		f.scarce, f.short, f.room.denied = w, true, true
-	}
-	return !w.Needed()
 }
 
 // late is in how many repositories something waits for another hour.
@@ -263,21 +252,21 @@ func (f *fleetRun) rest(chosen []github.Listed, done int) string {
 // one carries the request out for a repository, which may open so many pull requests. What
 // is known of it is forgotten then: there may be thousands.
 func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told report.Report, requests int64) {
-	f.room.turn, f.room.denied, f.short = opens, false, false
+	f.budget.begin(l.Name, opens)
 	if told, ok := f.recall(ctx, l); ok {
 		return told, 0
 	}
-	t := f.req.Targets[0]
-	t.Repository, t.Files, t.Base, t.part, t.listed, t.room = l.Name, nil, "", true, &l, f.room
-	t.prefix, t.seen, t.makes = f.prefix, f.sighting(), f.makes
-	f.env.Log.Info("looking at a repository", "repository", l.Name)
+	visit := Visit{Known: &l, Prefix: f.prefix, Budget: f.budget, Lookup: f.lookup}
+	seen := f.recorder(l)
+	if seen != nil {
+		visit.Recorder = seen
+	}
 	before := f.Session.client.Stats().Requests
-	told = f.elsewhere(ctx, f.req, t)
+	told = f.Visit(ctx, f.req, l.Name, visit)
 	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d problem.Problem) bool {
 		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
 	})
-	f.hubs.forget(l.Name)
-	f.remember(l, t.seen, told)
+	f.remember(l, seen, told)
 	return told, f.Session.client.Stats().Requests - before
 }
 
@@ -299,7 +288,7 @@ func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, 
 func (f *fleetRun) waits(late int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeGitHub, Severity: problem.SeverityWarning,
-		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", f.scarce, late),
+		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", f.budget.scarce, late),
 		Hint:    "run again after that; --timeout with more than an hour lets a run wait by itself",
 	}
 }
@@ -333,33 +322,43 @@ func fateOf(name string, r report.Report, requests int64) report.Fate {
 	return f
 }
 
-// room is how many pull requests may still be opened: in all, and by the repository
-// whose turn it is.
-type room struct {
-	left, turn int
-	denied     bool // somebody wanted more than was left
+// budget is what the repositories of a run may still open and write. It is a pr.Budget of
+// the one whose turn it is.
+type budget struct {
+	client     hub
+	left, turn int // new pull requests: in all, and in the turn
+	repository string
 	granted    []string
+	waits      bool        // something in the turn does
+	late       bool        // for what GitHub lets be made in an hour
+	scarce     github.Wait // why, in the last turn in which something did
 }
 
-// may is take for one repository; nil without a limit.
-func (r *room) may(repository string) func(branch string) bool {
-	if r == nil {
-		return nil
-	}
-	return func(branch string) bool { return r.take(repository + " " + branch) }
+// begin begins the turn of a repository, which may open so many pull requests.
+func (b *budget) begin(repository string, opens int) {
+	b.repository, b.turn, b.waits, b.late = repository, opens, false, false
 }
 
-// take reports whether a pull request may be opened from a branch of a repository. A
-// second attempt to open one is no second pull request.
-func (r *room) take(branch string) bool {
-	switch {
-	case slices.Contains(r.granted, branch):
+// TryOpen implements pr.Budget. A second attempt to open one is no second pull request.
+func (b *budget) TryOpen(branch string) bool {
+	name := b.repository + " " + branch
+	if slices.Contains(b.granted, name) {
 		return true
-	case r.left == 0 || r.turn == 0:
-		r.denied = true
+	}
+	if b.left == 0 || b.turn == 0 {
+		b.waits = true
 		return false
 	}
-	r.left, r.turn = r.left-1, r.turn-1
-	r.granted = append(r.granted, branch)
+	b.left, b.turn = b.left-1, b.turn-1
+	b.granted = append(b.granted, name)
 	return true
+}
+
+// MayWrite implements pr.Budget. What may not be written waits.
+func (b *budget) MayWrite() bool {
+	w := b.client.Ready(0, contentsOfPull)
+	if w.Needed() {
+		b.scarce, b.late, b.waits = w, true, true
+	}
+	return !w.Needed()
 }

@@ -36,7 +36,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageDiff)()
 	for i, f := range p.found {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
-		if j.target.told() {
+		if j.visit.Recorder == nil && j.target.told() {
 			p.found[i].result.Selections = nil // the most of what thousands of root modules keep
 		}
 	}

@@ -74,7 +74,7 @@ type proposing struct {
 // propose; what people ignore may leave less of that.
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
-	if !unmarked(j) {
+	if !j.visit.unmarked(j.target.Base, j.req.Pull.BranchPrefix) {
 		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
 			return p, err
 		}
@@ -96,13 +96,6 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	}
 	first.proposing = p.proposing
 	return first, nil
-}
-
-// unmarked reports whether it is known that the repository has no branch of ours: a
-// list has said so of the prefix that its settings name.
-func unmarked(j job) bool {
-	l := j.target.listed
-	return l != nil && l.Heads != nil && len(l.Heads) == 0 && j.target.prefix == j.req.Pull.BranchPrefix && j.target.Base == l.Branch
 }
 
 // prepare asks GitHub for what the plan depends on: the base branch, and what
@@ -180,7 +173,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
-		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
+		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Spare: spare, DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, key := range slices.Sorted(maps.Keys(carrier.told)) {

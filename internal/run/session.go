@@ -45,7 +45,6 @@ type Session struct {
 	modules   *module.Client     // of all repositories of an organisation; nil before the first
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
-	sought    search // by the requests that are part of one run
 	// warnings are those of the CLI configuration.
 	warnings []problem.Problem
 }

@@ -33,20 +33,6 @@ type Target struct {
 	Dirs []string
 	// Destination is where changed lock files go; nil writes nothing.
 	Destination Destination
-
-	// listed is what a list of repositories says of this one; nil if it was named.
-	listed *github.Listed
-	prefix string // of the branches that it lists
-	// seen takes down what a memory of the repository needs; nil: there is none.
-	seen *sighting
-	// room says how many pull requests may be opened; nil: as many as its settings say.
-	room *room
-	// makes reports whether GitHub lets content be made now; nil: nobody counts.
-	makes func() bool
-
-	// part says that the request has other targets, in which may be what it names.
-	// Then Session.sought tells at the end.
-	part bool
 }
 
 // Files are where a target's files are read.
@@ -96,7 +82,7 @@ type Pulls struct {
 // told reports whether the report tells all that is needed of the selections.
 func (t Target) told() bool {
 	_, disk := t.Destination.(Disk)
-	return (disk || t.Destination == nil) && t.seen == nil
+	return disk || t.Destination == nil
 }
 
 func (Disk) destination()  {}
@@ -126,16 +112,16 @@ func (s *Session) do(ctx context.Context, req Request) (report.Report, error) {
 	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
 		return s.atBases(ctx, req, req.Targets[0])
 	}
+	visit := Visit{Lookup: &Lookup{several: len(req.Targets) > 1}}
 	all := report.Report{Verb: req.Verb, DryRun: req.Pull.DryRun}
 	for i, t := range req.Targets {
 		if s.bounds.isInterrupted() {
 			s.bounds.skip(report.Unbegun{Repositories: len(req.Targets) - i})
 			break
 		}
-		t.part = len(req.Targets) > 1
-		all = report.Join(all, s.elsewhere(ctx, req, t))
+		all = report.Join(all, s.elsewhere(ctx, req, t, visit))
 	}
-	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
+	all.Diagnostics = append(all.Diagnostics, visit.Lookup.Problems()...)
 	return all, nil
 }
 
@@ -167,29 +153,31 @@ func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fl
 func (s *Session) atBases(ctx context.Context, req Request, t Target) (report.Report, error) {
 	checkout, here := t.Files.(Checkout)
 	if _, pulls := t.Destination.(Pulls); !pulls || !here {
-		return s.toTarget(ctx, req, t)
+		return s.toTarget(ctx, req, t, Visit{})
 	}
+	visit := Visit{Lookup: &Lookup{}}
 	// Where the runner does not say which branch is checked out, it is taken for the
 	// first base.
-	r, err := s.toBases(ctx, req, t, cmp.Or(checkout.Branch, t.Base))
-	r.Diagnostics = append(r.Diagnostics, s.sought.told()...)
+	r, err := s.toBases(ctx, req, t, cmp.Or(checkout.Branch, t.Base), visit)
+	r.Diagnostics = append(r.Diagnostics, visit.Lookup.Problems()...)
 	return r, err
 }
 
 // toBases does so for a target whose files are those of a branch.
-func (s *Session) toBases(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
+func (s *Session) toBases(ctx context.Context, req Request, t Target, branch string, visit Visit) (report.Report, error) {
 	if len(req.Pull.Base) < 2 {
-		return s.toBase(ctx, req, t, branch)
+		return s.toBase(ctx, req, t, branch, visit)
 	}
+	visit.Lookup.several = true
 	all := report.Report{Verb: req.Verb, DryRun: req.Pull.DryRun}
 	for _, base := range req.Pull.Base {
 		if s.bounds.isInterrupted() {
 			break
 		}
-		t.Base, t.part = base, true
-		r, err := s.toBase(ctx, req, t, branch)
+		t.Base = base
+		r, err := s.toBase(ctx, req, t, branch, visit)
 		if err != nil {
-			s.sought.unread = true
+			visit.Lookup.unread = true
 			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
 		}
 		all = report.Join(all, r)
@@ -198,7 +186,7 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 }
 
 // toBase does so for one base branch.
-func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
+func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string, visit Visit) (report.Report, error) {
 	none := report.Report{Verb: req.Verb}
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
@@ -217,13 +205,13 @@ func (s *Session) toBase(ctx context.Context, req Request, t Target, branch stri
 		t = t.at(s.env.WorkDir, remote)
 		t.Base = base
 	}
-	return s.toTarget(ctx, req, t)
+	return s.toTarget(ctx, req, t, visit)
 }
 
 // toTarget carries a request out for a target with files, again for each commit that
 // its base has moved to meanwhile.
-func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.Report, error) {
-	j := jobFor(s, req, t)
+func (s *Session) toTarget(ctx context.Context, req Request, t Target, visit Visit) (report.Report, error) {
+	j := jobFor(s, req, t, visit)
 	p, moved, err := work(ctx, j)
 	for err == nil && moved != "" && !s.bounds.isInterrupted() {
 		before := p
@@ -239,11 +227,24 @@ func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.R
 	return p.report, err
 }
 
+// Visit carries a request out for one repository that is not checked out, by the
+// configuration file of its default branch. The one target of the request says which
+// directories, and where the lock files go. What goes wrong is in the report. The clients
+// of the repository go afterwards: there may be thousands.
+func (s *Session) Visit(ctx context.Context, req Request, repository string, visit Visit) report.Report {
+	t := req.Targets[0]
+	t.Repository, t.Files, t.Base = repository, nil, ""
+	visit.Lookup.several = true
+	s.env.Log.Info("looking at a repository", "repository", repository)
+	defer s.hubs.forget(repository)
+	return s.elsewhere(ctx, req, t, visit)
+}
+
 // elsewhere carries a request out for a repository that is not checked out, by the
 // configuration file of its default branch. What goes wrong is in the report: the
 // others go on.
-func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.Report {
-	r, err := s.byOwnFile(ctx, req, t)
+func (s *Session) elsewhere(ctx context.Context, req Request, t Target, visit Visit) report.Report {
+	r, err := s.byOwnFile(ctx, req, t, visit)
 	for i, m := range r.Modules {
 		r.Modules[i] = m.Named(problem.Naming{Repository: t.Repository})
 	}
@@ -267,7 +268,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 		r.Diagnostics = append(r.Diagnostics, about(t.Repository, err))
 	}
 	if err != nil {
-		s.sought.unread = true
+		visit.Lookup.unread = true
 	}
 	return r
 }
@@ -282,9 +283,9 @@ func ofRepository(repository string, paths []string) []string {
 }
 
 // byOwnFile carries a request out by the settings in a repository's own file.
-func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.Report, error) {
+func (s *Session) byOwnFile(ctx context.Context, req Request, t Target, visit Visit) (report.Report, error) {
 	none := report.Report{Verb: req.Verb}
-	remote, branch, err := s.files(ctx, req, t)
+	remote, branch, err := s.files(ctx, req, t.Repository, visit.Known)
 	if err != nil {
 		return none, err
 	}
@@ -297,7 +298,7 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 	if len(own.Pull.Base) > 0 {
 		t.Base = own.Pull.Base[0]
 	}
-	r, err := s.toBases(ctx, own, t, branch)
+	r, err := s.toBases(ctx, own, t, branch, visit)
 	r.Diagnostics = append(r.Diagnostics, own.Notices...)
 	for i, d := range r.Diagnostics {
 		if _, missing := fs.Stat(remote.FS, d.Place.File()); missing == nil {
@@ -308,22 +309,22 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 }
 
 // files reads the default branch of a repository that is not checked out.
-func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, string, error) {
+func (s *Session) files(ctx context.Context, req Request, repository string, known *github.Listed) (*Remote, string, error) {
 	ctx, stop := s.bounds.asking(ctx)
 	defer stop()
-	if t.listed == nil {
-		return s.hubs.fetch(ctx, req.Hub, t.Repository, "")
+	if known == nil {
+		return s.hubs.fetch(ctx, req.Hub, repository, "")
 	}
-	repo, err := s.hubs.reach(req.Hub, t.Repository)
+	repo, err := s.hubs.reach(req.Hub, repository)
 	if err != nil {
 		return nil, "", err
 	}
 	tree := ""
-	if t.listed.Compact {
-		tree = t.listed.Tree
+	if known.Compact {
+		tree = known.Tree
 	}
-	remote, err := snapshotOf(ctx, repo, t.listed.Head, tree)
-	return remote, t.listed.Branch, err
+	remote, err := snapshotOf(ctx, repo, known.Head, tree)
+	return remote, known.Branch, err
 }
 
 // about is the diagnostic of an error that belongs to one of several.

@@ -44,11 +44,11 @@ type wish struct {
 	dir     string // empty: a provider
 }
 
-// search is what was named in a run and what was found of it, over one request or
-// several.
-type search struct {
-	wishes []wish
-	met    map[wish]bool
+// Lookup is what was named in a run and what was found of it, over one target or several.
+type Lookup struct {
+	several bool // targets; what one of them lacks may be in another
+	wishes  []wish
+	met     map[wish]bool
 	// missed are the repositories, or what else a request is about, in which a
 	// wish was not met.
 	missed map[wish][]string
@@ -58,7 +58,7 @@ type search struct {
 }
 
 // note remembers whether a wish was met.
-func (s *search) note(w wish, met bool, where string) {
+func (s *Lookup) note(w wish, met bool, where string) {
 	if s.met == nil {
 		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Problem{}
 	}
@@ -74,7 +74,7 @@ func (s *search) note(w wish, met bool, where string) {
 
 // verdict says of each wish that was not met what it comes to: missing are those
 // that name one thing, and tell is what people should know of the others.
-func (s *search) verdict() (missing, tell []problem.Problem) {
+func (s *Lookup) verdict() (missing, tell []problem.Problem) {
 	for _, w := range s.wishes {
 		switch {
 		case s.met[w] && w.single() && len(s.missed[w]) > 0:
@@ -115,7 +115,7 @@ func few(names []string) string {
 }
 
 // missing says that a wish was met nowhere, and what was probably meant.
-func (s *search) missing(w wish) problem.Problem {
+func (s *Lookup) missing(w wish) problem.Problem {
 	if d, ok := s.lost[w]; ok {
 		return d
 	}
@@ -136,8 +136,8 @@ func (s *search) missing(w wish) problem.Problem {
 	return d
 }
 
-// told is what the targets of one run do not have of what it names: some or all.
-func (s *search) told() []problem.Problem {
+// Problems is what the targets of one run do not have of what it names: some or all.
+func (s *Lookup) Problems() []problem.Problem {
 	missing, tell := s.verdict()
 	return append(missing, tell...)
 }
@@ -146,9 +146,9 @@ func (s *search) told() []problem.Problem {
 // Where it is the whole run, it fails if one of them is nowhere: nothing has been
 // asked or written then.
 func honour(j job, in inventory) (told []problem.Problem, err error) {
-	s := &search{}
-	if j.target.part {
-		s = &j.sought
+	s, several := j.visit.Lookup, j.visit.Lookup != nil && j.visit.Lookup.several
+	if !several {
+		s = &Lookup{}
 	}
 	s.sees(in)
 	for _, p := range j.req.Named {
@@ -165,7 +165,7 @@ func honour(j job, in inventory) (told []problem.Problem, err error) {
 			}
 		}
 	}
-	if j.target.part {
+	if several {
 		return nil, nil
 	}
 	missing, told := s.verdict()
@@ -190,7 +190,7 @@ func (s inventory) whole() bool {
 }
 
 // sees adds the providers that there are, and whether there may be others.
-func (s *search) sees(in inventory) {
+func (s *Lookup) sees(in inventory) {
 	if s.there == nil {
 		s.there = map[provider.Addr]bool{}
 	}

@@ -61,7 +61,7 @@ func TestNamesAreHonoured(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: tt.clauses}, target: Target{part: tt.part}}
+			j := job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: tt.clauses}, visit: Visit{Lookup: &Lookup{several: tt.part}}}
 			if tt.named != "" {
 				j.req.Named = []provider.Pattern{pattern(t, tt.named)}
 			}
