@@ -88,35 +88,36 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	}
 	inputs := []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}
 	comments := commented(settings.Merge(inputs...), rt)
-	var s foundSettings
+	var from settings.Sources
+	var s settings.Settings
 	var err error
 	if comments {
-		s, err = settingsApart(env, inputs...)
+		from, s, err = settingsApart(env, inputs...)
 	} else {
-		s, err = settingsOfRun(ctx, env, likelyVerb(inputs, rt), inputs...)
+		from, s, err = settingsOfRun(ctx, env, likelyVerb(inputs, rt), inputs...)
 	}
 	if err == nil {
-		err = mask(rt, s.Settings)
+		err = mask(rt, s)
 	}
 	if err != nil {
-		return report.Report{}, s.Settings, err
+		return report.Report{}, s, err
 	}
 	if comments {
-		r, err := answer(ctx, env, s)
-		return r, s.Settings, err
+		r, err := answer(ctx, env, from, s)
+		return r, s, err
 	}
 	switch s.Command {
 	case "shards":
-		r, err := shardsStep(ctx, env, rt, s)
-		return r, s.Settings, err
+		r, err := shardsStep(ctx, env, rt, from, s)
+		return r, s, err
 	case "merge":
 		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
 		r.Diagnostics = append(r.Diagnostics, joinCaches(env, s.Cache, s.Organisation.Caches)...)
-		return r, s.Settings, err
+		return r, s, err
 	}
 	verb, err := verbOf(s.Command, rt)
 	if err != nil {
-		return report.Report{}, s.Settings, err
+		return report.Report{}, s, err
 	}
 	var change *run.Change
 	if verb == verbs.Check {
@@ -125,8 +126,8 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 			change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
 		}
 	}
-	r, err := carryOut(ctx, env, s, verb, s.Directories, change)
-	return r, s.Settings, err
+	r, err := carryOut(ctx, env, from, s, verb, s.Directories, change)
+	return r, s, err
 }
 
 // likelyVerb is the verb that a step is for; nothing, for what is none or is refused.

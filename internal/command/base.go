@@ -22,7 +22,7 @@ import (
 // the one that lies around here is not for them. What is proposed goes by the
 // repository's own file, laid over the operator's; for the other verbs that stands in
 // for it.
-func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...settings.Values) (foundSettings, error) {
+func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...settings.Values) (settings.Sources, settings.Settings, error) {
 	if slices.Contains([]verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}, verb) {
 		given = ofCheckout(given)
 	}
@@ -48,63 +48,74 @@ func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...setti
 		var err error
 		root, name, err = ownFile(env, values, read)
 		if err != nil {
-			return foundSettings{}, err
+			return settings.Sources{}, settings.Settings{}, err
 		}
-		apart = func(env Env, given ...settings.Values) (foundSettings, error) { return resolve(env, given) }
+		apart = settingsOfNoFile
 	}
-	s, err := apart(env, given...)
+	from, s, err := apart(env, given...)
 	if err != nil {
-		return s, err
+		return from, s, err
 	}
 	base, err := baseFiles(ctx, env, s, root, fileNames(name))
 	if err != nil {
-		return s, err
+		return from, s, err
 	}
 	if base == nil {
-		s.notices = append(s.notices, baseUnknown)
-		return s, nil
+		s.Notices = append(s.Notices, baseUnknown)
+		return from, s, nil
 	}
 	file, err := baseFile(base, name)
 	if err != nil {
-		return s, fmt.Errorf("on the base of the pull request: %w", err)
+		return from, s, fmt.Errorf("on the base of the pull request: %w", err)
 	}
-	return resolve(env, given, s.operator, file)
+	s, err = from.With(file)
+	return from, s, err
+}
+
+// settingsOfNoFile are the settings without any file.
+func settingsOfNoFile(env Env, given ...settings.Values) (settings.Sources, settings.Settings, error) {
+	from := sourcesFrom(env, given, settings.File{})
+	s, err := from.With(settings.File{})
+	return from, s, err
 }
 
 // settingsOfOthers are the settings for repositories that are not checked out, by an
 // operator's file in the checkout of a pull request's head: by the base's. Without that
 // nothing may go on, since nothing would be enforced.
-func settingsOfOthers(ctx context.Context, env Env, path string, given ...settings.Values) (foundSettings, error) {
-	s, err := resolve(env, given)
+func settingsOfOthers(ctx context.Context, env Env, path string, given ...settings.Values) (settings.Sources, settings.Settings, error) {
+	none, s, err := settingsOfNoFile(env, given...)
 	if err != nil {
-		return s, err
+		return none, s, err
 	}
 	src, err := judgingOfBase(ctx, env, s, judging{"configuration file", s.File, settings.MaxFileSize}, path)
 	if err == nil && src == nil {
 		err = fmt.Errorf("the base of the pull request has no configuration file %s", s.File)
 	}
 	if err != nil {
-		return foundSettings{}, err
+		return none, settings.Settings{}, err
 	}
-	operator, err := operatorsFile(src, s.File, nil)
+	operator, err := settings.ReadOperatorFile(src, s.File, nil)
 	if err != nil {
-		return foundSettings{}, fmt.Errorf("on the base of the pull request: %w", err)
+		return none, settings.Settings{}, fmt.Errorf("on the base of the pull request: %w", err)
 	}
-	return resolve(env, given, operator)
+	from := sourcesFrom(env, given, operator)
+	s, err = from.With(settings.File{})
+	return from, s, err
 }
 
 // settingsHere are the settings by which the checkout is proposed: its own configuration
 // file, laid over the operator's.
-func settingsHere(env Env, given ...settings.Values) (foundSettings, error) {
-	s, err := readSettings(env, given...)
-	if err != nil || s.operator.Name == "" {
-		return s, err
+func settingsHere(env Env, given ...settings.Values) (settings.Sources, settings.Settings, error) {
+	from, s, err := readSettings(env, given...)
+	if err != nil || from.Operator.Name == "" {
+		return from, s, err
 	}
 	own, err := fileHere(env)
 	if err != nil {
-		return foundSettings{}, err
+		return from, settings.Settings{}, err
 	}
-	return resolve(env, given, s.operator, own)
+	s, err = from.With(own)
+	return from, s, err
 }
 
 // ofCheckout is what is given without which other repositories there are: inputs may name
@@ -155,7 +166,7 @@ func ownFile(env Env, values settings.Values, read []string) (root, name string,
 
 // baseFiles are those of the named files that the base has: by the checkout, if
 // that has the commit, else by GitHub; nil where neither can be asked.
-func baseFiles(ctx context.Context, env Env, s foundSettings, root string, names []string) (fs.FS, error) {
+func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (fs.FS, error) {
 	base := env.runtime().Base()
 	if base == "" {
 		return nil, nil
@@ -166,7 +177,7 @@ func baseFiles(ctx context.Context, env Env, s foundSettings, root string, names
 	if s.Token == "" && s.App.ID == "" {
 		return nil, nil
 	}
-	req := withRepository(env, request(env, verbs.Scan, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Scan, nil, s))
 	session, err := run.Open(env.ofRun(s), req)
 	if err != nil {
 		return nil, err
@@ -186,11 +197,8 @@ func fileNames(named string) []string {
 // baseFile reads the configuration file of the base. One that the pull request
 // adds is not there yet.
 func baseFile(base fs.FS, name string) (settings.File, error) {
-	if name == "" {
-		return searched(base)
-	}
-	file, err := repositoryFile(base, name)
-	if errors.Is(err, fs.ErrNotExist) {
+	file, err := settings.ReadFile(base, name)
+	if name != "" && errors.Is(err, fs.ErrNotExist) {
 		return settings.File{}, nil
 	}
 	return file, err

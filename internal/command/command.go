@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // The exit statuses. They are a contract; where several apply, the first of
@@ -191,9 +192,9 @@ func diagnoses(err error) []problem.Problem {
 }
 
 // ofRun is the world as package run sees it.
-func (env Env) ofRun(s foundSettings) run.Env {
+func (env Env) ofRun(s settings.Settings) run.Env {
 	return run.Env{
-		WorkDir: env.WorkDir, Getenv: env.Getenv, Environ: s.environ,
+		WorkDir: env.WorkDir, Getenv: env.Getenv, Environ: slices.Concat(env.Environ, s.RegistryTokens(env.Getenv)),
 		Home: env.Home, GOOS: env.GOOS,
 		UserAgent: "relock/" + env.Build.Version,
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",

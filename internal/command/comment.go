@@ -34,18 +34,18 @@ its configuration from the base branch of the pull request.`,
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
-			s, err := settingsApart(env, given(cmd.Flags()))
+			from, s, err := settingsApart(env, given(cmd.Flags()))
 			if err == nil {
 				err = formatOf(verbs.Comment, s.Format)
 			}
 			if err != nil {
 				return said(cmd.Context(), env, err)
 			}
-			r, err := answer(cmd.Context(), env, s)
+			r, err := answer(cmd.Context(), env, from, s)
 			if err != nil {
 				return said(cmd.Context(), env, err)
 			}
-			if err := show(env, r, s.Settings); err != nil {
+			if err := show(env, r, s); err != nil {
 				return said(cmd.Context(), env, err)
 			}
 			return status(r)
@@ -67,7 +67,7 @@ func usage() string {
 // answer carries out the command of the comment that the event is about. A
 // comment that is not for relock costs no request. The settings are those that
 // do not depend on the repository; the others are read from the base branch.
-func answer(ctx context.Context, env Env, s foundSettings) (report.Report, error) {
+func answer(ctx context.Context, env Env, from settings.Sources, s settings.Settings) (report.Report, error) {
 	rt := env.runtime()
 	none := report.Report{Verb: verbs.Comment}
 	payload, err := rt.Payload()
@@ -87,17 +87,17 @@ func answer(ctx context.Context, env Env, s foundSettings) (report.Report, error
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
 	configure := func(base fs.FS) (run.Request, error) {
-		based, err := s.on(env, base)
-		req := withRepository(env, request(env, verbs.PR, based.Directories, based.Settings))
-		req.Notices = based.notices
+		based, err := from.In(base)
+		req := withRepository(env, request(env, verbs.PR, based.Directories, based))
+		req.Notices = based.Notices
 		return req, err
 	}
-	req := withRepository(env, request(env, verbs.Upgrade, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Upgrade, nil, s))
 	env.Trail.willWrite()
 	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{
 		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
-		Author: event.Author, Body: event.Body, Config: inRepository(env, settings.Merge(s.given...)),
+		Author: event.Author, Body: event.Body, Config: from.Named,
 	}
 	if s.Ledger != "" {
 		remark.Ledger = slashed(env, env.path(s.Ledger))

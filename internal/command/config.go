@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 func configCommand(env Env) *cobra.Command {
@@ -83,17 +84,17 @@ func configValidateCommand(env Env) *cobra.Command {
 			if operators {
 				return validateOperators(env, settings.Merge(given(cmd.Flags()))["config"].Items[0])
 			}
-			s, err := readSettings(env, given(cmd.Flags()))
+			_, s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, verbs.Scan, nil, s.Settings))
+			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, verbs.Scan, nil, s))
 			if err != nil {
 				return err
 			}
 			warn(env, warnings)
 			said := "the configuration is valid"
-			if configPath(env, s.values) == "" && configIn(run.RepositoryOf(env.WorkDir)) == "" {
+			if configPath(env, s.Values) == "" && configIn(run.RepositoryOf(env.WorkDir)) == "" {
 				said = "there is no configuration file here; relock config init writes one"
 			}
 			_, err = fmt.Fprintln(env.Stdout, said)
@@ -115,12 +116,9 @@ func validateOperators(env Env, name string) error {
 	if err != nil {
 		return err
 	}
-	cfg, problems := settings.Resolve(settings.Merge(settings.Lay(file, settings.File{}).Values))
-	if len(problems) > 0 {
-		return problem.Several(problems)
-	}
-	cfg.Severity, cfg.SeverityGiven, cfg.SeverityEnforced = nil, severityIn(file.Values), severityIn(file.Enforced)
-	if err := unsound(cfg); err != nil {
+	unset := func(string) string { return "" }
+	from := settings.Sources{Operator: file, Outside: true, Getenv: unset, Sound: verify.Sound}
+	if err := from.Check(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Stdout, "the configuration is valid")
@@ -148,7 +146,7 @@ those by which pr proposes.
 With --repo they are those of a repository on GitHub, by the file on its default
 branch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
+			from, s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
 			if err == nil {
 				err = formatOf(showing, s.Format)
 			}
@@ -156,11 +154,11 @@ branch.`,
 				return err
 			}
 			if s.Format == "json" {
-				of.All, of.Warnings = settings.Explain(s.values), s.notices
+				of.All, of.Warnings = settings.Explain(s.Values), s.Notices
 				return report.SettingsJSON(env.Stdout, of)
 			}
-			warn(env, s.notices)
-			_, err = fmt.Fprint(env.Stdout, filesShown(s, of)+s.values.Show())
+			warn(env, s.Notices)
+			_, err = fmt.Fprint(env.Stdout, filesShown(from.Operator.Name, s.Own, of)+s.Values.Show())
 			return err
 		},
 	}
@@ -174,48 +172,48 @@ const showing = "config show"
 
 // settingsShown are the settings by which is proposed: from the checkout or, if one is
 // named, for a repository on GitHub.
-func settingsShown(ctx context.Context, env Env, given ...settings.Values) (foundSettings, report.SettingsShown, error) {
+func settingsShown(ctx context.Context, env Env, given ...settings.Values) (settings.Sources, settings.Settings, report.SettingsShown, error) {
 	repositories := settings.Merge(given...)["repo"].Items
 	switch len(repositories) {
 	case 0:
-		s, err := settingsHere(env, given...)
-		return s, report.SettingsShown{}, err
+		from, s, err := settingsHere(env, given...)
+		return from, s, report.SettingsShown{}, err
 	case 1:
 	default:
-		return foundSettings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
+		return settings.Sources{}, settings.Settings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
 	}
 	of := report.SettingsShown{Repository: repositories[0]}
-	s, err := settingsApart(env, given...)
+	from, s, err := settingsApart(env, given...)
 	if err != nil {
-		return s, of, err
+		return from, s, of, err
 	}
-	req := withRepository(env, request(env, verbs.Scan, nil, s.Settings))
+	req := withRepository(env, request(env, verbs.Scan, nil, s))
 	req.Hub.Owner, _, _ = strings.Cut(of.Repository, "/") // nothing is written: an App reads with the owner's token
 	req.Hub.Anonymous = true
 	session, err := run.Open(env.ofRun(s), req)
 	if err != nil {
-		return s, of, err
+		return from, s, of, err
 	}
 	defer session.Close()
 	files, branch, err := session.AtDefault(ctx, req.Hub, of.Repository, settings.FileNames)
 	if err != nil {
-		return s, of, err
+		return from, s, of, err
 	}
 	of.Branch = branch
-	own, err := s.on(env, files)
-	return own, of, err
+	s, err = from.In(files)
+	return from, s, of, err
 }
 
 // filesShown says as a comment which files are in force, where that is more than one or
 // another repository's.
-func filesShown(s foundSettings, of report.SettingsShown) string {
-	switch own := s.Own; {
-	case of.Repository != "" && s.operator.Name == "":
+func filesShown(operator, own string, of report.SettingsShown) string {
+	switch {
+	case of.Repository != "" && operator == "":
 		return fmt.Sprintf("# %s, branch %s: %s\n", of.Repository, of.Branch, cmp.Or(own, "it has no file of its own"))
 	case of.Repository != "":
-		return fmt.Sprintf("# %s, branch %s: %s, over %s\n", of.Repository, of.Branch, cmp.Or(own, "no file of its own"), s.operator.Name)
-	case s.operator.Name != "" && own != "":
-		return fmt.Sprintf("# %s, over %s, as pr takes them; scan, upgrade, lock, check and verify take %[2]s alone\n", own, s.operator.Name)
+		return fmt.Sprintf("# %s, branch %s: %s, over %s\n", of.Repository, of.Branch, cmp.Or(own, "no file of its own"), operator)
+	case operator != "" && own != "":
+		return fmt.Sprintf("# %s, over %s, as pr takes them; scan, upgrade, lock, check and verify take %[2]s alone\n", own, operator)
 	}
 	return ""
 }

@@ -2,11 +2,9 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
@@ -16,16 +14,18 @@ import (
 )
 
 // configFile reads the file that is named, else the repository's own, else
-// nothing.
-func configFile(env Env, values settings.Values) (settings.File, error) {
+// nothing. It is one of the two, and the other one has no name.
+func configFile(env Env, values settings.Values) (operator, own settings.File, err error) {
 	tops := scanned(env, values)
 	switch at := locate(env, values, tops, true); at {
 	case settings.SearchedDisk:
-		return fileHere(env)
+		own, err = fileHere(env)
 	case settings.Operators:
-		return readOperators(env, values["config"].Items[0])
+		operator, err = readOperators(env, values["config"].Items[0])
+	default:
+		own, err = ownFileAt(env.WorkDir, values["config"].Items[0], tops)
 	}
-	return ownFileAt(env.WorkDir, values["config"].Items[0], tops)
+	return operator, own, err
 }
 
 // fileHere reads the configuration file that is searched for in the checkout; nothing, if
@@ -50,45 +50,35 @@ func fileOfHead(dir string) (settings.File, error) {
 	if err != nil || files == nil {
 		return settings.File{}, err
 	}
-	return searched(files)
+	return settings.ReadFile(files, "")
 }
 
 // ownFileAt reads a configuration file of a repository, of which no link leads out.
 func ownFileAt(dir, name string, tops []string) (settings.File, error) {
-	path := run.Absolute(dir, name)
+	return settings.ReadFile(checkedOut{os.DirFS(dir), dir, tops}, name)
+}
+
+// checkedOut are the files of a directory that belongs to repositories.
+type checkedOut struct {
+	fs.FS
+	dir  string
+	tops []string // of the repositories
+}
+
+// ReadFile reads a configuration file by any name that leads to a file of the repositories.
+func (c checkedOut) ReadFile(name string) ([]byte, error) {
+	path := run.Absolute(c.dir, name)
 	src, err := file.ReadAtMost(path, settings.MaxFileSize+1) // of which an excess is seen
-	if err == nil && leadsOut(path, tops) {
+	if err == nil && leadsOut(path, c.tops) {
 		err = errors.New("it is a link that leads out of the repository")
 	}
-	return readConfiguration(settings.ParseFile, src, name, err)
+	return src, err
 }
 
 // readOperators reads the operator's configuration file.
 func readOperators(env Env, name string) (settings.File, error) {
 	src, err := file.ReadAtMost(env.path(name), settings.MaxFileSize+1)
-	return operatorsFile(src, name, err)
-}
-
-// operatorsFile is the operator's configuration file that was read with an error, if any.
-// One that is called as a repository's own would be gets another name, since both may be
-// in force.
-func operatorsFile(src []byte, name string, err error) (settings.File, error) {
-	if slices.Contains(settings.FileNames, filepath.ToSlash(filepath.Clean(name))) {
-		name = "operator:" + name
-	}
-	return readConfiguration(settings.ParseOperatorFile, src, name, err)
-}
-
-// readConfiguration is the configuration file that was read with an error, if any.
-func readConfiguration(parse func([]byte, string) (settings.File, []problem.Problem), src []byte, name string, err error) (settings.File, error) {
-	if err != nil {
-		return settings.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
-	}
-	read, diagnostics := parse(src, name)
-	if len(diagnostics) > 0 {
-		return settings.File{}, problem.Several(diagnostics)
-	}
-	return read, nil
+	return settings.ReadOperatorFile(src, name, err)
 }
 
 // locate says where the configuration file is, for a run that reads the
@@ -143,23 +133,4 @@ func slashed(env Env, name string) string {
 func leadsOut(path string, tops []string) bool {
 	target, err := filepath.EvalSymlinks(path)
 	return err != nil || run.Apart(target, tops)
-}
-
-// searched reads the configuration file that a repository's file tree has;
-// nothing, if it has none.
-func searched(repository fs.FS) (settings.File, error) {
-	name, diagnostics := settings.Locate(repository)
-	if len(diagnostics) > 0 {
-		return settings.File{}, problem.Several(diagnostics)
-	}
-	if name == "" {
-		return settings.File{}, nil
-	}
-	return repositoryFile(repository, name)
-}
-
-// repositoryFile reads a configuration file that is in a repository's file tree.
-func repositoryFile(repository fs.FS, name string) (settings.File, error) {
-	src, err := fs.ReadFile(repository, name)
-	return readConfiguration(settings.ParseFile, src, name, err)
 }

@@ -50,9 +50,9 @@ func TestSettingsOnABase(t *testing.T) {
 			put(t, filepath.Join(top, "work", "mine.yml"), limited("7"))
 			put(t, filepath.Join(top, "op.yml"), limited("5"))
 			given := settings.Flags(map[string][]string{"config": {tt.config}})
-			s, err := settingsApart(env, given)
+			from, s, err := settingsApart(env, given)
 			if err == nil && tt.known {
-				s, err = s.on(env, base)
+				s, err = from.In(base)
 			}
 			if s.PullRequest.Limit != tt.want || problemText(err) != tt.fails && tt.fails == "" || tt.fails != "" && err == nil {
 				t.Errorf("the limit is %d, %v, want %d and %q", s.PullRequest.Limit, err, tt.want, tt.fails)
@@ -88,9 +88,9 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 		"enforcing itself":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nenforced: {strict: false}\n")}}, "../op.yml", 0, true},
 		"one not there":       {fstest.MapFS{}, "../gone.yml", 0, true},
 	} {
-		s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		from, s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
 		if err == nil {
-			s, err = s.on(env, tt.files)
+			s, err = from.In(tt.files)
 		}
 		if s.PullRequest.Limit != tt.want || (err != nil) != tt.fails {
 			t.Errorf("%s: the limit is %d, %v, want %d and an error: %t", name, s.PullRequest.Limit, err, tt.want, tt.fails)
@@ -106,23 +106,23 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	put(t, filepath.Join(top, "work", "central.yml"), "version: 1\nverify: {severity: {hash-unknown: note}}\n")
 	for _, there := range []string{"repo=octo/infra", "org=octo"} {
 		flag, value, _ := strings.Cut(there, "=")
-		s, err := settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
-		if err != nil || s.SeverityGiven["hash-unknown"] != problem.SeverityNote {
-			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.SeverityGiven, err)
+		from, s, err := settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
+		if err != nil || s.Severities.Given["hash-unknown"] != problem.SeverityNote {
+			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.Severities.Given, err)
 			continue
 		}
-		s, err = s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {hash-unknown: warning}}\n")}})
-		if err != nil || s.Severity["hash-unknown"] != problem.SeverityWarning {
-			t.Errorf("for --%s the repository makes it %v, %v, want a warning", flag, s.Severity, err)
+		s, err = from.In(fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {hash-unknown: warning}}\n")}})
+		if err != nil || s.Severities.Raised["hash-unknown"] != problem.SeverityWarning {
+			t.Errorf("for --%s the repository makes it %v, %v, want a warning", flag, s.Severities.Raised, err)
 		}
-		if _, err := s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {unsigned: note}}\n")}}); err == nil {
+		if _, err := from.In(fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {unsigned: note}}\n")}}); err == nil {
 			t.Errorf("for --%s a repository makes a finding less bad", flag)
 		}
 	}
 	for _, named := range []string{"repo", "plan"} { // as inputs may, whatever the step does
 		given := settings.Flags(map[string][]string{"config": {"central.yml"}, named: {"octo/infra"}})
 		for _, verb := range []verbs.Verb{verbs.Verify, verbs.Check, verbs.Upgrade} {
-			if _, err := settingsOfRun(t.Context(), env, verb, given); err == nil {
+			if _, _, err := settingsOfRun(t.Context(), env, verb, given); err == nil {
 				t.Errorf("the repository at hand makes a finding of %s less bad, with %s", verb, named)
 			}
 		}
@@ -155,23 +155,23 @@ func TestSettingsOfAHead(t *testing.T) {
 	env.Getenv = func(name string) string {
 		return map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}[name]
 	}
-	s, err := settingsOfRun(t.Context(), env, verbs.Check)
-	if err != nil || s.PullRequest.Limit != noFile || len(s.notices) != 1 || s.notices[0] != baseUnknown {
-		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.notices, err)
+	_, s, err := settingsOfRun(t.Context(), env, verbs.Check)
+	if err != nil || s.PullRequest.Limit != noFile || len(s.Notices) != 1 || s.Notices[0] != baseUnknown {
+		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.Notices, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	_, s, err = settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 {
 		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
-	if err != nil || s.PullRequest.Limit != 5 || len(s.notices) != 1 {
-		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.notices, err)
+	_, s, err = settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	if err != nil || s.PullRequest.Limit != 5 || len(s.Notices) != 1 {
+		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.Notices, err)
 	}
 	t.Run("link", func(t *testing.T) {
 		if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {
 			t.Skipf("links are missing on this system: %v", err)
 		}
-		if _, err := settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
+		if _, _, err := settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
 			t.Error("a link from outside into the head's checkout is read")
 		}
 	})
@@ -189,7 +189,7 @@ func TestSettingsOfACheckout(t *testing.T) {
 		put(t, filepath.Join(top, "work", ".github", "relock.yml"), own)
 		put(t, filepath.Join(top, "op.yml"), limited("5"))
 		for verb, limit := range want {
-			s, err := settingsOfRun(t.Context(), env, verb, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+			_, s, err := settingsOfRun(t.Context(), env, verb, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 			if s.PullRequest.Limit != limit || (err != nil) != (limit == 0) {
 				t.Errorf("%s: the limit is %d, %v, want %d", verb, s.PullRequest.Limit, err, limit)
 			}
@@ -204,11 +204,11 @@ func TestIdentityOfSettings(t *testing.T) {
 	env, top := place(t)
 	identity := func(src string) string {
 		put(t, filepath.Join(top, "op.yml"), "version: 1\n"+src)
-		s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
+		from, s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.identity()
+		return from.Identity(s)
 	}
 	first := identity("strict: true\nplatforms: [linux_amd64]\n")
 	for src, same := range map[string]bool{

@@ -31,7 +31,7 @@ With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which
 docs/command-line.md says how to set up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readSettings(env, given(cmd.Flags()))
+			_, s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ docs/command-line.md says how to set up.`,
 			if err != nil {
 				return err
 			}
-			if err := show(env, r, s.Settings); err != nil || external {
+			if err := show(env, r, s); err != nil || external {
 				return err // git takes any status for a failure of the driver
 			}
 			return status(r)

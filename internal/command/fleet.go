@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -36,11 +34,11 @@ shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, verbs.PR, given(cmd.Flags()))
+			from, s, err := settingsOfRun(cmd.Context(), env, verbs.PR, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			p, err := divide(cmd.Context(), env, s)
+			p, err := divide(cmd.Context(), env, from, s)
 			if err != nil {
 				return err
 			}
@@ -56,7 +54,7 @@ relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 }
 
 // divide plans a run over an organisation, and writes the plan.
-func divide(ctx context.Context, env Env, s foundSettings) (fleet.Division, error) {
+func divide(ctx context.Context, env Env, from settings.Sources, s settings.Settings) (fleet.Division, error) {
 	if s.Organisation.Owner == "" {
 		return fleet.Division{}, errors.New("shards divides a run over an organisation; name it with --org")
 	}
@@ -64,8 +62,8 @@ func divide(ctx context.Context, env Env, s foundSettings) (fleet.Division, erro
 	if err != nil {
 		return fleet.Division{}, err
 	}
-	req := withRepository(env, request(env, verbs.PR, nil, s.Settings))
-	req.Organisation = organisation(s)
+	req := withRepository(env, request(env, verbs.PR, nil, s))
+	req.Organisation = organisation(from, s)
 	var p fleet.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
 		p, err = session.Divide(ctx, req, fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
@@ -74,7 +72,7 @@ func divide(ctx context.Context, env Env, s foundSettings) (fleet.Division, erro
 	if err != nil {
 		return p, err
 	}
-	p.Settings = s.operators()
+	p.Settings = from.OperatorsIdentity()
 	if s.Organisation.Pause {
 		p.Shards = []fleet.Shard{{}} // nothing is done
 	}
@@ -98,36 +96,18 @@ func foreseen(u fleet.Unlisted) problem.Problem {
 }
 
 // organisation is which repositories of an owner a run is about, by its settings.
-func organisation(s foundSettings) *run.Organisation {
+func organisation(from settings.Sources, s settings.Settings) *run.Organisation {
 	return &run.Organisation{
-		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: s.identity(),
+		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: from.Identity(s),
 	}
 }
 
 // remembering is the path of the memory, for a run that looks at all of a repository.
-func remembering(s foundSettings) string {
+func remembering(s settings.Settings) string {
 	if len(s.Providers) > 0 || len(s.Directories) > 0 {
 		return ""
 	}
 	return s.Organisation.Memory
-}
-
-// identity identifies the settings that decide what is proposed, as far as they are no
-// repository's own. What is enforced is more than a value: repositories may say another.
-func (s foundSettings) identity() string { return identityOf(s.values, s.operator.Enforced) }
-
-// operators identifies what the operator's file decides; empty if it decides nothing.
-func (s foundSettings) operators() string {
-	if id := identityOf(s.operator.Values, s.operator.Enforced); id != identityOf(nil, nil) {
-		return id
-	}
-	return ""
-}
-
-// identityOf identifies values, and those that are enforced.
-func identityOf(values, enforced settings.Values) string {
-	sum := sha256.Sum256([]byte(values.Deciding().Show() + enforced.Deciding().Show()))
-	return hex.EncodeToString(sum[:])
 }
 
 // costsOf are the requests of the repositories of an earlier run, by its report.
@@ -149,7 +129,7 @@ func costsOf(env Env, name string) (map[string]int64, error) {
 }
 
 // ofShard is what one shard of a plan has to do.
-func ofShard(env Env, s foundSettings) (*run.Organisation, error) {
+func ofShard(env Env, from settings.Sources, s settings.Settings) (*run.Organisation, error) {
 	if s.Organisation.Plan == "" || s.Organisation.Shard == "" {
 		return nil, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
 	}
@@ -157,7 +137,7 @@ func ofShard(env Env, s foundSettings) (*run.Organisation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Settings != "" && p.Settings != s.operators() {
+	if p.Settings != "" && p.Settings != from.OperatorsIdentity() {
 		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
@@ -167,7 +147,7 @@ func ofShard(env Env, s foundSettings) (*run.Organisation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: s.identity()}, nil
+	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
 }
 
 func readPlan(env Env, name string) (fleet.Division, error) {
@@ -344,8 +324,8 @@ func keepReport(r report.Report, dir string) (keptReport, error) {
 
 // shardsStep divides a run over an organisation as a step of a workflow, with the
 // matrix of the jobs that follow as an output.
-func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s foundSettings) (report.Report, error) {
-	p, err := divide(ctx, env, s)
+func shardsStep(ctx context.Context, env Env, rt *action.Runtime, from settings.Sources, s settings.Settings) (report.Report, error) {
+	p, err := divide(ctx, env, from, s)
 	if err != nil {
 		return report.Report{}, err
 	}

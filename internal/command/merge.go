@@ -94,12 +94,12 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 
 // settle plans what both sides have changed; nil if that fails.
 func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
-	s, err := readSettings(env)
+	_, s, err := readSettings(env)
 	if err != nil {
 		return nil, err
 	}
 	var settled []byte
-	req := request(env, verbs.Lock, nil, s.Settings)
+	req := request(env, verbs.Lock, nil, s)
 	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
 		settled, r, err = run.Settle(ctx, session, req, run.RepositoryOf(env.WorkDir), name, marked)
 		return r, err

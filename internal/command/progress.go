@@ -17,11 +17,12 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // during acts in a session for requests like the one given, and meanwhile shows
 // what is downloaded.
-func during(env Env, s foundSettings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
+func during(env Env, s settings.Settings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
 	p := newProgress(env, s.Format)
 	defer p.end()
 	world := env.ofRun(s)

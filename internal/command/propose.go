@@ -14,8 +14,8 @@ import (
 
 // propose carries out the verb pr: for the repositories that are named, else for the
 // one that is checked out.
-func propose(ctx context.Context, env Env, s foundSettings, req run.Request) (report.Report, error) {
-	req, notices, err := targeted(env, s, req)
+func propose(ctx context.Context, env Env, from settings.Sources, s settings.Settings, req run.Request) (report.Report, error) {
+	req, notices, err := targeted(env, from, s, req)
 	if err != nil {
 		return report.Report{Verb: verbs.PR}, err
 	}
@@ -37,7 +37,7 @@ func propose(ctx context.Context, env Env, s foundSettings, req run.Request) (re
 }
 
 // ofOne refuses settings that name repositories in two ways, or conditions on none.
-func ofOne(s foundSettings) error {
+func ofOne(s settings.Settings) error {
 	switch {
 	case s.Organisation.Owner != "" && len(s.Repositories) > 0:
 		return errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
@@ -50,7 +50,7 @@ func ofOne(s foundSettings) error {
 }
 
 // paused says that nothing is done, and where somebody has decided so.
-func paused(s foundSettings) problem.Problem {
+func paused(s settings.Settings) problem.Problem {
 	at := s.Places["org.pause"]
 	return problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at,
@@ -67,19 +67,19 @@ var anonymously = problem.Problem{
 
 // targeted adds to a request which repositories it is for, and how the settings of
 // files are read that are not checked out.
-func targeted(env Env, s foundSettings, req run.Request) (run.Request, []problem.Problem, error) {
-	notices, here := s.notices, req.Targets[0]
+func targeted(env Env, from settings.Sources, s settings.Settings, req run.Request) (run.Request, []problem.Problem, error) {
+	notices, here := s.Notices, req.Targets[0]
 	if err := ofOne(s); err != nil {
 		return req, nil, err
 	}
 	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
 		var err error
-		req.Organisation, err = ofShard(env, s)
+		req.Organisation, err = ofShard(env, from, s)
 		if err != nil {
 			return req, nil, err
 		}
 	} else if s.Organisation.Owner != "" {
-		req.Organisation = organisation(s)
+		req.Organisation = organisation(from, s)
 	} else if len(s.Repositories) > 0 {
 		req.Targets = nil
 		for _, repository := range s.Repositories {
@@ -96,9 +96,9 @@ func targeted(env Env, s foundSettings, req run.Request) (run.Request, []problem
 		req.Targets[0].Repository, notices = repository, append(notices, more...)
 	}
 	req.Configure = func(files fs.FS) (run.Request, error) {
-		own, err := s.on(env, files)
-		req := withRepository(env, request(env, verbs.PR, here.Dirs, own.Settings))
-		req.Notices = own.notices
+		own, err := from.In(files)
+		req := withRepository(env, request(env, verbs.PR, here.Dirs, own))
+		req.Notices = own.Notices
 		return req, err
 	}
 	return req, notices, nil

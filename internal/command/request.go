@@ -16,7 +16,6 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // request turns settings into what package run is asked for.
@@ -48,7 +47,7 @@ func request(env Env, verb verbs.Verb, dirs []string, cfg settings.Settings) run
 
 		Proof: run.Proving{
 			MaxDownload: cfg.MaxDownload, Offline: cfg.Offline, NoCache: cfg.NoCache, Packages: cfg.Packages, Recheck: cfg.Recheck, Seed: env.runtime().SHA(),
-			Severities: severitiesOf(cfg),
+			Severities: cfg.Severities,
 		},
 		UnlockedFails: cfg.Unlocked == "fail",
 		Scan: scan.Options{
@@ -100,14 +99,6 @@ func withRepository(env Env, req run.Request) run.Request {
 		req.Head = run.OwnHead
 	}
 	return req
-}
-
-// severitiesOf are those of the settings. A repository's own file can only raise one.
-func severitiesOf(cfg settings.Settings) verify.Severities {
-	chosen := map[problem.Code]problem.Severity{}
-	maps.Copy(chosen, cfg.SeverityEnforced)
-	maps.Copy(chosen, cfg.Severities)
-	return verify.Severities{Chosen: chosen, Given: cfg.SeverityGiven, Raised: cfg.Severity}
 }
 
 // clauses are what the repository's own configuration file says of providers and

@@ -66,7 +66,7 @@ func TestProposingToNamedRepositories(t *testing.T) {
 	env := inWorkflow()
 	cfg := configured(t, "")
 	cfg.Repositories = []string{"acme/one", "acme/two"}
-	req, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, verbs.PR, []string{"live"}, cfg)))
+	req, _, err := targeted(env, settings.Sources{}, cfg, withRepository(env, request(env, verbs.PR, []string{"live"}, cfg)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestProposingNeedsARepository(t *testing.T) {
 	t.Parallel()
 	env := Env{WorkDir: t.TempDir(), Getenv: func(string) string { return "" }}
 	cfg := configured(t, "")
-	_, _, err := targeted(env, foundSettings{Settings: cfg}, withRepository(env, request(env, verbs.PR, nil, cfg)))
+	_, _, err := targeted(env, settings.Sources{}, cfg, withRepository(env, request(env, verbs.PR, nil, cfg)))
 	if err == nil || !strings.Contains(err.Error(), "no clone of a git repository") {
 		t.Errorf("targeted() = %v, want an error about the clone", err)
 	}
@@ -97,10 +97,10 @@ func TestProposingNeedsARepository(t *testing.T) {
 func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
 	t.Parallel()
 	env := inWorkflow()
-	if env.ofRun(foundSettings{}).Summary {
+	if env.ofRun(settings.Settings{}).Summary {
 		t.Error("a verb in a workflow is said to write a step summary")
 	}
-	if env.summary = true; !env.ofRun(foundSettings{}).Summary {
+	if env.summary = true; !env.ofRun(settings.Settings{}).Summary {
 		t.Error("the Action is not said to write a step summary")
 	}
 }

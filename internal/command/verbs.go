@@ -82,18 +82,18 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 		Short: short,
 		Long:  long + directories,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
+			from, s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
 			if err != nil {
 				return err
 			}
 			if err := formatOf(verb, s.Format); err != nil {
 				return err
 			}
-			r, err := carryOut(cmd.Context(), env, s, verb, dirs, nil)
+			r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, nil)
 			if err != nil {
 				return err
 			}
-			if err := show(env, r, s.Settings); err != nil {
+			if err := show(env, r, s); err != nil {
 				return err
 			}
 			return status(r)
@@ -105,14 +105,14 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 
 // carryOut runs a verb for directories. change is what the event of a workflow
 // says of what changed; nil elsewhere.
-func carryOut(ctx context.Context, env Env, s foundSettings, verb verbs.Verb, dirs []string, change *run.Change) (report.Report, error) {
-	req := withRepository(env, request(env, verb, dirs, s.Settings))
+func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Settings, verb verbs.Verb, dirs []string, change *run.Change) (report.Report, error) {
+	req := withRepository(env, request(env, verb, dirs, s))
 	if verb == verbs.PR {
 		// A run of another repository stays unnamed: it may be a private one.
 		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
 			req.Pull.Footer = safe.Join("", writtenBy(env.runtime().RunURL()), req.Pull.Footer)
 		}
-		return propose(ctx, env, s, req)
+		return propose(ctx, env, from, s, req)
 	}
 	req.Change = change
 	if s.Touched != "" && verb == verbs.Check {
@@ -122,7 +122,7 @@ func carryOut(ctx context.Context, env Env, s foundSettings, verb verbs.Verb, di
 		return carryOutVerify(ctx, env, s, req)
 	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
-	r.Diagnostics = append(r.Diagnostics, s.notices...)
+	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err
 }
 

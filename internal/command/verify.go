@@ -18,7 +18,7 @@ import (
 )
 
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
-func carryOutVerify(ctx context.Context, env Env, s foundSettings, req run.Request) (report.Report, error) {
+func carryOutVerify(ctx context.Context, env Env, s settings.Settings, req run.Request) (report.Report, error) {
 	ledger, err := readLedger(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err
@@ -29,13 +29,13 @@ func carryOutVerify(ctx context.Context, env Env, s foundSettings, req run.Reque
 	}
 	req.Proof.Ledger, req.Proof.Baseline = ledger.Ledger, baseline.Baseline
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
-	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.notices...), s.FailOn
+	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.Notices...), s.FailOn
 	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", ledger.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
 		if f.head == "" {
 			continue
 		}
 		m := report.Tampered(f.name, f.what, f.head)
-		m.Findings[0].Severity = req.Proof.Severities.Of(problem.CodeTamperedBoth, s.Strict)
+		m.Findings[0].Severity = verify.SeverityOf(req.Proof.Severities, problem.CodeTamperedBoth, s.Strict)
 		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
 		r.Modules = append(r.Modules, m)
 	}
@@ -53,7 +53,7 @@ type ledgerFile struct {
 }
 
 // readLedger reads the ledger that is named.
-func readLedger(ctx context.Context, env Env, s foundSettings) (l ledgerFile, err error) {
+func readLedger(ctx context.Context, env Env, s settings.Settings) (l ledgerFile, err error) {
 	if s.Ledger == "" {
 		return l, nil
 	}
@@ -73,7 +73,7 @@ type baselineFile struct {
 
 // readBaseline reads the baseline that is named. It must be there: a misspelt name
 // is not an empty baseline. On a pull request's head the base may not have it yet.
-func readBaseline(ctx context.Context, env Env, s foundSettings) (b baselineFile, err error) {
+func readBaseline(ctx context.Context, env Env, s settings.Settings) (b baselineFile, err error) {
 	if s.Baseline == "" {
 		return b, nil
 	}
@@ -107,7 +107,7 @@ type judged struct {
 
 // readJudging reads a file. A pull request's head is judged by its base's, since
 // otherwise it could change what it is judged by; that it does is a finding.
-func readJudging(ctx context.Context, env Env, s foundSettings, f judging) (judged, error) {
+func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (judged, error) {
 	path := env.path(f.name)
 	here, err := readIfThere(path, f.limit)
 	if err != nil {
@@ -127,7 +127,7 @@ func readJudging(ctx context.Context, env Env, s foundSettings, f judging) (judg
 
 // judgingOfBase is the file that the base of the pull request has at hand; nil where
 // it has none. Without the base nothing can be judged.
-func judgingOfBase(ctx context.Context, env Env, s foundSettings, f judging, path string) ([]byte, error) {
+func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging, path string) ([]byte, error) {
 	root := run.RepositoryOf(env.WorkDir)
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -30,7 +31,7 @@ type Proving struct {
 	// added to it.
 	Ledger *verify.Ledger
 	// Severities are what people make of those of the rules.
-	Severities verify.Severities
+	Severities settings.Severities
 	// Baseline is what somebody accepts; nil if nothing is.
 	Baseline *verify.Baseline
 }

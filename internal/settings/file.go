@@ -35,9 +35,7 @@ const maxNesting = 16
 type File struct {
 	Name   string
 	Values Values
-	// Operator says that the operator of the run gives it, and Enforced what it says below
-	// the key enforced.
-	Operator bool
+	// Enforced is what the operator's file says below the key enforced.
 	Enforced Values
 }
 
@@ -96,7 +94,7 @@ type form struct {
 var configuration = form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true}
 
 func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
-	r := &reader{file: File{Name: name, Values: Values{}, Operator: is.operator, Enforced: Values{}}, form: is}
+	r := &reader{file: File{Name: name, Values: Values{}, Enforced: Values{}}, form: is}
 	if root, ok := r.root(src); ok {
 		r.section(root, scope{settings: is.settings, values: r.file.Values})
 		if len(r.problems) == 0 {

@@ -121,7 +121,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
 		MaxDownload:      2 << 30,
-		Severity:         map[problem.Code]problem.Severity{"unsigned": problem.SeverityError, "tool-header": problem.SeverityWarning},
+		Severities:       settings.Severities{Raised: map[problem.Code]problem.Severity{"unsigned": problem.SeverityError, "tool-header": problem.SeverityWarning}},
 		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},

@@ -50,6 +50,10 @@ type Settings struct {
 	// Own is the name of the repository's own configuration file; empty if none is in
 	// force.
 	Own string
+	// Notices say what of that file has no effect.
+	Notices []problem.Problem
+	// Values are what the settings were made of, each with its source.
+	Values Values
 	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
 	// for in the repository, whatever else says so, too.
 	OwnInclude, OwnExclude []string
@@ -69,11 +73,7 @@ type Settings struct {
 	// is a revision of git, or empty.
 	Check, Touched string
 
-	// Severity is what a repository's own configuration file makes of findings, and
-	// Severities what the command line does. SeverityGiven and SeverityEnforced are what
-	// the operator's file says, if it lies in no repository that is read.
-	Severity, Severities            map[problem.Code]problem.Severity
-	SeverityGiven, SeverityEnforced map[problem.Code]problem.Severity
+	Severities Severities
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn        problem.Severity
 	Packages      bool
@@ -86,6 +86,19 @@ type Settings struct {
 	Offline, NoCache bool
 
 	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
+}
+
+// Severities are what people make of the severities of findings, by their codes. What
+// that comes to, package verify decides.
+type Severities struct {
+	// Chosen are those of the command line, and of what the operator's file enforces: they
+	// hold whatever their codes and a repository say.
+	Chosen map[problem.Code]problem.Severity
+	// Given are those of the operator's file in place of those of the codes.
+	Given map[problem.Code]problem.Severity
+	// Raised are those of a repository's own file: they make findings worse, never less
+	// bad.
+	Raised map[problem.Code]problem.Severity
 }
 
 // PlatformSet says which platforms lock files must cover. The zero value is

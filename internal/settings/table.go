@@ -115,7 +115,7 @@ var All = []Setting{
 		Key: "verify.severity", Kind: Map,
 		Doc:     "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
 		lenient: lessSevere,
-		take:    asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severity }),
+		take:    asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities.Raised }),
 	},
 	{
 		Key: "registries", Kind: Named, Operator: true,
@@ -197,7 +197,7 @@ var All = []Setting{
 	{
 		Flag: "severity", Kind: List, Verbs: verifying,
 		Doc:  "CODE=SEVERITY, the severity of findings of a code: error, warning or note. It outranks what any file says.",
-		take: asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities }),
+		take: asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities.Chosen }),
 	},
 	{
 		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,

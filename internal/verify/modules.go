@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // Policy is what root modules are verified by. The zero value demands what is so
@@ -19,7 +20,7 @@ type Policy struct {
 	// Strict makes errors of what only a mirror or a registry stands for.
 	Strict bool
 	// Severities are what people make of those of findings, by their codes.
-	Severities Severities
+	Severities settings.Severities
 	// Platforms are those that every entry is to cover. Their packages are looked at
 	// first.
 	Platforms []provider.Platform
@@ -134,7 +135,7 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 		f := &r.Findings[i]
 		meaning, _ := MeaningOf(f.Code)
 		if f.Severity == asError { // else it says so itself
-			f.Severity = p.Severities.Of(f.Code, p.Strict)
+			f.Severity = SeverityOf(p.Severities, f.Code, p.Strict)
 		}
 		f.Hint = cmp.Or(f.Hint, meaning.Help)
 	}

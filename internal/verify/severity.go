@@ -6,21 +6,11 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
-// Severities are what people make of the severities of findings, by their codes.
-type Severities struct {
-	// Chosen are those of the operator of a run, whatever their codes and a repository say.
-	Chosen map[problem.Code]problem.Severity
-	// Given are those of the operator in place of those of the codes.
-	Given map[problem.Code]problem.Severity
-	// Raised are those of a scanned repository: they make findings worse, never less
-	// bad.
-	Raised map[problem.Code]problem.Severity
-}
-
-// Of is the severity of findings of a code.
-func (s Severities) Of(code problem.Code, strict bool) problem.Severity {
+// SeverityOf is the severity of findings of a code, by what people make of it.
+func SeverityOf(s settings.Severities, code problem.Code, strict bool) problem.Severity {
 	meaning, _ := MeaningOf(code)
 	severity := meaning.Severity
 	if strict {
@@ -38,8 +28,8 @@ func (s Severities) Of(code problem.Code, strict bool) problem.Severity {
 	return severity
 }
 
-// Unsound says what is wrong with them; nothing if all is well.
-func (s Severities) Unsound() error {
+// Sound says what is wrong with severities; nothing if all is well.
+func Sound(s settings.Severities) error {
 	for _, codes := range []map[problem.Code]problem.Severity{s.Chosen, s.Given, s.Raised} {
 		for _, code := range slices.Sorted(maps.Keys(codes)) {
 			if _, known := MeaningOf(code); !known {

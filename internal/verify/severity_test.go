@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // A repository may make findings worse and never less bad; the operator may do both.
@@ -15,25 +16,25 @@ func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 	}
 	const unsigned = problem.CodeUnsigned // a warning, and an error where strict
 	for name, tt := range map[string]struct {
-		s            Severities
+		s            settings.Severities
 		want, strict problem.Severity
 		unsound      string
 	}{
-		"nobody says anything":           {Severities{}, asWarning, asError, ""},
-		"raised":                         {Severities{Raised: of(unsigned, asError)}, asError, asError, ""},
-		"raised to what it is":           {Severities{Raised: of(unsigned, asWarning)}, asWarning, asError, ""},
-		"lowered by a repository":        {Severities{Raised: of(unsigned, asNote)}, asWarning, asError, "may not make it a note"},
-		"another code raised":            {Severities{Raised: of(problem.CodeKeyExpired, asError)}, asWarning, asError, ""},
-		"chosen, higher":                 {Severities{Chosen: of(unsigned, asError)}, asError, asError, ""},
-		"chosen, lower":                  {Severities{Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"raised, and chosen lower":       {Severities{Raised: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"given, lower":                   {Severities{Given: of(unsigned, asNote)}, asNote, asNote, ""},
-		"given, and raised":              {Severities{Given: of(unsigned, asNote), Raised: of(unsigned, asWarning)}, asWarning, asWarning, ""},
-		"given, and raised to less":      {Severities{Given: of(unsigned, asError), Raised: of(unsigned, asNote)}, asError, asError, ""},
-		"given, and chosen":              {Severities{Given: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"a code that is none, given":     {Severities{Given: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
-		"a code that is none":            {Severities{Chosen: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
-		"a code that is none, in a file": {Severities{Raised: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
+		"nobody says anything":           {settings.Severities{}, asWarning, asError, ""},
+		"raised":                         {settings.Severities{Raised: of(unsigned, asError)}, asError, asError, ""},
+		"raised to what it is":           {settings.Severities{Raised: of(unsigned, asWarning)}, asWarning, asError, ""},
+		"lowered by a repository":        {settings.Severities{Raised: of(unsigned, asNote)}, asWarning, asError, "may not make it a note"},
+		"another code raised":            {settings.Severities{Raised: of(problem.CodeKeyExpired, asError)}, asWarning, asError, ""},
+		"chosen, higher":                 {settings.Severities{Chosen: of(unsigned, asError)}, asError, asError, ""},
+		"chosen, lower":                  {settings.Severities{Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
+		"raised, and chosen lower":       {settings.Severities{Raised: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
+		"given, lower":                   {settings.Severities{Given: of(unsigned, asNote)}, asNote, asNote, ""},
+		"given, and raised":              {settings.Severities{Given: of(unsigned, asNote), Raised: of(unsigned, asWarning)}, asWarning, asWarning, ""},
+		"given, and raised to less":      {settings.Severities{Given: of(unsigned, asError), Raised: of(unsigned, asNote)}, asError, asError, ""},
+		"given, and chosen":              {settings.Severities{Given: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
+		"a code that is none, given":     {settings.Severities{Given: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
+		"a code that is none":            {settings.Severities{Chosen: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
+		"a code that is none, in a file": {settings.Severities{Raised: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 	} {
 		for strict, want := range map[bool]problem.Severity{false: tt.want, true: tt.strict} {
 			p := sound()
@@ -42,7 +43,7 @@ func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 				t.Errorf("%s, strict %t: found %v, want one %s", name, strict, codesOf(r.Findings), want)
 			}
 		}
-		if err := tt.s.Unsound(); (err == nil) != (tt.unsound == "") || err != nil && !strings.Contains(err.Error(), tt.unsound) {
+		if err := Sound(tt.s); (err == nil) != (tt.unsound == "") || err != nil && !strings.Contains(err.Error(), tt.unsound) {
 			t.Errorf("%s is unsound: %v, want %q", name, err, tt.unsound)
 		}
 	}
