@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/relock-dev/relock/internal/filetree"
 )
 
 // Change is a file that one commit has other than an earlier one.
@@ -53,7 +55,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 // between two commits, and of the directories that only one of them has, sorted,
 // whether one is an ancestor of the other or not. It is a request for each tree. It
 // returns an ErrNotFound if there is no such commit.
-func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]ChangedPath, error) {
+func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]filetree.ChangedPath, error) {
 	doing := "comparing the files of commits " + from + " and " + to
 	before, err := r.list(ctx, from)
 	if err != nil {
@@ -74,17 +76,11 @@ func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]Chang
 	onlyIn(before, after)
 	onlyIn(after, before)
 	slices.Sort(differ)
-	paths := make([]ChangedPath, len(differ))
+	paths := make([]filetree.ChangedPath, len(differ))
 	for i, path := range differ {
-		paths[i] = ChangedPath{Path: path, File: before.plain(path) && after.plain(path)}
+		paths[i] = filetree.ChangedPath{Path: path, File: before.plain(path) && after.plain(path)}
 	}
 	return paths, nil
-}
-
-// ChangedPath is a path at which two commits differ.
-type ChangedPath struct {
-	Path string
-	File bool // it is that of a file: of no link, submodule or directory
 }
 
 // changedPaths are the paths of what is no directory and differs, sorted.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
@@ -43,19 +44,19 @@ func (p proposing) holds(found []found) func(ctx context.Context, sha string) (b
 
 // noticedBy returns what reports whether a run that has found these root modules may see
 // that a path has changed. Of a directory that a configuration reads every file counts.
-func noticedBy(found []found) func(github.ChangedPath) bool {
+func noticedBy(found []found) func(filetree.ChangedPath) bool {
 	read := map[string]bool{}
 	for _, f := range found {
 		for _, name := range f.module.Files {
 			read[name] = true
 		}
 	}
-	return func(p github.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
+	return func(p filetree.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
 }
 
 // matters reports whether a run may see that a path has changed. A link or a
 // submodule may be in the way of any file, and a directory is a module.
-func matters(p github.ChangedPath) bool {
+func matters(p filetree.ChangedPath) bool {
 	return !p.File || scan.Notices(p.Path) || slices.Contains(settings.FileNames, p.Path)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -17,11 +17,11 @@ func TestMatters(t *testing.T) {
 		"live/main.tf": true, "live/.terraform.lock.hcl": true, ".terraform-version": true, ".github/relock.yml": true,
 		"README.md": false, ".github/workflows/ci.yml": false,
 	} {
-		if got := matters(github.ChangedPath{Path: path, File: true}); got != want {
+		if got := matters(filetree.ChangedPath{Path: path, File: true}); got != want {
 			t.Errorf("matters(%s) = %t, want %t", path, got, want)
 		}
 	}
-	if !matters(github.ChangedPath{Path: "README.md"}) {
+	if !matters(filetree.ChangedPath{Path: "README.md"}) {
 		t.Error("a link or a submodule does not matter, though a module may lie behind it")
 	}
 }
@@ -35,7 +35,7 @@ func TestNoticedBy(t *testing.T) {
 		"envs/prod.json": true, "regions/new.txt": true, "live/main.tf": true,
 		"envs/other.json": false, "regions": false, "regions/eu/a.txt": false, "README.md": false,
 	} {
-		if got := noticed(github.ChangedPath{Path: path, File: true}); got != want {
+		if got := noticed(filetree.ChangedPath{Path: path, File: true}); got != want {
 			t.Errorf("noticedBy()(%s) = %t, want %t", path, got, want)
 		}
 	}

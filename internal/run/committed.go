@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -247,10 +247,10 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.P
 }
 
 // asFiles are paths of files.
-func asFiles(names []string) []github.ChangedPath {
-	paths := make([]github.ChangedPath, len(names))
+func asFiles(names []string) []filetree.ChangedPath {
+	paths := make([]filetree.ChangedPath, len(names))
 	for i, name := range names {
-		paths[i] = github.ChangedPath{Path: name, File: true}
+		paths[i] = filetree.ChangedPath{Path: name, File: true}
 	}
 	return paths
 }

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/filetree"
-	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -25,7 +24,7 @@ import (
 // changedSince returns the paths that differ between where HEAD left a revision and the
 // working tree. Of contents that are not committed those count that the scan reads;
 // differs tells of any other file.
-func changedSince(t tree, revision string) (paths []github.ChangedPath, differs func(name string) bool, err error) {
+func changedSince(t tree, revision string) (paths []filetree.ChangedPath, differs func(name string) bool, err error) {
 	base, head, err := parted(t, revision)
 	if err != nil {
 		return nil, nil, &problem.Error{Problem: problem.Problem{
@@ -40,7 +39,7 @@ func changedSince(t tree, revision string) (paths []github.ChangedPath, differs 
 	for _, c := range changes {
 		for _, e := range []object.ChangeEntry{c.From, c.To} {
 			if e.Name != "" {
-				paths = append(paths, github.ChangedPath{Path: e.Name, File: ofFile(c.From.TreeEntry.Mode) && ofFile(c.To.TreeEntry.Mode)})
+				paths = append(paths, filetree.ChangedPath{Path: e.Name, File: ofFile(c.From.TreeEntry.Mode) && ofFile(c.To.TreeEntry.Mode)})
 			}
 		}
 	}
@@ -124,20 +123,20 @@ func (w workingTree) list() error {
 
 // changed are the paths that are not as in HEAD, as far as the scan reads their
 // contents.
-func (w workingTree) changed() []github.ChangedPath {
-	var paths []github.ChangedPath
+func (w workingTree) changed() []filetree.ChangedPath {
+	var paths []filetree.ChangedPath
 	files := w.tree.FS()
 	for name, typ := range w.disk {
 		entry, committed := w.head[name]
 		file := typ == 0 && ofFile(entry.Mode)
 		if !file && (typ != fs.ModeSymlink || entry.Mode != filemode.Symlink || w.linkDiffers(name)) ||
 			file && committed && reads(name) && w.differs(name) || file && !committed && w.matters(name) {
-			paths = append(paths, github.ChangedPath{Path: name, File: file})
+			paths = append(paths, filetree.ChangedPath{Path: name, File: file})
 		}
 		// A file that is read through a link may have any name.
 		if typ == fs.ModeSymlink {
 			if to, err := filetree.Resolve(files, name); err == nil && w.differs(to) {
-				paths = append(paths, github.ChangedPath{Path: to, File: true})
+				paths = append(paths, filetree.ChangedPath{Path: to, File: true})
 			}
 		}
 	}
@@ -146,7 +145,7 @@ func (w workingTree) changed() []github.ChangedPath {
 			continue
 		}
 		if _, there := w.disk[name]; !there && !w.sparse && entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule {
-			paths = append(paths, github.ChangedPath{Path: name, File: ofFile(entry.Mode)})
+			paths = append(paths, filetree.ChangedPath{Path: name, File: ofFile(entry.Mode)})
 		}
 	}
 	return paths

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -44,7 +45,7 @@ type changed struct {
 }
 
 // newChanged sorts the changed paths.
-func newChanged(paths []github.ChangedPath) *changed {
+func newChanged(paths []filetree.ChangedPath) *changed {
 	c := &changed{in: map[string]bool{}, files: map[string]bool{}}
 	for _, p := range paths {
 		dir := path.Dir(p.Path)
@@ -107,11 +108,11 @@ func (c *changed) unlocked(diagnostics []problem.Problem) []problem.Problem {
 }
 
 // pathsIn says of changed paths which are those of files in a file tree, or of nothing.
-func pathsIn(fsys fs.FS, names []string) []github.ChangedPath {
-	paths := make([]github.ChangedPath, len(names))
+func pathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
+	paths := make([]filetree.ChangedPath, len(names))
 	for i, name := range names {
 		info, err := fs.Lstat(fsys, name)
-		paths[i] = github.ChangedPath{Path: name, File: err != nil || info.Mode().IsRegular()}
+		paths[i] = filetree.ChangedPath{Path: name, File: err != nil || info.Mode().IsRegular()}
 	}
 	return paths
 }
@@ -130,7 +131,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 	if change == nil {
 		return s, nil, nil
 	}
-	var paths []github.ChangedPath
+	var paths []filetree.ChangedPath
 	var differs func(name string) bool
 	unknown := change.Unknown
 	var err error
