@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
@@ -244,4 +245,4 @@ func (env Env) cached(name string) string {
 func (env Env) runtime() *action.Runtime { return action.New(env.Getenv, env.Stdout) }
 
 // path is the path of a file by the name that somebody gave it.
-func (env Env) path(name string) string { return run.Absolute(env.WorkDir, name) }
+func (env Env) path(name string) string { return file.Absolute(env.WorkDir, name) }

@@ -67,7 +67,7 @@ type checkedOut struct {
 
 // ReadFile reads a configuration file by any name that leads to a file of the repositories.
 func (c checkedOut) ReadFile(name string) ([]byte, error) {
-	path := run.Absolute(c.dir, name)
+	path := file.Absolute(c.dir, name)
 	src, err := file.ReadAtMost(path, settings.MaxFileSize+1) // of which an excess is seen
 	if err == nil && leadsOut(path, c.tops) {
 		err = errors.New("it is a link that leads out of the repository")
@@ -92,7 +92,7 @@ func locate(env Env, values settings.Values, read []string, checkout bool) setti
 // is.
 func configPath(env Env, values settings.Values) string {
 	if name := values["config"].Items[0]; name != "" {
-		return run.Absolute(env.WorkDir, name)
+		return file.Absolute(env.WorkDir, name)
 	}
 	return ""
 }
@@ -106,7 +106,7 @@ func scanned(env Env, values settings.Values) []string {
 	}
 	var roots []string
 	for _, dir := range dirs {
-		roots = append(roots, run.RepositoryOf(run.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
+		roots = append(roots, run.RepositoryOf(file.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
 	}
 	return roots
 }

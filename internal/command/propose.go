@@ -89,7 +89,7 @@ func targeted(env Env, from settings.Sources, s settings.Settings, req run.Reque
 		// Outside of a workflow nobody names the repository: it is the one of the
 		// clone that the first directory is in.
 		clone := scanned(env, settings.Merge(settings.Arguments(here.Dirs)))[0]
-		repository, more, err := run.Origin(clone, req.Hub.API)
+		repository, more, err := run.CloneOf(clone, req.Hub.API)
 		if err != nil {
 			return req, nil, err
 		}

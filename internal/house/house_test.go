@@ -27,7 +27,7 @@ var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0, "verbs": 0,
 	"problem": 1,
 	"content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
-	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3,
+	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3, "worktree": 3,
 	"tfconfig": 4, "diff": 4, "oci": 4, "settings": 4,
 	"scan": 5, "fleet": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
@@ -50,6 +50,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"watch": {imports: []string{"provider", "terragrunt"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
+	// worktreetest makes git repositories for tests and is part of no program.
+	"worktree/worktreetest": {},
 	// safetest checks Markdown for tests and is part of no program.
 	"safe/safetest": {},
 	// random makes worlds for tests and for the judge.
@@ -82,7 +84,7 @@ var direct = []rule{
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
 	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "tfconfig", "scan", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
-	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
+	{"github.com/go-git/go-git/", []string{"worktree", "sandbox"}, "git on disk is read in one place; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
 	{"github.com/vektah/gqlparser/", []string{"sandbox", "sandbox/schema"}, "GraphQL is read where GitHub is played; relock asks, and reads none"},
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},

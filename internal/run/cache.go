@@ -112,7 +112,7 @@ func ofHead(env Env, req Request, name string) bool {
 	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), RepositoryOf(env.WorkDir)}
 	for _, t := range req.Targets {
 		for _, dir := range t.Dirs {
-			tops = append(tops, RepositoryOf(Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
+			tops = append(tops, RepositoryOf(file.Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
 	}
 	return !Apart(name, tops)

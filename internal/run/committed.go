@@ -2,22 +2,17 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // committed is what the commit of a file tree has, whatever of it is on disk: the
@@ -31,10 +26,11 @@ import (
 // as git ls-tree -r: ask only where the answer is used. Through GitHub it is the file
 // tree that is there already, and where no repository is, what is on disk.
 type committed struct {
-	// names are the files and links that a run reads, sorted. modes are git's, also of
-	// directories and, of a sparse checkout, of whatever else there is.
+	// names are the files and links that a run reads, sorted. types are as of
+	// worktree.Revision.Walk, also of directories and, of a sparse checkout, of whatever
+	// else there is.
 	names []string
-	modes map[string]filemode.FileMode
+	types map[string]fs.FileMode
 	// unknown says that the clone has not all tree objects, and nobody could be asked:
 	// what is not here may be there all the same.
 	unknown bool
@@ -47,8 +43,8 @@ type committed struct {
 }
 
 // reads reports whether what a commit has at a path is taken down.
-func (c committed) reads(name string, mode filemode.FileMode) bool {
-	return c.sparse || mode == filemode.Dir || scan.Reads(name)
+func (c committed) reads(name string, typ fs.FileMode) bool {
+	return c.sparse || typ.IsDir() || scan.Reads(name)
 }
 
 // locks are the paths of the lock files, sorted.
@@ -59,16 +55,13 @@ func (c committed) locks() []string {
 // absent reports whether a directory is in the commit and not on disk, as far as that
 // is known.
 func (c committed) absent(dir string) bool {
-	return c.unknown || len(c.missing) > 0 && c.modes[dir] == filemode.Dir
+	return c.unknown || len(c.missing) > 0 && c.types[dir].IsDir()
 }
 
 // committedIn reads what the commit of a file tree has. If a partial clone has no tree
 // objects, GitHub is asked in an Action's run: one request.
 func committedIn(ctx context.Context, j job, t tree) (committed, error) {
-	c := committed{modes: map[string]filemode.FileMode{}, links: map[string]string{}, sparse: t.remote == nil && sparse(t)}
-	if t.remote != nil || t.loose {
-		return c.listed(t)
-	}
+	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}, sparse: worktree.Sparse(t.root)}
 	err := c.readHead(t)
 	if err != nil {
 		err = c.ask(ctx, j, t)
@@ -76,66 +69,43 @@ func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 	if err != nil {
 		return c, fmt.Errorf("reading what HEAD has: %w", err)
 	}
-	for name, mode := range c.modes {
-		if mode != filemode.Dir && scan.Reads(name) {
+	var files []string
+	for name, typ := range c.types {
+		if !typ.IsDir() && scan.Reads(name) {
 			c.names = append(c.names, name)
+		}
+		if !typ.IsDir() && typ != fs.ModeIrregular { // a submodule may not be checked out
+			files = append(files, name)
 		}
 	}
 	slices.Sort(c.names)
-	c.compare(t)
+	c.missing, c.deleted = worktree.NotOnDisk(t.root, files)
 	return c, nil
-}
-
-// listed is what a file tree has that is no checkout.
-func (c committed) listed(t tree) (committed, error) {
-	err := fs.WalkDir(t.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil && d != nil && d.IsDir() && name != ".":
-			return fs.SkipDir
-		case err != nil:
-			return err
-		case d.IsDir():
-			c.modes[name] = filemode.Dir
-		case scan.Reads(name):
-			c.names = append(c.names, name)
-			if c.modes[name] = filemode.Regular; d.Type() == fs.ModeSymlink {
-				c.modes[name] = filemode.Symlink
-			}
-		}
-		return nil
-	})
-	slices.Sort(c.names)
-	return c, err
 }
 
 // readHead reads the tree objects of HEAD. A repository without a commit has nothing.
 func (c *committed) readHead(t tree) error {
-	repo, err := openClone(t.root)
+	clone, err := t.clone()
 	if err != nil {
 		return err
 	}
-	head, err := repo.head()
-	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+	if clone.Unborn() {
 		return nil
 	}
+	head, err := clone.At("HEAD")
 	if err != nil {
 		return err
 	}
-	commit, err := repo.commit(head.Hash())
-	if err != nil {
-		return err
-	}
-	top, err := commit.Tree()
-	if err != nil {
-		return err
-	}
-	return walkTree(top, func(name string, entry object.TreeEntry) error {
-		if c.reads(name, entry.Mode) {
-			c.modes[name] = entry.Mode
+	return head.Walk(".", func(name string, typ fs.FileMode) error {
+		if c.reads(name, typ) {
+			c.types[name] = typ
 		}
-		if entry.Mode == filemode.Symlink && isLock(name) {
-			target, _ := repo.content(entry.Hash) // empty if a partial clone does not have that
-			c.links[name] = string(target)
+		if typ == fs.ModeSymlink && isLock(name) {
+			target, err := head.Link(name)
+			if err != nil {
+				target = "" // a partial clone does not have that
+			}
+			c.links[name] = target
 		}
 		return nil
 	})
@@ -159,57 +129,11 @@ func (c *committed) ask(ctx context.Context, j job, t tree) error {
 	}
 	c.unknown = false
 	for name, mode := range entries {
-		if m := gitMode(mode); c.reads(name, m) {
-			c.modes[name] = m
+		if c.reads(name, mode.Type()) {
+			c.types[name] = mode.Type()
 		}
 	}
 	return nil
-}
-
-// gitMode is git's mode of what a file tree has.
-func gitMode(mode fs.FileMode) filemode.FileMode {
-	switch mode.Type() {
-	case fs.ModeDir:
-		return filemode.Dir
-	case fs.ModeSymlink:
-		return filemode.Symlink
-	}
-	return filemode.Regular
-}
-
-// compare says which names are not on disk, and why. A sparse checkout leaves out what
-// its index marks so. If the index cannot be read, since it is a sparse one itself, all
-// that is not there counts as left out.
-func (c *committed) compare(t tree) {
-	var gone []string
-	for name, mode := range c.modes {
-		if mode == filemode.Dir || mode == filemode.Submodule {
-			continue
-		}
-		if _, err := os.Lstat(t.path(name)); errors.Is(err, fs.ErrNotExist) {
-			gone = append(gone, name)
-		}
-	}
-	slices.Sort(gone)
-	if len(gone) == 0 || !c.sparse {
-		c.deleted = gone
-		return
-	}
-	checkedOut := map[string]bool{}
-	if repo, err := openClone(t.root); err == nil {
-		if index, err := repo.stored.Index(); err == nil {
-			for _, e := range index.Entries {
-				checkedOut[e.Name] = !e.SkipWorktree
-			}
-		}
-	}
-	for _, name := range gone {
-		if checkedOut[name] {
-			c.deleted = append(c.deleted, name)
-		} else {
-			c.missing = append(c.missing, name)
-		}
-	}
 }
 
 // notOnDisk notes which lock files a checkout lacks, and takes out of an inventory the

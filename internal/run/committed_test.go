@@ -6,9 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-git/go-git/v5"
-
-	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 // Which lock files there are is known of each kind of file tree, hidden ones and links
@@ -20,7 +18,7 @@ func TestCommittedLockFiles(t *testing.T) {
 	onDisk := func(t *testing.T) string {
 		t.Helper()
 		root := t.TempDir()
-		put(t, root, lockFiles)
+		worktreetest.Write(t, root, lockFiles)
 		if err := os.Mkdir(filepath.Join(root, "c"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -34,30 +32,15 @@ func TestCommittedLockFiles(t *testing.T) {
 		deleted []string
 		none    bool
 	}{
-		"a directory that is in no repository": {tree: func(t *testing.T) tree { return tree{root: onDisk(t), loose: true} }},
-		"a commit on GitHub": {tree: func(t *testing.T) tree {
-			var b filetree.Builder
-			for name, text := range lockFiles {
-				if err := b.AddFile(name, 0o644, []byte(text)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := b.AddLink("c/"+lock, "../a/"+lock); err != nil {
-				t.Fatal(err)
-			}
-			return tree{remote: &Remote{FS: b.Tree()}}
-		}},
 		"a repository without a commit": {tree: func(t *testing.T) tree {
 			root := t.TempDir()
-			if _, err := git.PlainInit(root, false); err != nil {
-				t.Fatal(err)
-			}
+			worktreetest.Init(t, root)
 			return tree{root: root}
 		}, none: true},
 		"a checkout": {tree: func(t *testing.T) tree {
 			root := onDisk(t)
-			commitAll(t, root)
-			put(t, root, map[string]string{"new/" + lock: "# not committed\n"})
+			worktreetest.Commit(t, root)
+			worktreetest.Write(t, root, map[string]string{"new/" + lock: "# not committed\n"})
 			if err := os.Remove(filepath.Join(root, "a", lock)); err != nil {
 				t.Fatal(err)
 			}

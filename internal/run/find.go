@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // found is a root module, the tree that it is in, and its plan.
@@ -112,7 +113,7 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 // trackedIn is what the commit of a checkout has that may not be there: of a sparse one,
 // and where what is not there must not be taken back.
 func trackedIn(ctx context.Context, j job, t tree) (committed, error) {
-	if t.remote != nil || t.loose || j.req.Verb != verbs.PR && !sparse(t) {
+	if t.remote != nil || t.loose || j.req.Verb != verbs.PR && !worktree.Sparse(t.root) {
 		return committed{}, nil
 	}
 	return committedIn(ctx, j, t)
@@ -135,15 +136,14 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.Path = t.root
 	}
 	if t.remote == nil && !t.loose {
-		opts.MergeBase = func(name string) []byte { return mergeBaseOf(t, name) }
+		opts.MergeBase = t.mergeBase
 	}
 	if t.loose && !j.env.OnGitHub && j.req.Verb != verbs.PR {
 		opts.Around, opts.Within = t.around()
 	}
 	opts.PassedOver = j.req.Verb == verbs.Scan
 	if t.remote == nil && !t.loose {
-		ignored := ignoreFiles{tree: t, show: j.names(t).Of}
-		opts.HiddenBy = ignored.by
+		opts.HiddenBy = ignoredBy(t, j.names(t).Of)
 	}
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
@@ -151,6 +151,19 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
+}
+
+// ignoredBy returns a function for the line by which git ignores a file, as .gitignore:3;
+// empty if none does.
+func ignoredBy(t tree, show func(string) string) func(name string) string {
+	ignored := worktree.ReadIgnoreFiles(t.root)
+	return func(name string) string {
+		file, line := ignored.By(name)
+		if file == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s:%d", show(file), line)
+	}
 }
 
 // foresee lets registries be asked for versions while modules are fetched; nil where

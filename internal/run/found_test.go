@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 // locked lays root modules with lock files of so many h1 hashes below a clone.
@@ -25,7 +26,7 @@ func locked(t *testing.T, hashes int, dirs ...string) string {
 		h1.WriteString(list)
 	}
 	for _, dir := range dirs {
-		put(t, root, map[string]string{
+		worktreetest.Write(t, root, map[string]string{
 			dir + "/main.tf":             "resource \"null_resource\" \"x\" {}\n",
 			dir + "/.terraform.lock.hcl": "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n" + h1.String() + "}\n",
 		})
@@ -87,7 +88,7 @@ func TestFound(t *testing.T) {
 func TestFoundTellsOfToolsAndPlatforms(t *testing.T) {
 	t.Parallel()
 	root := locked(t, 3, "live/a", "live/b")
-	put(t, root, map[string]string{
+	worktreetest.Write(t, root, map[string]string{
 		"live/a/.terraform-version":     "1.11.4\n",
 		"tofu/main.tofu":                "",
 		"tofu/.terraform.lock.hcl":      "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n",
@@ -110,7 +111,7 @@ func TestFoundTellsOfToolsAndPlatforms(t *testing.T) {
 		}
 	}
 	broken := lay(t, ".git/HEAD", "a/main.tf")
-	put(t, broken, map[string]string{"a/.terraform.lock.hcl": "provider {"})
+	worktreetest.Write(t, broken, map[string]string{"a/.terraform.lock.hcl": "provider {"})
 	if found, err = Found(context.Background(), broken); err != nil || found.Notes["include"] != "1 directory with a lock file." || found.Notes["platforms"] != "" {
 		t.Errorf("Found(a lock file that cannot be read) = %+v, %v", found, err)
 	}

@@ -1,15 +1,12 @@
 package run
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"net/url"
 	"path"
 	"slices"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -17,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // Head says whether the file tree is the head of a pull request, and whose. A
@@ -105,14 +103,14 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 // NotCheckedOut returns those of the named files that HEAD has, if the checkout at root is
 // a sparse one, which may lack them; nil if it is not.
 func NotCheckedOut(root string, names []string) (fs.FS, error) {
-	if !sparse(tree{root: root}) {
+	if !worktree.Sparse(root) {
 		return nil, nil
 	}
-	head, err := commitOf(tree{root: root}, "HEAD")
+	head, err := tree{root: root}.at("HEAD")
 	if err != nil {
 		return nil, err
 	}
-	files, ok := Committed(root, head.Hash.String(), names)
+	files, ok := filesOf(head, names)
 	if !ok {
 		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
@@ -126,33 +124,20 @@ func NotCheckedOut(root string, names []string) (fs.FS, error) {
 // repository at root has the commit. A shallow clone need not, and where one of
 // the files is a link the answer is elsewhere.
 func Committed(root, commit string, names []string) (fs.FS, bool) {
-	repo, err := openClone(root)
+	at, err := tree{root: root}.at(commit)
 	if err != nil {
 		return nil, false
 	}
-	at, err := repo.commit(plumbing.NewHash(commit))
-	if err != nil {
+	return filesOf(at, names)
+}
+
+// filesOf is a file tree of those of the named files that a revision has, unless one is a
+// link or cannot be read.
+func filesOf(at worktree.Revision, names []string) (fs.FS, bool) {
+	contents, ok := at.Files(names)
+	if !ok {
 		return nil, false
 	}
-	files := map[string][]byte{}
-	for _, name := range names {
-		f, err := at.File(name)
-		if errors.Is(err, object.ErrFileNotFound) {
-			continue
-		}
-		if err != nil || !ofFile(f.Mode) {
-			return nil, false
-		}
-		r, err := f.Reader()
-		if err != nil {
-			return nil, false
-		}
-		content, err := readBounded(r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			return nil, false
-		}
-		files[name] = content
-	}
-	tree, err := treeOf(files)
-	return tree, err == nil
+	files, err := treeOf(contents)
+	return files, err == nil
 }

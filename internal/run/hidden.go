@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -24,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // caches are the directories that the tools fill by themselves. What is on disk there
@@ -31,15 +27,13 @@ import (
 var caches = []string{".terraform", ".terragrunt-cache"}
 
 // cached reports whether a file is below such a directory.
-func cached(name string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool { return slices.Contains(caches, dir) })
-}
+func cached(name string) bool { return worktree.Within(name, caches) }
 
 // withPassed adds to an inventory the lock files that a search of a tree has passed over:
 // they are judged by their hashes, counted as excluded, or named as not looked at.
 func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.Passed) inventory {
 	opts := j.req.Scan
-	below := tracked{tree: t, ignored: ignoreFiles{tree: t, show: func(name string) string { return name }}}
+	below := tracked{tree: t, ignored: worktree.ReadIgnoreFiles(t.root)}
 	var judged []string
 	for _, p := range passed {
 		name := path.Join(p.Dir, lockfile.Name)
@@ -104,9 +98,9 @@ func judges(j job, narrowed extent, name string) bool {
 // disk, and through GitHub what the commit has.
 type tracked struct {
 	tree    tree
-	ignored ignoreFiles
+	ignored *worktree.IgnoreFiles
 	opened  bool
-	head    *object.Tree // nil: there is none, or it cannot be read
+	head    *worktree.Revision // nil: there is none, or it cannot be read
 }
 
 // locks are the lock files at and below a directory that are there, sorted.
@@ -137,46 +131,36 @@ func (k *tracked) locks(dir string) ([]string, error) {
 // committed are the lock files that HEAD has there, and whether it has the directory.
 func (k *tracked) committed(dir string) (names []string, there bool, err error) {
 	if !k.opened && !k.tree.loose {
-		k.head = headTree(k.tree)
+		if head, err := k.tree.at("HEAD"); err == nil {
+			k.head = &head
+		}
 	}
 	k.opened = true
 	if k.head == nil {
 		return nil, false, nil
 	}
-	below, err := k.head.Tree(dir)
-	if errors.Is(err, object.ErrDirectoryNotFound) {
+	err = k.head.Walk(dir, func(name string, typ fs.FileMode) error {
+		if isLock(name) && (typ.IsRegular() || typ == fs.ModeSymlink) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if errors.Is(err, worktree.ErrNoDirectory) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading what HEAD has in %s: %w", dir, err)
+		return nil, true, fmt.Errorf("reading what HEAD has in %s: %w", dir, err)
 	}
-	walk := object.NewTreeWalker(below, true, nil)
-	defer walk.Close()
-	for {
-		name, entry, err := walk.Next()
-		if err == io.EOF {
-			return names, true, nil
-		}
-		if err != nil {
-			return nil, true, fmt.Errorf("reading what HEAD has in %s: %w", dir, err)
-		}
-		if path.Base(name) == lockfile.Name && (ofFile(entry.Mode) || entry.Mode == filemode.Symlink) {
-			names = append(names, path.Join(dir, name))
-		}
-	}
+	return names, true, nil
 }
 
-// headTree is the tree of HEAD; nil if there is none, or it cannot be read.
-func headTree(t tree) *object.Tree {
-	commit, err := commitOf(t, "HEAD")
-	if err != nil {
-		return nil
+// ignores reports whether git ignores what is at a path.
+func (k *tracked) ignores(name string) bool {
+	if k.tree.loose {
+		return false
 	}
-	top, err := commit.Tree()
-	if err != nil {
-		return nil
-	}
-	return top
+	file, _ := k.ignored.By(name)
+	return file != ""
 }
 
 // onDisk are the lock files on disk that git does not ignore.
@@ -185,7 +169,7 @@ func (k *tracked) onDisk(dir string) (names []string, err error) {
 		rel, wrong := filepath.Rel(k.tree.root, file)
 		name := filepath.ToSlash(rel)
 		own := d != nil && d.IsDir() && (d.Name() == ".git" || slices.Contains(caches, d.Name()))
-		ignored := wrong == nil && !own && d != nil && (d.IsDir() || d.Name() == lockfile.Name) && !k.tree.loose && k.ignored.by(name) != ""
+		ignored := wrong == nil && !own && d != nil && (d.IsDir() || d.Name() == lockfile.Name) && k.ignores(name)
 		switch {
 		case d != nil && d.IsDir() && (own || ignored):
 			return fs.SkipDir

@@ -9,52 +9,14 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
-	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
-
-// commitAll commits all files of a repository, which is made if there is none.
-func commitAll(t *testing.T, root string) string {
-	t.Helper()
-	repo, err := git.PlainOpen(root)
-	if err != nil {
-		if repo, err = git.PlainInit(root, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	work, err := repo.Worktree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := work.AddWithOptions(&git.AddOptions{All: true}); err != nil {
-		t.Fatal(err)
-	}
-	commit, err := work.Commit("change", &git.CommitOptions{Author: &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return commit.String()
-}
-
-// replace gives files another content; an empty one removes the file.
-func replace(t *testing.T, root string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		if err := os.Remove(filepath.Join(root, filepath.FromSlash(name))); err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-		if text != "" {
-			put(t, root, map[string]string{name: text})
-		}
-	}
-}
 
 func lockOf(typ, version string) string {
 	return "provider \"registry.terraform.io/hashicorp/" + typ + "\" {\n  version = \"" + version + "\"\n}\n"
@@ -63,14 +25,14 @@ func lockOf(typ, version string) string {
 func TestHistoryComparesWithARevision(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
-	put(t, root, map[string]string{
+	worktreetest.Write(t, root, map[string]string{
 		"prod/.terraform.lock.hcl":   lockOf("null", "3.2.2"),
 		"stage/.terraform.lock.hcl":  lockOf("null", "3.2.2"),
 		"same/.terraform.lock.hcl":   lockOf("null", "3.2.2"),
 		"broken/.terraform.lock.hcl": lockOf("null", "3.2.2"),
 	})
-	commitAll(t, root)
-	replace(t, root, map[string]string{
+	worktreetest.Commit(t, root)
+	worktreetest.Replace(t, root, map[string]string{
 		"prod/.terraform.lock.hcl":    lockOf("null", "3.2.4"),
 		"stage/.terraform.lock.hcl":   "",
 		"dev/.terraform.lock.hcl":     lockOf("aws", "5.0.0"),
@@ -114,7 +76,7 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 func TestChangedSince(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
-	put(t, root, map[string]string{
+	worktreetest.Write(t, root, map[string]string{
 		"README.md": "a", "prod/main.tf": "# a\n", "stage/main.tf": "# a\n", "modules/vpc/main.tf": "# a\n", ".ci/main.tf": "# a\n", "notes.txt": "a",
 		"target": "a", "linked": "a", "run.tf": "# a\n",
 	})
@@ -126,10 +88,10 @@ func TestChangedSince(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	base := commitAll(t, root)
-	replace(t, root, map[string]string{"modules/vpc/main.tf": "# b\n", "README.md": "b"})
-	commitAll(t, root)
-	replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b", "target": "b", "stage/plan": "new", "empty/README.md": "new"})
+	base := worktreetest.Commit(t, root)
+	worktreetest.Replace(t, root, map[string]string{"modules/vpc/main.tf": "# b\n", "README.md": "b"})
+	worktreetest.Commit(t, root)
+	worktreetest.Replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b", "target": "b", "stage/plan": "new", "empty/README.md": "new"})
 	for name, target := range map[string]string{"prod/was": "b", "linked": "a"} {
 		if err := errors.Join(os.Remove(filepath.Join(root, name)), os.Symlink(target, filepath.Join(root, name))); err != nil {
 			t.Fatal(err)
@@ -170,15 +132,15 @@ func TestChangedSince(t *testing.T) {
 func TestFilesOfARevision(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
-	put(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", "target": "a", ".github/relock.yml": "version: 1\n"})
+	worktreetest.Write(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", "target": "a", ".github/relock.yml": "version: 1\n"})
 	for name, target := range map[string]string{"link.tf": "main.tf", "far.tf": "../target"} {
 		if err := os.Symlink(target, filepath.Join(root, "prod", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	base := commitAll(t, root)
-	replace(t, root, map[string]string{"prod/main.tf": "# b\n", ".github/relock.yml": ""})
-	commitAll(t, root)
+	base := worktreetest.Commit(t, root)
+	worktreetest.Replace(t, root, map[string]string{"prod/main.tf": "# b\n", ".github/relock.yml": ""})
+	worktreetest.Commit(t, root)
 
 	files, err := filesAt(tree{root: root}, base)
 	if err != nil || files.Commit != base {
@@ -259,12 +221,12 @@ func TestCheckIsNarrowed(t *testing.T) {
 			req.Verb = verbs.Check
 			s, lock := opened(t, req)
 			root := filepath.Dir(filepath.Dir(lock))
-			replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})
+			worktreetest.Replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})
 			if err := os.Remove(filepath.Join(root, ".git")); err != nil {
 				t.Fatal(err)
 			}
-			base := commitAll(t, root)
-			replace(t, root, map[string]string{"other/main.tf": "resource \"null_resource\" \"x\" {}\n"})
+			base := worktreetest.Commit(t, root)
+			worktreetest.Replace(t, root, map[string]string{"other/main.tf": "resource \"null_resource\" \"x\" {}\n"})
 			req.Change = tt.change(base)
 			r, err := s.Do(t.Context(), req)
 			if err != nil || len(r.Modules) != tt.want {

@@ -9,11 +9,15 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // toolDirs are directories that git, the tools and package managers keep for
 // themselves: nobody's files are there.
 var toolDirs = []string{".git", ".terraform", ".terragrunt-cache", "node_modules"}
+
+// inToolDir reports whether a file is below one of toolDirs.
+func inToolDir(name string) bool { return worktree.Within(name, toolDirs) }
 
 // linkedLocks are the lock files of a tree that are links, and those that such links
 // lead to, hidden ones included, and those that

@@ -61,7 +61,7 @@ func (f *fleetRun) open() []problem.Problem {
 		return nil
 	}
 	f.memory = &fleet.Memory{}
-	from, err := file.Open(Absolute(f.env.WorkDir, name))
+	from, err := file.Open(file.Absolute(f.env.WorkDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (f *fleetRun) save(next string) []problem.Problem {
 	var text bytes.Buffer
 	err := f.memory.Write(&text, f.env.UserAgent)
 	if err == nil {
-		err = file.Replace(Absolute(f.env.WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
+		err = file.Replace(file.Absolute(f.env.WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
 	}
 	return unremembered(name, err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/versionfile"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // Settle makes a lock file of one with conflict markers, as Lock does, for a merge
@@ -62,7 +63,7 @@ func alone(top, name string, lock []byte) (fs.FS, error) {
 			if err != nil {
 				continue
 			}
-			src, err := readBounded(f)
+			src, err := worktree.ReadBounded(f)
 			if err = errors.Join(err, f.Close()); err == nil {
 				files[path.Join(dir, version)] = src
 			}

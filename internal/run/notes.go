@@ -13,8 +13,10 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // notesTime bounds what is asked for the text of a pull request alone. An
@@ -115,4 +117,10 @@ func webHost(api string) string {
 		return tenant
 	}
 	return host
+}
+
+// CloneOf returns the repository that the working tree at root is a clone of, as
+// worktree.Origin does. api is the address of the server's REST API.
+func CloneOf(root, api string) (repository string, notices []problem.Problem, err error) {
+	return worktree.Origin(root, webHost(api))
 }

@@ -212,18 +212,14 @@ func headOf(t tree, of Target) (string, error) {
 	if t.remote != nil {
 		return t.remote.Commit, nil
 	}
-	repo, err := openClone(t.root)
+	clone, err := t.clone()
 	if checkout, _ := of.Files.(Checkout); err != nil && checkout.Commit != "" {
 		return checkout.Commit, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	head, err := repo.head()
-	if err != nil {
-		return "", fmt.Errorf("reading the HEAD of the git repository at %s: %w", t.root, err)
-	}
-	return head.Hash().String(), nil
+	return clone.Head()
 }
 
 // share is what one group has of the changes.

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 // lay makes empty files below a new directory and returns that, links resolved.
@@ -207,22 +206,12 @@ func TestHeadOf(t *testing.T) {
 	if _, err := headOf(tree{root: dir}, Target{}); err == nil {
 		t.Error("without .git and commit: no error")
 	}
-	repo, err := git.PlainInit(dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	worktreetest.Init(t, dir)
 	if _, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err == nil {
 		t.Error("without a commit: no error")
 	}
-	w, err := repo.Worktree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	commit, err := w.Commit("first", &git.CommitOptions{AllowEmptyCommits: true, Author: &object.Signature{Name: "a", Email: "a@example.com"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != commit.String() {
+	commit := worktreetest.Commit(t, dir)
+	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != commit {
 		t.Errorf("headOf = %q, %v, want %s", got, err, commit)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
@@ -23,7 +24,7 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {
 		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-		if _, err := os.Lstat(Absolute(workDir, name)); err == nil || !strings.ContainsAny(name, wildcards) {
+		if _, err := os.Lstat(file.Absolute(workDir, name)); err == nil || !strings.ContainsAny(name, wildcards) {
 			all = append(all, dir) // a name may have brackets
 			continue
 		}
@@ -52,7 +53,7 @@ func lockedDirs(workDir, pattern string) []string {
 		above = "/" + above
 	}
 	var found []string
-	_ = fs.WalkDir(os.DirFS(Absolute(workDir, above)), ".", func(name string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(os.DirFS(file.Absolute(workDir, above)), ".", func(name string, d fs.DirEntry, err error) error {
 		switch dir := path.Dir(name); {
 		case err != nil: // what cannot be read matches nothing
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
@@ -352,7 +353,7 @@ func fromTop(workDir string, dirs []string) []string {
 	var named []string
 	for _, dir := range dirs {
 		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-		abs := Absolute(workDir, name)
+		abs := file.Absolute(workDir, name)
 		if rel, err := filepath.Rel(RepositoryOf(abs), abs); err == nil {
 			dir = filepath.ToSlash(rel)
 		}

@@ -140,7 +140,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 		if len(trees) != 1 {
 			return s, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
-		if unborn(trees[0]) {
+		if clone, err := trees[0].clone(); err == nil && clone.Unborn() {
 			unknown = "the repository has no commit yet"
 			break
 		}

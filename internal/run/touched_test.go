@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 // A change touches each root module of which it makes something else: a random tree,
@@ -381,7 +382,7 @@ func TestChangeOfWorkingTreeTouchesWhatItMakesDifferent(t *testing.T) {
 		}
 		root := lay(t)
 		base.write(t, root)
-		revision := commitAll(t, root)
+		revision := worktreetest.Commit(t, root)
 		before := observed(t, tree{root: root}.FS(), nil)
 		for _, name := range paths {
 			if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
@@ -390,7 +391,7 @@ func TestChangeOfWorkingTreeTouchesWhatItMakesDifferent(t *testing.T) {
 		}
 		head.write(t, root)
 		if seed%2 == 0 && len(paths) == 1 { // go-git stumbles over a file in the place of a directory
-			commitAll(t, root)
+			worktreetest.Commit(t, root)
 		}
 		after := observed(t, tree{root: root}.FS(), nil)
 		changes, differs, err := changedSince(tree{root: root}, revision)

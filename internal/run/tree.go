@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // everything is a search of a whole directory.
@@ -48,6 +49,28 @@ func (t tree) name() string {
 // path returns the absolute path of a name in a tree on disk.
 func (t tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
+// clone opens the git repository of a tree on disk.
+func (t tree) clone() (worktree.Clone, error) { return worktree.OpenClone(t.root) }
+
+// at is the commit that a revision of the repository names.
+func (t tree) at(revision string) (worktree.Revision, error) {
+	clone, err := t.clone()
+	if err != nil {
+		return worktree.Revision{}, err
+	}
+	return clone.At(revision)
+}
+
+// mergeBase is what the sides of a lock file come from of which a merge is under way; nil
+// if that is not known.
+func (t tree) mergeBase(name string) []byte {
+	clone, err := t.clone()
+	if err != nil {
+		return nil
+	}
+	return clone.MergeBase(name)
+}
+
 // place is a directory of a command line.
 type place struct {
 	path   string // absolute, links resolved
@@ -74,14 +97,14 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := repository(p.path); !ok {
+		if _, ok := worktree.Top(p.path); !ok {
 			loose = append(loose, p.path)
 		}
 		places = append(places, p)
 	}
 	var found []tree
 	for _, p := range places {
-		root, ok := repository(p.path)
+		root, ok := worktree.Top(p.path)
 		if !ok {
 			root = top(workDir, loose, filepath.VolumeName(p.path))
 		}
@@ -107,7 +130,7 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 
 func placeOf(workDir, dir string) (place, error) {
 	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-	abs := Absolute(workDir, name)
+	abs := file.Absolute(workDir, name)
 	if info, err := os.Stat(abs); err != nil {
 		return place{}, noDirectory(workDir, dir, abs, err)
 	} else if !info.IsDir() {
@@ -118,15 +141,6 @@ func placeOf(workDir, dir string) (place, error) {
 		return place{}, fmt.Errorf("%s: %w", dir, file.Cause(err))
 	}
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
-}
-
-// Absolute is the path of a slash-separated name that is relative to dir, or absolute.
-func Absolute(dir, name string) string {
-	name = filepath.FromSlash(name)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name)
-	}
-	return filepath.Clean(name)
 }
 
 // top is where a tree begins that holds these directories, as far as they are on
@@ -199,24 +213,10 @@ func (r *Remote) in(dirs []string) (tree, error) {
 // RepositoryOf is the top of the git repository that a directory is in, or else
 // the directory.
 func RepositoryOf(dir string) string {
-	if top, ok := repository(dir); ok {
+	if top, ok := worktree.Top(dir); ok {
 		return top
 	}
 	return dir
-}
-
-// repository is the top of the git repository that a directory is in, if it is in
-// one: the nearest directory at or above it that holds .git (a directory, or a
-// file in worktrees and submodules).
-func repository(dir string) (top string, found bool) {
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, true
-		}
-		if dir == filepath.Dir(dir) {
-			return "", false
-		}
-	}
 }
 
 // names say how output names the files of the tree for somebody in a directory.
@@ -275,7 +275,7 @@ func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 			return err
 		}
 		defer f.Close()
-		locks[name], err = readBounded(f)
+		locks[name], err = worktree.ReadBounded(f)
 		return err
 	})
 	return locks, err

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 func addrOf(t *testing.T, text string) provider.Addr {
@@ -127,7 +128,7 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 			req := upgrading(Target{Files: Checkout{}, Dirs: []string{dir}})
 			s, lock := opened(t, req)
 			root := filepath.Dir(filepath.Dir(lock))
-			put(t, root, map[string]string{"docs/README.md": "a", "docs/live/README.md": "a"})
+			worktreetest.Write(t, root, map[string]string{"docs/README.md": "a", "docs/live/README.md": "a"})
 			_, err := s.Do(t.Context(), req)
 			if err == nil && dir == "live" {
 				return
@@ -148,7 +149,7 @@ func TestIdle(t *testing.T) {
 	if told, err := Idle(t.Context(), root, req); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
 		t.Errorf("Idle() = %v, %v, want a warning", told, err)
 	}
-	put(t, root, map[string]string{"other/main.tf": "module \"m\" {\n  source = \"acme/m/aws\"\n}\n", "other/.terraform.lock.hcl": "provider {"})
+	worktreetest.Write(t, root, map[string]string{"other/main.tf": "module \"m\" {\n  source = \"acme/m/aws\"\n}\n", "other/.terraform.lock.hcl": "provider {"})
 	if told, err := Idle(t.Context(), root, req); err != nil || len(told) > 0 {
 		t.Errorf("Idle(with a module elsewhere) = %v, %v, want nothing", told, err)
 	}

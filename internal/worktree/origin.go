@@ -1,4 +1,4 @@
-package run
+package worktree
 
 import (
 	"errors"
@@ -17,10 +17,10 @@ import (
 // Origin returns the repository on a GitHub server, as OWNER/NAME, that the working
 // tree at root is a clone of: that of the remote origin, else the only one that its
 // remotes name there. Where another remote names another repository, the
-// notices say which one is taken. api is the address of the server's REST API.
-func Origin(root, api string) (repository string, notices []problem.Problem, err error) {
-	repo, err := openClone(root)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoRepository) {
+// notices say which one is taken. server is the host name of the server.
+func Origin(root, server string) (repository string, notices []problem.Problem, err error) {
+	repo, err := OpenClone(root)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoRepository) {
 		return "", nil, unnamed("this is no clone of a git repository, so that nothing says which repository on GitHub it is",
 			"run it in a clone, or name the repository with --repo OWNER/NAME")
 	}
@@ -31,7 +31,6 @@ func Origin(root, api string) (repository string, notices []problem.Problem, err
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the remotes of the git repository at %s: %w", root, err)
 	}
-	server := webHost(api)
 	var all []remote
 	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
 		if addresses := cfg.Remotes[name].URLs; len(addresses) > 0 { // beyond the first they are pushed to alone
@@ -40,9 +39,9 @@ func Origin(root, api string) (repository string, notices []problem.Problem, err
 	}
 	there := slices.DeleteFunc(slices.Clone(all), func(r remote) bool { return r.host != server || r.repository == "" })
 	if len(there) == 0 {
-		return "", nil, elsewhere(all, server)
+		return "", nil, noneOn(all, server)
 	}
-	return choose(there)
+	return chooseRemote(there)
 }
 
 // mainRemote is the remote that git clone makes.
@@ -55,8 +54,8 @@ type remote struct {
 	repository string // OWNER/NAME; empty if the address is of another form
 }
 
-// choose picks the remote that counts among those on the server.
-func choose(there []remote) (string, []problem.Problem, error) {
+// chooseRemote picks the remote that counts among those on the server.
+func chooseRemote(there []remote) (string, []problem.Problem, error) {
 	chosen := there[0]
 	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == mainRemote }); i >= 0 {
 		chosen = there[i]
@@ -67,17 +66,17 @@ func choose(there []remote) (string, []problem.Problem, error) {
 	}
 	const hint = "to take another one, set GITHUB_REPOSITORY to OWNER/NAME"
 	if chosen.name != mainRemote {
-		return "", nil, unnamed("the remotes of this clone name several repositories: "+listed(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
+		return "", nil, unnamed("the remotes of this clone name several repositories: "+remoteList(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
 	}
 	return chosen.repository, []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning,
-		Message: fmt.Sprintf("the repository is that of the remote %s, %s; there are also %s", chosen.name, chosen.repository, listed(others)),
+		Message: fmt.Sprintf("the repository is that of the remote %s, %s; there are also %s", chosen.name, chosen.repository, remoteList(others)),
 		Hint:    hint,
 	}}, nil
 }
 
-// elsewhere says that no remote is on the server.
-func elsewhere(all []remote, server string) error {
+// noneOn says that no remote is on the server.
+func noneOn(all []remote, server string) error {
 	const hint = "set GITHUB_REPOSITORY to OWNER/NAME"
 	if len(all) == 0 {
 		return unnamed("this clone has no remote, so that nothing says which repository on GitHub it is", hint)
@@ -103,11 +102,13 @@ func elsewhere(all []remote, server string) error {
 	return unnamed(message, fmt.Sprintf("if %s is a GitHub server, set GITHUB_SERVER_URL to https://%[1]s; else %s", servers[0], hint))
 }
 
+// unnamed is the error where nothing says which repository it is.
 func unnamed(message, hint string) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
 }
 
-func listed(remotes []remote) string {
+// remoteList names remotes and their repositories in one line.
+func remoteList(remotes []remote) string {
 	var all []string
 	for _, r := range remotes {
 		all = append(all, fmt.Sprintf("%s (%s)", r.repository, r.name))
@@ -135,7 +136,8 @@ func remoteAt(name, address string) remote {
 	if err != nil || at.Protocol == "file" || !hostName.MatchString(at.Host) {
 		return r
 	}
-	if r.host = strings.ToLower(at.Host); r.host == sshHost {
+	r.host = strings.ToLower(at.Host)
+	if r.host == sshHost {
 		r.host = "github.com"
 	}
 	path := strings.TrimSuffix(strings.Trim(at.Path, "/"), ".git")

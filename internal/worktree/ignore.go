@@ -1,21 +1,26 @@
-package run
+package worktree
 
 import (
-	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
-// ignoreFiles are the ignore files of a repository on disk [git, gitignore(5)], read when
+// IgnoreFiles are the ignore files of a repository on disk [git, gitignore(5)], read when
 // they are asked for: those in its directories and .git/info/exclude. That of a person,
-// which says nothing about the repository, is not among them.
-type ignoreFiles struct {
-	tree  tree
-	show  func(string) string
+// which says nothing about the repository, is not among them. They are for one goroutine.
+type IgnoreFiles struct {
+	files fs.FS
 	rules map[string][]ignoreRule // by the path of the file
+}
+
+// ReadIgnoreFiles returns the ignore files of the repository whose working tree begins at
+// root.
+func ReadIgnoreFiles(root string) *IgnoreFiles {
+	return &IgnoreFiles{files: os.DirFS(root), rules: map[string][]ignoreRule{}}
 }
 
 // ignoreRule is a line of an ignore file.
@@ -24,21 +29,21 @@ type ignoreRule struct {
 	line int
 }
 
-// by returns the line by which git ignores a file, as .gitignore:3; empty if none does. A
-// file that is committed is not ignored, whatever the line says.
-func (g *ignoreFiles) by(name string) string {
+// By returns the ignore file and the line by which git ignores a file; no file if none
+// does. A file that is committed is not ignored, whatever the line says.
+func (g *IgnoreFiles) By(name string) (file string, line int) {
 	parts := strings.Split(name, "/")
 	for n := 1; n <= len(parts); n++ { // what is below an ignored directory is ignored
-		if by := g.decides(parts[:n], n < len(parts)); by != "" {
-			return by
+		file, line = g.decides(parts[:n], n < len(parts))
+		if file != "" {
+			return file, line
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // decides returns the line that ignores a path, of which the last that matches counts.
-func (g *ignoreFiles) decides(parts []string, isDir bool) string {
-	by := ""
+func (g *IgnoreFiles) decides(parts []string, isDir bool) (by string, line int) {
 	files := []string{".git/info/exclude"}
 	for n := range parts {
 		files = append(files, path.Join(path.Join(parts[:n]...), ".gitignore"))
@@ -51,17 +56,17 @@ func (g *ignoreFiles) decides(parts []string, isDir bool) string {
 		for _, rule := range g.read(file, domain) {
 			switch rule.Match(parts, isDir) {
 			case gitignore.Exclude:
-				by = fmt.Sprintf("%s:%d", g.show(file), rule.line)
+				by, line = file, rule.line
 			case gitignore.Include:
-				by = ""
+				by, line = "", 0
 			}
 		}
 	}
-	return by
+	return by, line
 }
 
 // read returns the rules of a file, once. One that cannot be read has none.
-func (g *ignoreFiles) read(file string, domain []string) []ignoreRule {
+func (g *IgnoreFiles) read(file string, domain []string) []ignoreRule {
 	if rules, known := g.rules[file]; known {
 		return rules
 	}
@@ -74,22 +79,19 @@ func (g *ignoreFiles) read(file string, domain []string) []ignoreRule {
 			}
 		}
 	}
-	if g.rules == nil {
-		g.rules = map[string][]ignoreRule{}
-	}
 	g.rules[file] = rules
 	return rules
 }
 
-func (g *ignoreFiles) content(name string) ([]byte, error) {
-	info, err := fs.Lstat(g.tree.FS(), name)
+func (g *IgnoreFiles) content(name string) ([]byte, error) {
+	info, err := fs.Lstat(g.files, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, fs.ErrNotExist
 	}
-	f, err := g.tree.FS().Open(name)
+	f, err := g.files.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readBounded(f)
+	return ReadBounded(f)
 }

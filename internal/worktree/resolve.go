@@ -1,4 +1,4 @@
-package run
+package worktree
 
 import (
 	"encoding/hex"
@@ -20,7 +20,7 @@ var revisionStep = regexp.MustCompile(`^(?:\^\{(?:commit)?\}|([\^~])([0-9]*))`)
 // resolve finds the commit that a revision names: by its hash or the beginning of one,
 // or by HEAD, @, a tag, a branch, or a branch of a remote. Behind the name may be steps,
 // as in HEAD~2 and main^. Other forms are errors, such as HEAD@{1} and :/text.
-func (c clone) resolve(revision string) (*object.Commit, error) {
+func (c Clone) resolve(revision string) (*object.Commit, error) {
 	name, steps := revision, ""
 	if i := strings.IndexAny(revision, "^~"); i >= 0 {
 		name, steps = revision[:i], revision[i:]
@@ -66,7 +66,7 @@ var hashDigits = regexp.MustCompile(`^[0-9a-f]+$`)
 
 // named finds a commit by a name without steps. A whole hash wins over a ref, and a ref
 // over the beginning of a hash [git, object-name.c, get_oid_1].
-func (c clone) named(name string) (*object.Commit, error) {
+func (c Clone) named(name string) (*object.Commit, error) {
 	if name == "@" {
 		name = "HEAD"
 	}
@@ -90,7 +90,7 @@ func (c clone) named(name string) (*object.Commit, error) {
 }
 
 // abbreviated finds the only commit whose hash begins so.
-func (c clone) abbreviated(digits string) (*object.Commit, error) {
+func (c Clone) abbreviated(digits string) (*object.Commit, error) {
 	whole, err := hex.DecodeString(digits[:len(digits)&^1])
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c clone) abbreviated(digits string) (*object.Commit, error) {
 }
 
 // commit reads a commit, or the one that a tag is of.
-func (c clone) commit(hash plumbing.Hash) (*object.Commit, error) {
+func (c Clone) commit(hash plumbing.Hash) (*object.Commit, error) {
 	commit, err := object.GetCommit(c.stored, hash)
 	if err == nil {
 		return commit, nil

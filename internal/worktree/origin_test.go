@@ -1,4 +1,4 @@
-package run
+package worktree
 
 import (
 	"fmt"
@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
-const publicAPI = "https://api.github.com"
+const publicServer = "github.com"
 
 // remotes are the lines of a clone's settings for remotes, given as NAME ADDRESS.
 func remotes(lines ...string) string {
@@ -22,38 +23,38 @@ func remotes(lines ...string) string {
 
 func TestOrigin(t *testing.T) {
 	t.Parallel()
-	const enterprise, tenant = "https://git.acme.example/api/v3", "https://api.acme.ghe.com"
+	const enterprise, tenant = "git.acme.example", "acme.ghe.com"
 	tests := map[string]struct {
-		api, config, want string
-		notice            string
+		server, config, want string
+		notice               string
 	}{
-		"https":                {publicAPI, remotes("origin https://github.com/acme/infra.git"), "acme/infra", ""},
-		"https_bare":           {publicAPI, remotes("origin https://github.com/acme/infra"), "acme/infra", ""},
-		"https_slash":          {publicAPI, remotes("origin https://github.com/acme/infra/"), "acme/infra", ""},
-		"https_password":       {publicAPI, remotes("origin https://x:secret@github.com/acme/infra.git"), "acme/infra", ""},
-		"other_case":           {publicAPI, remotes("origin https://GitHub.com/Acme/Infra.git"), "Acme/Infra", ""},
-		"dots":                 {publicAPI, remotes("origin https://github.com/acme/infra.tf.git"), "acme/infra.tf", ""},
-		"scp":                  {publicAPI, remotes("origin git@github.com:acme/infra.git"), "acme/infra", ""},
-		"scp_slash":            {publicAPI, remotes("origin git@github.com:/acme/infra.git"), "acme/infra", ""},
-		"ssh":                  {publicAPI, remotes("origin ssh://git@github.com/acme/infra.git"), "acme/infra", ""},
-		"ssh_over_https":       {publicAPI, remotes("origin ssh://git@ssh.github.com:443/acme/infra.git"), "acme/infra", ""},
-		"git":                  {publicAPI, remotes("origin git://github.com/acme/infra.git"), "acme/infra", ""},
+		"https":                {publicServer, remotes("origin https://github.com/acme/infra.git"), "acme/infra", ""},
+		"https_bare":           {publicServer, remotes("origin https://github.com/acme/infra"), "acme/infra", ""},
+		"https_slash":          {publicServer, remotes("origin https://github.com/acme/infra/"), "acme/infra", ""},
+		"https_password":       {publicServer, remotes("origin https://x:secret@github.com/acme/infra.git"), "acme/infra", ""},
+		"other_case":           {publicServer, remotes("origin https://GitHub.com/Acme/Infra.git"), "Acme/Infra", ""},
+		"dots":                 {publicServer, remotes("origin https://github.com/acme/infra.tf.git"), "acme/infra.tf", ""},
+		"scp":                  {publicServer, remotes("origin git@github.com:acme/infra.git"), "acme/infra", ""},
+		"scp_slash":            {publicServer, remotes("origin git@github.com:/acme/infra.git"), "acme/infra", ""},
+		"ssh":                  {publicServer, remotes("origin ssh://git@github.com/acme/infra.git"), "acme/infra", ""},
+		"ssh_over_https":       {publicServer, remotes("origin ssh://git@ssh.github.com:443/acme/infra.git"), "acme/infra", ""},
+		"git":                  {publicServer, remotes("origin git://github.com/acme/infra.git"), "acme/infra", ""},
 		"enterprise":           {enterprise, remotes("origin git@git.acme.example:acme/infra.git"), "acme/infra", ""},
 		"enterprise_port":      {enterprise, remotes("origin ssh://git@git.acme.example:2222/acme/infra.git"), "acme/infra", ""},
 		"tenant":               {tenant, remotes("origin https://acme.ghe.com/acme/infra.git"), "acme/infra", ""},
-		"alias_of_the_clone":   {publicAPI, remotes("origin gh:acme/infra") + "[url \"https://github.com/\"]\n\tinsteadOf = gh:\n", "acme/infra", ""},
-		"another_name":         {publicAPI, remotes("upstream https://github.com/acme/infra"), "acme/infra", ""},
-		"another_server_too":   {publicAPI, remotes("backup https://gitlab.com/acme/infra", "origin https://github.com/acme/infra"), "acme/infra", ""},
-		"origin_is_elsewhere":  {publicAPI, remotes("origin https://gitlab.com/acme/infra", "hub https://github.com/acme/infra"), "acme/infra", ""},
-		"the_same_twice":       {publicAPI, remotes("mine git@github.com:acme/infra.git", "yours https://github.com/Acme/infra"), "acme/infra", ""},
-		"origin_before_others": {publicAPI, remotes("fork https://github.com/me/infra", "origin https://github.com/acme/infra"), "acme/infra", "the remote origin, acme/infra; there are also me/infra (fork)"},
+		"alias_of_the_clone":   {publicServer, remotes("origin gh:acme/infra") + "[url \"https://github.com/\"]\n\tinsteadOf = gh:\n", "acme/infra", ""},
+		"another_name":         {publicServer, remotes("upstream https://github.com/acme/infra"), "acme/infra", ""},
+		"another_server_too":   {publicServer, remotes("backup https://gitlab.com/acme/infra", "origin https://github.com/acme/infra"), "acme/infra", ""},
+		"origin_is_elsewhere":  {publicServer, remotes("origin https://gitlab.com/acme/infra", "hub https://github.com/acme/infra"), "acme/infra", ""},
+		"the_same_twice":       {publicServer, remotes("mine git@github.com:acme/infra.git", "yours https://github.com/Acme/infra"), "acme/infra", ""},
+		"origin_before_others": {publicServer, remotes("fork https://github.com/me/infra", "origin https://github.com/acme/infra"), "acme/infra", "the remote origin, acme/infra; there are also me/infra (fork)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			root := lay(t)
-			commitIn(t, root)
-			put(t, root, map[string]string{".git/config": tt.config})
-			got, notices, err := Origin(root, tt.api)
+			root := t.TempDir()
+			worktreetest.Commit(t, root)
+			worktreetest.Write(t, root, map[string]string{".git/config": tt.config})
+			got, notices, err := Origin(root, tt.server)
 			if err != nil || got != tt.want {
 				t.Errorf("Origin() = %q, %v, want %q", got, err, tt.want)
 			}
@@ -82,10 +83,10 @@ func TestOriginSaysHowToNameTheRepository(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			root := lay(t)
-			commitIn(t, root)
-			put(t, root, map[string]string{".git/config": tt.config})
-			got, _, err := Origin(root, publicAPI)
+			root := t.TempDir()
+			worktreetest.Commit(t, root)
+			worktreetest.Write(t, root, map[string]string{".git/config": tt.config})
+			got, _, err := Origin(root, publicServer)
 			d := problem.Of(err)
 			if got != "" || err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(d.Hint, tt.hint) {
 				t.Errorf("Origin() = %q, %v with the hint %q, want %q with %q", got, err, d.Hint, tt.want, tt.hint)
@@ -96,7 +97,7 @@ func TestOriginSaysHowToNameTheRepository(t *testing.T) {
 		})
 	}
 	t.Run("no_clone", func(t *testing.T) {
-		_, _, err := Origin(t.TempDir(), publicAPI)
+		_, _, err := Origin(t.TempDir(), publicServer)
 		if d := problem.Of(err); err == nil || !strings.Contains(err.Error(), "no clone") || !strings.Contains(d.Hint, "--repo") {
 			t.Errorf("Origin(a directory) = %v with the hint %q", err, d.Hint)
 		}

@@ -1,6 +1,7 @@
-package run
+package worktree
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,7 +25,7 @@ func TestIgnoringLineIsTheLastThatMatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g := ignoreFiles{tree: tree{root: root}, show: func(name string) string { return name }}
+	g := ReadIgnoreFiles(root)
 	for name, want := range map[string]string{
 		".terraform.lock.hcl":          ".gitignore:2",
 		"x/.terraform.lock.hcl":        ".gitignore:2",
@@ -36,8 +37,12 @@ func TestIgnoringLineIsTheLastThatMatches(t *testing.T) {
 		"own/main.tf":                  ".git/info/exclude:2",
 		"main.tf":                      "",
 	} {
-		if by := g.by(name); by != want {
-			t.Errorf("by(%s) = %q, want %q", name, by, want)
+		by := ""
+		if file, line := g.By(name); file != "" {
+			by = fmt.Sprintf("%s:%d", file, line)
+		}
+		if by != want {
+			t.Errorf("By(%s) = %q, want %q", name, by, want)
 		}
 	}
 }

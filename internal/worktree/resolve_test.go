@@ -1,31 +1,29 @@
-package run
+package worktree
 
 import (
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
 // TestResolve names commits of a small history as people do, and asks git the same where
 // it is on PATH: d merges c, which is beside b, and all come after a.
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	root := lay(t)
-	repo, err := git.PlainInit(root, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := t.TempDir()
+	repo := worktreetest.Init(t, root)
 	work, err := repo.Worktree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
+	who := worktreetest.Author
 	commit := func(message string, parents ...plumbing.Hash) plumbing.Hash {
 		hash, err := work.Commit(message, &git.CommitOptions{Author: who, AllowEmptyCommits: true, Parents: parents})
 		if err != nil {
@@ -55,7 +53,7 @@ func TestResolve(t *testing.T) {
 	if _, err := repo.CreateTag("v1-again", tagged.Hash(), &git.CreateTagOptions{Tagger: who, Message: "of a tag"}); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := openClone(root)
+	stored, err := OpenClone(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +94,9 @@ func TestResolve(t *testing.T) {
 // Two commits whose hashes begin alike are named by none of what they share.
 func TestResolveRefusesWhatSeveralCommitsBeginWith(t *testing.T) {
 	t.Parallel()
-	root := lay(t)
-	repo, err := git.PlainInit(root, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := openClone(root)
+	root := t.TempDir()
+	repo := worktreetest.Init(t, root)
+	stored, err := OpenClone(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,88 @@
+package worktree
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/worktree/worktreetest"
+)
+
+// headIn is the commit that is checked out at root.
+func headIn(root string) (string, error) {
+	c, err := OpenClone(root)
+	if err != nil {
+		return "", err
+	}
+	return c.Head()
+}
+
+func TestOpensClones(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{"", "partialClone = origin", "worktreeConfig = true", "preciousObjects = true"} {
+		for _, version := range []string{"0", "1"} {
+			t.Run("format_"+version+"_"+strings.Fields(extension + " plain")[0], func(t *testing.T) {
+				root := t.TempDir()
+				want := worktreetest.Commit(t, root)
+				worktreetest.Write(t, root, map[string]string{".git/config": "[core]\n\trepositoryformatversion = " + version + "\n[extensions]\n\t" + extension + "\n"})
+				if got, err := headIn(root); err != nil || got != want {
+					t.Errorf("Head(a clone with %q) = %q, %v, want %q", extension, got, err, want)
+				}
+			})
+		}
+	}
+}
+
+func TestOpensWorktrees(t *testing.T) {
+	t.Parallel()
+	for name, to := range map[string]string{"relative": "../main/.git/worktrees/other", "absolute": ""} {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			want := worktreetest.Commit(t, filepath.Join(top, "main"))
+			if to == "" {
+				to = filepath.Join(top, "main", ".git", "worktrees", "other")
+			}
+			worktreetest.Write(t, top, map[string]string{
+				"other/.git":                          "gitdir: " + to + "\n",
+				"main/.git/worktrees/other/HEAD":      "ref: refs/heads/master\n",
+				"main/.git/worktrees/other/commondir": "../..\n",
+				"main/.git/config":                    "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n",
+			})
+			if got, err := headIn(filepath.Join(top, "other")); err != nil || got != want {
+				t.Errorf("Head(a worktree) = %q, %v, want %q", got, err, want)
+			}
+		})
+	}
+}
+
+// What the extensions change that are not known must not be guessed.
+func TestRefusesClonesOfUnknownForm(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"extension", map[string]string{".git/config": "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n"}, "refstorage"},
+		{"settings", map[string]string{".git/config": "[core\n"}, "opening the git repository"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			worktreetest.Commit(t, root)
+			worktreetest.Write(t, root, tt.files)
+			if _, err := OpenClone(root); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("OpenClone() = %v, want an error about %q", err, tt.want)
+			}
+		})
+	}
+	for name, text := range map[string]string{"no_place": "elsewhere\n", "a_place_that_is_not_there": "gitdir: ../nowhere\n"} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			worktreetest.Write(t, root, map[string]string{".git": text})
+			if _, err := OpenClone(root); err == nil {
+				t.Errorf("OpenClone(.git says %q) = nil, want an error", text)
+			}
+		})
+	}
+}
