@@ -2,14 +2,9 @@ package house
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io"
 	"io/fs"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,8 +14,6 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/zip"
 )
-
-const module = "github.com/relock-dev/relock"
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
@@ -66,6 +59,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox/waves": {},
 	// bubble is for tests in virtual time.
 	"sandbox/bubble": {},
+	// mutate makes mistakes that the tests must notice, and is a program of its own.
+	".ci/mutate": {},
 	// house has the tests that read the repository, as this one.
 	"house": {},
 }
@@ -102,98 +97,52 @@ var direct = []rule{
 // pure packages must not reach the network through any of our packages.
 var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report", "outline", "render"}
 
-type pkg struct {
-	ImportPath string
-	Dir        string
-	GoFiles    []string
-	Imports    []string
-}
-
-func (p pkg) name() string {
-	if p.ImportPath == module {
-		return "main"
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module+"/"), "internal/")
-}
-
-// ours are the names of the packages of this module that p imports.
-func (p pkg) ours() []string {
-	var names []string
-	for _, path := range p.Imports {
-		if name, ok := strings.CutPrefix(path, module+"/internal/"); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func packages(t *testing.T) []pkg {
-	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
-	cmd.Dir = top
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var list []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p pkg
-		switch err := dec.Decode(&p); {
-		case errors.Is(err, io.EOF):
-			return list
-		case err != nil:
-			t.Fatal(err)
-		}
-		list = append(list, p)
-	}
-}
-
 func TestHouseImportsOnlyDownwards(t *testing.T) {
-	for _, p := range packages(t) {
-		if p.name() == "main" {
-			if !slices.Equal(p.ours(), []string{"command"}) {
-				t.Errorf("main imports %v, want command alone", p.ours())
+	for _, s := range rooms(t) {
+		if s.name == "main" {
+			if !slices.Equal(s.ours(), []string{"command"}) {
+				t.Errorf("main imports %v, want command alone", s.ours())
 			}
 			continue
 		}
-		room, beside := outside[p.name()]
-		level, known := levels[p.name()]
+		own, beside := outside[s.name]
+		level, known := levels[s.name]
 		if !beside && !known {
-			t.Errorf("%s has no place in the house: add it to the table", p.ImportPath)
+			t.Errorf("%s has no place in the house: add it to the table", s.path)
 		}
-		for _, name := range p.ours() {
+		for _, name := range s.ours() {
 			to, isOutside := outside[name]
 			switch {
-			case isOutside && !slices.Contains(to.importers, p.name()):
-				t.Errorf("%s imports %s, which is for %v and tests", p.name(), name, to.importers)
-			case beside && !slices.Contains(room.imports, name):
-				t.Errorf("%s imports %s, want only %v", p.name(), name, room.imports)
+			case isOutside && !slices.Contains(to.importers, s.name):
+				t.Errorf("%s imports %s, which is for %v and tests", s.name, name, to.importers)
+			case beside && !slices.Contains(own.imports, name):
+				t.Errorf("%s imports %s, want only %v", s.name, name, own.imports)
 			case !beside && !isOutside && levels[name] >= level:
-				t.Errorf("%s (level %d) imports %s (level %d)", p.name(), level, name, levels[name])
+				t.Errorf("%s (level %d) imports %s (level %d)", s.name, level, name, levels[name])
 			}
 		}
 	}
 }
 
 func TestHouseKeepsLibrariesInTheirRooms(t *testing.T) {
-	for _, p := range packages(t) {
-		if isForTests(p) {
+	for _, s := range rooms(t) {
+		if isForTests(s.name) {
 			continue
 		}
-		for _, path := range p.Imports {
+		for _, path := range s.imports {
 			for _, r := range direct {
-				if !slices.Contains(r.except, p.name()) && forbids(r.forbidden, path) {
-					t.Errorf("%s imports %s: %s", p.name(), path, r.reason)
+				if !slices.Contains(r.except, s.name) && forbids(r.forbidden, path) {
+					t.Errorf("%s imports %s: %s", s.name, path, r.reason)
 				}
 			}
 		}
 	}
 }
 
-// isForTests reports whether no program imports the package.
-func isForTests(p pkg) bool {
-	room, ok := outside[p.name()]
-	return ok && len(room.importers) == 0
+// isForTests reports whether no program imports a package.
+func isForTests(name string) bool {
+	own, ok := outside[name]
+	return ok && len(own.importers) == 0
 }
 
 // forbids reports whether the pattern covers the import path. Of the two major
@@ -208,9 +157,9 @@ func forbids(pattern, path string) bool {
 func TestHouseReachesNoNetworkFromPureRooms(t *testing.T) {
 	imports := map[string][]string{}
 	networked := map[string]bool{}
-	for _, p := range packages(t) {
-		imports[p.name()] = p.ours()
-		networked[p.name()] = slices.Contains(p.Imports, "net/http") || slices.Contains(p.Imports, "net")
+	for _, s := range rooms(t) {
+		imports[s.name] = s.ours()
+		networked[s.name] = slices.Contains(s.imports, "net/http") || slices.Contains(s.imports, "net")
 	}
 	var reaches func(name string) string
 	reaches = func(name string) string {
@@ -297,15 +246,15 @@ var uses = []use{
 // TestHouseAsksTheWorldInOnePlace holds who reads the environment, makes
 // connections and writes to the disk.
 func TestHouseAsksTheWorldInOnePlace(t *testing.T) {
-	for _, p := range packages(t) {
-		if isForTests(p) {
+	for _, s := range rooms(t) {
+		if isForTests(s.name) {
 			continue
 		}
-		for _, sel := range selectors(t, p) {
+		for _, sel := range selectors(t, s) {
 			for _, u := range uses {
-				excepted := slices.Contains(u.except, p.name()) || slices.Contains(u.except, p.name()+"/"+sel.file)
+				excepted := slices.Contains(u.except, s.name) || slices.Contains(u.except, s.name+"/"+sel.file)
 				if slices.Contains(u.names, sel.name) && !excepted && !sel.pointer {
-					t.Errorf("%s/%s:%d uses %s: %s", p.name(), sel.file, sel.line, sel.name, u.reason)
+					t.Errorf("%s/%s:%d uses %s: %s", s.name, sel.file, sel.line, sel.name, u.reason)
 				}
 			}
 		}
@@ -346,18 +295,6 @@ func TestHouseHasNoLibraryThatFetches(t *testing.T) {
 	}
 }
 
-// inProgram are the packages that the program is made of.
-func inProgram(t *testing.T) []string {
-	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", ".")
-	cmd.Dir = top
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	return strings.Fields(string(out))
-}
-
 // goMod is what go.mod says.
 func goMod(t *testing.T) *modfile.File {
 	t.Helper()
@@ -378,22 +315,20 @@ var forOthers = []string{
 // TestHouseKeepsTheSandboxOutOfTheProgram holds that the program has none of forOthers,
 // and that each row there is a package that something of ours imports.
 func TestHouseKeepsTheSandboxOutOfTheProgram(t *testing.T) {
-	reached := inProgram(t)
-	if !slices.Contains(reached, module+"/internal/command") {
-		t.Fatalf("the program is made of %d packages, and command is none of them", len(reached))
+	program := inProgram(t)
+	if !slices.Contains(program, module+"/internal/command") {
+		t.Fatalf("the program is made of %d packages, and command is none of them", len(program))
 	}
-	cmd := exec.Command("go", "list", "-deps", "-test", "./...")
-	cmd.Dir = top
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
+	var used []string
+	for _, s := range rooms(t) {
+		used = slices.Concat(used, []string{s.path}, s.imports, s.tests)
 	}
 	for _, prefix := range forOthers {
 		below := func(path string) bool { return strings.HasPrefix(path+"/", prefix+"/") }
-		if i := slices.IndexFunc(reached, below); i >= 0 {
-			t.Errorf("the program has the package %s", reached[i])
+		if i := slices.IndexFunc(program, below); i >= 0 {
+			t.Errorf("the program has the package %s", program[i])
 		}
-		if !slices.ContainsFunc(strings.Fields(string(out)), below) {
+		if !slices.ContainsFunc(used, below) {
 			t.Errorf("%s is no package that we use: take it from the list", prefix)
 		}
 	}
@@ -433,16 +368,11 @@ type selector struct {
 	pointer bool
 }
 
-func selectors(t *testing.T, p pkg) []selector {
+func selectors(t *testing.T, s *room) []selector {
 	t.Helper()
 	var found []selector
-	for _, name := range p.GoFiles {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		renamed := renamedImports(t, p, file)
+	for _, file := range s.files {
+		renamed := renamedImports(t, s, file)
 		pointers := map[ast.Expr]bool{}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -450,8 +380,8 @@ func selectors(t *testing.T, p pkg) []selector {
 				pointers[n.X] = true
 			case *ast.SelectorExpr:
 				if x, ok := n.X.(*ast.Ident); ok {
-					of := cmp.Or(renamed[x.Name], x.Name)
-					found = append(found, selector{of + "." + n.Sel.Name, name, fset.Position(n.Pos()).Line, pointers[n]})
+					of, at := cmp.Or(renamed[x.Name], x.Name), s.fset.Position(n.Pos())
+					found = append(found, selector{of + "." + n.Sel.Name, path.Base(at.Filename), at.Line, pointers[n]})
 				}
 			}
 			return true
@@ -462,7 +392,7 @@ func selectors(t *testing.T, p pkg) []selector {
 
 // renamedImports are the packages of the standard library that a file gives
 // another name.
-func renamedImports(t *testing.T, p pkg, file *ast.File) map[string]string {
+func renamedImports(t *testing.T, s *room, file *ast.File) map[string]string {
 	t.Helper()
 	renamed := map[string]string{}
 	for _, i := range file.Imports {
@@ -473,7 +403,7 @@ func renamedImports(t *testing.T, p pkg, file *ast.File) map[string]string {
 		switch first, _, _ := strings.Cut(path, "/"); {
 		case i.Name == nil:
 		case i.Name.Name == ".":
-			t.Errorf("%s imports %s without a name", p.ImportPath, path)
+			t.Errorf("%s imports %s without a name", s.path, path)
 		case !strings.Contains(first, "."):
 			renamed[i.Name.Name] = filepath.Base(path)
 		}

@@ -105,7 +105,7 @@ func textsOfOnePackage(house []*room) map[string]int {
 	}
 	found := map[string]int{}
 	for _, s := range house {
-		if isForTests(pkg{ImportPath: s.types.Path()}) {
+		if isForTests(s.name) {
 			continue
 		}
 		for name := range s.texts() {

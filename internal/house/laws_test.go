@@ -1,24 +1,20 @@
 package house
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	gopackages "golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 )
 
@@ -46,15 +42,6 @@ var laws = []law{
 	{"texts", "a sentence is written next to its case: other packages get it from there if two of them need it", textsOfOnePackage},
 	{"loops", "what goes over all root modules of a report is in outline", loopsOverModules},
 	{"files", "the methods of a type are in two files at most", spreadTypes},
-}
-
-// room is one package without its tests.
-type room struct {
-	name  string // the path below internal/, "main" for the program
-	fset  *token.FileSet
-	files []*ast.File // those of all platforms
-	types *types.Package
-	info  *types.Info // of the files for this platform
 }
 
 // TestLaws holds the laws: what breaks one is in its list of debt, which gets no
@@ -203,61 +190,6 @@ func TestLawsListTheirDebt(t *testing.T) {
 	}
 }
 
-// rooms are all packages of the module, also those below directories that begin
-// with a dot, which ./... leaves out.
-func rooms(t *testing.T) []*room {
-	t.Helper()
-	var dirs []string
-	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		if d.Name() == "testdata" || d.Name() == ".git" {
-			return fs.SkipDir
-		}
-		files, err := fs.Glob(repository, path.Join(name, "*.go"))
-		if slices.ContainsFunc(files, func(f string) bool { return !strings.HasSuffix(f, "_test.go") }) {
-			dirs = append(dirs, "./"+name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mode := gopackages.NeedName | gopackages.NeedFiles | gopackages.NeedImports | gopackages.NeedTypes | gopackages.NeedTypesSizes | gopackages.NeedSyntax | gopackages.NeedTypesInfo
-	loaded, err := gopackages.Load(&gopackages.Config{Mode: mode, Dir: top}, dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(loaded) != len(dirs) {
-		t.Fatalf("loaded %d packages, want one for each of %v", len(loaded), dirs)
-	}
-	var house []*room
-	for _, p := range loaded {
-		for _, err := range p.Errors {
-			t.Fatal(err)
-		}
-		s := &room{name: nameOf(p.PkgPath), fset: p.Fset, files: p.Syntax, types: p.Types, info: p.TypesInfo}
-		for _, name := range p.IgnoredFiles { // those of another platform
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			f, err := parser.ParseFile(p.Fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.files = append(s.files, f)
-		}
-		house = append(house, s)
-	}
-	return house
-}
-
-// nameOf is how the house calls a package.
-func nameOf(path string) string {
-	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "internal/"), "main")
-}
-
 // samples are packages made of small source texts, by path. A text may import those
 // before it, and nothing else.
 func samples(t *testing.T, texts ...[2]string) []*room {
@@ -281,7 +213,7 @@ func samples(t *testing.T, texts ...[2]string) []*room {
 			t.Fatal(err)
 		}
 		known[path] = p
-		house = append(house, &room{text[0], fset, files, p, info})
+		house = append(house, &room{name: text[0], path: path, fset: fset, files: files, types: p, info: info})
 	}
 	return house
 }

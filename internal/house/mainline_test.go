@@ -2,8 +2,6 @@ package house
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -31,7 +29,7 @@ func TestMainLine(t *testing.T) {
 	for _, s := range steps {
 		dir := path.Dir(s[2])
 		if packages[dir] == nil {
-			packages[dir] = functionsIn(t, dir)
+			packages[dir] = functionsIn(roomAt(t, dir))
 		}
 		i := slices.IndexFunc(packages[dir], func(f function) bool { return f.name == s[1] && f.file == s[2] })
 		if i < 0 {
@@ -55,19 +53,15 @@ type function struct {
 // short is the name by which a function is called.
 func (f function) short() string { return f.name[strings.LastIndex(f.name, ".")+1:] }
 
-func functionsIn(t *testing.T, dir string) []function {
-	t.Helper()
+func functionsIn(s *room) []function {
 	var found []function
-	for _, file := range glob(t, path.Join(dir, "*.go")) {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		for _, d := range parse(t, token.NewFileSet(), file, parser.SkipObjectResolution).Decls {
+	for _, file := range s.files {
+		for _, d := range file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok {
 				continue
 			}
-			one := function{name: fn.Name.Name, file: file, exported: fn.Name.IsExported(), calls: map[string]bool{}}
+			one := function{name: fn.Name.Name, file: s.fileOf(file), exported: fn.Name.IsExported(), calls: map[string]bool{}}
 			if fn.Recv != nil {
 				typ := fn.Recv.List[0].Type
 				if pointer, ok := typ.(*ast.StarExpr); ok {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -16,6 +17,13 @@ const top = "../.."
 
 // repository is what the tests read. Names in it are slash-separated, from the root.
 var repository = os.DirFS(top)
+
+// TestMain collects garbage less often than programs do: most of what the tests read
+// they keep.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // read is the content of a file of the repository.
 func read(t *testing.T, name string) []byte {
@@ -38,13 +46,12 @@ func glob(t *testing.T, pattern string) []string {
 }
 
 // parse reads a file of Go.
-func parse(t *testing.T, fset *token.FileSet, name string, mode parser.Mode) *ast.File {
-	t.Helper()
-	file, err := parser.ParseFile(fset, name, read(t, name), mode)
+func parse(fset *token.FileSet, name string, mode parser.Mode) (*ast.File, error) {
+	text, err := fs.ReadFile(repository, name)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return file
+	return parser.ParseFile(fset, name, text, mode)
 }
 
 // archive reads a file that holds others.

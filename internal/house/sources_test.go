@@ -2,8 +2,7 @@ package house
 
 import (
 	"encoding/json"
-	"go/parser"
-	"go/token"
+	"go/ast"
 	"path"
 	"regexp"
 	"slices"
@@ -39,32 +38,28 @@ var fileAt = regexp.MustCompile(`^\d+\.\d+( [\w./-]+(,|$))+$`)
 func TestRulesOfToolsNameTheirSource(t *testing.T) {
 	t.Parallel()
 	cases := recordedCases(t)
-	files := glob(t, "internal/*/*.go")
-	if len(files) < 100 {
-		t.Fatalf("found %d files in the house, which cannot be all", len(files))
-	}
 	cited := 0
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		held := slices.Contains(sourced, path.Base(path.Dir(name)))
-		for _, paragraph := range paragraphs(t, name) {
-			found := source.FindAllStringSubmatch(paragraph, -1)
-			if held && len(found) == 0 && ofTheTools.MatchString(paragraph) {
-				t.Errorf("%s speaks of what the tools do without a source such as [case 26b] or [terraform 1.11 internal/depsfile/locks.go]: %q", name, paragraph)
-			}
-			for _, f := range found {
-				cited++
-				if kind := strings.TrimSuffix(f[1], "s"); kind != "case" {
-					if !strings.HasSuffix(kind, ":") && !fileAt.MatchString(f[2]) {
-						t.Errorf("%s cites %s, want [%s RELEASE FILE, FILE]", name, f[0], kind)
-					}
-					continue
+	for _, s := range rooms(t) {
+		held := slices.Contains(sourced, s.name)
+		for _, file := range s.files {
+			name := s.fileOf(file)
+			for _, paragraph := range paragraphs(file) {
+				found := source.FindAllStringSubmatch(paragraph, -1)
+				if held && len(found) == 0 && ofTheTools.MatchString(paragraph) {
+					t.Errorf("%s speaks of what the tools do without a source such as [case 26b] or [terraform 1.11 internal/depsfile/locks.go]: %q", name, paragraph)
 				}
-				for id := range strings.SplitSeq(f[2], ", ") {
-					if !cases[id] {
-						t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata", name, id)
+				for _, f := range found {
+					cited++
+					if kind := strings.TrimSuffix(f[1], "s"); kind != "case" {
+						if !strings.HasSuffix(kind, ":") && !fileAt.MatchString(f[2]) {
+							t.Errorf("%s cites %s, want [%s RELEASE FILE, FILE]", name, f[0], kind)
+						}
+						continue
+					}
+					for id := range strings.SplitSeq(f[2], ", ") {
+						if !cases[id] {
+							t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata", name, id)
+						}
 					}
 				}
 			}
@@ -120,10 +115,9 @@ func recordedIDs(t *testing.T, name string) []string {
 }
 
 // paragraphs are those of the comments of a file, each on one line.
-func paragraphs(t *testing.T, name string) []string {
-	t.Helper()
+func paragraphs(file *ast.File) []string {
 	var all []string
-	for _, group := range parse(t, token.NewFileSet(), name, parser.ParseComments).Comments {
+	for _, group := range file.Comments {
 		for paragraph := range strings.SplitSeq(group.Text(), "\n\n") {
 			all = append(all, strings.Join(strings.Fields(paragraph), " "))
 		}

@@ -5,10 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -100,14 +97,14 @@ func TestStaleWordsAreNamed(t *testing.T) {
 func wordsOfTheHouse(t *testing.T) map[string][]string {
 	t.Helper()
 	words := map[string][]string{}
-	for room := range levels {
-		for _, name := range glob(t, path.Join("internal", room, "*.go")) {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			for _, word := range declaredIn(parse(t, token.NewFileSet(), name, parser.SkipObjectResolution)) {
-				if word != "_" && word != "init" && !slices.Contains(words[word], room) {
-					words[word] = append(words[word], room)
+	for _, s := range rooms(t) {
+		if _, ok := levels[s.name]; !ok {
+			continue
+		}
+		for _, f := range s.files {
+			for _, word := range declaredIn(f) {
+				if word != "_" && word != "init" && !slices.Contains(words[word], s.name) {
+					words[word] = append(words[word], s.name)
 				}
 			}
 		}
