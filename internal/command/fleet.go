@@ -63,10 +63,9 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return fleet.Division{}, err
 	}
 	req := withRepository(env, request(env, verbs.PR, nil, s))
-	req.Organisation = organisation(from, s)
 	var p fleet.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		p, err = session.Divide(ctx, req, fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
+		p, err = run.PlanShards(ctx, session, req, ofOwner(from, s), fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
 		return r, err
 	})
 	if err != nil {
@@ -95,9 +94,9 @@ func foreseen(u fleet.Unlisted) problem.Problem {
 	return d
 }
 
-// organisation is which repositories of an owner a run is about, by its settings.
-func organisation(from settings.Sources, s settings.Settings) *run.Organisation {
-	return &run.Organisation{
+// ofOwner is which repositories of an owner a run is about, by its settings.
+func ofOwner(from settings.Sources, s settings.Settings) run.Organisation {
+	return run.Organisation{
 		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: from.Identity(s),
 	}
 }
@@ -129,25 +128,25 @@ func costsOf(env Env, name string) (map[string]int64, error) {
 }
 
 // ofShard is what one shard of a plan has to do.
-func ofShard(env Env, from settings.Sources, s settings.Settings) (*run.Organisation, error) {
+func ofShard(env Env, from settings.Sources, s settings.Settings) (run.Organisation, error) {
 	if s.Organisation.Plan == "" || s.Organisation.Shard == "" {
-		return nil, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
+		return run.Organisation{}, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
 	}
 	p, err := readPlan(env, s.Organisation.Plan)
 	if err != nil {
-		return nil, err
+		return run.Organisation{}, err
 	}
 	if p.Settings != "" && p.Settings != from.OperatorsIdentity() {
-		return nil, &problem.Error{Problem: problem.Problem{
+		return run.Organisation{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
 		}}
 	}
 	shard, err := p.Shard(s.Organisation.Shard)
 	if err != nil {
-		return nil, err
+		return run.Organisation{}, err
 	}
-	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
+	return run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
 }
 
 func readPlan(env Env, name string) (fleet.Division, error) {

@@ -15,18 +15,22 @@ import (
 // propose carries out the verb pr: for the repositories that are named, else for the
 // one that is checked out.
 func propose(ctx context.Context, env Env, from settings.Sources, s settings.Settings, req run.Request) (report.Report, error) {
+	org, err := organisationOf(env, from, s)
+	if err != nil {
+		return report.Report{Verb: verbs.PR}, err
+	}
 	req, notices, err := targeted(env, from, s, req)
 	if err != nil {
 		return report.Report{Verb: verbs.PR}, err
 	}
-	if s.Organisation.Pause && req.Organisation != nil {
+	if s.Organisation.Pause && org != nil {
 		return report.Report{Verb: verbs.PR, Diagnostics: append(notices, paused(s))}, nil
 	}
 	if !s.DryRun {
 		env.Trail.willWrite()
 	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) {
-		r, err := session.Do(ctx, req)
+		r, err := carriedOut(ctx, session, req, org)
 		if hub := req.Hub; err == nil && hub.Token == "" && hub.App == nil {
 			r.Diagnostics = append(r.Diagnostics, anonymously)
 		}
@@ -34,6 +38,31 @@ func propose(ctx context.Context, env Env, from settings.Sources, s settings.Set
 	})
 	r.Diagnostics = append(r.Diagnostics, notices...)
 	return r, err
+}
+
+// carriedOut carries a request out for its targets or, with an organisation, for the repositories
+// of an owner.
+func carriedOut(ctx context.Context, session *run.Session, req run.Request, org *run.Organisation) (report.Report, error) {
+	if org != nil {
+		return run.OverOwner(ctx, session, req, *org)
+	}
+	return session.Do(ctx, req)
+}
+
+// organisationOf is which repositories of an owner a run is about; nil if it is about others.
+func organisationOf(env Env, from settings.Sources, s settings.Settings) (*run.Organisation, error) {
+	if err := ofOne(s); err != nil {
+		return nil, err
+	}
+	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
+		org, err := ofShard(env, from, s)
+		return &org, err
+	}
+	if s.Organisation.Owner == "" {
+		return nil, nil
+	}
+	org := ofOwner(from, s)
+	return &org, nil
 }
 
 // ofOne refuses settings that name repositories in two ways, or conditions on none.
@@ -65,27 +94,16 @@ var anonymously = problem.Problem{
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
 }
 
-// targeted adds to a request which repositories it is for, and how the settings of
+// targeted adds to a request which repositories it names, and how the settings of
 // files are read that are not checked out.
 func targeted(env Env, from settings.Sources, s settings.Settings, req run.Request) (run.Request, []problem.Problem, error) {
 	notices, here := s.Notices, req.Targets[0]
-	if err := ofOne(s); err != nil {
-		return req, nil, err
-	}
-	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
-		var err error
-		req.Organisation, err = ofShard(env, from, s)
-		if err != nil {
-			return req, nil, err
-		}
-	} else if s.Organisation.Owner != "" {
-		req.Organisation = organisation(from, s)
-	} else if len(s.Repositories) > 0 {
+	if len(s.Repositories) > 0 {
 		req.Targets = nil
 		for _, repository := range s.Repositories {
 			req.Targets = append(req.Targets, run.Target{Repository: repository, Dirs: here.Dirs, Destination: here.Destination})
 		}
-	} else if here.Repository == "" {
+	} else if here.Repository == "" && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
 		// Outside of a workflow nobody names the repository: it is the one of the
 		// clone that the first directory is in.
 		clone := scanned(env, settings.Merge(settings.Arguments(here.Dirs)))[0]

@@ -461,6 +461,11 @@ func (r Report) Pending() bool {
 	return r.number(func(m Module) bool { return m.Pending }) > 0
 }
 
+// Left counts the root modules whose lock file was not examined.
+func (r Report) Left() int {
+	return r.number(func(m Module) bool { return m.Left })
+}
+
 // PendingDirs are the root modules whose lock file differs from what it should be.
 func (r Report) PendingDirs() []string {
 	var dirs []string

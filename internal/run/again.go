@@ -84,8 +84,8 @@ func anew(ctx context.Context, j job, from proposing, moved string) (job, error)
 	return next, nil
 }
 
-// keep takes over what was done about pull requests before all was planned again.
-func keep(r, before report.Report) report.Report {
+// KeepDone takes over what was done about pull requests before all was planned again.
+func KeepDone(r, before report.Report) report.Report {
 	for _, done := range before.PullRequests {
 		if done.Operation == string(pr.None) {
 			continue

@@ -56,7 +56,7 @@ func TestKeep(t *testing.T) {
 	want := []report.PullRequest{
 		pull("made", "created", ""), pull("same", "none", "already up to date"), pull("edited", "updated", ""), pull("closed", "closed", "nothing left to do"),
 	}
-	if diff := cmp.Diff(want, keep(now, before).PullRequests); diff != "" {
-		t.Errorf("keep() (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, KeepDone(now, before).PullRequests); diff != "" {
+		t.Errorf("KeepDone() (-want +got):\n%s", diff)
 	}
 }

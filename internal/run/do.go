@@ -134,7 +134,7 @@ func observe(ctx context.Context, j job) (planned, error) {
 
 // spent says what the run cost.
 func spent(j job) report.Stats {
-	all := j.Session.spent()
+	all := j.Session.Spent()
 	all.Stages = j.clock.times()
 	return all
 }

@@ -55,42 +55,42 @@ func (r *recorder) Planned(ctx context.Context, b Basis) {
 }
 
 // open reads what earlier runs know. Trouble with that costs requests, and is told.
-func (f *fleetRun) open() []problem.Problem {
-	name := f.req.Organisation.Memory
+func (t *turns) open() []problem.Problem {
+	name := t.org.Memory
 	if name == "" {
 		return nil
 	}
-	f.memory = &fleet.Memory{}
-	from, err := file.Open(file.Absolute(f.env.WorkDir, name))
+	t.memory = &fleet.Memory{}
+	from, err := file.Open(file.Absolute(t.session.Env().WorkDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
 		defer from.Close()
-		f.memory, err = fleet.ReadMemory(from, f.env.UserAgent)
+		t.memory, err = fleet.ReadMemory(from, t.session.Env().UserAgent)
 	}
 	return unremembered(name, err)
 }
 
 // next is the repository with which the run begins, if an earlier one has said so.
-func (f *fleetRun) next() string {
-	if f.memory == nil {
+func (t *turns) next() string {
+	if t.memory == nil {
 		return ""
 	}
-	return f.memory.Next
+	return t.memory.Next
 }
 
 // save writes what is known now, and with which repository the next run begins.
-func (f *fleetRun) save(next string) []problem.Problem {
-	if f.memory == nil {
+func (t *turns) save() []problem.Problem {
+	if t.memory == nil {
 		return nil
 	}
-	f.memory.Next = next
-	name := f.req.Organisation.Memory
+	t.memory.Next = t.rest()
+	name := t.org.Memory
 	var text bytes.Buffer
-	err := f.memory.Write(&text, f.env.UserAgent)
+	err := t.memory.Write(&text, t.session.Env().UserAgent)
 	if err == nil {
-		err = file.Replace(file.Absolute(f.env.WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
+		err = file.Replace(file.Absolute(t.session.Env().WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
 	}
 	return unremembered(name, err)
 }
@@ -109,8 +109,8 @@ func unremembered(name string, err error) []problem.Problem {
 
 // recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
 // remembers nothing, since what it would do is not done.
-func (f *fleetRun) recorder(l github.Listed) *recorder {
-	if f.memory == nil || f.req.Pull.DryRun {
+func (t *turns) recorder(l github.Listed) *recorder {
+	if t.memory == nil || t.req.Pull.DryRun {
 		return nil
 	}
 	return &recorder{listed: l, requires: map[fleet.Required]bool{}}
@@ -118,16 +118,16 @@ func (f *fleetRun) recorder(l github.Listed) *recorder {
 
 // recall is the report of a repository that need not be read: the list shows it as it
 // was, and no release has come that changes what is selected.
-func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
-	told := report.Report{Verb: f.req.Verb}
-	if f.memory == nil {
+func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
+	told := report.Report{Verb: t.req.Verb}
+	if t.memory == nil {
 		return told, false
 	}
-	known, ok := f.memory.Recall(l, f.req.Organisation.Settings, f.env.Now)
+	known, ok := t.memory.Recall(l, t.org.Settings, t.session.Env().Now)
 	if !ok {
 		return told, false
 	}
-	source := f.registries(f.req, clientFor(f.Session, f.req))
+	source := t.session.Releases(t.req)
 	for _, r := range known.Requires {
 		version, err := provider.ParseVersion(r.ToolVersion)
 		addr, err2 := provider.ParseFullAddr(r.Provider)
@@ -160,17 +160,17 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 }
 
 // remember keeps what a turn has found out, if the same would be found again: nothing
-// was written, nothing failed, and nothing waits for room.
-func (f *fleetRun) remember(l github.Listed, seen *recorder, told report.Report) {
+// was written, nothing failed, and nothing waits for the budget.
+func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
 	if seen == nil {
 		return
 	}
-	f.memory.Forget(l)
+	t.memory.Forget(l)
 	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
-	if wrote || seen.partial || seen.plans > 1 || told.Failed() || f.budget.waits || l.Heads == nil {
+	if wrote || seen.partial || seen.plans > 1 || told.Failed() || t.budget.waits || l.Heads == nil {
 		return
 	}
-	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until, Excluded: told.Excluded}
+	r := fleet.Remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
 	for _, d := range told.Diagnostics {
 		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)
@@ -187,5 +187,5 @@ func (f *fleetRun) remember(l github.Listed, seen *recorder, told report.Report)
 		}
 		r.Modules = append(r.Modules, module)
 	}
-	f.memory.Remember(l, r)
+	t.memory.Remember(l, r)
 }

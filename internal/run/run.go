@@ -22,9 +22,6 @@ type Request struct {
 	Verb verbs.Verb
 	// Targets are what it is about.
 	Targets []Target
-	// Organisation makes the one target stand for the repositories of an owner; nil:
-	// it does not.
-	Organisation *Organisation
 	// Configure makes the request for the files of a commit, by their own
 	// configuration file: for targets without Files, and where a base has moved; nil:
 	// what has moved is an error.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/notes"
@@ -107,6 +108,35 @@ func (s *Session) documentsFor(req Request) *cliconfig.Documents {
 	return s.documents[req.Head]
 }
 
+// Env is the world around the runs of the session.
+func (s *Session) Env() Env { return s.env }
+
+// Asking returns the context of what a run asks. It ends with an interrupt, and with the
+// time of the session.
+func (s *Session) Asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	return s.bounds.asking(ctx)
+}
+
+// Interrupted is an error if the run was interrupted: then nothing new is begun.
+func (s *Session) Interrupted() error {
+	if s.bounds.isInterrupted() {
+		return errInterrupted
+	}
+	return nil
+}
+
+// Owner returns the client that lists and reads the repositories of Hub.Owner, with custom
+// properties if the caller chooses by them.
+func (s *Session) Owner(h Hub, properties bool) (*github.Client, error) {
+	client, err := s.hubs.ofOwner(h, properties)
+	return client.Client, err
+}
+
+// Releases is what registries say to a request.
+func (s *Session) Releases(req Request) upgrade.Source {
+	return s.registries(req, clientFor(s, req))
+}
+
 // Close writes what is remembered for the next session.
 func (s *Session) Close() {
 	if err := s.hashes.Close(); err != nil {
@@ -148,8 +178,8 @@ func (s *Session) AtDefault(ctx context.Context, h Hub, repository string, names
 	return files, branch, err
 }
 
-// spent says what all of the session has cost so far.
-func (s *Session) spent() report.Stats {
+// Spent says what all of the session has cost so far.
+func (s *Session) Spent() report.Stats {
 	asked := s.client.Stats()
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
@@ -101,15 +100,17 @@ type Configure func(files fs.FS) (Request, error)
 // An interrupt, the end of ctx, ends what is asked at once, and what is written to GitHub
 // after writingTime. The report then says how far the request has come.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
+	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) { return s.do(ctx, req) })
+}
+
+// Whole is for what takes several requests: an interrupt ends it as it ends Do.
+func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (report.Report, error)) (report.Report, error) {
 	ctx, stop := s.bounds.heed(ctx)
 	defer stop()
-	return s.bounds.counted(s.do(ctx, req))
+	return s.bounds.counted(do(ctx))
 }
 
 func (s *Session) do(ctx context.Context, req Request) (report.Report, error) {
-	if req.Organisation != nil {
-		return inOrganisation(ctx, s, req)
-	}
 	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
 		return s.atBases(ctx, req, req.Targets[0])
 	}
@@ -124,28 +125,6 @@ func (s *Session) do(ctx context.Context, req Request) (report.Report, error) {
 	}
 	all.Diagnostics = append(all.Diagnostics, visit.Lookup.Problems()...)
 	return all, nil
-}
-
-// spare is the part of the requests of an hour, one in so many, that shards leave to
-// others who use the same App or token.
-const spare = 10
-
-// Divide plans a run over the repositories of an owner in shards. What is left of the
-// hour's requests is divided between them, and so is what may be made in an hour.
-func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fleet.Division, error) {
-	org := req.Organisation
-	req.Hub.Owner = org.Owner
-	asking, stop := s.bounds.asking(ctx)
-	defer stop()
-	p, err := pickRepositories(asking, s.hubs, req)
-	if err != nil {
-		return fleet.Division{}, err
-	}
-	by.MaxNew, by.Requests, by.Contents = org.MaxNew, p.client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
-	return fleet.Division{
-		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: p.became.Listed, LeftOut: p.Left,
-		Unlisted: p.Unlisted, Shards: fleet.Divide(p.Chosen, by),
-	}, nil
 }
 
 // atBases proposes to each base branch that the settings name, if any are pull
@@ -220,7 +199,7 @@ func (s *Session) toTarget(ctx context.Context, req Request, t Target, visit Vis
 			return before.report, err
 		}
 		p, moved, err = work(ctx, j)
-		p.report = keep(p.report, before.report)
+		p.report = KeepDone(p.report, before.report)
 	}
 	if err == nil && moved != "" {
 		p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption)
