@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/organisation"
+
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
@@ -65,7 +67,7 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	req := withRepository(env, request(env, verbs.PR, nil, s))
 	var p fleet.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		p, err = run.PlanShards(ctx, session, req, ofOwner(from, s), fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
+		p, err = organisation.PlanShards(ctx, session, req, ofOwner(from, s), fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
 		return r, err
 	})
 	if err != nil {
@@ -95,8 +97,8 @@ func foreseen(u fleet.Unlisted) problem.Problem {
 }
 
 // ofOwner is which repositories of an owner a run is about, by its settings.
-func ofOwner(from settings.Sources, s settings.Settings) run.Organisation {
-	return run.Organisation{
+func ofOwner(from settings.Sources, s settings.Settings) organisation.Organisation {
+	return organisation.Organisation{
 		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: from.Identity(s),
 	}
 }
@@ -128,25 +130,25 @@ func costsOf(env Env, name string) (map[string]int64, error) {
 }
 
 // ofShard is what one shard of a plan has to do.
-func ofShard(env Env, from settings.Sources, s settings.Settings) (run.Organisation, error) {
+func ofShard(env Env, from settings.Sources, s settings.Settings) (organisation.Organisation, error) {
 	if s.Organisation.Plan == "" || s.Organisation.Shard == "" {
-		return run.Organisation{}, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
+		return organisation.Organisation{}, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
 	}
 	p, err := readPlan(env, s.Organisation.Plan)
 	if err != nil {
-		return run.Organisation{}, err
+		return organisation.Organisation{}, err
 	}
 	if p.Settings != "" && p.Settings != from.OperatorsIdentity() {
-		return run.Organisation{}, &problem.Error{Problem: problem.Problem{
+		return organisation.Organisation{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
 		}}
 	}
 	shard, err := p.Shard(s.Organisation.Shard)
 	if err != nil {
-		return run.Organisation{}, err
+		return organisation.Organisation{}, err
 	}
-	return run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
+	return organisation.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
 }
 
 func readPlan(env Env, name string) (fleet.Division, error) {
@@ -231,7 +233,7 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	for _, r := range p.All() {
 		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.NoResult})
 	}
-	all := run.WithUnlisted(report.OfShards(planned, runs...), p.Unlisted)
+	all := organisation.WithUnlisted(report.OfShards(planned, runs...), p.Unlisted)
 	all.Diagnostics = append(all.Diagnostics, unreadable...)
 	return all, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/relock-dev/relock/internal/organisation"
+
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -42,15 +44,15 @@ func propose(ctx context.Context, env Env, from settings.Sources, s settings.Set
 
 // carriedOut carries a request out for its targets or, with an organisation, for the repositories
 // of an owner.
-func carriedOut(ctx context.Context, session *run.Session, req run.Request, org *run.Organisation) (report.Report, error) {
+func carriedOut(ctx context.Context, session *run.Session, req run.Request, org *organisation.Organisation) (report.Report, error) {
 	if org != nil {
-		return run.OverOwner(ctx, session, req, *org)
+		return organisation.Run(ctx, session, req, *org)
 	}
 	return session.Do(ctx, req)
 }
 
 // organisationOf is which repositories of an owner a run is about; nil if it is about others.
-func organisationOf(env Env, from settings.Sources, s settings.Settings) (*run.Organisation, error) {
+func organisationOf(env Env, from settings.Sources, s settings.Settings) (*organisation.Organisation, error) {
 	if err := ofOne(s); err != nil {
 		return nil, err
 	}

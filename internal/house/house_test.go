@@ -25,10 +25,11 @@ var levels = map[string]int{
 	"scan": 5, "fleet": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "action": 7, "pr": 7,
-	"outline": 8,
-	"render":  9,
-	"run":     10,
-	"command": 11,
+	"outline":      8,
+	"render":       9,
+	"run":          10,
+	"organisation": 11,
+	"command":      12,
 }
 
 // outside holds packages that stand beside the levels: what they may import of

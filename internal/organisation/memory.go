@@ -1,4 +1,4 @@
-package run
+package organisation
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/relock-dev/relock/internal/run"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
@@ -30,7 +32,7 @@ type recorder struct {
 }
 
 // Planned implements Recorder.
-func (r *recorder) Planned(ctx context.Context, b Basis) {
+func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	r.plans++
 	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
 	// seen in a list.

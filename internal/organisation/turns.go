@@ -1,10 +1,15 @@
-package run
+// Package organisation carries a request out for the repositories of an owner: it lists and
+// chooses them, divides them into shards, gives one after the other its turn, and remembers
+// those in which there is nothing to do. What happens in one repository is package run's.
+package organisation
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/relock-dev/relock/internal/run"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/fleet"
@@ -14,10 +19,10 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// OverOwner carries a request out for the repositories of an owner, one after the other.
+// Run carries a request out for the repositories of an owner, one after the other.
 // The one target of the request says which directories of each, and where the lock files
 // go. What goes wrong in one repository is in the report.
-func OverOwner(ctx context.Context, s *Session, req Request, org Organisation) (report.Report, error) {
+func Run(ctx context.Context, s *run.Session, req run.Request, org Organisation) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		asking, stop := s.Asking(ctx)
 		defer stop()
@@ -29,7 +34,7 @@ func OverOwner(ctx context.Context, s *Session, req Request, org Organisation) (
 		l.client.Share(ration(asking, org.Shard))
 		t := &turns{
 			session: s, req: req, org: org, list: l,
-			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.Chosen))), lookup: &Lookup{},
+			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.Chosen))), lookup: &run.Lookup{},
 			reports: make([]report.Report, len(l.Chosen)), costs: make([]int64, len(l.Chosen)),
 		}
 		trouble := t.open()
@@ -55,13 +60,13 @@ func ration(asking context.Context, shard *fleet.Shard) (r github.Ration) {
 
 // turns is a request on its way through the repositories of an owner.
 type turns struct {
-	session *Session
-	req     Request
+	session *run.Session
+	req     run.Request
 	org     Organisation
 	list    list
 	budget  *budget
 	share   int // of the new pull requests that a repository may open at its turn
-	lookup  *Lookup
+	lookup  *run.Lookup
 	memory  *fleet.Memory // nil: nothing is remembered
 	order   []int
 	done    int         // how many repositories have had their turn
@@ -163,13 +168,13 @@ func (t *turns) visit(ctx context.Context, i, opens int) (failed bool) {
 		r = t.read(ctx, l)
 		t.costs[i] += t.session.Spent().Requests - before
 	}
-	t.reports[i] = KeepDone(r, t.reports[i])
+	t.reports[i] = run.KeepDone(r, t.reports[i])
 	return r.Failed()
 }
 
 // read does so for one that must be read.
 func (t *turns) read(ctx context.Context, l github.Listed) report.Report {
-	visit := Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: t.lookup}
+	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: t.lookup}
 	seen := t.recorder(l)
 	if seen != nil {
 		visit.Recorder = seen

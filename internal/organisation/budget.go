@@ -1,4 +1,4 @@
-package run
+package organisation
 
 import (
 	"slices"

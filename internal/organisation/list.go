@@ -1,9 +1,11 @@
-package run
+package organisation
 
 import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/relock-dev/relock/internal/run"
 
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
@@ -41,7 +43,7 @@ func (l list) fleet(owner string) report.Fleet {
 
 // readList returns the list of a shard or, without one, of the owner. The request is one in which
 // the owner is named.
-func readList(ctx context.Context, s *Session, req Request, org Organisation) (list, error) {
+func readList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
 	if org.Shard == nil {
 		return askList(ctx, s, req, org)
 	}
@@ -54,7 +56,7 @@ func readList(ctx context.Context, s *Session, req Request, org Organisation) (l
 }
 
 // askList lists the repositories of an owner and picks among them.
-func askList(ctx context.Context, s *Session, req Request, org Organisation) (list, error) {
+func askList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
 	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
 	client, err := s.Owner(req.Hub, asks.Properties)
 	if err != nil {
@@ -89,7 +91,7 @@ const spare = 10
 
 // PlanShards plans a run over the repositories of an owner in shards. What is left of the
 // hour's requests is divided between them, and so is what may be made in an hour.
-func PlanShards(ctx context.Context, s *Session, req Request, org Organisation, by fleet.Sharing) (fleet.Division, error) {
+func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by fleet.Sharing) (fleet.Division, error) {
 	req.Hub.Owner = org.Owner
 	asking, stop := s.Asking(ctx)
 	defer stop()
