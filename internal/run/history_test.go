@@ -1,11 +1,9 @@
 package run
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -70,96 +68,13 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 	}
 }
 
-// Files count by their contents on disk, committed or not, what a search hides included.
-// Of what the scan does not read only somebody who asks learns that, unless a link
-// leads to it.
-func TestChangedSince(t *testing.T) {
+func TestChangedSinceSaysHowToGetTheHistory(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
-	worktreetest.Write(t, root, map[string]string{
-		"README.md": "a", "prod/main.tf": "# a\n", "stage/main.tf": "# a\n", "modules/vpc/main.tf": "# a\n", ".ci/main.tf": "# a\n", "notes.txt": "a",
-		"target": "a", "linked": "a", "run.tf": "# a\n",
-	})
-	if err := os.Chmod(filepath.Join(root, "run.tf"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, target := range map[string]string{"prod/link.tf": "../target", "prod/was": "a"} {
-		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	base := worktreetest.Commit(t, root)
-	worktreetest.Replace(t, root, map[string]string{"modules/vpc/main.tf": "# b\n", "README.md": "b"})
 	worktreetest.Commit(t, root)
-	worktreetest.Replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b", "target": "b", "stage/plan": "new", "empty/README.md": "new"})
-	for name, target := range map[string]string{"prod/was": "b", "linked": "a"} {
-		if err := errors.Join(os.Remove(filepath.Join(root, name)), os.Symlink(target, filepath.Join(root, name))); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	paths, differs, err := changedSince(tree{root: root}, base)
-	var got []string
-	for _, p := range paths {
-		kind := ""
-		if !p.File {
-			kind = " (link)"
-		}
-		got = append(got, p.Path+kind)
-	}
-	slices.Sort(got)
-	want := []string{
-		".ci/main.tf", "README.md", "dev/main.tf", "empty/README.md", "linked (link)", "modules/vpc/main.tf", "prod/main.tf", "prod/was (link)",
-		"stage/main.tf", "target",
-	}
-	got = slices.Compact(got)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("changedSince(the base) = %q, %v, want %q", got, err, want)
-	}
-	for name, want := range map[string]bool{"notes.txt": true, "run.tf": false, "README.md": false, "none": false} {
-		if differs(name) != want {
-			t.Errorf("differs(%s) = %t, want %t", name, !want, want)
-		}
-	}
-	_, _, err = changedSince(tree{root: root}, "gone")
+	_, _, err := changedSince(tree{root: root}, "gone")
 	if d := problem.Of(err); d.Code != problem.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
 		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
-	}
-}
-
-// What a revision has is read without a checkout of it: what the scan reads, and what
-// somebody names.
-func TestFilesOfARevision(t *testing.T) {
-	t.Parallel()
-	root := lay(t)
-	worktreetest.Write(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", "target": "a", ".github/relock.yml": "version: 1\n"})
-	for name, target := range map[string]string{"link.tf": "main.tf", "far.tf": "../target"} {
-		if err := os.Symlink(target, filepath.Join(root, "prod", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	base := worktreetest.Commit(t, root)
-	worktreetest.Replace(t, root, map[string]string{"prod/main.tf": "# b\n", ".github/relock.yml": ""})
-	worktreetest.Commit(t, root)
-
-	files, err := filesAt(tree{root: root}, base)
-	if err != nil || files.Commit != base {
-		t.Fatalf("filesAt() = %+v, %v, want commit %s", files, err, base)
-	}
-	for name, want := range map[string]string{"prod/main.tf": "# a\n", ".github/relock.yml": "version: 1\n", "notes.txt": "", "prod/link.tf": "# a\n", "prod/far.tf": "a"} {
-		if got, _ := fs.ReadFile(files.FS, name); string(got) != want {
-			t.Errorf("%s holds %q, want %q", name, got, want)
-		}
-	}
-	named, known := Committed(root, base, []string{".github/relock.yml", "missing.yml"})
-	if got, _ := fs.ReadFile(named, ".github/relock.yml"); !known || string(got) != "version: 1\n" {
-		t.Errorf("Committed() = %q, %t, want the file of the base", got, known)
-	}
-	if _, known := Committed(root, base, []string{"prod/link.tf"}); known {
-		t.Error("Committed(a link) is known, and what it leads to need not be of the commit")
-	}
-	if _, known := Committed(root, strings.Repeat("0", 40), nil); known {
-		t.Error("Committed(no commit) is known")
 	}
 }
 

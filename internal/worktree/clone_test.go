@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,64 @@ func TestRefusesClonesOfUnknownForm(t *testing.T) {
 			worktreetest.Write(t, root, map[string]string{".git": text})
 			if _, err := OpenClone(root); err == nil {
 				t.Errorf("OpenClone(.git says %q) = nil, want an error", text)
+			}
+		})
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	worktreetest.Init(t, root)
+	c := openClone(t, root)
+	if _, err := c.Head(); err == nil || !c.Unborn() {
+		t.Errorf("Head(without a commit) = %v, unborn: %t", err, c.Unborn())
+	}
+	want := worktreetest.Commit(t, root)
+	if got, err := c.Head(); err != nil || got != want || c.Unborn() {
+		t.Errorf("Head() = %q, %v, unborn: %t, want %q", got, err, c.Unborn(), want)
+	}
+}
+
+// What is not on disk was deleted, unless a sparse checkout leaves it out: its index says
+// so, and without one that can be read nothing counts as deleted.
+func TestNotOnDisk(t *testing.T) {
+	t.Parallel()
+	names := []string{"c.tf", "b.tf", "a.tf"}
+	for name, tt := range map[string]struct {
+		settings         string
+		noIndex          bool
+		leftOut, deleted []string
+	}{
+		"a whole checkout":              {deleted: []string{"a.tf", "b.tf"}},
+		"a sparse one":                  {settings: "[core]\n\tsparseCheckout = true\n", leftOut: []string{"a.tf"}, deleted: []string{"b.tf"}},
+		"a sparse one without an index": {settings: "[core]\n\tsparseCheckout = true\n", noIndex: true, leftOut: []string{"a.tf", "b.tf"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			repo := worktreetest.Init(t, root)
+			worktreetest.Write(t, root, map[string]string{"a.tf": "# a\n", "b.tf": "# b\n", "c.tf": "# c\n"})
+			worktreetest.Commit(t, root)
+			staged, err := repo.Storer.Index()
+			if err != nil {
+				t.Fatal(err)
+			}
+			staged.Version = 3
+			for _, e := range staged.Entries {
+				e.SkipWorktree = e.Name == "a.tf"
+			}
+			if err := repo.Storer.SetIndex(staged); err != nil {
+				t.Fatal(err)
+			}
+			worktreetest.Write(t, root, map[string]string{".git/config": tt.settings})
+			worktreetest.Replace(t, root, map[string]string{"a.tf": "", "b.tf": ""})
+			if tt.noIndex {
+				worktreetest.Replace(t, root, map[string]string{".git/index": "a sparse one"})
+			}
+			leftOut, deleted := NotOnDisk(root, names)
+			if !slices.Equal(leftOut, tt.leftOut) || !slices.Equal(deleted, tt.deleted) {
+				t.Errorf("NotOnDisk() = %q, %q, want %q left out and %q deleted", leftOut, deleted, tt.leftOut, tt.deleted)
 			}
 		})
 	}
