@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // settingsOfRun are the settings of a run. A pull request's head chooses nothing:
@@ -28,7 +29,7 @@ func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...setti
 	}
 	values := settings.Merge(given...)
 	head, _ := env.runtime().Head()
-	path, here := configPath(env, values), run.RepositoryOf(env.WorkDir)
+	path, here := configPath(env, values), worktree.RootOf(env.WorkDir)
 	switch {
 	case notCheckedOut(values) && head && path != "" && !run.Apart(path, []string{here}):
 		return settingsOfOthers(ctx, env, path, given...)
@@ -154,7 +155,7 @@ var baseUnknown = problem.Problem{
 func ownFile(env Env, values settings.Values, read []string) (root, name string, err error) {
 	path := configPath(env, values)
 	if path == "" {
-		return run.RepositoryOf(env.WorkDir), "", nil
+		return worktree.RootOf(env.WorkDir), "", nil
 	}
 	for _, root := range read {
 		if rel, err := filepath.Rel(root, path); err == nil && fs.ValidPath(filepath.ToSlash(rel)) {

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 func configCommand(env Env) *cobra.Command {
@@ -37,7 +38,7 @@ found here: tools, platforms, examples, and groups where there are many root
 modules. It reads files and lock files alone, and replaces no file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root := run.RepositoryOf(env.WorkDir)
+			root := worktree.RootOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
 				return &problem.Error{Problem: problem.Problem{
 					Code: problem.CodeSettings, Place: problem.Place{Path: there}, Message: "there is a configuration file already; nothing was written",
@@ -94,7 +95,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			}
 			warn(env, warnings)
 			said := "the configuration is valid"
-			if configPath(env, s.Values) == "" && configIn(run.RepositoryOf(env.WorkDir)) == "" {
+			if configPath(env, s.Values) == "" && configIn(worktree.RootOf(env.WorkDir)) == "" {
 				said = "there is no configuration file here; relock config init writes one"
 			}
 			_, err = fmt.Fprintln(env.Stdout, said)

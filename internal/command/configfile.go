@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // configFile reads the file that is named, else the repository's own, else
@@ -31,7 +32,7 @@ func configFile(env Env, values settings.Values) (operator, own settings.File, e
 // fileHere reads the configuration file that is searched for in the checkout; nothing, if
 // it has none.
 func fileHere(env Env) (settings.File, error) {
-	dir := run.RepositoryOf(env.WorkDir)
+	dir := worktree.RootOf(env.WorkDir)
 	found, diagnostics := settings.Locate(os.DirFS(dir))
 	if len(diagnostics) > 0 {
 		return settings.File{}, problem.Several(diagnostics)
@@ -106,7 +107,7 @@ func scanned(env Env, values settings.Values) []string {
 	}
 	var roots []string
 	for _, dir := range dirs {
-		roots = append(roots, run.RepositoryOf(file.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
+		roots = append(roots, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
 	}
 	return roots
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 func mergeDriverCommand(env Env) *cobra.Command {
@@ -101,7 +102,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	var settled []byte
 	req := request(env, verbs.Lock, nil, s)
 	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		settled, r, err = run.Settle(ctx, session, req, run.RepositoryOf(env.WorkDir), name, marked)
+		settled, r, err = run.Settle(ctx, session, req, worktree.RootOf(env.WorkDir), name, marked)
 		return r, err
 	})
 	if err != nil {

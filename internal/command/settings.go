@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // addFlags gives a verb the flags that the table of settings says it has.
@@ -87,5 +88,5 @@ func settingsApart(env Env, given ...settings.Values) (settings.Sources, setting
 // liesOutside reports whether the configuration file that is named lies in no repository that
 // is read. For others than the one at hand it may lie in that: a head does not choose it.
 func liesOutside(env Env, values settings.Values) bool {
-	return notCheckedOut(values) || run.Apart(configPath(env, values), append(scanned(env, values), run.RepositoryOf(env.WorkDir)))
+	return notCheckedOut(values) || run.Apart(configPath(env, values), append(scanned(env, values), worktree.RootOf(env.WorkDir)))
 }

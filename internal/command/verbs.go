@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 func scanCommand(env Env) *cobra.Command {
@@ -169,9 +170,9 @@ func show(env Env, r report.Report, cfg settings.Settings) error {
 // sarifOptions say how the repository knows the files of a report, whose names are
 // relative to the working directory: that of the first directory that is named.
 func sarifOptions(env Env, cfg settings.Settings) render.SARIFOptions {
-	root := run.RepositoryOf(env.WorkDir)
+	root := worktree.RootOf(env.WorkDir)
 	if len(cfg.Directories) > 0 {
-		root = run.RepositoryOf(env.path(strings.TrimSuffix(cfg.Directories[0], "/...")))
+		root = worktree.RootOf(env.path(strings.TrimSuffix(cfg.Directories[0], "/...")))
 	}
 	return render.SARIFOptions{Version: env.Build.Version, Category: cfg.SARIFCategory, Path: func(shown string) (string, bool) {
 		name, err := filepath.Rel(root, env.path(filepath.FromSlash(shown)))

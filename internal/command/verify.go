@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
@@ -128,7 +129,7 @@ func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (
 // judgingOfBase is the file that the base of the pull request has at hand; nil where
 // it has none. Without the base nothing can be judged.
 func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging, path string) ([]byte, error) {
-	root := run.RepositoryOf(env.WorkDir)
+	root := worktree.RootOf(env.WorkDir)
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)
 	if err != nil || !fs.ValidPath(name) {

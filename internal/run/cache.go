@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // learns reports whether the run may add to what is remembered. Whoever can
@@ -109,10 +110,10 @@ func ofHead(env Env, req Request, name string) bool {
 	if req.Head == NoHead || name == "" {
 		return false
 	}
-	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), RepositoryOf(env.WorkDir)}
+	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), worktree.RootOf(env.WorkDir)}
 	for _, t := range req.Targets {
 		for _, dir := range t.Dirs {
-			tops = append(tops, RepositoryOf(file.Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
+			tops = append(tops, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
 	}
 	return !Apart(name, tops)

@@ -15,13 +15,14 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // Found tells of the repository on disk what bears on its settings, by its files
 // and lock files alone: nobody is asked.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
-	modules, _, err := rootModules(ctx, tree{root: RepositoryOf(workDir)}.FS(), nil, opts)
+	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), nil, opts)
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}

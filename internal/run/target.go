@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // Target is a file tree, what of it a run is about, and where the lock files go that
@@ -333,7 +334,7 @@ func fromTop(workDir string, dirs []string) []string {
 	for _, dir := range dirs {
 		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
 		abs := file.Absolute(workDir, name)
-		if rel, err := filepath.Rel(RepositoryOf(abs), abs); err == nil {
+		if rel, err := filepath.Rel(worktree.RootOf(abs), abs); err == nil {
 			dir = filepath.ToSlash(rel)
 		}
 		if search {

@@ -97,14 +97,14 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := worktree.Top(p.path); !ok {
+		if _, ok := worktree.FindRoot(p.path); !ok {
 			loose = append(loose, p.path)
 		}
 		places = append(places, p)
 	}
 	var found []tree
 	for _, p := range places {
-		root, ok := worktree.Top(p.path)
+		root, ok := worktree.FindRoot(p.path)
 		if !ok {
 			root = top(workDir, loose, filepath.VolumeName(p.path))
 		}
@@ -208,15 +208,6 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		t.dirs = []string{everything}
 	}
 	return t, nil
-}
-
-// RepositoryOf is the top of the git repository that a directory is in, or else
-// the directory.
-func RepositoryOf(dir string) string {
-	if top, ok := worktree.Top(dir); ok {
-		return top
-	}
-	return dir
 }
 
 // names say how output names the files of the tree for somebody in a directory.

@@ -288,7 +288,7 @@ func noDirectory(workDir, dir, abs string, err error) error {
 		return &problem.Error{Problem: d}
 	}
 	d.Hint = "name a directory that is there; without a name it is the working directory"
-	root, ok := worktree.Top(filepath.Dir(abs))
+	root, ok := worktree.FindRoot(filepath.Dir(abs))
 	if !ok {
 		return &problem.Error{Problem: d}
 	}
@@ -362,7 +362,7 @@ func idle(clauses []Clause, all []found) []problem.Problem {
 // on disk is about, by its files and lock files alone: nobody is asked. Without a
 // repository, or if something is not known without asking, it says nothing.
 func Idle(ctx context.Context, workDir string, req Request) ([]problem.Problem, error) {
-	root, ok := worktree.Top(workDir)
+	root, ok := worktree.FindRoot(workDir)
 	if len(req.Clauses) == 0 || !ok {
 		return nil, nil
 	}

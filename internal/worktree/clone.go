@@ -1,14 +1,10 @@
 package worktree
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +18,6 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/problem"
 )
@@ -201,104 +196,4 @@ func ReadBounded(r io.Reader) ([]byte, error) {
 		err = errors.New("the lock file is larger than 8 MiB")
 	}
 	return content, err
-}
-
-// Top is the top of the git repository that a directory is in, if it is in one: the
-// nearest directory at or above it that holds .git (a directory, or a file in worktrees
-// and submodules).
-func Top(dir string) (top string, found bool) {
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, true
-		}
-		if dir == filepath.Dir(dir) {
-			return "", false
-		}
-	}
-}
-
-// gitDirs finds the directory in which git keeps a working tree, and the one that
-// it shares with other worktrees; empty if it shares none [gitrepository-layout].
-func gitDirs(root string) (dir, common string, err error) {
-	dir = filepath.Join(root, ".git")
-	if info, err := os.Stat(dir); err != nil {
-		return "", "", file.Cause(err)
-	} else if !info.IsDir() {
-		text, err := readPath(dir)
-		if err != nil {
-			return "", "", err
-		}
-		target, ok := strings.CutPrefix(text, "gitdir:")
-		if !ok {
-			return "", "", errors.New("its file .git does not say where the repository is")
-		}
-		dir = file.Absolute(root, strings.TrimSpace(target))
-	}
-	common, err = readPath(filepath.Join(dir, "commondir"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return dir, "", nil
-	}
-	if err != nil {
-		return "", "", err
-	}
-	return dir, file.Absolute(dir, common), nil
-}
-
-// readPath reads a file in which git keeps a path.
-func readPath(name string) (string, error) {
-	text, err := file.ReadAtMost(name, longestPath)
-	return strings.TrimSpace(string(text)), file.Cause(err)
-}
-
-// longestPath is more than any system's longest path, with git's word before it.
-const longestPath = 64 << 10
-
-// Sparse reports whether the checkout at root may lack some of what HEAD has. git
-// sparse-checkout says so in the settings of the worktree [git-sparse-checkout,
-// "INTERNALS"]. It needs no repository that OpenClone knows.
-func Sparse(root string) bool {
-	dir, common, err := gitDirs(root)
-	if err != nil {
-		return false
-	}
-	said := ""
-	for _, name := range []string{filepath.Join(cmp.Or(common, dir), "config"), filepath.Join(dir, "config.worktree")} {
-		text, err := file.ReadAtMost(name, longestPath)
-		settings := format.New()
-		if err != nil || format.NewDecoder(bytes.NewReader(text)).Decode(settings) != nil {
-			continue
-		}
-		said = cmp.Or(settings.Section("core").Option("sparseCheckout"), said)
-	}
-	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(said))
-}
-
-// NotOnDisk returns which of the files that HEAD has are not on disk, by their paths,
-// sorted: those that a sparse checkout leaves out, which its index marks, and those that
-// a local change deleted. If the index cannot be read, since it is a sparse one itself,
-// all that is not on disk counts as left out.
-func NotOnDisk(root string, names []string) (leftOut, deleted []string) {
-	gone := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
-		return !errors.Is(err, fs.ErrNotExist)
-	})
-	if len(gone) == 0 || !Sparse(root) {
-		return nil, gone
-	}
-	checkedOut := map[string]bool{}
-	if c, err := OpenClone(root); err == nil {
-		if index, err := c.stored.Index(); err == nil {
-			for _, e := range index.Entries {
-				checkedOut[e.Name] = !e.SkipWorktree
-			}
-		}
-	}
-	for _, name := range gone {
-		if checkedOut[name] {
-			deleted = append(deleted, name)
-		} else {
-			leftOut = append(leftOut, name)
-		}
-	}
-	return leftOut, deleted
 }
