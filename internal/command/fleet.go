@@ -15,7 +15,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
@@ -56,18 +55,18 @@ relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 }
 
 // divide plans a run over an organisation, and writes the plan.
-func divide(ctx context.Context, env Env, from settings.Sources, s settings.Settings) (fleet.Division, error) {
+func divide(ctx context.Context, env Env, from settings.Sources, s settings.Settings) (organisation.Division, error) {
 	if s.Organisation.Owner == "" {
-		return fleet.Division{}, errors.New("shards divides a run over an organisation; name it with --org")
+		return organisation.Division{}, errors.New("shards divides a run over an organisation; name it with --org")
 	}
 	costs, err := costsOf(env, s.Organisation.Costs)
 	if err != nil {
-		return fleet.Division{}, err
+		return organisation.Division{}, err
 	}
 	req := withRepository(env, request(env, verbs.PR, nil, s))
-	var p fleet.Division
+	var p organisation.Division
 	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		p, err = organisation.PlanShards(ctx, session, req, ofOwner(from, s), fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
+		p, err = organisation.PlanShards(ctx, session, req, ofOwner(from, s), organisation.Sharing{Shards: s.Organisation.Shards, Costs: costs})
 		return r, err
 	})
 	if err != nil {
@@ -75,7 +74,7 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	}
 	p.Settings = from.OperatorsIdentity()
 	if s.Organisation.Pause {
-		p.Shards = []fleet.Shard{{}} // nothing is done
+		p.Shards = []organisation.Shard{{}} // nothing is done
 	}
 	var text bytes.Buffer
 	if err := p.Write(&text); err != nil {
@@ -90,7 +89,7 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 
 // foreseen says at the planning that a repository cannot be looked at. The run fails for
 // it when its shards are joined: their jobs do not start if the planning fails.
-func foreseen(u fleet.Unlisted) problem.Problem {
+func foreseen(u organisation.Unlisted) problem.Problem {
 	d := u.Problem()
 	d.Severity = problem.SeverityWarning
 	return d
@@ -151,13 +150,13 @@ func ofShard(env Env, from settings.Sources, s settings.Settings) (organisation.
 	return organisation.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: from.Identity(s)}, nil
 }
 
-func readPlan(env Env, name string) (fleet.Division, error) {
+func readPlan(env Env, name string) (organisation.Division, error) {
 	f, err := file.Open(env.path(name))
 	if err != nil {
-		return fleet.Division{}, fmt.Errorf("reading the plan %s: %w", name, file.Cause(err))
+		return organisation.Division{}, fmt.Errorf("reading the plan %s: %w", name, file.Cause(err))
 	}
 	defer f.Close()
-	p, err := fleet.ReadDivision(f)
+	p, err := organisation.ReadDivision(f)
 	if err != nil {
 		return p, fmt.Errorf("reading the plan %s: %w", name, err)
 	}

@@ -22,7 +22,7 @@ var levels = map[string]int{
 	"content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3, "worktree": 3,
 	"tfconfig": 4, "diff": 4, "oci": 4, "settings": 4,
-	"scan": 5, "fleet": 5,
+	"scan":   5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "action": 7, "pr": 7,
 	"outline":      8,

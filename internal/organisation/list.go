@@ -7,7 +7,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/run"
 
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
@@ -20,7 +19,7 @@ type Organisation struct {
 	MaxNew int // how many pull requests are opened in all
 	// Shard is the part of a plan that the run is about, with the prefix of the branches in
 	// the plan. Without it, GitHub lists the repositories.
-	Shard  *fleet.Shard
+	Shard  *Shard
 	Prefix string
 	// Memory is the path of what earlier runs know of the repositories; empty: nothing
 	// is remembered. Settings identifies those that hold for all repositories, by which
@@ -31,7 +30,7 @@ type Organisation struct {
 // list is the repositories of an owner that a run is about.
 type list struct {
 	client *github.Client // reads them
-	fleet.Picked
+	Picked
 	prefix string // of the branches that are listed
 	listed int    // with those that are left out
 }
@@ -57,18 +56,18 @@ func readList(ctx context.Context, s *run.Session, req run.Request, org Organisa
 
 // askList lists the repositories of an owner and picks among them.
 func askList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
-	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
+	asks := Asks(org.Where, req.Pull.BranchPrefix)
 	client, err := s.Owner(req.Hub, asks.Properties)
 	if err != nil {
 		return list{}, err
 	}
 	all, err := client.List(ctx, org.Owner, asks)
-	return list{client: client, Picked: fleet.Pick(all, org.Where), prefix: req.Pull.BranchPrefix, listed: len(all)}, err
+	return list{client: client, Picked: Pick(all, org.Where), prefix: req.Pull.BranchPrefix, listed: len(all)}, err
 }
 
 // WithUnlisted adds to the report of an organisation the repositories that GitHub did not
 // give: each has failed, or is not reached.
-func WithUnlisted(all report.Report, unlisted []fleet.Unlisted) report.Report {
+func WithUnlisted(all report.Report, unlisted []Unlisted) report.Report {
 	for _, u := range unlisted {
 		if d := u.Problem(); !slices.Contains(all.Diagnostics, d) { // a joined report may be joined again
 			all.Diagnostics = append(all.Diagnostics, d)
@@ -91,17 +90,17 @@ const spare = 10
 
 // PlanShards plans a run over the repositories of an owner in shards. What is left of the
 // hour's requests is divided between them, and so is what may be made in an hour.
-func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by fleet.Sharing) (fleet.Division, error) {
+func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by Sharing) (Division, error) {
 	req.Hub.Owner = org.Owner
 	asking, stop := s.Asking(ctx)
 	defer stop()
 	l, err := askList(asking, s, req, org)
 	if err != nil {
-		return fleet.Division{}, err
+		return Division{}, err
 	}
 	by.MaxNew, by.Requests, by.Contents = org.MaxNew, l.client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
-	return fleet.Division{
+	return Division{
 		Owner: org.Owner, Prefix: l.prefix, Listed: l.listed, LeftOut: l.Left,
-		Unlisted: l.Unlisted, Shards: fleet.Divide(l.Chosen, by),
+		Unlisted: l.Unlisted, Shards: Divide(l.Chosen, by),
 	}, nil
 }

@@ -1,193 +1,137 @@
 package organisation
 
 import (
-	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
-	"github.com/relock-dev/relock/internal/run"
-
-	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
 )
 
-// recorder takes down what is found out about a repository in its turn, besides its report.
-type recorder struct {
-	listed   github.Listed
-	requires map[fleet.Required]bool
-	until    time.Time // when a rule lets something through that it held; zero: none does
-	plans    int
-	partial  bool // something is not known
+// Memory is what runs over an organisation know of its repositories, by their ids. It
+// names private repositories. What stands in it decides only which repositories are
+// read: whatever is written is decided from the repository itself.
+type Memory struct {
+	FormatVersion int    `json:"format_version"`
+	Relock        string `json:"relock"` // the version that has written it
+	// Next is the first repository that a run has not come to, or in which something waits;
+	// empty: there is none.
+	Next         string                `json:"next"`
+	Repositories map[string]Remembered `json:"repositories"`
 }
 
-// Planned implements Recorder.
-func (r *recorder) Planned(ctx context.Context, b run.Basis) {
-	r.plans++
-	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
-	// seen in a list.
-	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0
-	for _, result := range b.Results {
-		for _, sel := range result.Selections {
-			tool, addr := result.Module.Tool, sel.Requirement.Addr
-			required := fleet.Required{
-				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
-			}
-			releases, err := b.Releases.Versions(ctx, tool, addr)
-			r.partial = r.partial || err != nil || sel.Err != nil
-			required.Newest = required.NewestOf(releases)
-			r.requires[required] = true
-			for _, h := range sel.Held {
-				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
-					r.until = h.By.Eligible
-				}
-			}
+// Remembered is a repository at the end of a run that had nothing to do in it.
+type Remembered struct {
+	Tree     string             `json:"tree"` // of the default branch
+	Branch   string             `json:"branch"`
+	Settings string             `json:"settings"` // what identifies those that its own file does not give
+	Heads    map[string]string  `json:"heads"`    // of our branches
+	Pulls    map[string]string  `json:"pulls"`    // our open pull requests, with when they changed
+	Modules  []RememberedModule `json:"modules"`
+	Unseen   []string           `json:"unseen"`   // what was said of lock files that were not looked at
+	Excluded []string           `json:"excluded"` // lock files that the settings leave out
+	Requires []Required         `json:"requires"`
+	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
+	Read     time.Time          `json:"read"`
+}
+
+// RememberedModule is a root module and the versions that its lock file has, by provider.
+type RememberedModule struct {
+	Dir      string            `json:"dir"`
+	Pending  bool              `json:"pending"`
+	Left     bool              `json:"left"`
+	Versions map[string]string `json:"versions"`
+}
+
+// Required is a provider that root modules require in the same versions, and the newest
+// of these that was there.
+type Required struct {
+	Tool        provider.ToolName `json:"tool"`
+	ToolVersion string            `json:"tool_version"`
+	Provider    string            `json:"provider"`
+	Constraints string            `json:"constraints"`
+	Newest      string            `json:"newest"` // empty: none
+}
+
+// NewestOf is what Newest says where these releases are offered. Constraints that are
+// none, as in a file that somebody has changed, allow no release.
+func (r Required) NewestOf(releases []provider.Release) string {
+	var allowed provider.Constraints
+	var err error
+	if r.Constraints != "" {
+		allowed, err = provider.ParseConstraints(r.Constraints)
+		if err != nil {
+			return ""
 		}
 	}
-}
-
-// open reads what earlier runs know. Trouble with that costs requests, and is told.
-func (t *turns) open() []problem.Problem {
-	name := t.org.Memory
-	if name == "" {
-		return nil
+	var newest provider.Version
+	for _, one := range releases {
+		if allowed.Allows(one.Version) && (newest.IsZero() || one.Version.Compare(newest) > 0) {
+			newest = one.Version
+		}
 	}
-	t.memory = &fleet.Memory{}
-	from, err := file.Open(file.Absolute(t.session.Env().WorkDir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		defer from.Close()
-		t.memory, err = fleet.ReadMemory(from, t.session.Env().UserAgent)
-	}
-	return unremembered(name, err)
-}
-
-// next is the repository with which the run begins, if an earlier one has said so.
-func (t *turns) next() string {
-	if t.memory == nil {
+	if newest.IsZero() {
 		return ""
 	}
-	return t.memory.Next
+	return newest.String()
 }
 
-// save writes what is known now, and with which repository the next run begins.
-func (t *turns) save() []problem.Problem {
-	if t.memory == nil {
-		return nil
-	}
-	t.memory.Next = t.rest()
-	name := t.org.Memory
-	var text bytes.Buffer
-	err := t.memory.Write(&text, t.session.Env().UserAgent)
-	if err == nil {
-		err = file.Replace(file.Absolute(t.session.Env().WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
-	}
-	return unremembered(name, err)
+// longestMemory is how long a repository may go unread. Within it modules that are
+// fetched may change, and no file of the repository shows it.
+const longestMemory = 7 * 24 * time.Hour
+
+// Recall returns what is known of a repository, if nothing that the list tells is
+// otherwise now. Whether there are new releases is for the caller to ask.
+func (m *Memory) Recall(l github.Listed, settings string, now time.Time) (Remembered, bool) {
+	r, known := m.Repositories[idOf(l)]
+	age := now.Sub(r.Read)
+	// Not all that was first read on one day is read again on one day.
+	patience := longestMemory - time.Duration(uint64(l.ID)%24)*time.Hour
+	same := known && r.Tree == l.Tree && r.Branch == l.Branch && r.Settings == settings && l.Heads != nil &&
+		maps.Equal(r.Heads, l.Heads) && maps.Equal(r.Pulls, l.Pulls)
+	return r, same && age >= 0 && age < patience && (r.Until.IsZero() || now.Before(r.Until))
 }
 
-// unremembered tells of trouble with the memory; nothing, where there is none.
-func unremembered(name string, err error) []problem.Problem {
-	if err == nil {
-		return nil
+// Remember keeps what a run has found of a repository.
+func (m *Memory) Remember(l github.Listed, r Remembered) {
+	if m.Repositories == nil {
+		m.Repositories = map[string]Remembered{}
 	}
-	return []problem.Problem{{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
-		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
-		Hint:    "nothing is wrong with what the run does; every repository is read",
-	}}
+	r.Tree, r.Branch, r.Heads, r.Pulls = l.Tree, l.Branch, l.Heads, l.Pulls
+	m.Repositories[idOf(l)] = r
 }
 
-// recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
-// remembers nothing, since what it would do is not done.
-func (t *turns) recorder(l github.Listed) *recorder {
-	if t.memory == nil || t.req.Pull.DryRun {
-		return nil
+// Forget lets a repository be read the next time.
+func (m *Memory) Forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
+
+func idOf(l github.Listed) string { return strconv.FormatInt(l.ID, 10) }
+
+const memoryFormat = 1
+
+// ReadMemory reads what Write has written. What another version of relock knows counts
+// for nothing: its rules may be others.
+func ReadMemory(r io.Reader, relock string) (*Memory, error) {
+	m := &Memory{}
+	if err := json.NewDecoder(r).Decode(m); err != nil {
+		return &Memory{}, fmt.Errorf("it is no memory of a fleet: %w", err)
 	}
-	return &recorder{listed: l, requires: map[fleet.Required]bool{}}
+	if m.FormatVersion != memoryFormat {
+		return &Memory{}, errors.New("it is no memory of a fleet that this version of relock can read")
+	}
+	if m.Relock != relock {
+		return &Memory{}, nil
+	}
+	return m, nil
 }
 
-// recall is the report of a repository that need not be read: the list shows it as it
-// was, and no release has come that changes what is selected.
-func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
-	told := report.Report{Verb: t.req.Verb}
-	if t.memory == nil {
-		return told, false
-	}
-	known, ok := t.memory.Recall(l, t.org.Settings, t.session.Env().Now)
-	if !ok {
-		return told, false
-	}
-	source := t.session.Releases(t.req)
-	for _, r := range known.Requires {
-		version, err := provider.ParseVersion(r.ToolVersion)
-		addr, err2 := provider.ParseFullAddr(r.Provider)
-		if err != nil || err2 != nil {
-			return told, false
-		}
-		releases, err := source.Versions(ctx, provider.Tool{Name: r.Tool, Version: version}, addr)
-		if err != nil || r.NewestOf(releases) != r.Newest {
-			return told, false
-		}
-	}
-	told.Excluded = known.Excluded
-	for _, message := range known.Unseen {
-		told.Diagnostics = append(told.Diagnostics, problem.Problem{
-			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: l.Name}, Message: message,
-		})
-	}
-	for _, m := range known.Modules {
-		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
-		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
-			addr, err := provider.ParseFullAddr(name)
-			version, err2 := provider.ParseVersion(m.Versions[name])
-			if err == nil && err2 == nil {
-				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
-			}
-		}
-		told.Modules = append(told.Modules, module.Named(problem.Naming{Repository: l.Name}))
-	}
-	return told, true
-}
-
-// remember keeps what a turn has found out, if the same would be found again: nothing
-// was written, nothing failed, and nothing waits for the budget.
-func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
-	if seen == nil {
-		return
-	}
-	t.memory.Forget(l)
-	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
-	if wrote || seen.partial || seen.plans > 1 || told.Failed() || t.budget.waits || l.Heads == nil {
-		return
-	}
-	r := fleet.Remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
-	for _, d := range told.Diagnostics {
-		if d.Code == problem.CodeUnseen {
-			r.Unseen = append(r.Unseen, d.Message)
-		}
-	}
-	for required := range seen.requires {
-		r.Requires = append(r.Requires, required)
-	}
-	slices.SortFunc(r.Requires, func(a, b fleet.Required) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	for _, m := range told.Modules {
-		module := fleet.RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
-		for _, u := range m.InUse {
-			module.Versions[u.Addr.String()] = u.Version.String()
-		}
-		r.Modules = append(r.Modules, module)
-	}
-	t.memory.Remember(l, r)
+// Write writes the memory, as that of a version of relock.
+func (m *Memory) Write(w io.Writer, relock string) error {
+	out := *m
+	out.FormatVersion, out.Relock = memoryFormat, relock
+	return json.NewEncoder(w).Encode(out)
 }

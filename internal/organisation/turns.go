@@ -12,7 +12,6 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
@@ -38,7 +37,7 @@ func Run(ctx context.Context, s *run.Session, req run.Request, org Organisation)
 			reports: make([]report.Report, len(l.Chosen)), costs: make([]int64, len(l.Chosen)),
 		}
 		trouble := t.open()
-		t.order = fleet.Order(l.Chosen, t.next(), s.Env().Now)
+		t.order = Order(l.Chosen, t.next(), s.Env().Now)
 		if t.all(asking) {
 			t.again(asking)
 		}
@@ -48,7 +47,7 @@ func Run(ctx context.Context, s *run.Session, req run.Request, org Organisation)
 }
 
 // ration is what a run may take of GitHub's limits: that of its shard, if it has one.
-func ration(asking context.Context, shard *fleet.Shard) (r github.Ration) {
+func ration(asking context.Context, shard *Shard) (r github.Ration) {
 	if shard != nil {
 		r.Requests, r.Contents = shard.Requests, shard.Contents
 	}
@@ -67,7 +66,7 @@ type turns struct {
 	budget  *budget
 	share   int // of the new pull requests that a repository may open at its turn
 	lookup  *run.Lookup
-	memory  *fleet.Memory // nil: nothing is remembered
+	memory  *Memory // nil: nothing is remembered
 	order   []int
 	done    int         // how many repositories have had their turn
 	until   github.Wait // why the others have none, if a limit of GitHub is the reason

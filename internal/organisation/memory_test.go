@@ -1,4 +1,4 @@
-package fleet_test
+package organisation_test
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/organisation"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -41,8 +41,8 @@ func TestRecall(t *testing.T) {
 		"two_days_are_not_long":   {nil, "s", 47 * time.Hour, true},
 		"the_end_of_all_memories": {nil, "s", 8 * 24 * time.Hour, false},
 	} {
-		var m fleet.Memory
-		m.Remember(at, fleet.Remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour)})
+		var m organisation.Memory
+		m.Remember(at, organisation.Remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour)})
 		l := at
 		if tt.change != nil {
 			tt.change(&l)
@@ -59,27 +59,27 @@ func TestRecall(t *testing.T) {
 
 func TestMemoryIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	var m fleet.Memory
-	m.Remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, fleet.Remembered{
-		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []fleet.RememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
-		Requires: []fleet.Required{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
+	var m organisation.Memory
+	m.Remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, organisation.Remembered{
+		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []organisation.RememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
+		Requires: []organisation.Required{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
 	})
 	var text bytes.Buffer
 	if err := m.Write(&text, "v1"); err != nil {
 		t.Fatal(err)
 	}
-	read, err := fleet.ReadMemory(bytes.NewReader(text.Bytes()), "v1")
+	read, err := organisation.ReadMemory(bytes.NewReader(text.Bytes()), "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(m.Repositories, read.Repositories); diff != "" {
 		t.Errorf("memory (-written +read):\n%s", diff)
 	}
-	if read, err := fleet.ReadMemory(bytes.NewReader(text.Bytes()), "v2"); err != nil || len(read.Repositories) != 0 {
+	if read, err := organisation.ReadMemory(bytes.NewReader(text.Bytes()), "v2"); err != nil || len(read.Repositories) != 0 {
 		t.Errorf("memory of another version = %v, %v, want none", read, err)
 	}
 	for _, bad := range []string{"", "{", "[]", `{"format_version": 9}`, text.String()[:40]} {
-		if read, err := fleet.ReadMemory(strings.NewReader(bad), "v1"); err == nil || len(read.Repositories) != 0 {
+		if read, err := organisation.ReadMemory(strings.NewReader(bad), "v1"); err == nil || len(read.Repositories) != 0 {
 			t.Errorf("ReadMemory(%q) = %v, %v, want an error and nothing", bad, read, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestNewest(t *testing.T) {
 		releases = append(releases, provider.Release{Version: v})
 	}
 	for constraints, want := range map[string]string{"": "2.0.0", "~> 1.0": "1.10.0", "> 3.0.0": ""} {
-		r := fleet.Required{Constraints: constraints}
+		r := organisation.Required{Constraints: constraints}
 		if got := r.NewestOf(releases); got != want {
 			t.Errorf("NewestOf(%q) = %q, want %q", constraints, got, want)
 		}

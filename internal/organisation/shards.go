@@ -1,4 +1,4 @@
-package fleet
+package organisation
 
 import (
 	"cmp"
@@ -274,7 +274,7 @@ func (p Division) Matrix() string {
 	}
 	text, err := json.Marshal(matrix)
 	if err != nil {
-		panic("fleet: a matrix is no JSON: " + err.Error())
+		panic("organisation: a matrix is no JSON: " + err.Error())
 	}
 	return string(text)
 }

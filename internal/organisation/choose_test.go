@@ -1,4 +1,4 @@
-package fleet_test
+package organisation_test
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/organisation"
 	"github.com/relock-dev/relock/internal/settings"
 )
 
@@ -51,7 +51,7 @@ func TestPick(t *testing.T) {
 			}
 			conditions = append(conditions, c)
 		}
-		picked := fleet.Pick(estate, conditions)
+		picked := organisation.Pick(estate, conditions)
 		chosen, left := picked.Chosen, picked.Left
 		var names []string
 		out := 0
@@ -65,7 +65,7 @@ func TestPick(t *testing.T) {
 			t.Errorf("Pick(%q) = %s and %v, want %s", where, got, left, want)
 		}
 	}
-	left := fleet.Pick(estate, nil).Left
+	left := organisation.Pick(estate, nil).Left
 	want := map[string]int{"archived": 1, "disabled by GitHub": 1, "without a commit": 1, "a fork": 1}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)
@@ -76,11 +76,11 @@ func TestPick(t *testing.T) {
 // properties, which take a permission, only then.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	got := fleet.Asks([]settings.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
+	got := organisation.Asks([]settings.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
 	if got.Properties || got.Prefix != "relock/" || !slices.Equal(got.Files, []string{"a"}) {
 		t.Errorf("Asks = %+v, want one file and no properties", got)
 	}
-	if !fleet.Asks([]settings.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
+	if !organisation.Asks([]settings.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
 		t.Error("Asks leaves custom properties out where a condition is about them")
 	}
 }

@@ -1,7 +1,4 @@
-// Package fleet decides about the repositories of an organisation before any of
-// them is read: which of them a run is about. It asks nobody; what it is told comes
-// from a list, as package github makes one.
-package fleet
+package organisation
 
 import (
 	"errors"

@@ -1,0 +1,192 @@
+package organisation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/run"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// recorder takes down what is found out about a repository in its turn, besides its report.
+type recorder struct {
+	listed   github.Listed
+	requires map[Required]bool
+	until    time.Time // when a rule lets something through that it held; zero: none does
+	plans    int
+	partial  bool // something is not known
+}
+
+// Planned implements Recorder.
+func (r *recorder) Planned(ctx context.Context, b run.Basis) {
+	r.plans++
+	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
+	// seen in a list.
+	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0
+	for _, result := range b.Results {
+		for _, sel := range result.Selections {
+			tool, addr := result.Module.Tool, sel.Requirement.Addr
+			required := Required{
+				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
+			}
+			releases, err := b.Releases.Versions(ctx, tool, addr)
+			r.partial = r.partial || err != nil || sel.Err != nil
+			required.Newest = required.NewestOf(releases)
+			r.requires[required] = true
+			for _, h := range sel.Held {
+				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
+					r.until = h.By.Eligible
+				}
+			}
+		}
+	}
+}
+
+// open reads what earlier runs know. Trouble with that costs requests, and is told.
+func (t *turns) open() []problem.Problem {
+	name := t.org.Memory
+	if name == "" {
+		return nil
+	}
+	t.memory = &Memory{}
+	from, err := file.Open(file.Absolute(t.session.Env().WorkDir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		defer from.Close()
+		t.memory, err = ReadMemory(from, t.session.Env().UserAgent)
+	}
+	return unremembered(name, err)
+}
+
+// next is the repository with which the run begins, if an earlier one has said so.
+func (t *turns) next() string {
+	if t.memory == nil {
+		return ""
+	}
+	return t.memory.Next
+}
+
+// save writes what is known now, and with which repository the next run begins.
+func (t *turns) save() []problem.Problem {
+	if t.memory == nil {
+		return nil
+	}
+	t.memory.Next = t.rest()
+	name := t.org.Memory
+	var text bytes.Buffer
+	err := t.memory.Write(&text, t.session.Env().UserAgent)
+	if err == nil {
+		err = file.Replace(file.Absolute(t.session.Env().WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
+	}
+	return unremembered(name, err)
+}
+
+// unremembered tells of trouble with the memory; nothing, where there is none.
+func unremembered(name string, err error) []problem.Problem {
+	if err == nil {
+		return nil
+	}
+	return []problem.Problem{{
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
+		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
+		Hint:    "nothing is wrong with what the run does; every repository is read",
+	}}
+}
+
+// recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
+// remembers nothing, since what it would do is not done.
+func (t *turns) recorder(l github.Listed) *recorder {
+	if t.memory == nil || t.req.Pull.DryRun {
+		return nil
+	}
+	return &recorder{listed: l, requires: map[Required]bool{}}
+}
+
+// recall is the report of a repository that need not be read: the list shows it as it
+// was, and no release has come that changes what is selected.
+func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
+	told := report.Report{Verb: t.req.Verb}
+	if t.memory == nil {
+		return told, false
+	}
+	known, ok := t.memory.Recall(l, t.org.Settings, t.session.Env().Now)
+	if !ok {
+		return told, false
+	}
+	source := t.session.Releases(t.req)
+	for _, r := range known.Requires {
+		version, err := provider.ParseVersion(r.ToolVersion)
+		addr, err2 := provider.ParseFullAddr(r.Provider)
+		if err != nil || err2 != nil {
+			return told, false
+		}
+		releases, err := source.Versions(ctx, provider.Tool{Name: r.Tool, Version: version}, addr)
+		if err != nil || r.NewestOf(releases) != r.Newest {
+			return told, false
+		}
+	}
+	told.Excluded = known.Excluded
+	for _, message := range known.Unseen {
+		told.Diagnostics = append(told.Diagnostics, problem.Problem{
+			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: l.Name}, Message: message,
+		})
+	}
+	for _, m := range known.Modules {
+		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
+		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+			addr, err := provider.ParseFullAddr(name)
+			version, err2 := provider.ParseVersion(m.Versions[name])
+			if err == nil && err2 == nil {
+				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
+			}
+		}
+		told.Modules = append(told.Modules, module.Named(problem.Naming{Repository: l.Name}))
+	}
+	return told, true
+}
+
+// remember keeps what a turn has found out, if the same would be found again: nothing
+// was written, nothing failed, and nothing waits for the budget.
+func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
+	if seen == nil {
+		return
+	}
+	t.memory.Forget(l)
+	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
+	if wrote || seen.partial || seen.plans > 1 || told.Failed() || t.budget.waits || l.Heads == nil {
+		return
+	}
+	r := Remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
+	for _, d := range told.Diagnostics {
+		if d.Code == problem.CodeUnseen {
+			r.Unseen = append(r.Unseen, d.Message)
+		}
+	}
+	for required := range seen.requires {
+		r.Requires = append(r.Requires, required)
+	}
+	slices.SortFunc(r.Requires, func(a, b Required) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, m := range told.Modules {
+		module := RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
+		for _, u := range m.InUse {
+			module.Versions[u.Addr.String()] = u.Version.String()
+		}
+		r.Modules = append(r.Modules, module)
+	}
+	t.memory.Remember(l, r)
+}
