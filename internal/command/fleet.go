@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/organisation"
-
 	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/organisation"
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/file"

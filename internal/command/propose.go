@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"github.com/relock-dev/relock/internal/organisation"
-
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"

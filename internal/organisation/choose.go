@@ -14,15 +14,15 @@ import (
 // notChosen is the reason of a repository that conditions leave out.
 const notChosen = "not chosen"
 
-// Picked is what Pick makes of a list.
-type Picked struct {
-	// Chosen are the repositories that a run is about, in their order.
-	Chosen []github.Listed
-	// Unlisted are those that GitHub did not give, unless what is known of them leaves
+// picked is what pickAmong makes of a list.
+type picked struct {
+	// chosen are the repositories that a run is about, in their order.
+	chosen []github.Listed
+	// unlisted are those that GitHub did not give, unless what is known of them leaves
 	// them out.
-	Unlisted []Unlisted
-	// Left is how many are left out, by reason.
-	Left map[string]int
+	unlisted []Unlisted
+	// left is how many are left out, by reason.
+	left map[string]int
 }
 
 // Unlisted is a repository that GitHub has in a list and did not give. It is part of the
@@ -48,23 +48,23 @@ func (u Unlisted) Problem() problem.Problem {
 	return d
 }
 
-// Pick chooses among the repositories of a list. Conditions on one key are
+// pickAmong chooses among the repositories of a list. Conditions on one key are
 // alternatives, and one that excludes outranks them; those on several keys must all
 // hold. What cannot have pull requests is left out always, and forks unless a condition
 // is about them.
-func Pick(all []github.Listed, where []settings.Condition) Picked {
-	p := Picked{Left: map[string]int{}}
+func pickAmong(all []github.Listed, where []settings.Condition) picked {
+	p := picked{left: map[string]int{}}
 	for _, r := range all {
 		switch reason := unfit(r, where); {
 		case reason != "":
-			p.Left[reason]++
+			p.left[reason]++
 		case r.Err != nil:
-			p.Unlisted = append(p.Unlisted, newUnlisted(r))
+			p.unlisted = append(p.unlisted, newUnlisted(r))
 			if r.Name == "" {
-				p.Left["that GitHub did not name"]++
+				p.left["that GitHub did not name"]++
 			}
 		default:
-			p.Chosen = append(p.Chosen, r)
+			p.chosen = append(p.chosen, r)
 		}
 	}
 	return p
@@ -121,8 +121,8 @@ func meets(r github.Listed, c settings.Condition) bool {
 	return slices.Contains(r.Properties[c.Property()], c.Value)
 }
 
-// Asks is what a list must say for these conditions, with the branches of a prefix.
-func Asks(where []settings.Condition, prefix string) github.ListOptions {
+// listOptions is what a list must say for these conditions, with the branches of a prefix.
+func listOptions(where []settings.Condition, prefix string) github.ListOptions {
 	o := github.ListOptions{Prefix: prefix}
 	for _, c := range where {
 		o.Properties = o.Properties || c.Property() != ""

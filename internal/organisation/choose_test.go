@@ -1,4 +1,4 @@
-package organisation_test
+package organisation
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/organisation"
 	"github.com/relock-dev/relock/internal/settings"
 )
 
@@ -51,8 +50,8 @@ func TestPick(t *testing.T) {
 			}
 			conditions = append(conditions, c)
 		}
-		picked := organisation.Pick(estate, conditions)
-		chosen, left := picked.Chosen, picked.Left
+		picked := pickAmong(estate, conditions)
+		chosen, left := picked.chosen, picked.left
 		var names []string
 		out := 0
 		for _, r := range chosen {
@@ -62,10 +61,10 @@ func TestPick(t *testing.T) {
 			out += n
 		}
 		if got := strings.Join(names, " "); got != want || len(chosen)+out != len(estate) {
-			t.Errorf("Pick(%q) = %s and %v, want %s", where, got, left, want)
+			t.Errorf("pickAmong(%q) = %s and %v, want %s", where, got, left, want)
 		}
 	}
-	left := organisation.Pick(estate, nil).Left
+	left := pickAmong(estate, nil).left
 	want := map[string]int{"archived": 1, "disabled by GitHub": 1, "without a commit": 1, "a fork": 1}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)
@@ -76,11 +75,11 @@ func TestPick(t *testing.T) {
 // properties, which take a permission, only then.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	got := organisation.Asks([]settings.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
+	got := listOptions([]settings.Condition{{Key: "file", Value: "a"}, {Key: "file", Value: "a", Not: true}, {Key: "topic", Value: "x"}}, "relock/")
 	if got.Properties || got.Prefix != "relock/" || !slices.Equal(got.Files, []string{"a"}) {
 		t.Errorf("Asks = %+v, want one file and no properties", got)
 	}
-	if !organisation.Asks([]settings.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
+	if !listOptions([]settings.Condition{{Key: "property.team", Value: "a"}}, "").Properties {
 		t.Error("Asks leaves custom properties out where a condition is about them")
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/run"
-
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 )
 
@@ -30,14 +29,14 @@ type Organisation struct {
 // list is the repositories of an owner that a run is about.
 type list struct {
 	client *github.Client // reads them
-	Picked
+	picked picked
 	prefix string // of the branches that are listed
 	listed int    // with those that are left out
 }
 
 // fleet begins the report on the repositories.
 func (l list) fleet(owner string) report.Fleet {
-	return report.Fleet{Owner: owner, Listed: l.listed, LeftOut: l.Left}
+	return report.Fleet{Owner: owner, Listed: l.listed, LeftOut: l.picked.left}
 }
 
 // readList returns the list of a shard or, without one, of the owner. The request is one in which
@@ -49,20 +48,20 @@ func readList(ctx context.Context, s *run.Session, req run.Request, org Organisa
 	client, err := s.Owner(req.Hub, false)
 	l := list{client: client, prefix: org.Prefix, listed: len(org.Shard.Repositories)}
 	for _, r := range org.Shard.Repositories {
-		l.Chosen = append(l.Chosen, r.Listed())
+		l.picked.chosen = append(l.picked.chosen, r.known())
 	}
 	return l, err
 }
 
 // askList lists the repositories of an owner and picks among them.
 func askList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
-	asks := Asks(org.Where, req.Pull.BranchPrefix)
+	asks := listOptions(org.Where, req.Pull.BranchPrefix)
 	client, err := s.Owner(req.Hub, asks.Properties)
 	if err != nil {
 		return list{}, err
 	}
 	all, err := client.List(ctx, org.Owner, asks)
-	return list{client: client, Picked: Pick(all, org.Where), prefix: req.Pull.BranchPrefix, listed: len(all)}, err
+	return list{client: client, picked: pickAmong(all, org.Where), prefix: req.Pull.BranchPrefix, listed: len(all)}, err
 }
 
 // WithUnlisted adds to the report of an organisation the repositories that GitHub did not
@@ -82,25 +81,4 @@ func WithUnlisted(all report.Report, unlisted []Unlisted) report.Report {
 	}
 	slices.SortStableFunc(all.Fleet.Repositories, func(a, b report.Fate) int { return cmp.Compare(a.Name, b.Name) })
 	return all
-}
-
-// spare is the part of the requests of an hour, one in so many, that shards leave to
-// others who use the same App or token.
-const spare = 10
-
-// PlanShards plans a run over the repositories of an owner in shards. What is left of the
-// hour's requests is divided between them, and so is what may be made in an hour.
-func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by Sharing) (Division, error) {
-	req.Hub.Owner = org.Owner
-	asking, stop := s.Asking(ctx)
-	defer stop()
-	l, err := askList(asking, s, req, org)
-	if err != nil {
-		return Division{}, err
-	}
-	by.MaxNew, by.Requests, by.Contents = org.MaxNew, l.client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
-	return Division{
-		Owner: org.Owner, Prefix: l.prefix, Listed: l.listed, LeftOut: l.Left,
-		Unlisted: l.Unlisted, Shards: Divide(l.Chosen, by),
-	}, nil
 }

@@ -13,44 +13,44 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Memory is what runs over an organisation know of its repositories, by their ids. It
+// memory is what runs over an organisation know of its repositories, by their ids. It
 // names private repositories. What stands in it decides only which repositories are
 // read: whatever is written is decided from the repository itself.
-type Memory struct {
+type memory struct {
 	FormatVersion int    `json:"format_version"`
 	Relock        string `json:"relock"` // the version that has written it
 	// Next is the first repository that a run has not come to, or in which something waits;
 	// empty: there is none.
 	Next         string                `json:"next"`
-	Repositories map[string]Remembered `json:"repositories"`
+	Repositories map[string]remembered `json:"repositories"`
 }
 
-// Remembered is a repository at the end of a run that had nothing to do in it.
-type Remembered struct {
+// remembered is a repository at the end of a run that had nothing to do in it.
+type remembered struct {
 	Tree     string             `json:"tree"` // of the default branch
 	Branch   string             `json:"branch"`
 	Settings string             `json:"settings"` // what identifies those that its own file does not give
 	Heads    map[string]string  `json:"heads"`    // of our branches
 	Pulls    map[string]string  `json:"pulls"`    // our open pull requests, with when they changed
-	Modules  []RememberedModule `json:"modules"`
+	Modules  []rememberedModule `json:"modules"`
 	Unseen   []string           `json:"unseen"`   // what was said of lock files that were not looked at
 	Excluded []string           `json:"excluded"` // lock files that the settings leave out
-	Requires []Required         `json:"requires"`
+	Requires []neededProvider   `json:"requires"`
 	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
 	Read     time.Time          `json:"read"`
 }
 
-// RememberedModule is a root module and the versions that its lock file has, by provider.
-type RememberedModule struct {
+// rememberedModule is a root module and the versions that its lock file has, by provider.
+type rememberedModule struct {
 	Dir      string            `json:"dir"`
 	Pending  bool              `json:"pending"`
 	Left     bool              `json:"left"`
 	Versions map[string]string `json:"versions"`
 }
 
-// Required is a provider that root modules require in the same versions, and the newest
+// neededProvider is a provider that root modules require in the same versions, and the newest
 // of these that was there.
-type Required struct {
+type neededProvider struct {
 	Tool        provider.ToolName `json:"tool"`
 	ToolVersion string            `json:"tool_version"`
 	Provider    string            `json:"provider"`
@@ -58,9 +58,9 @@ type Required struct {
 	Newest      string            `json:"newest"` // empty: none
 }
 
-// NewestOf is what Newest says where these releases are offered. Constraints that are
+// newestOf is what Newest says where these releases are offered. Constraints that are
 // none, as in a file that somebody has changed, allow no release.
-func (r Required) NewestOf(releases []provider.Release) string {
+func (r neededProvider) newestOf(releases []provider.Release) string {
 	var allowed provider.Constraints
 	var err error
 	if r.Constraints != "" {
@@ -85,9 +85,9 @@ func (r Required) NewestOf(releases []provider.Release) string {
 // fetched may change, and no file of the repository shows it.
 const longestMemory = 7 * 24 * time.Hour
 
-// Recall returns what is known of a repository, if nothing that the list tells is
+// recall returns what is known of a repository, if nothing that the list tells is
 // otherwise now. Whether there are new releases is for the caller to ask.
-func (m *Memory) Recall(l github.Listed, settings string, now time.Time) (Remembered, bool) {
+func (m *memory) recall(l github.Listed, settings string, now time.Time) (remembered, bool) {
 	r, known := m.Repositories[idOf(l)]
 	age := now.Sub(r.Read)
 	// Not all that was first read on one day is read again on one day.
@@ -97,40 +97,40 @@ func (m *Memory) Recall(l github.Listed, settings string, now time.Time) (Rememb
 	return r, same && age >= 0 && age < patience && (r.Until.IsZero() || now.Before(r.Until))
 }
 
-// Remember keeps what a run has found of a repository.
-func (m *Memory) Remember(l github.Listed, r Remembered) {
+// remember keeps what a run has found of a repository.
+func (m *memory) remember(l github.Listed, r remembered) {
 	if m.Repositories == nil {
-		m.Repositories = map[string]Remembered{}
+		m.Repositories = map[string]remembered{}
 	}
 	r.Tree, r.Branch, r.Heads, r.Pulls = l.Tree, l.Branch, l.Heads, l.Pulls
 	m.Repositories[idOf(l)] = r
 }
 
-// Forget lets a repository be read the next time.
-func (m *Memory) Forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
+// forget lets a repository be read the next time.
+func (m *memory) forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
 
 func idOf(l github.Listed) string { return strconv.FormatInt(l.ID, 10) }
 
 const memoryFormat = 1
 
-// ReadMemory reads what Write has written. What another version of relock knows counts
+// readMemory reads what write has written. What another version of relock knows counts
 // for nothing: its rules may be others.
-func ReadMemory(r io.Reader, relock string) (*Memory, error) {
-	m := &Memory{}
+func readMemory(r io.Reader, relock string) (*memory, error) {
+	m := &memory{}
 	if err := json.NewDecoder(r).Decode(m); err != nil {
-		return &Memory{}, fmt.Errorf("it is no memory of a fleet: %w", err)
+		return &memory{}, fmt.Errorf("it is no memory of a fleet: %w", err)
 	}
 	if m.FormatVersion != memoryFormat {
-		return &Memory{}, errors.New("it is no memory of a fleet that this version of relock can read")
+		return &memory{}, errors.New("it is no memory of a fleet that this version of relock can read")
 	}
 	if m.Relock != relock {
-		return &Memory{}, nil
+		return &memory{}, nil
 	}
 	return m, nil
 }
 
-// Write writes the memory, as that of a version of relock.
-func (m *Memory) Write(w io.Writer, relock string) error {
+// write writes the memory, as that of a version of relock.
+func (m *memory) write(w io.Writer, relock string) error {
 	out := *m
 	out.FormatVersion, out.Relock = memoryFormat, relock
 	return json.NewEncoder(w).Encode(out)

@@ -1,4 +1,4 @@
-package organisation_test
+package organisation
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/organisation"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -41,17 +40,17 @@ func TestRecall(t *testing.T) {
 		"two_days_are_not_long":   {nil, "s", 47 * time.Hour, true},
 		"the_end_of_all_memories": {nil, "s", 8 * 24 * time.Hour, false},
 	} {
-		var m organisation.Memory
-		m.Remember(at, organisation.Remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour)})
+		var m memory
+		m.remember(at, remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour)})
 		l := at
 		if tt.change != nil {
 			tt.change(&l)
 		}
-		if r, got := m.Recall(l, tt.settings, now.Add(tt.later)); got != tt.want {
+		if r, got := m.recall(l, tt.settings, now.Add(tt.later)); got != tt.want {
 			t.Errorf("%s: Recall = %+v, %t, want %t", name, r, got, tt.want)
 		}
-		m.Forget(at)
-		if r, got := m.Recall(at, "s", now); got {
+		m.forget(at)
+		if r, got := m.recall(at, "s", now); got {
 			t.Errorf("%s: Recall of what is forgotten = %+v", name, r)
 		}
 	}
@@ -59,27 +58,27 @@ func TestRecall(t *testing.T) {
 
 func TestMemoryIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	var m organisation.Memory
-	m.Remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, organisation.Remembered{
-		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []organisation.RememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
-		Requires: []organisation.Required{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
+	var m memory
+	m.remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, remembered{
+		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []rememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
+		Requires: []neededProvider{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
 	})
 	var text bytes.Buffer
-	if err := m.Write(&text, "v1"); err != nil {
+	if err := m.write(&text, "v1"); err != nil {
 		t.Fatal(err)
 	}
-	read, err := organisation.ReadMemory(bytes.NewReader(text.Bytes()), "v1")
+	read, err := readMemory(bytes.NewReader(text.Bytes()), "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(m.Repositories, read.Repositories); diff != "" {
 		t.Errorf("memory (-written +read):\n%s", diff)
 	}
-	if read, err := organisation.ReadMemory(bytes.NewReader(text.Bytes()), "v2"); err != nil || len(read.Repositories) != 0 {
+	if read, err := readMemory(bytes.NewReader(text.Bytes()), "v2"); err != nil || len(read.Repositories) != 0 {
 		t.Errorf("memory of another version = %v, %v, want none", read, err)
 	}
 	for _, bad := range []string{"", "{", "[]", `{"format_version": 9}`, text.String()[:40]} {
-		if read, err := organisation.ReadMemory(strings.NewReader(bad), "v1"); err == nil || len(read.Repositories) != 0 {
+		if read, err := readMemory(strings.NewReader(bad), "v1"); err == nil || len(read.Repositories) != 0 {
 			t.Errorf("ReadMemory(%q) = %v, %v, want an error and nothing", bad, read, err)
 		}
 	}
@@ -96,9 +95,9 @@ func TestNewest(t *testing.T) {
 		releases = append(releases, provider.Release{Version: v})
 	}
 	for constraints, want := range map[string]string{"": "2.0.0", "~> 1.0": "1.10.0", "> 3.0.0": ""} {
-		r := organisation.Required{Constraints: constraints}
-		if got := r.NewestOf(releases); got != want {
-			t.Errorf("NewestOf(%q) = %q, want %q", constraints, got, want)
+		r := neededProvider{Constraints: constraints}
+		if got := r.newestOf(releases); got != want {
+			t.Errorf("newestOf(%q) = %q, want %q", constraints, got, want)
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// Order is in which order the repositories of a list have their turns, as indexes: from
+// orderOf is in which order the repositories of a list have their turns, as indexes: from
 // the one of the name on that an earlier run did not come to. Where nobody knows that,
 // the time says with which it begins, so that those at the end have their turn, too,
 // where no run comes to it.
-func Order(listed []github.Listed, next string, now time.Time) []int {
+func orderOf(listed []github.Listed, next string, now time.Time) []int {
 	from := whence(len(listed), now)
 	for i, l := range listed {
 		if next != "" && l.Name == next {

@@ -1,12 +1,10 @@
-package organisation_test
+package organisation
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/relock-dev/relock/internal/organisation"
 )
 
 // TestOrder holds that each repository has one turn, from the one on that was not
@@ -14,14 +12,14 @@ import (
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	all, now := many(100), time.Date(2026, 5, 4, 4, 17, 0, 0, time.UTC)
-	order := organisation.Order(all, all[70].Name, now)
+	order := orderOf(all, all[70].Name, now)
 	if order[0] != 70 || order[30] != 0 || order[99] != 69 {
 		t.Errorf("from the 70th on the order is %v", order)
 	}
-	if order := organisation.Order(all, "", time.Time{}); order[0] < 0 || order[0] > 99 {
+	if order := orderOf(all, "", time.Time{}); order[0] < 0 || order[0] > 99 {
 		t.Errorf("without a time the order is %v", order)
 	}
-	if order := organisation.Order(nil, "gone", now); len(order) != 0 {
+	if order := orderOf(nil, "gone", now); len(order) != 0 {
 		t.Errorf("the order of nothing is %v", order)
 	}
 	for _, every := range []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour} {
@@ -29,11 +27,11 @@ func TestOrder(t *testing.T) {
 			t.Run(fmt.Sprint(every, reached), func(t *testing.T) {
 				seen, runs := map[int]bool{}, 0
 				for at := now; len(seen) < len(all); at = at.Add(every) {
-					order := organisation.Order(all, "renamed", at)
+					order := orderOf(all, "renamed", at)
 					if slices.Sort(order); order[0] != 0 || order[99] != 99 || len(slices.Compact(order)) != 100 {
 						t.Fatalf("the order at %v has not each once", at)
 					}
-					for _, i := range organisation.Order(all, "", at)[:reached] {
+					for _, i := range orderOf(all, "", at)[:reached] {
 						seen[i] = true
 					}
 					runs++

@@ -11,20 +11,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relock-dev/relock/internal/run"
-
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 )
 
 // recorder takes down what is found out about a repository in its turn, besides its report.
 type recorder struct {
 	listed   github.Listed
-	requires map[Required]bool
+	requires map[neededProvider]bool
 	until    time.Time // when a rule lets something through that it held; zero: none does
 	plans    int
 	partial  bool // something is not known
@@ -39,12 +38,12 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	for _, result := range b.Results {
 		for _, sel := range result.Selections {
 			tool, addr := result.Module.Tool, sel.Requirement.Addr
-			required := Required{
+			required := neededProvider{
 				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
 			}
 			releases, err := b.Releases.Versions(ctx, tool, addr)
 			r.partial = r.partial || err != nil || sel.Err != nil
-			required.Newest = required.NewestOf(releases)
+			required.Newest = required.newestOf(releases)
 			r.requires[required] = true
 			for _, h := range sel.Held {
 				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
@@ -61,14 +60,14 @@ func (t *turns) open() []problem.Problem {
 	if name == "" {
 		return nil
 	}
-	t.memory = &Memory{}
+	t.memory = &memory{}
 	from, err := file.Open(file.Absolute(t.session.Env().WorkDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
 		defer from.Close()
-		t.memory, err = ReadMemory(from, t.session.Env().UserAgent)
+		t.memory, err = readMemory(from, t.session.Env().UserAgent)
 	}
 	return unremembered(name, err)
 }
@@ -89,7 +88,7 @@ func (t *turns) save() []problem.Problem {
 	t.memory.Next = t.rest()
 	name := t.org.Memory
 	var text bytes.Buffer
-	err := t.memory.Write(&text, t.session.Env().UserAgent)
+	err := t.memory.write(&text, t.session.Env().UserAgent)
 	if err == nil {
 		err = file.Replace(file.Absolute(t.session.Env().WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
 	}
@@ -114,7 +113,7 @@ func (t *turns) recorder(l github.Listed) *recorder {
 	if t.memory == nil || t.req.Pull.DryRun {
 		return nil
 	}
-	return &recorder{listed: l, requires: map[Required]bool{}}
+	return &recorder{listed: l, requires: map[neededProvider]bool{}}
 }
 
 // recall is the report of a repository that need not be read: the list shows it as it
@@ -124,7 +123,7 @@ func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, boo
 	if t.memory == nil {
 		return told, false
 	}
-	known, ok := t.memory.Recall(l, t.org.Settings, t.session.Env().Now)
+	known, ok := t.memory.recall(l, t.org.Settings, t.session.Env().Now)
 	if !ok {
 		return told, false
 	}
@@ -136,7 +135,7 @@ func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, boo
 			return told, false
 		}
 		releases, err := source.Versions(ctx, provider.Tool{Name: r.Tool, Version: version}, addr)
-		if err != nil || r.NewestOf(releases) != r.Newest {
+		if err != nil || r.newestOf(releases) != r.Newest {
 			return told, false
 		}
 	}
@@ -166,12 +165,12 @@ func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
 	if seen == nil {
 		return
 	}
-	t.memory.Forget(l)
+	t.memory.forget(l)
 	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
 	if wrote || seen.partial || seen.plans > 1 || told.Failed() || t.budget.waits || l.Heads == nil {
 		return
 	}
-	r := Remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
+	r := remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
 	for _, d := range told.Diagnostics {
 		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)
@@ -180,13 +179,13 @@ func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
 	for required := range seen.requires {
 		r.Requires = append(r.Requires, required)
 	}
-	slices.SortFunc(r.Requires, func(a, b Required) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(r.Requires, func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, m := range told.Modules {
-		module := RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
+		module := rememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
 		for _, u := range m.InUse {
 			module.Versions[u.Addr.String()] = u.Version.String()
 		}
 		r.Modules = append(r.Modules, module)
 	}
-	t.memory.Remember(l, r)
+	t.memory.remember(l, r)
 }

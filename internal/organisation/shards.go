@@ -2,6 +2,7 @@ package organisation
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,11 +15,8 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/run"
 )
-
-// MostShards is how many jobs the matrix of a workflow may have
-// [docs.github.com, "Running variations of jobs in a workflow"].
-const MostShards = 256
 
 // Division says which repositories of an organisation each shard of a run is about. It
 // serves one run: what is known of a repository in it is as old as the plan.
@@ -43,11 +41,11 @@ type Shard struct {
 	// contents; 0: any number.
 	Requests     int      `json:"requests"`
 	Contents     int      `json:"contents"`
-	Repositories []Member `json:"repositories"`
+	Repositories []Listed `json:"repositories"`
 }
 
-// Member is what a plan says of a repository.
-type Member struct {
+// Listed is what a plan says of a repository: what GitHub has listed, as far as a run needs it.
+type Listed struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
 	Branch string `json:"branch"`
@@ -60,8 +58,8 @@ type Member struct {
 	Compact bool `json:"compact"`
 }
 
-// Listed is the repository as a list has it, as far as a run needs to know.
-func (r Member) Listed() github.Listed {
+// known is the repository as GitHub lists it.
+func (r Listed) known() github.Listed {
 	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads, Pulls: r.Pulls, Compact: r.Compact}
 }
 
@@ -74,11 +72,32 @@ type Sharing struct {
 	Costs    map[string]int64 // requests of the last run, by name of the repository; one that is not there costs as much as most
 }
 
-// Divide plans a run over repositories. Which shard has a repository depends on its id
+// spare is the part of the requests of an hour, one in so many, that shards leave to
+// others who use the same App or token.
+const spare = 10
+
+// PlanShards plans a run over the repositories of an owner in shards. What is left of the
+// hour's requests is divided between them, and so is what may be made in an hour.
+func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by Sharing) (Division, error) {
+	req.Hub.Owner = org.Owner
+	asking, stop := s.Asking(ctx)
+	defer stop()
+	l, err := askList(asking, s, req, org)
+	if err != nil {
+		return Division{}, err
+	}
+	by.MaxNew, by.Requests, by.Contents = org.MaxNew, l.client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
+	return Division{
+		Owner: org.Owner, Prefix: l.prefix, Listed: l.listed, LeftOut: l.picked.left,
+		Unlisted: l.picked.unlisted, Shards: allot(l.picked.chosen, by),
+	}, nil
+}
+
+// allot plans a run over repositories. Which shard has a repository depends on its id
 // and the number of shards (rendezvous hashing), so that most stay where they were when
 // others come and go; but a shard that would have more than its share of the costs
 // leaves a repository to the next one in that repository's order.
-func Divide(chosen []github.Listed, s Sharing) []Shard {
+func allot(chosen []github.Listed, s Sharing) []Shard {
 	shards := make([]Shard, s.Shards)
 	weights := weigh(chosen, s.Costs)
 	total, heaviest := int64(0), int64(0)
@@ -101,7 +120,7 @@ func Divide(chosen []github.Listed, s Sharing) []Shard {
 	}
 	for i, l := range chosen {
 		shard := &shards[placed[i]]
-		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads, l.Pulls, l.Compact})
+		shard.Repositories = append(shard.Repositories, Listed{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads, l.Pulls, l.Compact})
 	}
 	handOut(shards, loads, s)
 	return shards
@@ -248,12 +267,12 @@ func ReadDivision(r io.Reader) (Division, error) {
 }
 
 // All are the repositories of all shards, by name.
-func (p Division) All() []Member {
-	var all []Member
+func (p Division) All() []Listed {
+	var all []Listed
 	for _, s := range p.Shards {
 		all = append(all, s.Repositories...)
 	}
-	slices.SortFunc(all, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -1,4 +1,4 @@
-package organisation_test
+package organisation
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/organisation"
 )
 
 // many are repositories with ids that follow each other, as those of an organisation may.
@@ -24,7 +23,7 @@ func many(n int) []github.Listed {
 }
 
 // shardsOf says in which shard each repository is.
-func shardsOf(shards []organisation.Shard) map[string]int {
+func shardsOf(shards []Shard) map[string]int {
 	in := map[string]int{}
 	for i, s := range shards {
 		for _, r := range s.Repositories {
@@ -37,7 +36,7 @@ func shardsOf(shards []organisation.Shard) map[string]int {
 func TestDivideIsEvenAndStable(t *testing.T) {
 	t.Parallel()
 	all := many(1000)
-	shards := organisation.Divide(all, organisation.Sharing{Shards: 8, MaxNew: 50, Requests: 4000})
+	shards := allot(all, Sharing{Shards: 8, MaxNew: 50, Requests: 4000})
 	in := shardsOf(shards)
 	if len(in) != len(all) {
 		t.Fatalf("%d of %d repositories are in a shard", len(in), len(all))
@@ -53,7 +52,7 @@ func TestDivideIsEvenAndStable(t *testing.T) {
 		t.Errorf("the shards open %d pull requests with %d requests, want 50 with at most 4000", opens, requests)
 	}
 	contents := 0
-	for i, s := range organisation.Divide(all, organisation.Sharing{Shards: 8, MaxNew: 50, Contents: 450}) {
+	for i, s := range allot(all, Sharing{Shards: 8, MaxNew: 50, Contents: 450}) {
 		contents += s.Contents
 		if s.Contents < 45 || s.Contents > 70 {
 			t.Errorf("shard %d opens %d and makes %d of 450 contents, want about 56", i, s.MaxNew, s.Contents)
@@ -63,14 +62,14 @@ func TestDivideIsEvenAndStable(t *testing.T) {
 		t.Errorf("the shards make %d contents, want at most 450", contents)
 	}
 	all[0].Pulls = map[string]string{"relock/x": "#1", "relock/y": "#2"}
-	for i, s := range organisation.Divide(all, organisation.Sharing{Shards: 8, Contents: 90}) {
-		if has := slices.ContainsFunc(s.Repositories, func(r organisation.Member) bool { return r.ID == all[0].ID }); has != (s.Contents == 90) || s.Contents < 1 {
+	for i, s := range allot(all, Sharing{Shards: 8, Contents: 90}) {
+		if has := slices.ContainsFunc(s.Repositories, func(r Listed) bool { return r.ID == all[0].ID }); has != (s.Contents == 90) || s.Contents < 1 {
 			t.Errorf("shard %d makes %d of 90 contents, want all where pull requests are open", i, s.Contents)
 		}
 	}
 	all[0].Pulls = nil
 	moved := 0
-	for name, i := range shardsOf(organisation.Divide(all[:990], organisation.Sharing{Shards: 8, MaxNew: 50})) {
+	for name, i := range shardsOf(allot(all[:990], Sharing{Shards: 8, MaxNew: 50})) {
 		if in[name] != i {
 			moved++
 		}
@@ -78,7 +77,7 @@ func TestDivideIsEvenAndStable(t *testing.T) {
 	if moved > 60 {
 		t.Errorf("%d of 990 repositories are in another shard where ten others went", moved)
 	}
-	if diff := cmp.Diff(shards, organisation.Divide(all, organisation.Sharing{Shards: 8, MaxNew: 50, Requests: 4000})); diff != "" {
+	if diff := cmp.Diff(shards, allot(all, Sharing{Shards: 8, MaxNew: 50, Requests: 4000})); diff != "" {
 		t.Errorf("the same again (-first +then):\n%s", diff)
 	}
 }
@@ -94,7 +93,7 @@ func TestDivideByCosts(t *testing.T) {
 			costs[l.Name] = 100
 		}
 	}
-	for i, s := range organisation.Divide(all, organisation.Sharing{Shards: 4, MaxNew: 2, Costs: costs}) {
+	for i, s := range allot(all, Sharing{Shards: 4, MaxNew: 2, Costs: costs}) {
 		load := int64(0)
 		for _, r := range s.Repositories {
 			cost, ok := costs[r.Name]
@@ -110,28 +109,28 @@ func TestDivideByCosts(t *testing.T) {
 	for _, l := range all {
 		costs[l.Name] = math.MaxInt64 / 2
 	}
-	for i, s := range organisation.Divide(all, organisation.Sharing{Shards: 4, MaxNew: 40, Requests: 5000, Costs: costs}) {
+	for i, s := range allot(all, Sharing{Shards: 4, MaxNew: 40, Requests: 5000, Costs: costs}) {
 		if n := len(s.Repositories); n < 5 || n > 15 || s.Requests < 500 || s.Requests > 2000 {
 			t.Errorf("where costs exceed what numbers hold, shard %d has %d repositories and %d requests", i, n, s.Requests)
 		}
 	}
-	if shards := organisation.Divide(nil, organisation.Sharing{Shards: 2, MaxNew: 9}); len(shards) != 2 || shards[0].MaxNew != 0 {
+	if shards := allot(nil, Sharing{Shards: 2, MaxNew: 9}); len(shards) != 2 || shards[0].MaxNew != 0 {
 		t.Errorf("no repositories in two shards = %+v", shards)
 	}
 }
 
 func TestPlanIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	p := organisation.Division{FormatVersion: 1, Owner: "acme", Prefix: "relock/", Listed: 5, LeftOut: map[string]int{"archived": 2}}
+	p := Division{FormatVersion: 1, Owner: "acme", Prefix: "relock/", Listed: 5, LeftOut: map[string]int{"archived": 2}}
 	all := many(3)
 	all[1].Heads = map[string]string{"relock/x": strings.Repeat("c", 40)}
-	p.Shards = organisation.Divide(all, organisation.Sharing{Shards: 2, MaxNew: 3})
-	p.Shards = append(p.Shards, organisation.Shard{})
+	p.Shards = allot(all, Sharing{Shards: 2, MaxNew: 3})
+	p.Shards = append(p.Shards, Shard{})
 	var text bytes.Buffer
 	if err := p.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	read, err := organisation.ReadDivision(bytes.NewReader(text.Bytes()))
+	read, err := ReadDivision(bytes.NewReader(text.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +170,11 @@ func TestReadPlanRefuses(t *testing.T) {
 		"less_than_none_opened":     `{"format_version":1,"owner":"acme","shards":[{"max_new":-1,"repositories":[` + one + `]}]}`,
 		"half":                      `{"format_version":1,"owner":"acme","shards":[{"repositories":[` + one,
 	} {
-		if p, err := organisation.ReadDivision(strings.NewReader(text)); err == nil {
+		if p, err := ReadDivision(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: ReadDivision = %+v, want an error", name, p)
 		}
 	}
-	if _, err := organisation.ReadDivision(strings.NewReader(`{"format_version":1,"owner":"ACME","shards":[{"repositories":[` + one + `]}]}`)); err != nil {
+	if _, err := ReadDivision(strings.NewReader(`{"format_version":1,"owner":"ACME","shards":[{"repositories":[` + one + `]}]}`)); err != nil {
 		t.Errorf("a plan = %v", err)
 	}
 }

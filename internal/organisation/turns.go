@@ -9,13 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/relock-dev/relock/internal/run"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 )
 
 // Run carries a request out for the repositories of an owner, one after the other.
@@ -33,11 +32,11 @@ func Run(ctx context.Context, s *run.Session, req run.Request, org Organisation)
 		l.client.Share(ration(asking, org.Shard))
 		t := &turns{
 			session: s, req: req, org: org, list: l,
-			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.Chosen))), lookup: &run.Lookup{},
-			reports: make([]report.Report, len(l.Chosen)), costs: make([]int64, len(l.Chosen)),
+			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
+			reports: make([]report.Report, len(l.picked.chosen)), costs: make([]int64, len(l.picked.chosen)),
 		}
 		trouble := t.open()
-		t.order = Order(l.Chosen, t.next(), s.Env().Now)
+		t.order = orderOf(l.picked.chosen, t.next(), s.Env().Now)
 		if t.all(asking) {
 			t.again(asking)
 		}
@@ -66,7 +65,7 @@ type turns struct {
 	budget  *budget
 	share   int // of the new pull requests that a repository may open at its turn
 	lookup  *run.Lookup
-	memory  *Memory // nil: nothing is remembered
+	memory  *memory // nil: nothing is remembered
 	order   []int
 	done    int         // how many repositories have had their turn
 	until   github.Wait // why the others have none, if a limit of GitHub is the reason
@@ -159,7 +158,7 @@ func (t *turns) await(ctx context.Context, w github.Wait) bool {
 // visit carries the request out for a repository, which may open so many pull requests,
 // and reports whether that failed.
 func (t *turns) visit(ctx context.Context, i, opens int) (failed bool) {
-	l := t.list.Chosen[i]
+	l := t.list.picked.chosen[i]
 	t.budget.begin(l.Name, opens)
 	r, known := t.recall(ctx, l)
 	if !known {
@@ -194,11 +193,11 @@ func (t *turns) late() int {
 // rest is the repository with which the next run begins; empty if it does not matter.
 func (t *turns) rest() string {
 	if t.done < len(t.order) {
-		return t.list.Chosen[t.order[t.done]].Name
+		return t.list.picked.chosen[t.order[t.done]].Name
 	}
 	for _, w := range t.waiting {
 		if !w.done {
-			return t.list.Chosen[w.index].Name
+			return t.list.picked.chosen[w.index].Name
 		}
 	}
 	return ""
@@ -212,7 +211,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	}
 	became := t.list.fleet(t.org.Owner)
 	var reports, begun []report.Report
-	for i, l := range t.list.Chosen {
+	for i, l := range t.list.picked.chosen {
 		if reached[i] {
 			reports = append(reports, t.reports[i])
 			became.Repositories = append(became.Repositories, outcomeOf(l.Name, t.reports[i], t.costs[i]))
@@ -223,7 +222,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	}
 	all := report.Join(append(reports, begun...)...)
 	all.Verb, all.DryRun, all.Fleet = t.req.Verb, t.req.Pull.DryRun, &became
-	all = WithUnlisted(all, t.list.Unlisted)
+	all = WithUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = append(all.Diagnostics, trouble...), t.session.Spent()
 	if t.done < len(t.order) {
 		all.Diagnostics = append(all.Diagnostics, t.stopped(asking))

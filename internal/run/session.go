@@ -43,7 +43,7 @@ type Session struct {
 	allowance *verify.Allowance
 	notes     *notes.Cache // nil remembers nothing
 	hubs      *hubs
-	modules   *module.Client     // of all repositories of an organisation; nil before the first
+	modules   *module.Client     // of all repositories of Hub.Owner; nil before the first
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
 	// warnings are those of the CLI configuration.

@@ -191,6 +191,8 @@ func isOwner(s string) error {
 	return nil
 }
 
+// parseShards reads a number of jobs, of which the matrix of a workflow may have 256
+// [docs.github.com, "Running variations of jobs in a workflow"].
 func parseShards(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n > 256 {
