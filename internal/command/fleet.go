@@ -230,7 +230,7 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	}
 	planned := report.Fleet{Owner: p.Owner, Listed: p.Listed, LeftOut: p.LeftOut}
 	for _, r := range p.All() {
-		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.NoResult})
+		planned.Repositories = append(planned.Repositories, report.Outcome{Name: r.Name, State: report.NoResult})
 	}
 	all := organisation.WithUnlisted(report.OfShards(planned, runs...), p.Unlisted)
 	all.Diagnostics = append(all.Diagnostics, unreadable...)
@@ -331,7 +331,7 @@ func shardsStep(ctx context.Context, env Env, rt *action.Runtime, from settings.
 	}
 	planned := report.Fleet{Owner: p.Owner, Listed: p.Listed, LeftOut: p.LeftOut}
 	for _, r := range p.All() {
-		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.Planned})
+		planned.Repositories = append(planned.Repositories, report.Outcome{Name: r.Name, State: report.Planned})
 	}
 	name := env.path(cmp.Or(s.Organisation.Plan, usualPlan))
 	step := report.Report{Verb: verbs.PR, Fleet: &planned}

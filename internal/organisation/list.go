@@ -76,9 +76,9 @@ func WithUnlisted(all report.Report, unlisted []Unlisted) report.Report {
 			state = report.NotReached
 		}
 		if u.Name != "" {
-			all.Fleet.Repositories = append(all.Fleet.Repositories, report.Fate{Name: u.Name, State: state})
+			all.Fleet.Repositories = append(all.Fleet.Repositories, report.Outcome{Name: u.Name, State: state})
 		}
 	}
-	slices.SortStableFunc(all.Fleet.Repositories, func(a, b report.Fate) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all.Fleet.Repositories, func(a, b report.Outcome) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

@@ -217,7 +217,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 			became.Repositories = append(became.Repositories, outcomeOf(l.Name, t.reports[i], t.costs[i]))
 		} else {
 			begun = append(begun, t.reports[i]) // what was done when a limit of GitHub ended its turn
-			became.Repositories = append(became.Repositories, report.Fate{Name: l.Name, State: report.NotReached})
+			became.Repositories = append(became.Repositories, report.Outcome{Name: l.Name, State: report.NotReached})
 		}
 	}
 	all := report.Join(append(reports, begun...)...)
@@ -257,8 +257,8 @@ func (t *turns) waits(late int) problem.Problem {
 }
 
 // outcomeOf is what became of a repository, by its report.
-func outcomeOf(name string, r report.Report, requests int64) report.Fate {
-	f := report.Fate{
+func outcomeOf(name string, r report.Report, requests int64) report.Outcome {
+	f := report.Outcome{
 		Name: name, State: report.UpToDate, Modules: len(r.Modules), Pending: len(r.PendingDirs()), Requests: requests,
 		Left:         r.Left(),
 		PullRequests: collect.CountIf(r.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) }),

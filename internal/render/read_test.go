@@ -29,7 +29,7 @@ func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
 		}
 		r.Fleet = &report.Fleet{
 			Owner: "acme", Listed: 4, LeftOut: map[string]int{"archived": 1},
-			Repositories: []report.Fate{{Name: "acme/a", State: report.Outdated, Modules: 3, Pending: 2, Left: 1, PullRequests: 1, Requests: 9}},
+			Repositories: []report.Outcome{{Name: "acme/a", State: report.Outdated, Modules: 3, Pending: 2, Left: 1, PullRequests: 1, Requests: 9}},
 		}
 		var written, again bytes.Buffer
 		if err := report.JSON(&written, r); err != nil {

@@ -14,11 +14,11 @@ type Fleet struct {
 	Owner        string
 	Listed       int            // repositories that the token sees
 	LeftOut      map[string]int // of these, by reason
-	Repositories []Fate         // the others, by name
+	Repositories []Outcome      // the others, by name
 }
 
-// Fate is what became of one repository.
-type Fate struct {
+// Outcome is what became of one repository, by its root modules and pull requests.
+type Outcome struct {
 	Name         string `json:"name"` // OWNER/NAME
 	State        State  `json:"state"`
 	Modules      int    `json:"modules"`       // root modules
@@ -48,7 +48,7 @@ var States = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, N
 
 // Count is how many repositories are in a state.
 func (f Fleet) Count(s State) int {
-	return collect.CountIf(f.Repositories, func(r Fate) bool { return r.State == s })
+	return collect.CountIf(f.Repositories, func(r Outcome) bool { return r.State == s })
 }
 
 // OfShards returns the report of the shards of a run as one. planned are all repositories
@@ -56,7 +56,7 @@ func (f Fleet) Count(s State) int {
 func OfShards(planned Fleet, shards ...Report) Report {
 	all := Join(shards...)
 	all.Verb, all.Stats = verbs.PR, Stats{}
-	told := map[string]Fate{}
+	told := map[string]Outcome{}
 	for _, r := range shards {
 		all.DryRun = all.DryRun || r.DryRun
 		all.Stats.Requests += r.Stats.Requests

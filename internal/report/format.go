@@ -695,7 +695,7 @@ type fleetJSON struct {
 	DryRun       bool           `json:"dry_run"`
 	Listed       int            `json:"listed"`
 	LeftOut      map[string]int `json:"left_out"`
-	Repositories []Fate         `json:"repositories"`
+	Repositories []Outcome      `json:"repositories"`
 }
 
 func fleetOf(r Report) *fleetJSON {
