@@ -88,14 +88,7 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	}
 	inputs := []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}
 	comments := commented(settings.Merge(inputs...), rt)
-	var from settings.Sources
-	var s settings.Settings
-	var err error
-	if comments {
-		from, s, err = settingsApart(env, inputs...)
-	} else {
-		from, s, err = settingsOfRun(ctx, env, likelyVerb(inputs, rt), inputs...)
-	}
+	from, s, err := settingsOfRun(ctx, env, likelyVerb(settings.Merge(inputs...), rt), inputs...)
 	if err == nil {
 		err = mask(rt, s)
 	}
@@ -131,9 +124,13 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 }
 
 // likelyVerb is the verb that a step is for; nothing, for what is none or is refused.
-func likelyVerb(inputs []settings.Values, rt *action.Runtime) verbs.Verb {
-	verb, err := verbOf(settings.Merge(inputs...)["command"].Items[0], rt)
-	if err != nil {
+func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
+	if commented(inputs, rt) {
+		return verbs.Comment
+	}
+	command := inputs["command"]
+	verb, err := verbOf(command.Items[0], rt)
+	if _, problems := settings.Resolve(settings.Values{"command": command}); err != nil || len(problems) > 0 {
 		return ""
 	}
 	return verb

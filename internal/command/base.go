@@ -14,109 +14,159 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// settingsOfRun are the settings of a run. A pull request's head chooses nothing:
-// where that is checked out, the repository's configuration file is the one of
-// the base. Repositories that are not checked out have files of their own, and
-// the one that lies around here is not for them. What is proposed goes by the
-// repository's own file, laid over the operator's; for the other verbs that stands in
-// for it.
+// settingsOfRun are the settings of a run, and what they are made of: by the
+// configuration files that settings.Choose says. A command answers for its verb; given is
+// what flags, inputs and words say, the strongest first.
 func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...settings.Values) (settings.Sources, settings.Settings, error) {
-	if slices.Contains([]verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}, verb) {
-		given = ofCheckout(given)
-	}
-	values := settings.Merge(given...)
-	head, _ := env.runtime().Head()
-	path, here := configPath(env, values), worktree.RootOf(env.WorkDir)
-	switch {
-	case notCheckedOut(values) && head && path != "" && !run.Apart(path, []string{here}):
-		return settingsOfOthers(ctx, env, path, given...)
-	case notCheckedOut(values):
-		return settingsApart(env, given...)
-	}
-	read := append(scanned(env, values), here)
-	operators := locate(env, values, read, false) == settings.Operators
-	switch {
-	case !head && verb == verbs.PR:
-		return settingsHere(env, given...)
-	case !head, operators && verb != verbs.PR:
-		return readSettings(env, given...)
-	}
-	root, name, apart := here, "", settingsApart
-	if !operators {
-		var err error
-		root, name, err = ownFile(env, values, read)
-		if err != nil {
-			return settings.Sources{}, settings.Settings{}, err
-		}
-		apart = settingsOfNoFile
-	}
-	from, s, err := apart(env, given...)
+	g := groundsOf(env, verb, given)
+	files := settings.Choose(g.facts)
+	operator, err := g.operator(ctx, files.Operator)
 	if err != nil {
-		return from, s, err
+		return settings.Sources{}, settings.Settings{}, err
 	}
-	base, err := baseFiles(ctx, env, s, root, fileNames(name))
-	if err != nil {
-		return from, s, err
-	}
-	if base == nil {
-		s.Notices = append(s.Notices, baseUnknown)
-		return from, s, nil
-	}
-	file, err := baseFile(base, name)
-	if err != nil {
-		return from, s, fmt.Errorf("on the base of the pull request: %w", err)
-	}
-	s, err = from.With(file)
-	return from, s, err
-}
-
-// settingsOfNoFile are the settings without any file.
-func settingsOfNoFile(env Env, given ...settings.Values) (settings.Sources, settings.Settings, error) {
-	from := sourcesFrom(env, given, settings.File{})
-	s, err := from.With(settings.File{})
-	return from, s, err
-}
-
-// settingsOfOthers are the settings for repositories that are not checked out, by an
-// operator's file in the checkout of a pull request's head: by the base's. Without that
-// nothing may go on, since nothing would be enforced.
-func settingsOfOthers(ctx context.Context, env Env, path string, given ...settings.Values) (settings.Sources, settings.Settings, error) {
-	none, s, err := settingsOfNoFile(env, given...)
-	if err != nil {
-		return none, s, err
-	}
-	src, err := judgingOfBase(ctx, env, s, judging{"configuration file", s.File, settings.MaxFileSize}, path)
-	if err == nil && src == nil {
-		err = fmt.Errorf("the base of the pull request has no configuration file %s", s.File)
-	}
-	if err != nil {
-		return none, settings.Settings{}, err
-	}
-	operator, err := settings.ReadOperatorFile(src, s.File, nil)
-	if err != nil {
-		return none, settings.Settings{}, fmt.Errorf("on the base of the pull request: %w", err)
-	}
-	from := sourcesFrom(env, given, operator)
-	s, err = from.With(settings.File{})
-	return from, s, err
-}
-
-// settingsHere are the settings by which the checkout is proposed: its own configuration
-// file, laid over the operator's.
-func settingsHere(env Env, given ...settings.Values) (settings.Sources, settings.Settings, error) {
-	from, s, err := readSettings(env, given...)
-	if err != nil || from.Operator.Name == "" {
-		return from, s, err
-	}
-	own, err := fileHere(env)
+	from := g.sources(operator)
+	own, err := g.own(ctx, files, from)
 	if err != nil {
 		return from, settings.Settings{}, err
 	}
-	s, err = from.With(own)
+	s, err := from.With(own)
+	if err == nil && files.Own == settings.BaseUnknown {
+		s.Notices = append(s.Notices, baseUnknown)
+	}
 	return from, s, err
+}
+
+// grounds are what is known of a run before its configuration files are read.
+type grounds struct {
+	env    Env
+	given  []settings.Values
+	config string // the configuration file as it is named; empty: none is
+	facts  settings.Facts
+	read   []string // the repositories that are read from disk
+	// root is the repository whose base has the configuration file, by name; empty: by one
+	// of settings.FileNames.
+	root, name string
+}
+
+// groundsOf gathers what decides about the files of a run.
+func groundsOf(env Env, verb verbs.Verb, given []settings.Values) grounds {
+	if settings.AboutCheckout(verb) {
+		given = ofCheckout(given)
+	}
+	values := settings.Merge(append(slices.Clip(given), settings.Environment(env.Getenv))...)
+	here := worktree.RootOf(env.WorkDir)
+	g := grounds{env: env, given: given, config: values["config"].Items[0], read: scanned(env, values), root: here}
+	head, _ := env.runtime().Head()
+	g.facts = settings.Facts{Verb: verb, Head: head, OthersNamed: notCheckedOut(values)}
+	if g.config != "" {
+		path := env.path(g.config)
+		g.facts.Path = lying(path, g.read, here)
+		tops := append(slices.Clip(g.read), here)
+		if g.facts.OthersNamed {
+			tops = []string{here}
+		}
+		if g.facts.Path != settings.PathOutside {
+			g.root, g.name = relativeToOne(path, tops)
+			g.facts.ByLink = g.name == ""
+		}
+	}
+	g.facts.BaseKnown = head && baseKnown(env, g.root, fileNames(g.name), values)
+	return g
+}
+
+// lying is where a configuration file lies, for a run that reads repositories from disk.
+func lying(path string, read []string, here string) settings.Path {
+	inRead, atHand := !run.Apart(path, read), !run.Apart(path, []string{here})
+	switch {
+	case inRead && atHand:
+		return settings.PathAtHand
+	case inRead:
+		return settings.PathElsewhere
+	case atHand:
+		return settings.PathUnread
+	}
+	return settings.PathOutside
+}
+
+// relativeToOne is the first of the repositories that a path names a file of, and how that is
+// called there. It has no name if a link alone leads to one.
+func relativeToOne(path string, repositories []string) (root, name string) {
+	for _, root := range repositories {
+		if rel, err := filepath.Rel(root, path); err == nil && fs.ValidPath(filepath.ToSlash(rel)) {
+			return root, filepath.ToSlash(rel)
+		}
+	}
+	return repositories[0], ""
+}
+
+// sources are what the settings are made of, with the operator's file if there is one.
+func (g grounds) sources(operator settings.File) settings.Sources {
+	from := settings.Sources{Given: g.given, Operator: operator, Getenv: g.env.Getenv, Sound: verify.Sound}
+	from.Outside = operator.Name != "" && (g.facts.OthersNamed || g.facts.Path == settings.PathOutside)
+	if g.facts.Path == settings.PathAtHand || g.facts.Path == settings.PathElsewhere {
+		from.Named = slashed(g.env, g.env.path(g.config))
+	}
+	return from
+}
+
+// operator reads the operator's configuration file. A head's is not read: where the base
+// is not known, that is an error, since nothing would be enforced.
+func (g grounds) operator(ctx context.Context, from settings.From) (settings.File, error) {
+	if from == settings.FromNowhere {
+		return settings.File{}, nil
+	}
+	if from == settings.FromDisk {
+		return readOperators(g.env, g.config)
+	}
+	s, err := g.sources(settings.File{}).With(settings.File{})
+	if err != nil {
+		return settings.File{}, err
+	}
+	src, err := judgingOfBase(ctx, g.env, s, judging{"configuration file", g.config, settings.MaxFileSize}, g.env.path(g.config))
+	if err == nil && src == nil {
+		err = fmt.Errorf("the base of the pull request has no configuration file %s", g.config)
+	}
+	if err != nil {
+		return settings.File{}, err
+	}
+	operator, err := settings.ReadOperatorFile(src, g.config, nil)
+	if err != nil {
+		return settings.File{}, fmt.Errorf("on the base of the pull request: %w", err)
+	}
+	return operator, nil
+}
+
+// own reads the repository's own configuration file. from are the sources without it, by
+// which GitHub is asked for the base's.
+func (g grounds) own(ctx context.Context, files settings.Layers, from settings.Sources) (settings.File, error) {
+	switch files.Own {
+	case settings.FromDisk:
+		if g.config == "" || files.Operator != settings.FromNowhere {
+			return fileHere(g.env)
+		}
+		return ownFileAt(g.env.WorkDir, g.config, g.read)
+	case settings.BaseByLink:
+		return settings.File{}, fmt.Errorf("the configuration file %s leads into the repository; name it by its path there", g.config)
+	case settings.FromBase:
+		s, err := from.With(settings.File{})
+		if err != nil {
+			return settings.File{}, err
+		}
+		base, err := baseFiles(ctx, g.env, s, g.root, fileNames(g.name))
+		if err != nil {
+			return settings.File{}, err
+		}
+		own, err := baseFile(base, g.name)
+		if err != nil {
+			return settings.File{}, fmt.Errorf("on the base of the pull request: %w", err)
+		}
+		return own, nil
+	}
+	return settings.File{}, nil
 }
 
 // ofCheckout is what is given without which other repositories there are: inputs may name
@@ -150,33 +200,22 @@ var baseUnknown = problem.Problem{
 	Hint:    "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0",
 }
 
-// ownFile is where the configuration file of the repository itself is: in one of
-// those that are read, by a name that is empty unless it is named.
-func ownFile(env Env, values settings.Values, read []string) (root, name string, err error) {
-	path := configPath(env, values)
-	if path == "" {
-		return worktree.RootOf(env.WorkDir), "", nil
-	}
-	for _, root := range read {
-		if rel, err := filepath.Rel(root, path); err == nil && fs.ValidPath(filepath.ToSlash(rel)) {
-			return root, filepath.ToSlash(rel), nil
-		}
-	}
-	return "", "", fmt.Errorf("the configuration file %s leads into the repository; name it by its path there", values["config"].Items[0])
-}
-
-// baseFiles are those of the named files that the base has: by the checkout, if
-// that has the commit, else by GitHub; nil where neither can be asked.
-func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (fs.FS, error) {
+// baseKnown reports whether named files of a pull request's base can be read: by the
+// checkout, if that has the commit, or with credentials from GitHub.
+func baseKnown(env Env, root string, names []string, values settings.Values) bool {
 	base := env.runtime().Base()
 	if base == "" {
-		return nil, nil
+		return false
 	}
+	_, cloned := run.Committed(root, base, names)
+	return cloned || values["token"].Items[0] != "" || values["app-id"].Items[0] != ""
+}
+
+// baseFiles are those of the named files that a base that is known has.
+func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (fs.FS, error) {
+	base := env.runtime().Base()
 	if files, ok := run.Committed(root, base, names); ok {
 		return files, nil
-	}
-	if s.Token == "" && s.App.ID == "" {
-		return nil, nil
 	}
 	req := withRepository(env, request(env, verbs.Scan, nil, s))
 	session, err := run.Open(env.ofRun(s), req)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -14,7 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -79,9 +78,9 @@ func TestFilesOfARun(t *testing.T) {
 		for _, head := range []string{"", "head, ", "head, base unknown, "} {
 			for _, others := range []string{"", "others, "} {
 				verbsOf := map[string][]string{}
-				for _, verb := range []string{"scan", "upgrade", "lock", "check", "verify", "pr", "", "shards", "merge", "comment", "config show", "config validate", "diff", "merge-driver"} {
+				for _, verb := range []string{"scan", "upgrade", "lock", "check", "verify", "pr", "none", "shards", "merge", "comment", "config show", "config validate", "diff", "merge-driver"} {
 					got := filesOf(t, verb, top, commit, place.config, place.dir, head, others)
-					verbsOf[got] = append(verbsOf[got], cmp.Or(verb, "none"))
+					verbsOf[got] = append(verbsOf[got], verb)
 				}
 				for _, got := range slices.SortedFunc(maps.Keys(verbsOf), func(a, b string) int { return slices.Compare(verbsOf[a], verbsOf[b]) }) {
 					fmt.Fprintf(&text, "%s%s%s: %s: %s\n", head, others, place.name, strings.Join(verbsOf[got], ", "), strings.ReplaceAll(got, top, "TOP"))
@@ -98,8 +97,8 @@ func TestFilesOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); d != "" {
-		t.Errorf("which files make the settings (-want +got):\n%s", d)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
+		t.Errorf("which files make the settings (-want +got):\n%s", diff)
 	}
 }
 
@@ -124,11 +123,14 @@ func filesOf(t *testing.T, verb, top, commit, config, dir, head, others string) 
 	if dir != "" {
 		given = append(given, settings.Arguments([]string{dir}))
 	}
-	from, s, err := byDoor(t, env, verb, given, others != "")
+	from, s, err := settingsOfRun(t.Context(), env, verbs.Verb(strings.TrimPrefix(verb, "none")), given...)
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	said := "values of " + cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.ModuleVars)), ", "), "no file")
+	said := "values of " + strings.Join(slices.Sorted(maps.Keys(s.ModuleVars)), ", ")
+	if len(s.ModuleVars) == 0 {
+		said += "no file"
+	}
 	for _, part := range []struct{ what, text string }{{"own", s.Own}, {"operator's", from.Operator.Name}, {"in a tree", from.Named}} {
 		if part.text != "" {
 			said += "; " + part.what + " " + part.text
@@ -144,16 +146,4 @@ func filesOf(t *testing.T, verb, top, commit, config, dir, head, others string) 
 		said += "; " + d.Message
 	}
 	return said
-}
-
-func byDoor(t *testing.T, env Env, verb string, given []settings.Values, others bool) (settings.Sources, settings.Settings, error) {
-	switch {
-	case verb == "comment", verb == "config show" && others:
-		return settingsApart(env, given...)
-	case verb == "config show":
-		return settingsHere(env, given...)
-	case verb == "config validate", verb == "diff", verb == "merge-driver":
-		return readSettings(env, given...)
-	}
-	return settingsOfRun(t.Context(), env, verbs.Verb(verb), given...)
 }

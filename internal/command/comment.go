@@ -34,7 +34,7 @@ its configuration from the base branch of the pull request.`,
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
-			from, s, err := settingsApart(env, given(cmd.Flags()))
+			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Comment, given(cmd.Flags()))
 			if err == nil {
 				err = formatOf(verbs.Comment, s.Format)
 			}

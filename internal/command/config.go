@@ -85,7 +85,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			if operators {
 				return validateOperators(env, settings.Merge(given(cmd.Flags()))["config"].Items[0])
 			}
-			_, s, err := readSettings(env, given(cmd.Flags()))
+			_, s, err := settingsOfRun(cmd.Context(), env, verbs.ConfigValidate, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			}
 			warn(env, warnings)
 			said := "the configuration is valid"
-			if configPath(env, s.Values) == "" && configIn(worktree.RootOf(env.WorkDir)) == "" {
+			if s.File == "" && configIn(worktree.RootOf(env.WorkDir)) == "" {
 				said = "there is no configuration file here; relock config init writes one"
 			}
 			_, err = fmt.Fprintln(env.Stdout, said)
@@ -177,14 +177,14 @@ func settingsShown(ctx context.Context, env Env, given ...settings.Values) (sett
 	repositories := settings.Merge(given...)["repo"].Items
 	switch len(repositories) {
 	case 0:
-		from, s, err := settingsHere(env, given...)
+		from, s, err := settingsOfRun(ctx, env, verbs.ConfigShow, given...)
 		return from, s, report.SettingsShown{}, err
 	case 1:
 	default:
 		return settings.Sources{}, settings.Settings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
 	}
 	of := report.SettingsShown{Repository: repositories[0]}
-	from, s, err := settingsApart(env, given...)
+	from, s, err := settingsOfRun(ctx, env, verbs.ConfigShow, given...)
 	if err != nil {
 		return from, s, of, err
 	}

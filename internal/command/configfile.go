@@ -14,21 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// configFile reads the file that is named, else the repository's own, else
-// nothing. It is one of the two, and the other one has no name.
-func configFile(env Env, values settings.Values) (operator, own settings.File, err error) {
-	tops := scanned(env, values)
-	switch at := locate(env, values, tops, true); at {
-	case settings.SearchedDisk:
-		own, err = fileHere(env)
-	case settings.Operators:
-		operator, err = readOperators(env, values["config"].Items[0])
-	default:
-		own, err = ownFileAt(env.WorkDir, values["config"].Items[0], tops)
-	}
-	return operator, own, err
-}
-
 // fileHere reads the configuration file that is searched for in the checkout; nothing, if
 // it has none.
 func fileHere(env Env) (settings.File, error) {
@@ -82,22 +67,6 @@ func readOperators(env Env, name string) (settings.File, error) {
 	return settings.ReadOperatorFile(src, name, err)
 }
 
-// locate says where the configuration file is, for a run that reads the
-// directories. checkout says whether what is checked out may decide.
-func locate(env Env, values settings.Values, read []string, checkout bool) settings.Location {
-	path := configPath(env, values)
-	return settings.Choose(settings.Facts{Named: path != "", Apart: path != "" && run.Apart(path, read), Checkout: checkout})
-}
-
-// configPath is the path of the configuration file that is named; empty if none
-// is.
-func configPath(env Env, values settings.Values) string {
-	if name := values["config"].Items[0]; name != "" {
-		return file.Absolute(env.WorkDir, name)
-	}
-	return ""
-}
-
 // scanned are the top directories of the repositories that the run reads from
 // disk; where there is no repository, the directory itself.
 func scanned(env Env, values settings.Values) []string {
@@ -110,15 +79,6 @@ func scanned(env Env, values settings.Values) []string {
 		roots = append(roots, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
 	}
 	return roots
-}
-
-// inRepository is the path in the repository at hand of the configuration file
-// that is named; empty if none is, or if it lies elsewhere.
-func inRepository(env Env, values settings.Values) string {
-	if locate(env, values, scanned(env, values), false) != settings.NamedTree {
-		return ""
-	}
-	return slashed(env, configPath(env, values))
 }
 
 // slashed is a path relative to the working directory, as a tree of files has it.

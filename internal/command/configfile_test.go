@@ -50,7 +50,7 @@ func TestSettingsOnABase(t *testing.T) {
 			put(t, filepath.Join(top, "work", "mine.yml"), limited("7"))
 			put(t, filepath.Join(top, "op.yml"), limited("5"))
 			given := settings.Flags(map[string][]string{"config": {tt.config}})
-			from, s, err := settingsApart(env, given)
+			from, s, err := settingsOfRun(t.Context(), env, verbs.Comment, given)
 			if err == nil && tt.known {
 				s, err = from.In(base)
 			}
@@ -88,7 +88,7 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 		"enforcing itself":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nenforced: {strict: false}\n")}}, "../op.yml", 0, true},
 		"one not there":       {fstest.MapFS{}, "../gone.yml", 0, true},
 	} {
-		from, s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		from, s, err := settingsOfRun(t.Context(), env, verbs.Comment, settings.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
 		if err == nil {
 			s, err = from.In(tt.files)
 		}
@@ -136,8 +136,8 @@ func TestConfigurationFileInItsRepository(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "named.yml": "named.yml", "prod/named.yml": "prod/named.yml", "../op.yml": "", filepath.Join(top, "work", "a.yml"): "a.yml",
 	} {
-		if got := inRepository(env, settings.Merge(settings.Flags(map[string][]string{"config": {given}}))); got != want {
-			t.Errorf("inRepository(%q) = %q, want %q", given, got, want)
+		if got := groundsOf(env, verbs.Comment, []settings.Values{settings.Flags(map[string][]string{"config": {given}})}).sources(settings.File{}).Named; got != want {
+			t.Errorf("%q is named %q in the repository, want %q", given, got, want)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestIdentityOfSettings(t *testing.T) {
 	env, top := place(t)
 	identity := func(src string) string {
 		put(t, filepath.Join(top, "op.yml"), "version: 1\n"+src)
-		from, s, err := settingsApart(env, settings.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
+		from, s, err := settingsOfRun(t.Context(), env, verbs.Comment, settings.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

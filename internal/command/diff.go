@@ -31,7 +31,7 @@ With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which
 docs/command-line.md says how to set up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, s, err := readSettings(env, given(cmd.Flags()))
+			_, s, err := settingsOfRun(cmd.Context(), env, verbs.Diff, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}

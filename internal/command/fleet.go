@@ -35,7 +35,7 @@ shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, s, err := settingsOfRun(cmd.Context(), env, verbs.PR, given(cmd.Flags()))
+			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Shards, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}

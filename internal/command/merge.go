@@ -95,7 +95,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 
 // settle plans what both sides have changed; nil if that fails.
 func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
-	_, s, err := readSettings(env)
+	_, s, err := settingsOfRun(ctx, env, verbs.MergeDriver)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // place makes a directory with two repositories, elsewhere and work, in which
@@ -61,7 +62,7 @@ func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 			if tt.config != "" {
 				flags["config"] = []string{tt.config}
 			}
-			_, _, err := readSettings(env, settings.Flags(flags), settings.Arguments(tt.dirs))
+			_, _, err := settingsOfRun(t.Context(), env, verbs.Diff, settings.Flags(flags), settings.Arguments(tt.dirs))
 			if got := problemText(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
 			}
@@ -84,7 +85,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		_, _, err := readSettings(env, settings.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
+		_, _, err := settingsOfRun(t.Context(), env, verbs.Diff, settings.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
 		if !strings.Contains(problemText(err), tt.want) {
 			t.Errorf("settings with %s, a link to %s: %v, want %q", link, target, err, tt.want)
 		}
@@ -96,7 +97,7 @@ func TestRegistriesGetTheirTokens(t *testing.T) {
 	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, operatorFile)
-	_, s, err := readSettings(env, settings.Flags(map[string][]string{"config": {name}}))
+	_, s, err := settingsOfRun(t.Context(), env, verbs.Diff, settings.Flags(map[string][]string{"config": {name}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestRegistriesNeedTheirTokens(t *testing.T) {
 	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, strings.ReplaceAll(operatorFile, "RELOCK_TOKEN_A", "RELOCK_TOKEN_B"))
-	_, _, err := readSettings(env, settings.Flags(map[string][]string{"config": {name}}))
+	_, _, err := settingsOfRun(t.Context(), env, verbs.Diff, settings.Flags(map[string][]string{"config": {name}}))
 	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
 	if got := problemText(err); got != want {
 		t.Errorf("settings: %q, want %q", got, want)

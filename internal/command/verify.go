@@ -135,11 +135,8 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 	if err != nil || !fs.ValidPath(name) {
 		return nil, fmt.Errorf("the %s %s is not in the repository of the pull request", f.what, f.name)
 	}
-	base, err := baseFiles(ctx, env, s, root, []string{name})
-	if err != nil {
-		return nil, err
-	}
-	if base == nil {
+	names := []string{name}
+	if !baseKnown(env, root, names, s.Values) {
 		return nil, &problem.Error{
 			Problem: problem.Problem{
 				Code:    problem.CodeSettings,
@@ -147,6 +144,10 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 				Hint:    baseUnknown.Hint,
 			},
 		}
+	}
+	base, err := baseFiles(ctx, env, s, root, names)
+	if err != nil {
+		return nil, err
 	}
 	src, err := fs.ReadFile(base, name)
 	if errors.Is(err, fs.ErrNotExist) {
