@@ -23,23 +23,20 @@ type Revision struct {
 	stored *filesystem.Storage
 }
 
-// ErrNoDirectory says that a revision has no directory at a path.
+// ErrNoDirectory says that a clone holds no list of files for a directory of a revision.
 var ErrNoDirectory = errors.New("there is no such directory")
 
 // Walk calls visit with all that the revision has below a directory ("." is its top), by
 // path, directories before what is in them. The type is 0 of a file, executable or not,
 // fs.ModeDir, fs.ModeSymlink, or fs.ModeIrregular of a submodule. It reads the tree
 // objects alone, which costs as much as git ls-tree -r. The error is ErrNoDirectory if
-// there is no such directory, and another one if the clone lacks what is in one below it.
+// the clone holds no such directory, and another one if it lacks one below that.
 func (r Revision) Walk(dir string, visit func(name string, typ fs.FileMode) error) error {
 	at, err := r.commit.Tree()
-	if err != nil {
-		return err
-	}
-	if dir != "." {
+	if err == nil && dir != "." {
 		at, err = at.Tree(dir)
 	}
-	if errors.Is(err, object.ErrDirectoryNotFound) {
+	if errors.Is(err, plumbing.ErrObjectNotFound) || errors.Is(err, object.ErrDirectoryNotFound) {
 		return ErrNoDirectory
 	}
 	if err != nil {

@@ -123,14 +123,22 @@ func TestWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := entry.Hash.String()
-	if err := os.Remove(filepath.Join(root, ".git", "objects", id[:2], id[2:])); err != nil {
-		t.Fatal(err)
+	lose := func(id string) {
+		if err := os.Remove(filepath.Join(root, ".git", "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
 	}
+	lose(entry.Hash.String())
 	for _, dir := range []string{".", "a"} {
 		_, err := walk(dir)
 		if !errors.Is(err, object.ErrDirectoryNotFound) || errors.Is(err, ErrNoDirectory) || !strings.Contains(err.Error(), "b: ") {
 			t.Errorf("Walk(%s) of a partial clone = %v, want an error about b", dir, err)
+		}
+	}
+	lose(top.Hash.String())
+	for _, dir := range []string{".", "a", "a/b"} {
+		if _, err := walk(dir); err != ErrNoDirectory {
+			t.Errorf("Walk(%s) of a clone without a list of files = %v, want %v", dir, err, ErrNoDirectory)
 		}
 	}
 }
