@@ -35,8 +35,8 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	var of []int
 	for _, i := range indices {
 		some := suspectsOf(j, all[i].result)
-		if all[i].alone {
-			some = aloneSuspects(j, all[i].module)
+		if all[i].hashesOnly {
+			some = hashSuspects(j, all[i].module)
 		}
 		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}

@@ -76,7 +76,7 @@ func (k *carrier) leave(group string, why pr.LeftAlone) {
 // carry gives a part of a plan that does not say all what stands for its group. It
 // reports whether anything of that is in it that the run was not asked about.
 func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) (with upgrade.Result, unasked bool) {
-	if !part.Failed() && len(k.p.blind.only) == 0 {
+	if !part.Failed() && len(k.p.unseen.only) == 0 {
 		return part, false
 	}
 	name := path.Join(part.Module.Dir, lockfile.Name)
@@ -154,7 +154,7 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 	for _, f := range k.standing(ctx, group).Files {
 		dir := path.Dir(f.Path)
 		why, missing := k.p.why(dir)
-		if _, seen := k.modules[dir]; seen || !missing || why.decided() {
+		if _, seen := k.modules[dir]; seen || !missing || why.wantedByBase() {
 			continue
 		}
 		now, err := k.p.blobOf(f.Path)
@@ -191,8 +191,8 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 
 // why returns why the run did not look at the lock file of a directory in which it found
 // no root module.
-func (p *proposer) why(dir string) (cause, bool) {
-	if why, missing := p.blind.why(dir); missing {
+func (p *proposer) why(dir string) (unseenCause, bool) {
+	if why, missing := p.unseen.causeOf(dir); missing {
 		return why, true
 	}
 	return notReadable, p.brokenOff() // nobody knows in which directory
@@ -207,7 +207,7 @@ func (p *proposer) brokenOff() bool {
 
 // narrowed reports whether there may be root modules that the run did not look at, or
 // providers that it did not ask about.
-func (p *proposer) narrowed() bool { return p.blind.narrowed() || p.brokenOff() }
+func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.brokenOff() }
 
 // blobOf is the id of the base's content of a file; empty if it has none. What a
 // checkout lacks, the commit may have.
@@ -247,7 +247,7 @@ func (k *carrier) spare(group string, files []pr.File) bool {
 			continue
 		}
 		why, missing := k.p.why(path.Dir(f.Path))
-		if !missing || why.decided() {
+		if !missing || why.wantedByBase() {
 			continue
 		}
 		if now, err := k.p.blobOf(f.Path); err != nil || now != blobID(f.Content) {

@@ -15,16 +15,9 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// committed is what the commit of a file tree has, whatever of it is on disk: the
-// question "which lock files are tracked" is
-//
-//	c, err := committedIn(ctx, j, t)
-//	for _, name := range c.locks() { … } // links to lock files included
-//
-// It reads the tree objects of HEAD, not the index, which may be a sparse one, and not
-// the contents, which a partial clone need not have. That costs a full checkout as much
-// as git ls-tree -r: ask only where the answer is used. Through GitHub it is the file
-// tree that is there already, and where no repository is, what is on disk.
+// committed is what HEAD of a checkout has, and what of that is not on disk. The index
+// does not say so where it is a sparse one. The zero value is of a tree of which all is
+// there.
 type committed struct {
 	// names are the files and links that a run reads, sorted. types are as of
 	// worktree.Revision.Walk, also of directories and, of a sparse checkout, of whatever
@@ -58,13 +51,13 @@ func (c committed) absent(dir string) bool {
 	return c.unknown || len(c.missing) > 0 && c.types[dir].IsDir()
 }
 
-// committedIn reads what the commit of a file tree has. If a partial clone has no tree
-// objects, GitHub is asked in an Action's run: one request.
-func committedIn(ctx context.Context, j job, t tree) (committed, error) {
+// readCommitted reads what HEAD of a checkout has, which costs as much as git ls-tree -r.
+// If a partial clone lacks tree objects, GitHub is asked in an Action's run: one request.
+func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
 	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}, sparse: worktree.Sparse(t.root)}
 	err := c.readHead(t)
 	if err != nil {
-		err = c.ask(ctx, j, t)
+		err = c.askGitHub(ctx, j, t)
 	}
 	if err != nil {
 		return c, fmt.Errorf("reading what HEAD has: %w", err)
@@ -111,9 +104,9 @@ func (c *committed) readHead(t tree) error {
 	})
 }
 
-// ask asks GitHub for the tree of HEAD, in an Action's run that is about a repository
+// askGitHub asks for the tree of HEAD, in an Action's run that is about a repository
 // there. Elsewhere, and where GitHub does not have the commit, it stays unknown.
-func (c *committed) ask(ctx context.Context, j job, t tree) error {
+func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	c.unknown = true
 	sha, err := headOf(t, j.target)
 	if err != nil || !j.env.OnGitHub || j.target.Repository == "" {
@@ -136,12 +129,12 @@ func (c *committed) ask(ctx context.Context, j job, t tree) error {
 	return nil
 }
 
-// notOnDisk notes which lock files a checkout lacks, and takes out of an inventory the
+// leaveOutMissing notes which lock files a checkout lacks, and takes out of an inventory the
 // root modules of which it has a part: what is required there is not known. A pull
 // request keeps what it has for lock files that a local change deleted; elsewhere they
 // are gone. Of the diagnostics of the scan it returns those that are still true.
-func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
-	lacks := newChanged(asFiles(c.missing))
+func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
+	lacks := newChanged(changedFiles(c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
 		unseen[name] = lacks.beside(path.Dir(name))
@@ -155,23 +148,23 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.P
 	})
 	for name, missing := range unseen {
 		if missing {
-			s.blind.add(notInCheckout, j.names(t).Of, name)
+			s.unseen.add(notInCheckout, j.names(t).Of, name)
 		}
 	}
 	if c.unknown {
-		s.blind.add(notInCheckout, j.names(t).Of, "./")
+		s.unseen.add(notInCheckout, j.names(t).Of, "./")
 	}
 	for _, name := range c.deleted {
 		if isLock(name) && j.req.Verb == verbs.PR {
-			s.blind.add(deletedHere, j.names(t).Of, name)
+			s.unseen.add(deletedHere, j.names(t).Of, name)
 		}
 	}
 	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
-	return append(diagnostics, unchecked(s, c)...)
+	return append(diagnostics, uncheckedLocks(s, c)...)
 }
 
-// asFiles are paths of files.
-func asFiles(names []string) []filetree.ChangedPath {
+// changedFiles are paths of files.
+func changedFiles(names []string) []filetree.ChangedPath {
 	paths := make([]filetree.ChangedPath, len(names))
 	for i, name := range names {
 		paths[i] = filetree.ChangedPath{Path: name, File: true}
@@ -179,8 +172,8 @@ func asFiles(names []string) []filetree.ChangedPath {
 	return paths
 }
 
-// unchecked are errors about lock files that the change touches and the checkout lacks.
-func unchecked(s *inventory, c committed) (errs []problem.Problem) {
+// uncheckedLocks are errors about lock files that the change touches and the checkout lacks.
+func uncheckedLocks(s *inventory, c committed) (errs []problem.Problem) {
 	for _, name := range c.missing {
 		if s.extent.changed != nil && s.extent.changed.files[name] && isLock(name) {
 			errs = append(errs, problem.Problem{

@@ -49,7 +49,7 @@ func TestCommittedLockFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := committedIn(t.Context(), job{Session: &Session{}}, tt.tree(t))
+			got, err := readCommitted(t.Context(), job{Session: &Session{}}, tt.tree(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestCommittedLockFiles(t *testing.T) {
 				want = nil
 			}
 			if locks := got.locks(); !slices.Equal(locks, want) || got.unknown || !slices.Equal(got.deleted, tt.deleted) || len(got.missing) > 0 {
-				t.Errorf("committedIn() has %q (unknown: %t, deleted %q, missing %q), want %q and deleted %q",
+				t.Errorf("readCommitted() has %q (unknown: %t, deleted %q, missing %q), want %q and deleted %q",
 					locks, got.unknown, got.deleted, got.missing, want, tt.deleted)
 			}
 		})

@@ -118,7 +118,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 		return p, err
 	}
 	p.report.Diagnostics = append(p.report.Diagnostics, forgive(ctx, j, p)...)
-	return judgeAlone(ctx, j, p), nil
+	return judgeHashes(ctx, j, p), nil
 }
 
 // observe finds the root modules, and begins the report with what is told of that.

@@ -25,8 +25,8 @@ type found struct {
 	result upgrade.Result
 	// plugins is the source of a root module that keeps providers of its own; nil
 	// for the others.
-	plugins *registry.Client
-	alone   bool // only the hashes of its lock file are judged
+	plugins    *registry.Client
+	hashesOnly bool // only the hashes of its lock file are judged
 }
 
 // inventory is what the file trees of a target hold.
@@ -38,8 +38,8 @@ type inventory struct {
 	unlocked    []string                 // directories of root modules without a lock file
 	passedOver  []string                 // directories with configuration that nothing makes root modules
 	hidden      string                   // what hides lock files from git, and what to do; empty: nothing
-	blind       blindSpots
-	alone       []found  // lock files that no search comes to, and of which the hashes are judged
+	unseen      unseenLocks
+	hashesOnly  []found  // lock files that no search comes to
 	excluded    []string // lock files that include or exclude leaves out
 	diagnostics []problem.Problem
 }
@@ -53,9 +53,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost, s.blind.only = map[wish]problem.Problem{}, j.req.Plan.Only
+	s.lost, s.unseen.only = map[wish]problem.Problem{}, j.req.Plan.Only
 	for _, t := range s.trees {
-		c, err := trackedIn(ctx, j, t)
+		c, err := committedIn(ctx, j, t)
 		if err != nil {
 			return s, err
 		}
@@ -69,10 +69,10 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err := markShared(t, modules, c); err != nil {
 			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
 		}
-		s.blind.about(t, modules)
+		s.unseen.setDirs(t, modules)
 		if j.req.Verb == verbs.PR {
-			s.blind.selects(t, j.req.Scan, j.req.Own)
-			s.blind.leaves(t, j.names(t).Of)
+			s.unseen.setSelection(t, j.req.Scan, j.req.Own)
+			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
@@ -84,7 +84,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
 		}
-		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
+		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
 		s.tell(diagnostics, j.names(t))
 	}
 	spareShared(j, &s)
@@ -95,7 +95,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
 	slices.Sort(s.excluded)
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told(j.req.Verb))
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.unseen.notices(j.req.Verb))
 	return s, usable(j, s.found)
 }
 
@@ -110,13 +110,13 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 	return rootModules(ctx, t.FS(), fetching(j), opts)
 }
 
-// trackedIn is what the commit of a checkout has that may not be there: of a sparse one,
+// committedIn is what the commit of a checkout has that may not be there: of a sparse one,
 // and where what is not there must not be taken back.
-func trackedIn(ctx context.Context, j job, t tree) (committed, error) {
+func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 	if t.remote != nil || t.loose || j.req.Verb != verbs.PR && !worktree.Sparse(t.root) {
 		return committed{}, nil
 	}
-	return committedIn(ctx, j, t)
+	return readCommitted(ctx, j, t)
 }
 
 // fetching is who is asked for modules that are elsewhere; nil where nobody may be.

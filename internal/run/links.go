@@ -81,7 +81,7 @@ func spareShared(j job, s *inventory) {
 	s.found = slices.DeleteFunc(s.found, func(f found) bool {
 		spared := f.module.Shared && f.module.Lock != nil
 		if spared {
-			s.blind.add(behindLink, j.names(f.tree).Of, path.Join(f.module.Dir, lockfile.Name))
+			s.unseen.add(behindLink, j.names(f.tree).Of, path.Join(f.module.Dir, lockfile.Name))
 		}
 		return spared
 	})

@@ -320,7 +320,7 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 		if len(keys) > 1 {
 			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
 		}
-		if part.File != nil || part.Failed() || len(p.blind.only) > 0 {
+		if part.File != nil || part.Failed() || len(p.unseen.only) > 0 {
 			parts[key] = part
 		}
 	}

@@ -76,10 +76,10 @@ func TestSawAll(t *testing.T) {
 		want bool
 	}{
 		"all":           {func(*proposer) {}, true},
-		"one_directory": {func(p *proposer) { p.blind.dirs = []string{"live"} }, false},
-		"one_provider":  {func(p *proposer) { p.blind.only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, false},
-		"a_link":        {func(p *proposer) { p.blind.missed = []missed{{cause: behindLink, name: "a"}} }, false},
-		"excluded":      {func(p *proposer) { p.blind.missed = []missed{{cause: notWanted, name: "a"}} }, true},
+		"one_directory": {func(p *proposer) { p.unseen.dirs = []string{"live"} }, false},
+		"one_provider":  {func(p *proposer) { p.unseen.only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, false},
+		"a_link":        {func(p *proposer) { p.unseen.missed = []missed{{cause: behindLink, name: "a"}} }, false},
+		"excluded":      {func(p *proposer) { p.unseen.missed = []missed{{cause: notWanted, name: "a"}} }, true},
 		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []problem.Problem{{Code: problem.CodeCancelled}} }, false},
 		"a_failure": {func(p *proposer) {
 			p.report.Modules = []report.Module{{Diagnostics: []problem.Problem{{Severity: problem.SeverityError}}}}
@@ -88,7 +88,7 @@ func TestSawAll(t *testing.T) {
 			p.report.Diagnostics = []problem.Problem{{Severity: problem.SeverityError, Code: problem.CodeUnlocked}}
 		}, true},
 	} {
-		p := &proposer{planned: planned{inventory: inventory{blind: blindSpots{dirs: []string{everything}}}}}
+		p := &proposer{planned: planned{inventory: inventory{unseen: unseenLocks{dirs: []string{everything}}}}}
 		tt.edit(p)
 		if got := p.sawAll(); got != tt.want {
 			t.Errorf("%s: sawAll() = %t, want %t", name, got, tt.want)

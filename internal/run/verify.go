@@ -69,11 +69,11 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 		if policy.Ledger != nil {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
-		if p.found[i].alone {
+		if p.found[i].hashesOnly {
 			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Problem) bool { return slices.Contains(beyondHashes, f.Code) })
 		}
 		m := report.FromVerification(v).Named(j.names(p.found[i].tree))
-		m.HashesOnly = p.found[i].alone
+		m.HashesOnly = p.found[i].hashesOnly
 		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p

@@ -22,18 +22,21 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// caches are the directories that the tools fill by themselves. What is on disk there
+// toolCaches are the directories that the tools fill by themselves. What is on disk there
 // is nobody's work; what somebody commits there is read by the tools, and by no reviewer.
-var caches = []string{".terraform", ".terragrunt-cache"}
+var toolCaches = []string{".terraform", ".terragrunt-cache"}
 
-// cached reports whether a file is below such a directory.
-func cached(name string) bool { return worktree.Within(name, caches) }
+// inToolCache reports whether a file is below such a directory.
+func inToolCache(name string) bool { return worktree.Within(name, toolCaches) }
 
 // withPassed adds to an inventory the lock files that a search of a tree has passed over:
 // they are judged by their hashes, counted as excluded, or named as not looked at.
 func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.Passed) inventory {
+	if len(passed) == 0 {
+		return s
+	}
 	opts := j.req.Scan
-	below := tracked{tree: t, ignored: worktree.ReadIgnoreFiles(t.root)}
+	below := newPassedLocks(t)
 	var judged []string
 	for _, p := range passed {
 		name := path.Join(p.Dir, lockfile.Name)
@@ -45,12 +48,12 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 			s.excluded = append(s.excluded, j.names(t).Of(p.Dir)+"/")
 			continue
 		case p.Why == scan.NotListed:
-			s.blind.add(notReadable, j.names(t).Of, p.Dir+"/")
+			s.unseen.add(notReadable, j.names(t).Of, p.Dir+"/")
 			continue
 		}
 		names, err := below.locks(p.Dir)
 		if err != nil { // something is there, and nobody knows what
-			s.blind.add(notReadable, j.names(t).Of, p.Dir+"/")
+			s.unseen.add(notReadable, j.names(t).Of, p.Dir+"/")
 		}
 		for _, name := range names {
 			dir := path.Dir(name)
@@ -58,30 +61,30 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 			case !opts.Selects(dir):
 				s.excluded = append(s.excluded, j.names(t).Of(name))
 			case p.Why == scan.NotUTF8:
-				s.blind.add(notReadable, j.names(t).Of, name)
-			case judges(j, s.extent, name):
+				s.unseen.add(notReadable, j.names(t).Of, name)
+			case judgesHashes(j, s.extent, name):
 				judged = append(judged, dir)
 			case s.extent.touched == nil:
-				s.blind.add(inHiddenDir, j.names(t).Of, name)
+				s.unseen.add(inHiddenDir, j.names(t).Of, name)
 			}
 		}
 	}
 	for _, m := range scan.Alone(ctx, t.FS(), judged, opts) {
-		f := found{tree: t, module: screened(j, m), alone: true}
+		f := found{tree: t, module: screened(j, m), hashesOnly: true}
 		switch {
 		case j.req.Touched != nil && !j.req.Touched(m):
 		case j.req.Verb == verbs.Verify:
 			s.found = append(s.found, f)
 		default:
-			s.alone = append(s.alone, f)
+			s.hashesOnly = append(s.hashesOnly, f)
 		}
 	}
 	return s
 }
 
-// judges reports whether a run judges a lock file that no search comes to: verify does,
+// judgesHashes reports whether a run judges a lock file that no search comes to: verify does,
 // and a check of a change if it changes that.
-func judges(j job, narrowed extent, name string) bool {
+func judgesHashes(j job, narrowed extent, name string) bool {
 	switch {
 	case j.req.Verb == verbs.Verify:
 		return true
@@ -93,49 +96,53 @@ func judges(j job, narrowed extent, name string) bool {
 	return narrowed.changed.beyond || narrowed.changed.file(name)
 }
 
-// tracked finds the lock files that a repository tracks below directories: what HEAD has
+// passedLocks finds the lock files that a repository tracks below directories: what HEAD has
 // there, and what is on disk and not ignored by git. Outside of git it is what is on
 // disk, and through GitHub what the commit has.
-type tracked struct {
+type passedLocks struct {
 	tree    tree
 	ignored *worktree.IgnoreFiles
-	opened  bool
 	head    *worktree.Revision // nil: there is none, or it cannot be read
 }
 
+func newPassedLocks(t tree) passedLocks {
+	k := passedLocks{tree: t, ignored: worktree.ReadIgnoreFiles(t.root)}
+	if t.remote != nil || t.loose {
+		return k
+	}
+	if head, err := t.at("HEAD"); err == nil {
+		k.head = &head
+	}
+	return k
+}
+
 // locks are the lock files at and below a directory that are there, sorted.
-func (k *tracked) locks(dir string) ([]string, error) {
+func (k passedLocks) locks(dir string) ([]string, error) {
 	if k.tree.remote != nil {
 		return locksBelow(k.tree.FS(), dir)
 	}
-	committed, there, err := k.committed(dir)
+	names, there, err := k.inHead(dir)
 	if err != nil {
 		return nil, err
 	}
 	// Of a directory that HEAD has, HEAD tells, where there may be very much on disk.
 	base := path.Base(dir)
-	if own := slices.Contains(caches, base); !own && (!there || base != "node_modules") {
+	if own := slices.Contains(toolCaches, base); !own && (!there || base != "node_modules") {
 		more, err := k.onDisk(dir)
 		if err != nil {
 			return nil, err
 		}
-		committed = append(committed, more...)
+		names = append(names, more...)
 	}
-	slices.Sort(committed)
-	return slices.DeleteFunc(slices.Compact(committed), func(name string) bool {
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
 		_, err := os.Lstat(k.tree.path(name))
 		return err != nil
 	}), nil
 }
 
-// committed are the lock files that HEAD has there, and whether it has the directory.
-func (k *tracked) committed(dir string) (names []string, there bool, err error) {
-	if !k.opened && !k.tree.loose {
-		if head, err := k.tree.at("HEAD"); err == nil {
-			k.head = &head
-		}
-	}
-	k.opened = true
+// inHead are the lock files that HEAD has there, and whether it has the directory.
+func (k passedLocks) inHead(dir string) (names []string, there bool, err error) {
 	if k.head == nil {
 		return nil, false, nil
 	}
@@ -155,7 +162,7 @@ func (k *tracked) committed(dir string) (names []string, there bool, err error) 
 }
 
 // ignores reports whether git ignores what is at a path.
-func (k *tracked) ignores(name string) bool {
+func (k passedLocks) ignores(name string) bool {
 	if k.tree.loose {
 		return false
 	}
@@ -164,11 +171,11 @@ func (k *tracked) ignores(name string) bool {
 }
 
 // onDisk are the lock files on disk that git does not ignore.
-func (k *tracked) onDisk(dir string) (names []string, err error) {
+func (k passedLocks) onDisk(dir string) (names []string, err error) {
 	err = filepath.WalkDir(k.tree.path(dir), func(file string, d fs.DirEntry, err error) error {
 		rel, wrong := filepath.Rel(k.tree.root, file)
 		name := filepath.ToSlash(rel)
-		own := d != nil && d.IsDir() && (d.Name() == ".git" || slices.Contains(caches, d.Name()))
+		own := d != nil && d.IsDir() && (d.Name() == ".git" || slices.Contains(toolCaches, d.Name()))
 		ignored := wrong == nil && !own && d != nil && (d.IsDir() || d.Name() == lockfile.Name) && k.ignores(name)
 		switch {
 		case d != nil && d.IsDir() && (own || ignored):
@@ -194,28 +201,28 @@ func locksBelow(fsys fs.FS, dir string) (names []string, err error) {
 	return names, err
 }
 
-// judgeAlone judges the lock files that no search comes to by their hashes, and says what is
+// judgeHashes judges the lock files that no search comes to by their hashes, and says what is
 // wrong with where they are. Nothing is planned for them.
-func judgeAlone(ctx context.Context, j job, p planned) planned {
-	for i, f := range p.alone {
-		p.alone[i].result = upgrade.Result{Module: f.module, Diagnostics: f.module.Tree.Diagnostics}
+func judgeHashes(ctx context.Context, j job, p planned) planned {
+	for i, f := range p.hashesOnly {
+		p.hashesOnly[i].result = upgrade.Result{Module: f.module, Diagnostics: f.module.Tree.Diagnostics}
 		if f.module.Lock != nil {
-			p.alone[i].result.New = f.module.Lock.Locks
+			p.hashesOnly[i].result.New = f.module.Lock.Locks
 		}
 	}
-	if len(p.alone) == 0 {
+	if len(p.hashesOnly) == 0 {
 		return p
 	}
-	accountAll(ctx, j, p.alone)
+	accountAll(ctx, j, p.hashesOnly)
 	base := sync.OnceValues(func() (*Remote, error) { return p.extent.before(ctx) })
-	for _, f := range p.alone {
+	for _, f := range p.hashesOnly {
 		found := len(f.result.Findings)
 		if found > 0 && p.extent.before != nil {
-			f.result = forgiveAlone(base, f.result)
+			f.result = downgradeKnownHashes(base, f.result)
 		}
 		forgiven := len(f.result.Findings) < found
-		if name := path.Join(f.module.Dir, lockfile.Name); cached(name) && p.extent.changed != nil {
-			f.result.Findings = append(f.result.Findings, inCache(name))
+		if name := path.Join(f.module.Dir, lockfile.Name); inToolCache(name) && p.extent.changed != nil {
+			f.result.Findings = append(f.result.Findings, lockInToolCache(name))
 		}
 		m := report.FromPlan(f.result, nil).Named(j.names(f.tree))
 		m.HashesOnly, m.Forgiven = true, forgiven
@@ -224,9 +231,9 @@ func judgeAlone(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// forgiveAlone makes warnings of what was found in entries that are as they were before
+// downgradeKnownHashes makes warnings of what was found in entries that are as they were before
 // the change. Where that cannot be read, the findings stay.
-func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result {
+func downgradeKnownHashes(base func() (*Remote, error), r upgrade.Result) upgrade.Result {
 	files, err := base()
 	if err != nil {
 		return r
@@ -250,9 +257,9 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 	return r
 }
 
-// inCache is the finding about a lock file that a change adds or changes where only the
+// lockInToolCache is the finding about a lock file that a change adds or changes where only the
 // tools write.
-func inCache(name string) problem.Problem {
+func lockInToolCache(name string) problem.Problem {
 	meaning, _ := verify.MeaningOf(problem.CodeLockInCache)
 	return problem.Problem{
 		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
@@ -260,17 +267,17 @@ func inCache(name string) problem.Problem {
 	}
 }
 
-// aloneSuspects are the entries of a lock file that no search comes to, of the providers
+// hashSuspects are the entries of a lock file that no search comes to, of the providers
 // that the run is about, as far as their registries may be asked.
-func aloneSuspects(j job, m scan.RootModule) []verify.Suspect {
+func hashSuspects(j job, m scan.RootModule) []verify.Suspect {
 	var suspects []verify.Suspect
 	admitted := contact(j.Session, j.req)
-	only := blindSpots{only: j.req.Plan.Only}
+	only := unseenLocks{only: j.req.Plan.Only}
 	if m.Lock == nil {
 		return nil
 	}
 	for _, l := range m.Lock.Locks {
-		if only.asks(l.Addr) && m.Lock.Disputed[l.Addr] == nil && (admitted == nil || admitted(string(l.Addr.Host))) {
+		if only.isAbout(l.Addr) && m.Lock.Disputed[l.Addr] == nil && (admitted == nil || admitted(string(l.Addr.Host))) {
 			suspects = append(suspects, verify.Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Left: true})
 		}
 	}

@@ -21,13 +21,13 @@ func TestWhatWasNotSeenHasACause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := blindSpots{dirs: []string{"live/...", "named"}, only: []provider.Pattern{pattern}}
+	u := unseenLocks{dirs: []string{"live/...", "named"}, only: []provider.Pattern{pattern}}
 	u.add(notInCheckout, strings.ToUpper, "live/a/.terraform.lock.hcl")
 	u.add(notWanted, strings.ToUpper, "live/b/.terraform.lock.hcl")
 	u.add(notReadable, strings.ToUpper, "live/c/")
 	for _, tt := range []struct {
 		dir     string
-		why     cause
+		why     unseenCause
 		missing bool
 	}{
 		{"live", 0, false},
@@ -43,28 +43,28 @@ func TestWhatWasNotSeenHasACause(t *testing.T) {
 		{"other", notAsked, true},
 		{".", notAsked, true},
 	} {
-		if why, missing := u.why(tt.dir); why != tt.why || missing != tt.missing {
-			t.Errorf("why(%q) = %v, %v, want %v, %v", tt.dir, why, missing, tt.why, tt.missing)
+		if why, missing := u.causeOf(tt.dir); why != tt.why || missing != tt.missing {
+			t.Errorf("causeOf(%q) = %v, %v, want %v, %v", tt.dir, why, missing, tt.why, tt.missing)
 		}
 	}
-	if !u.asks(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "null"}) {
+	if !u.isAbout(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "null"}) {
 		t.Error("a provider that the run is about is not asked about")
 	}
-	if u.asks(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "aws"}) {
+	if u.isAbout(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "aws"}) {
 		t.Error("a provider that the run is not about is asked about")
 	}
 }
 
 func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
-	var u blindSpots
+	var u unseenLocks
 	same := func(name string) string { return name }
 	u.add(inHiddenDir, same, ".infra/b/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl")
 	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
 	u.add(notReadable, same, "closed/")
 	var got []string
-	for _, d := range u.told(verbs.Check) {
+	for _, d := range u.notices(verbs.Check) {
 		if d.Code != problem.CodeUnseen || d.Severity != problem.SeverityWarning {
-			t.Errorf("told() has %+v, want warnings of the code %s", d, problem.CodeUnseen)
+			t.Errorf("notices() has %+v, want warnings of the code %s", d, problem.CodeUnseen)
 		}
 		got = append(got, d.Message)
 	}
@@ -74,13 +74,13 @@ func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 		"an unknown number of lock files in places that cannot be read was not looked at: closed/",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("told() (-want +got):\n%s", diff)
+		t.Errorf("notices() (-want +got):\n%s", diff)
 	}
 }
 
 func TestRunIsNarrowedByWhatItDidNotSee(t *testing.T) {
 	same := func(name string) string { return name }
-	whole := blindSpots{dirs: []string{everything}}
+	whole := unseenLocks{dirs: []string{everything}}
 	if whole.narrowed() {
 		t.Error("a search of the whole repository is narrowed")
 	}
@@ -89,13 +89,13 @@ func TestRunIsNarrowedByWhatItDidNotSee(t *testing.T) {
 		t.Error("what the base's own configuration leaves out narrows a run")
 	}
 	for c := range lastCause + 1 {
-		u := blindSpots{dirs: []string{everything}}
+		u := unseenLocks{dirs: []string{everything}}
 		u.add(c, same, "a/.terraform.lock.hcl")
-		if u.narrowed() == c.decided() {
+		if u.narrowed() == c.wantedByBase() {
 			t.Errorf("narrowed() with a lock file of the cause %d = %v", c, u.narrowed())
 		}
 	}
-	if some := (blindSpots{dirs: []string{"live/..."}}); !some.narrowed() {
+	if some := (unseenLocks{dirs: []string{"live/..."}}); !some.narrowed() {
 		t.Error("a search of a directory is not narrowed")
 	}
 }
@@ -111,8 +111,8 @@ func TestNamedDirectoriesLeaveWhatASearchWouldEnter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	u := blindSpots{dirs: []string{"east"}, own: scan.Options{Include: []string{".infra/**"}}, selection: scan.Options{Include: []string{".deploy/**"}}}
-	u.leaves(tree{root: root}, path.Dir)
+	u := unseenLocks{dirs: []string{"east"}, own: scan.Options{Include: []string{".infra/**"}}, selection: scan.Options{Include: []string{".deploy/**"}}}
+	u.addLeftOut(tree{root: root}, path.Dir)
 	var got []string
 	for _, m := range u.missed {
 		got = append(got, m.shown)

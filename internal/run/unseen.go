@@ -14,27 +14,27 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// cause is why a run did not look at a lock file, or at an entry of one.
-type cause int
+// unseenCause is why a run did not look at a lock file, or at an entry of one.
+type unseenCause int
 
 // The causes, in the order of the report. Where several are known of a lock file, the
 // first counts.
 const (
-	notAsked      cause = iota // it is in none of the directories, or of none of the providers, that the run is about
-	outOfScope                 // include or exclude leaves it out, which are not those of the base's own configuration file
-	notWanted                  // include or exclude of the base's own configuration file leaves it out
-	notInCheckout              // the commit has it, the checkout does not
-	deletedHere                // the commit has it, a local change deleted it
-	behindLink                 // it is a link, or a link leads to it
-	inHiddenDir                // it is below a directory that no search enters
-	notReadable                // it, or the directory that it is in, could not be read
-	unanswered                 // what was asked about it has no answer
+	notAsked      unseenCause = iota // it is in none of the directories, or of none of the providers, that the run is about
+	outOfScope                       // include or exclude leaves it out, which are not those of the base's own configuration file
+	notWanted                        // include or exclude of the base's own configuration file leaves it out
+	notInCheckout                    // the commit has it, the checkout does not
+	deletedHere                      // the commit has it, a local change deleted it
+	behindLink                       // it is a link, or a link leads to it
+	inHiddenDir                      // it is below a directory that no search enters
+	notReadable                      // it, or the directory that it is in, could not be read
+	unanswered                       // what was asked about it has no answer
 	lastCause     = unanswered
 )
 
-// whereabouts has for each cause where such lock files are, in a sentence of the form "N lock
+// unseenTexts has for each cause where such lock files are, in a sentence of the form "N lock
 // files … were not looked at", and what to do about them.
-var whereabouts = [lastCause + 1]struct{ where, hint string }{
+var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	notAsked:      {"outside of the named directories", ""},
 	outOfScope:    {"that include or exclude leaves out of this run", ""},
 	notWanted:     {"that the configuration file leaves out", ""},
@@ -46,21 +46,21 @@ var whereabouts = [lastCause + 1]struct{ where, hint string }{
 	unanswered:    {"without an answer to every question", "run again later"},
 }
 
-// decided reports whether leaving it out is what the base wants: it is counted, and
+// wantedByBase reports whether leaving it out is what the base wants: it is counted, and
 // what was proposed for it is taken back.
-func (c cause) decided() bool { return c == notWanted }
+func (c unseenCause) wantedByBase() bool { return c == notWanted }
 
-// blindSpots are what a run did not look at, and why. Nothing of it is taken back from a
+// unseenLocks are what a run did not look at, and why. Nothing of it is taken back from a
 // pull request, and each cause is a line of the report.
 //
-// Who finds such a lock file adds it once while the root modules are found:
+// A step that finds such a lock file adds it once while the root modules are found:
 //
-//	s.blind.add(notInCheckout, j.names(t).Of, "live/.terraform.lock.hcl")
+//	s.unseen.add(notInCheckout, j.names(t).Of, "live/.terraform.lock.hcl")
 //
 // A directory, with a slash at its end, stands for all lock files at or below it, of
 // which nobody knows how many there are. The rest follows: the line in the report, and
 // that a pull request keeps what it has for them.
-type blindSpots struct {
+type unseenLocks struct {
 	missed []missed
 	// only are the providers that the run is about; empty: all.
 	only []provider.Pattern
@@ -72,14 +72,14 @@ type blindSpots struct {
 
 // missed is one lock file, or all below a directory.
 type missed struct {
-	cause cause
+	cause unseenCause
 	name  string // in the tree; ends in a slash for a directory
 	shown string // as the report names it
 }
 
 // add notes lock files that the run does not look at, by their names in a tree, which
 // the report shows otherwise.
-func (u *blindSpots) add(c cause, show func(string) string, names ...string) {
+func (u *unseenLocks) add(c unseenCause, show func(string) string, names ...string) {
 	for _, name := range names {
 		shown := show(strings.TrimSuffix(name, "/"))
 		if strings.HasSuffix(name, "/") {
@@ -89,9 +89,9 @@ func (u *blindSpots) add(c cause, show func(string) string, names ...string) {
 	}
 }
 
-// about notes which directories of a tree the run is about. One that is named and is no
+// setDirs adds the directories of a tree that the run is about. One that is named and is no
 // root module itself was searched.
-func (u *blindSpots) about(t tree, roots []scan.RootModule) {
+func (u *unseenLocks) setDirs(t tree, roots []scan.RootModule) {
 	for _, dir := range t.dirs {
 		root := slices.ContainsFunc(roots, func(m scan.RootModule) bool { return m.Dir == dir })
 		if !root && !strings.HasSuffix(dir, "/...") {
@@ -101,30 +101,30 @@ func (u *blindSpots) about(t tree, roots []scan.RootModule) {
 	}
 }
 
-// why returns why the run did not look at the lock file of a directory.
-func (u *blindSpots) why(dir string) (why cause, missing bool) {
+// causeOf returns why the run did not look at the lock file of a directory.
+func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 	if !covers(u.dirs, dir) {
 		return notAsked, true
 	}
 	name := path.Join(dir, lockfile.Name)
 	for _, m := range u.missed {
 		below := strings.HasSuffix(m.name, "/") && (m.name == "./" || strings.HasPrefix(name, m.name))
-		if (m.name == name || below) && (!missing || m.cause < why) {
-			why, missing = m.cause, true
+		if (m.name == name || below) && (!missing || m.cause < cause) {
+			cause, missing = m.cause, true
 		}
 	}
 	if !missing && !slices.Contains(u.dirs, dir) && !u.selection.Selects(dir) {
-		why, missing = outOfScope, true
+		cause, missing = outOfScope, true
 		if !u.own.Selects(dir) {
-			why = notWanted
+			cause = notWanted
 		}
 	}
-	return why, missing
+	return cause, missing
 }
 
-// selects notes by what a search of a tree leaves root modules out, and which of that
-// the configuration file says that is committed. Another one was made for this run.
-func (u *blindSpots) selects(t tree, all scan.Options, own OwnSelection) {
+// setSelection notes what a search of a tree selects, and which of that the configuration
+// file says that is committed. Another file was made for this run.
+func (u *unseenLocks) setSelection(t tree, all scan.Options, own OwnSelection) {
 	u.selection = scan.Options{Include: all.Include, Exclude: all.Exclude}
 	if t.remote == nil && own.File != "" && !t.loose {
 		id, err := blobAtHead(t, own.File)
@@ -136,43 +136,43 @@ func (u *blindSpots) selects(t tree, all scan.Options, own OwnSelection) {
 	u.own = scan.Options{Include: own.Include, Exclude: own.Exclude}
 }
 
-// leaves counts the lock files of a tree that this run alone leaves out.
-func (u *blindSpots) leaves(t tree, show func(string) string) {
-	if !u.scoped() && slices.Contains(u.dirs, everything) {
+// addLeftOut adds the lock files of a tree that this run alone leaves out.
+func (u *unseenLocks) addLeftOut(t tree, show func(string) string) {
+	if !u.narrowsSearch() && slices.Contains(u.dirs, everything) {
 		return
 	}
 	enters := func(dir string) bool { return u.selection.Enters(dir) || u.own.Enters(dir) }
 	for _, dir := range t.locked(enters) {
-		if why, missing := u.why(dir); missing && !why.decided() {
-			u.add(why, show, path.Join(dir, lockfile.Name))
+		if cause, missing := u.causeOf(dir); missing && !cause.wantedByBase() {
+			u.add(cause, show, path.Join(dir, lockfile.Name))
 		}
 	}
 }
 
-// scoped reports whether a search leaves anything out that the base wants, as far as the
+// narrowsSearch reports whether a search leaves anything out that the base wants, as far as the
 // globs tell.
-func (u *blindSpots) scoped() bool {
+func (u *unseenLocks) narrowsSearch() bool {
 	if slices.Equal(u.selection.Exclude, u.own.Exclude) && slices.Equal(u.selection.Include, u.own.Include) {
 		return false
 	}
 	return len(u.selection.Exclude) > 0 || len(u.selection.Include) > 0 && !slices.Equal(u.selection.Include, []string{"**"})
 }
 
-// asks reports whether the run is about a provider.
-func (u *blindSpots) asks(addr provider.Addr) bool {
+// isAbout reports whether the run is about a provider.
+func (u *unseenLocks) isAbout(addr provider.Addr) bool {
 	return len(u.only) == 0 || slices.ContainsFunc(u.only, func(p provider.Pattern) bool { return p.Match(addr) })
 }
 
 // narrowed reports whether there may be anything in the repository that the run did
 // not look at for another reason than the base's own configuration.
-func (u *blindSpots) narrowed() bool {
-	return len(u.only) > 0 || u.scoped() || !slices.Contains(u.dirs, everything) ||
-		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.decided() })
+func (u *unseenLocks) narrowed() bool {
+	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
+		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.wantedByBase() })
 }
 
-// told has a line for each cause that something was missed for. What cannot be read is
+// notices has a line for each cause that something was missed for. What cannot be read is
 // no proof of anything, so that it fails a verification.
-func (u *blindSpots) told(verb verbs.Verb) []problem.Problem {
+func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
 	for c := range lastCause + 1 {
 		var names []string
@@ -187,8 +187,8 @@ func (u *blindSpots) told(verb verbs.Verb) []problem.Problem {
 		if len(names) > 0 {
 			lines = append(lines, problem.Problem{
 				Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
-				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
-				Hint:    whereabouts[c].hint,
+				Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + firstOf(names, mostNamed),
+				Hint:    unseenTexts[c].hint,
 			})
 			if c == notReadable && verb == verbs.Verify {
 				lines[len(lines)-1].Severity = problem.SeverityError
