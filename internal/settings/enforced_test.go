@@ -46,15 +46,15 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		if len(problems)+len(more) > 0 {
 			t.Fatalf("%s: %v, %v", s.Key, problems, more)
 		}
-		laid := Merge(Lay(operator, mine).Values)
-		if got := shownValue(s, laid[s.Key]); got != value {
+		both := Merge(layerFiles(operator, mine).values)
+		if got := shownValue(s, both[s.Key]); got != value {
 			t.Errorf("%s is %s, where %s is enforced", s.Key, got, value)
 		}
-		c, problems := Resolve(laid)
+		c, problems := Resolve(both)
 		if len(problems) > 0 {
 			t.Errorf("%s: Resolve reports %v", s.Key, problems)
 		}
-		for _, r := range laid["groups"].records {
+		for _, r := range both["groups"].records {
 			for _, f := range groupFields(t) {
 				same := "pull-request."+strings.TrimPrefix(f.Key, "groups[].") == s.Key
 				if v, said := r.values[f.Name()]; same && said && !v.implied {

@@ -9,32 +9,32 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Laid is what the operator's configuration file and a repository's own say together.
-type Laid struct {
-	Values Values
-	// Own is what of the repository's own file counts.
-	Own Values
-	// Notices tell what of it has no effect, and what the operator enforces there.
-	Notices []problem.Problem
+// layered is what the operator's configuration file and a repository's own say together.
+type layered struct {
+	values Values
+	// own is what of the repository's own file counts.
+	own Values
+	// notices say what of it has no effect, and what the operator enforces there.
+	notices []problem.Problem
 }
 
-// Lay lays a repository's own file over the operator's, and over both what the
+// layerFiles lays a repository's own file over the operator's, and over both what the
 // operator's enforces. A file that was not read has no name.
 //
 // A text, a number, a list or a list of groups replaces another whole. Maps are laid
 // over each other by their names. Rules are joined in the order in which they outrank
 // each other: those of the operator's file, the repository's own, those that are
 // enforced.
-func Lay(operator, own File) Laid {
+func layerFiles(operator, own File) layered {
 	if operator.Name == "" {
-		return Laid{Values: own.Values, Own: own.Values}
+		return layered{values: own.Values, own: own.Values}
 	}
 	given, said := complete(operator.Values), complete(own.Values)
-	l := laying{given: given, enforced: complete(operator.Enforced)}
-	laid := Laid{Values: Values{}, Own: Values{}}
+	l := overlay{given: given, enforced: complete(operator.Enforced)}
+	both := layered{values: Values{}, own: Values{}}
 	for _, s := range All {
 		name := s.Name()
-		var layers, vain []Value // the weakest first
+		var layers, overridden []Value // the weakest first
 		for _, from := range []Values{given, said, l.enforced} {
 			v, ok := from[name]
 			if !ok {
@@ -42,36 +42,36 @@ func Lay(operator, own File) Laid {
 			}
 			if v.By == ByRepository {
 				counts, without := l.admit(s, v)
-				vain = append(vain, without...)
+				overridden = append(overridden, without...)
 				if counts == nil {
 					continue
 				}
-				laid.Own[name], v = *counts, *counts
+				both.own[name], v = *counts, *counts
 			}
 			layers = append(layers, v)
 		}
 		if len(layers) > 0 {
-			laid.Values[name] = joinLayers(s, layers, vain)
+			both.values[name] = joinLayers(s, layers, overridden)
 		}
 	}
-	laid.Notices = l.notices
-	slices.SortStableFunc(laid.Notices, problem.Problem.Compare)
-	return laid
+	both.notices = l.notices
+	slices.SortStableFunc(both.notices, problem.Problem.Compare)
+	return both
 }
 
-// laying is the operator's file on its way over a repository's own.
-type laying struct {
+// overlay is the operator's file on its way over a repository's own.
+type overlay struct {
 	given, enforced Values
 	notices         []problem.Problem
 }
 
 // admit returns what of a repository's own value counts, nil if nothing does, and what
 // does not.
-func (l *laying) admit(s Setting, own Value) (counts *Value, without []Value) {
+func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 	e, enforced := l.enforced[s.Name()]
 	switch {
 	case enforced && s.layering() == replacing:
-		l.tell(own, own.Place.Line, s, e)
+		l.noticeEnforced(own, own.Place.Line, s, e)
 		return nil, []Value{own}
 	case s.structured():
 		own = l.admitRecords(s, own, e.records)
@@ -83,14 +83,14 @@ func (l *laying) admit(s Setting, own Value) (counts *Value, without []Value) {
 
 // admitNames leaves out the names that are enforced, and what a repository may not make
 // of what the operator has chosen.
-func (l *laying) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
+func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
 	some := own
 	some.Items, some.lines = nil, nil
 	for i, item := range own.Items {
 		name := nameOf(item)
 		if by := enforced.only(name); !by.empty() {
 			if i == 0 || nameOf(own.Items[i-1]) != name {
-				l.tell(own, own.lines[i], s, by)
+				l.noticeEnforced(own, own.lines[i], s, by)
 				without = append(without, own.only(name))
 			}
 			continue
@@ -110,9 +110,9 @@ func (l *laying) admitNames(s Setting, own, enforced Value) (counts *Value, with
 }
 
 // admitRecords leaves out the keys that stand in for a setting that is enforced. Rules
-// are told of what an enforced one says of all that they are about: it comes after them,
+// get a notice of what an enforced one says of all that they are about: it comes after them,
 // so that it outranks them there.
-func (l *laying) admitRecords(s Setting, own Value, enforced []record) Value {
+func (l *overlay) admitRecords(s Setting, own Value, enforced []record) Value {
 	counts := own
 	counts.records = nil
 	for _, r := range own.records {
@@ -121,10 +121,10 @@ func (l *laying) admitRecords(s Setting, own Value, enforced []record) Value {
 			v, said := r.values[f.Name()]
 			if by, ok := l.enforced[f.Instead]; ok && said {
 				instead, _ := lookup(Setting.Name, f.Instead)
-				l.tell(v, v.Place.Line, instead, by)
+				l.noticeEnforced(v, v.Place.Line, instead, by)
 				delete(r.values, f.Name())
 			} else if i := outranking(enforced, r, f); i >= 0 && said {
-				l.tell(v, v.Place.Line, f, enforced[i].values[f.Name()])
+				l.noticeEnforced(v, v.Place.Line, f, enforced[i].values[f.Name()])
 			}
 		}
 		if s.sound == nil || s.sound(nil, r) == nil { // something is left
@@ -150,37 +150,37 @@ func outranking(enforced []record, r record, f Setting) int {
 	})
 }
 
-// tell says that a value has no effect, and why. What only follows from another value is
-// told with that.
-func (l *laying) tell(own Value, line int, s Setting, enforced Value) {
+// noticeEnforced says that a value has no effect, and why. What only follows from another value has
+// the notice of that.
+func (l *overlay) noticeEnforced(own Value, line int, s Setting, enforced Value) {
 	if own.implied {
 		return
 	}
 	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, shownValue(s, enforced), enforced.Place.String()))
 }
 
-func (l *laying) notice(line int, own Value, message string) {
+func (l *overlay) notice(line int, own Value, message string) {
 	l.notices = append(l.notices, problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: own.Place.Path, Line: line},
 		Message: message, Hint: "take the line out: it has no effect",
 	})
 }
 
-// joinLayers makes one value of those of several files, the weakest first. vain are those
+// joinLayers makes one value of those of several files, the weakest first. overridden are those
 // that have no effect.
-func joinLayers(s Setting, layers, vain []Value) Value {
+func joinLayers(s Setting, layers, overridden []Value) Value {
 	last := layers[len(layers)-1]
 	v := last
 	switch before := layers[:len(layers)-1]; {
 	case s.layering() == replacing:
-		vain = slices.Concat(before, vain)
+		overridden = slices.Concat(before, overridden)
 	case len(before) > 0:
 		v.Items, v.lines, v.records = nil, nil, nil
 		v.parts = slices.DeleteFunc(layers, Value.empty)
 		if s.layering() == byName {
 			var gone []Value
 			v.parts, gone = united(layers)
-			vain = append(vain, gone...)
+			overridden = append(overridden, gone...)
 		}
 		for _, p := range v.parts {
 			v.Items, v.lines, v.records = append(v.Items, p.Items...), append(v.lines, p.lines...), append(v.records, p.records...)
@@ -193,8 +193,8 @@ func joinLayers(s Setting, layers, vain []Value) Value {
 			v = v.parts[0]
 		}
 	}
-	slices.Reverse(vain)
-	v.over = vain
+	slices.Reverse(overridden)
+	v.over = overridden
 	return v
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// lay lays a repository's own file over an operator's; both lack their version.
-func lay(t *testing.T, operator, own string) settings.Laid {
+// layer lays a repository's own file over an operator's; both lack their version.
+func layer(t *testing.T, operator, own string, given ...settings.Values) settings.Settings {
 	t.Helper()
 	op, problems := settings.ParseOperatorFile([]byte("version: 1\n"+operator), "central.yml")
 	if len(problems) > 0 {
@@ -22,7 +22,18 @@ func lay(t *testing.T, operator, own string) settings.Laid {
 	if len(problems) > 0 {
 		t.Fatalf("ParseFile(%q) reports %v", own, problems)
 	}
-	return settings.Lay(op, mine)
+	return with(t, mine, settings.Sources{Given: given, Operator: op})
+}
+
+// with makes the settings of sources and a repository's own file.
+func with(t *testing.T, own settings.File, from settings.Sources) settings.Settings {
+	t.Helper()
+	from.Getenv, from.Sound = unset, sound
+	s, err := from.With(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func messages(problems []problem.Problem) []string {
@@ -122,11 +133,11 @@ var layered = []struct {
 	},
 }
 
-func TestLay(t *testing.T) {
+func TestLayers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range layered {
-		laid := lay(t, tt.operator, tt.own)
-		shown := settings.Merge(laid.Values).Show()
+		both := layer(t, tt.operator, tt.own)
+		shown := both.Values.Show()
 		for _, want := range tt.want {
 			if !slices.Contains(strings.Split(shown, "\n"), want) {
 				key, _, _ := strings.Cut(want, ":")
@@ -134,16 +145,13 @@ func TestLay(t *testing.T) {
 				t.Errorf("%s: the line is\n%s, want\n%s", tt.name, strings.Split(shown, "\n")[i], want)
 			}
 		}
-		if diff := cmp.Diff(tt.notices, messages(laid.Notices)); diff != "" {
+		if diff := cmp.Diff(tt.notices, messages(both.Notices)); diff != "" {
 			t.Errorf("%s: notices (-want +got):\n%s", tt.name, diff)
 		}
-		for _, d := range laid.Notices {
+		for _, d := range both.Notices {
 			if d.Severity != problem.SeverityWarning {
 				t.Errorf("%s: %v stops the repository", tt.name, d)
 			}
-		}
-		if _, problems := settings.Resolve(settings.Merge(laid.Values)); len(problems) > 0 {
-			t.Errorf("%s: Resolve reports %v", tt.name, problems)
 		}
 	}
 }
@@ -152,19 +160,18 @@ func TestLay(t *testing.T) {
 // forgotten.
 func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 	t.Parallel()
-	laid := lay(t, "enforced: {platforms: [linux_amd64]}\n", "platforms: all\n")
 	flags := settings.Flags(map[string][]string{"platform": {"darwin_arm64"}})
 	const want = `platforms: ["darwin_arm64"]  # flag --platform; not ["linux_amd64"], enforced by central.yml:2; not all, relock.yml:2` + "\n"
-	if shown := settings.Merge(flags, laid.Values).Show(); !strings.Contains(shown, want) {
+	if shown := layer(t, "enforced: {platforms: [linux_amd64]}\n", "platforms: all\n", flags).Values.Show(); !strings.Contains(shown, want) {
 		t.Errorf("no line %s in\n%s", want, shown)
 	}
 }
 
 // Without an operator's file a repository's own says what it says.
-func TestLayWithoutAnOperator(t *testing.T) {
+func TestSettingsWithoutAnOperator(t *testing.T) {
 	t.Parallel()
 	own := settings.File{Name: "relock.yml", Values: file(t, "version: 1\npull-request: {draft: true}\n")}
-	if laid := settings.Lay(settings.File{}, own); len(laid.Notices) > 0 || settings.Merge(laid.Values).Show() != settings.Merge(own.Values).Show() {
-		t.Errorf("Lay = %v", laid)
+	if s := with(t, own, settings.Sources{}); len(s.Notices) > 0 || s.Values.Show() != settings.Merge(own.Values).Show() {
+		t.Errorf("the settings are %s with %v", s.Values.Show(), s.Notices)
 	}
 }

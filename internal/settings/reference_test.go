@@ -278,9 +278,9 @@ func TestEveryKeyCanBeEnforced(t *testing.T) {
 			t.Errorf("%s: %v", s.Key, problems)
 			continue
 		}
-		laid := Lay(operator, own)
-		if _, counts := laid.Own[s.Name()]; counts && s.Key != "rules" || len(laid.Notices) == 0 {
-			t.Errorf("%s: the repository's own value counts: %t, with the notices %v", s.Key, counts, laid.Notices)
+		both := layerFiles(operator, own)
+		if _, counts := both.own[s.Name()]; counts && s.Key != "rules" || len(both.notices) == 0 {
+			t.Errorf("%s: the repository's own value counts: %t, with the notices %v", s.Key, counts, both.notices)
 		}
 	}
 }

@@ -307,7 +307,7 @@ func Defaults() Values {
 
 // Merge lays sources over each other, the strongest first, over the defaults.
 // The order is flags, dispatch inputs, inputs, files, environment. A value
-// replaces another whole: lists are not joined. Lay makes one source of two files.
+// replaces another whole: lists are not joined. layerFiles makes one source of two files.
 func Merge(strongestFirst ...Values) Values {
 	merged := Defaults()
 	for _, layer := range slices.Backward(strongestFirst) {

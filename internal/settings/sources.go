@@ -67,10 +67,10 @@ func (s Sources) Check() error {
 
 // resolve makes settings of all sources.
 func (s Sources) resolve(own File) (Settings, []problem.Problem) {
-	laid := Lay(s.Operator, own)
-	values := Merge(append(slices.Clip(s.Given), laid.Values, Environment(s.Getenv))...)
+	files := layerFiles(s.Operator, own)
+	values := Merge(append(slices.Clip(s.Given), files.values, Environment(s.Getenv))...)
 	c, problems := Resolve(values)
-	c.Values, c.Own, c.Notices = values, own.Name, laid.Notices
+	c.Values, c.Own, c.Notices = values, own.Name, files.notices
 	if slices.Contains(FileNames, own.Name) { // and not one that a flag or an input names
 		says, _ := Resolve(own.Values)
 		c.OwnInclude, c.OwnExclude = says.Include, says.Exclude
@@ -81,7 +81,7 @@ func (s Sources) resolve(own File) (Settings, []problem.Problem) {
 			chosen = map[problem.Code]problem.Severity{}
 		}
 		maps.Copy(chosen, c.Severities.Chosen) // a flag outranks what is enforced
-		c.Severities = Severities{Chosen: chosen, Given: raisedBy(s.Operator.Values), Raised: raisedBy(laid.Own)}
+		c.Severities = Severities{Chosen: chosen, Given: raisedBy(s.Operator.Values), Raised: raisedBy(files.own)}
 	}
 	return c, problems
 }
