@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -78,17 +80,24 @@ func setenv(ts *testscript.TestScript, name, value string) {
 	ts.Setenv(name, value)
 }
 
-// runHere runs relock as main does, in this process.
-func runHere(ts *testscript.TestScript, neg bool, args []string) {
-	code := 0
-	if ofProcess(ts) {
-		if err := ts.Exec("relock", args...); err != nil {
-			ts.Logf("[%v]", err)
-			code = command.ExitFailed
+// runRelock runs relock as main does, in this process where that is possible.
+func runRelock(ts *testscript.TestScript, neg bool, args []string) {
+	code := command.ExitOK
+	if os.Getenv("RELOCK_BIN") != "" || runtime.GOOS == "windows" || ofProcess(ts) {
+		err := ts.Exec("relock", args...)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			code = exit.ExitCode()
+		} else {
+			ts.Check(err)
 		}
-	} else if code = command.Main(sceneOf(ts).test.Context(), here(ts, args)); code != command.ExitOK {
+	} else {
+		code = command.Main(sceneOf(ts).test.Context(), here(ts, args))
+	}
+	if code != command.ExitOK {
 		ts.Logf("[exit status %d]", code)
 	}
+	sceneOf(ts).interrupted, sceneOf(ts).ended = nil, code
 	switch {
 	case neg && code == command.ExitOK:
 		ts.Fatalf("unexpected command success")

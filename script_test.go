@@ -28,24 +28,54 @@ import (
 // programs are those that the test binary can be.
 var programs = map[string]func(){"relock": main}
 
-func TestMain(m *testing.M) { testscript.Main(trusting{m}, programs) }
-
-// trusting are tests that trust the certificate of the sandbox.
-type trusting struct{ tests *testing.M }
-
-// Run implements testscript.TestingM.
-func (m trusting) Run() int {
+// TestMain puts the programs on PATH, and is one of them where it is started by its
+// name. testscript.Main does the same, but then scripts may not have a command relock.
+func TestMain(m *testing.M) {
+	if program := programs[strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")]; program != nil {
+		program()
+		os.Exit(0)
+	}
 	// Where relock waits before it tries again, others have the core meanwhile. The
 	// flag of the command line wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	return trusted.Main(m.tests)
+	dir, err := installPrograms()
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	code := trusted.Main(m)
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// installPrograms makes a directory in which this program has the names of all programs.
+func installPrograms() (dir string, err error) {
+	this, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	dir, err = os.MkdirTemp("", "programs-")
+	if err != nil {
+		return "", err
+	}
+	link, extension := os.Symlink, ""
+	if runtime.GOOS == "windows" { // where who makes symbolic links needs a right
+		link, extension = os.Link, ".exe"
+	}
+	for name := range programs {
+		if err := link(this, filepath.Join(dir, name+extension)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
 }
 
 // TestScript runs the scenarios of testdata/script: whole-program transcripts
 // against a sandbox. Besides testscript's own commands they have
 //
+//	relock ARGUMENT…   run relock; in the background, it is exec relock ARGUMENT… &
 //	sandbox            start the world that the files below world/ describe,
 //	                   and point relock at its registries and its GitHub
 //	fault LINE         spoil answers from here on; mend ends that
@@ -57,7 +87,8 @@ func (m trusting) Run() int {
 //	                   the text stands in the file and relock waits
 //	until FILE TEXT    waits until the text is in the file
 //	release            ends the hold
-//	status N           is the exit status of what was interrupted; ends the hold
+//	status N           is the exit status of what was interrupted, and ends the
+//	                   hold; or else of the last relock
 //	rate N             leave whoever relock speaks for so many requests of the hour
 //	truncate-trees N   list no more than so many entries of a recursive tree
 //
@@ -105,6 +136,7 @@ func TestScript(t *testing.T) {
 		"pulls":          writePulls,
 		"commits":        writeCommits,
 		"as":             actAs,
+		"relock":         runRelock,
 		"meanwhile":      meanwhile,
 	}
 	for name := range acts {
@@ -115,7 +147,7 @@ func TestScript(t *testing.T) {
 	dir, names := filepath.Join("testdata", "script"), map[string][]string{}
 	if os.Getenv("RELOCK_BIN") == "" && runtime.GOOS != "windows" {
 		dir, names = scriptsHere(t, dir)
-		commands["here"], commands["status-here"] = runHere, statusHere
+		commands["here"], commands["status-here"] = runRelock, statusHere
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  dir,
@@ -140,8 +172,7 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		RequireUniqueNames: true,
 	})
 }
 
@@ -164,6 +195,7 @@ type scene struct {
 	waits       chan struct{} // of hold: closed when relock waits
 	release     func()        // lets it go on
 	interrupted []*exec.Cmd
+	ended       int // the status of the last relock, if that was not interrupted
 
 	variables map[string]bool // the names of those that are set for what the script starts, or will be
 
@@ -302,9 +334,17 @@ func letGo(ts *testscript.TestScript, neg bool, args []string) {
 
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "status N")
-	sceneOf(ts).release()
-	for _, cmd := range sceneOf(ts).interrupted {
-		if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+	at := sceneOf(ts)
+	codes := []int{at.ended}
+	if len(at.interrupted) > 0 {
+		at.release()
+		codes = nil
+		for _, cmd := range at.interrupted {
+			codes = append(codes, cmd.ProcessState.ExitCode())
+		}
+	}
+	for _, code := range codes {
+		if got := strconv.Itoa(code); got != args[0] {
 			ts.Fatalf("exit status %s, want %s", got, args[0])
 		}
 	}
