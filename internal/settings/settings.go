@@ -1,10 +1,6 @@
 package settings
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/policy"
@@ -151,178 +147,6 @@ type PullRequest struct {
 	ReleaseNotes  bool
 }
 
-// Values are settings as some source gives them, by Setting.Name.
-type Values map[string]Value
-
-// Value is what a source gives for one setting. A scalar has one item; Records
-// and Named have none.
-type Value struct {
-	Items []string
-	// records are checked: only ParseFile makes them.
-	records []record
-	// lines are those of the items, if they are in a file.
-	lines []int
-	// Source says where the value comes from, in words for people: "flag
-	// --tool", "input tool", ".github/relock.yml:3", "default".
-	Source string
-	By     GivenBy
-	// Place is where it stands, if that is in a file.
-	Place problem.Place
-
-	// parts are what several files have put together, the weakest first; nil: one source
-	// says it all.
-	parts []Value
-	// over are what the value stands in place of, the strongest first.
-	over []Value
-	// implied says that the value only follows from another one at its place.
-	implied bool
-}
-
-// empty reports whether a value says nothing at all; an empty text is said.
-func (v Value) empty() bool { return len(v.Items)+len(v.records) == 0 }
-
-// GivenBy is the kind of a source.
-type GivenBy string
-
-// The kinds of sources.
-const (
-	ByDefault     GivenBy = "default"
-	ByOperator    GivenBy = "operator"   // the operator's configuration file
-	ByRepository  GivenBy = "repository" // a repository's own configuration file
-	ByEnforcement GivenBy = "enforced"   // what the operator's enforces
-	ByFlag        GivenBy = "flag"       // and other words of the command line
-	ByInput       GivenBy = "input"      // of the Action, or of an event
-	ByEnvironment GivenBy = "environment"
-)
-
-// Flags are the values of the flags that were given. A list's item may hold
-// several, separated by comma. Names that are no flags are ignored.
-func Flags(given map[string][]string) Values {
-	values := Values{}
-	for name, texts := range given {
-		s, ok := lookup(flag, name)
-		if !ok {
-			continue
-		}
-		items := texts
-		if s.Repeats() {
-			items = splitList(strings.Join(texts, "\n"))
-		}
-		values[s.Name()] = Value{Items: items, Source: "flag --" + name, By: ByFlag}
-	}
-	return values
-}
-
-// Arguments are the directories that the command line names.
-func Arguments(dirs []string) Values {
-	if len(dirs) == 0 {
-		return nil
-	}
-	return Values{"directories": {Items: dirs, Source: "the command line", By: ByFlag}}
-}
-
-// Inputs are the values of the Action's inputs, which come as environment
-// variables. An empty one is not set: an action hands on every input that the
-// workflow leaves out.
-func Inputs(getenv func(string) string) Values {
-	return inputs("input ", func(s Setting) string {
-		return cmp.Or(getenv(InputEnv(s.Input)), getenv(containerEnv(s.Input)))
-	})
-}
-
-// DispatchPrefix is what the names of the inputs of a workflow_dispatch event
-// begin with that are meant for relock. A workflow has inputs of its own, and
-// names like command and directories are anybody's.
-const DispatchPrefix = "relock-"
-
-// Dispatch are the values among the inputs of a workflow_dispatch event, by the
-// names of the Action's inputs after DispatchPrefix. Others are ignored. A secret
-// is never taken: who may start a workflow need not be who may choose its
-// credentials, and an event is kept in logs.
-func Dispatch(given map[string]string) Values {
-	return inputs("dispatch input "+DispatchPrefix, func(s Setting) string {
-		if s.Secret {
-			return ""
-		}
-		return given[DispatchPrefix+s.Input]
-	})
-}
-
-// inputs reads each setting that is an input from its text; an empty one is not
-// set.
-func inputs(source string, read func(Setting) string) Values {
-	values := Values{}
-	for _, s := range All {
-		if s.Input == "" {
-			continue
-		}
-		text := strings.TrimSpace(read(s))
-		if text == "" {
-			continue
-		}
-		items := []string{text}
-		if s.Repeats() {
-			items = splitList(text)
-		}
-		values[s.Name()] = Value{Items: items, Source: source + s.Input, By: ByInput}
-	}
-	return values
-}
-
-// InputEnv is the environment variable in which action.yml passes an input. It has
-// no hyphen: dash drops variables whose names no assignment could have.
-func InputEnv(input string) string {
-	return strings.ReplaceAll(containerEnv(input), "-", "_")
-}
-
-// containerEnv is the variable in which the runner itself passes an input, to the
-// image of a container action; other actions get none from it.
-// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax#inputs
-func containerEnv(input string) string {
-	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(input, " ", "_"))
-}
-
-// Environment are the values of settings that have a variable of their own.
-func Environment(getenv func(string) string) Values {
-	values := Values{}
-	for _, s := range All {
-		if s.Env == "" {
-			continue
-		}
-		if text := getenv(s.Env); text != "" {
-			values[s.Name()] = Value{Items: []string{text}, Source: "environment variable " + s.Env, By: ByEnvironment}
-		}
-	}
-	return values
-}
-
-// Defaults are the values that hold when no source gives one.
-func Defaults() Values {
-	values := Values{}
-	for _, s := range All {
-		values[s.Name()] = s.byDefault()
-	}
-	return values
-}
-
-// Merge lays sources over each other, the strongest first, over the defaults.
-// The order is flags, dispatch inputs, inputs, files, environment. A value
-// replaces another whole: lists are not joined. layerFiles makes one source of two files.
-func Merge(strongestFirst ...Values) Values {
-	merged := Defaults()
-	for _, layer := range slices.Backward(strongestFirst) {
-		for name, v := range layer {
-			if was := merged[name]; was.By != ByDefault {
-				below := was.over
-				was.over = nil
-				v.over = slices.Concat(v.over, []Value{was}, below)
-			}
-			merged[name] = v
-		}
-	}
-	return merged
-}
-
 // Resolve checks every value and makes Settings of them. Those that
 // values lack keep their defaults. With a problem the result must not be
 // used.
@@ -379,29 +203,12 @@ func (a App) incomplete() []problem.Problem {
 	}}
 }
 
-// diagnose makes the diagnostic of a value that is not accepted.
-func (v Value) diagnose(err error) problem.Problem {
-	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
-	if v.Place.Path == "" {
-		d.Message = v.Source + ": " + d.Message
+// RegistryTokens are the credentials for registries, as the TF_TOKEN_ variables
+// in which the CLI configuration takes them.
+func (c Settings) RegistryTokens(getenv func(string) string) []string {
+	var variables []string
+	for _, r := range c.Registries {
+		variables = append(variables, "TF_TOKEN_"+r.Host.String()+"="+getenv(r.TokenEnv))
 	}
-	return d
-}
-
-// keyword reports whether the value of a Platforms setting is a word that
-// stands for a set.
-func keyword(items []string) bool {
-	return len(items) == 1 && (items[0] == "auto" || items[0] == "all")
-}
-
-// parseBool accepts what YAML 1.2's core schema and the runner's toolkit call
-// booleans.
-func parseBool(text string) ([]string, error) {
-	switch text {
-	case "true", "True", "TRUE":
-		return []string{"true"}, nil
-	case "false", "False", "FALSE":
-		return []string{"false"}, nil
-	}
-	return nil, fmt.Errorf("%q is neither true nor false", text)
+	return variables
 }

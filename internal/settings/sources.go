@@ -1,15 +1,15 @@
 package settings
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
+	"strings"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -123,16 +123,6 @@ func identityOf(values, enforced Values) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// RegistryTokens are the credentials for registries, as the TF_TOKEN_ variables
-// in which the CLI configuration takes them.
-func (c Settings) RegistryTokens(getenv func(string) string) []string {
-	var variables []string
-	for _, r := range c.Registries {
-		variables = append(variables, "TF_TOKEN_"+r.Host.String()+"="+getenv(r.TokenEnv))
-	}
-	return variables
-}
-
 // missingTokens names the variables of tokens that are not set.
 func missingTokens(registries []Registry, getenv func(string) string) []problem.Problem {
 	var missing []problem.Problem
@@ -147,42 +137,103 @@ func missingTokens(registries []Registry, getenv func(string) string) []problem.
 	return missing
 }
 
-// ReadFile reads a repository's own configuration file in a tree of files: by its name
-// or, if that is empty, by one of FileNames. Where the tree has none of these, the file
-// has no name.
-func ReadFile(files fs.FS, name string) (File, error) {
-	if name == "" {
-		found, problems := Locate(files)
-		if len(problems) > 0 {
-			return File{}, problem.Several(problems)
+// Flags are the values of the flags that were given. A list's item may hold
+// several, separated by comma. Names that are no flags are ignored.
+func Flags(given map[string][]string) Values {
+	values := Values{}
+	for name, texts := range given {
+		s, ok := lookup(flag, name)
+		if !ok {
+			continue
 		}
-		if found == "" {
-			return File{}, nil
+		items := texts
+		if s.Repeats() {
+			items = splitList(strings.Join(texts, "\n"))
 		}
-		name = found
+		values[s.Name()] = Value{Items: items, Source: "flag --" + name, By: ByFlag}
 	}
-	src, err := fs.ReadFile(files, name)
-	return readBy(ParseFile, src, name, err)
+	return values
 }
 
-// ReadOperatorFile is the operator's configuration file that was read with an error, if
-// any. One that is called as a repository's own would be gets another name, since both
-// may be in force.
-func ReadOperatorFile(src []byte, name string, err error) (File, error) {
-	if slices.Contains(FileNames, filepath.ToSlash(filepath.Clean(name))) {
-		name = "operator:" + name
+// Arguments are the directories that the command line names.
+func Arguments(dirs []string) Values {
+	if len(dirs) == 0 {
+		return nil
 	}
-	return readBy(ParseOperatorFile, src, name, err)
+	return Values{"directories": {Items: dirs, Source: "the command line", By: ByFlag}}
 }
 
-// readBy is the configuration file that was read with an error, if any.
-func readBy(parse func([]byte, string) (File, []problem.Problem), src []byte, name string, err error) (File, error) {
-	if err != nil {
-		return File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
+// Inputs are the values of the Action's inputs, which come as environment
+// variables. An empty one is not set: an action hands on every input that the
+// workflow leaves out.
+func Inputs(getenv func(string) string) Values {
+	return inputs("input ", func(s Setting) string {
+		return cmp.Or(getenv(InputEnv(s.Input)), getenv(containerEnv(s.Input)))
+	})
+}
+
+// DispatchPrefix is what the names of the inputs of a workflow_dispatch event
+// begin with that are meant for relock. A workflow has inputs of its own, and
+// names like command and directories are anybody's.
+const DispatchPrefix = "relock-"
+
+// Dispatch are the values among the inputs of a workflow_dispatch event, by the
+// names of the Action's inputs after DispatchPrefix. Others are ignored. A secret
+// is never taken: who may start a workflow need not be who may choose its
+// credentials, and an event is kept in logs.
+func Dispatch(given map[string]string) Values {
+	return inputs("dispatch input "+DispatchPrefix, func(s Setting) string {
+		if s.Secret {
+			return ""
+		}
+		return given[DispatchPrefix+s.Input]
+	})
+}
+
+// inputs reads each setting that is an input from its text; an empty one is not
+// set.
+func inputs(source string, read func(Setting) string) Values {
+	values := Values{}
+	for _, s := range All {
+		if s.Input == "" {
+			continue
+		}
+		text := strings.TrimSpace(read(s))
+		if text == "" {
+			continue
+		}
+		items := []string{text}
+		if s.Repeats() {
+			items = splitList(text)
+		}
+		values[s.Name()] = Value{Items: items, Source: source + s.Input, By: ByInput}
 	}
-	read, problems := parse(src, name)
-	if len(problems) > 0 {
-		return File{}, problem.Several(problems)
+	return values
+}
+
+// InputEnv is the environment variable in which action.yml passes an input. It has
+// no hyphen: dash drops variables whose names no assignment could have.
+func InputEnv(input string) string {
+	return strings.ReplaceAll(containerEnv(input), "-", "_")
+}
+
+// containerEnv is the variable in which the runner itself passes an input, to the
+// image of a container action; other actions get none from it.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax#inputs
+func containerEnv(input string) string {
+	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(input, " ", "_"))
+}
+
+// Environment are the values of settings that have a variable of their own.
+func Environment(getenv func(string) string) Values {
+	values := Values{}
+	for _, s := range All {
+		if s.Env == "" {
+			continue
+		}
+		if text := getenv(s.Env); text != "" {
+			values[s.Name()] = Value{Items: []string{text}, Source: "environment variable " + s.Env, By: ByEnvironment}
+		}
 	}
-	return read, nil
+	return values
 }

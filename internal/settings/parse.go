@@ -296,3 +296,21 @@ func addSeverity(to *map[problem.Code]problem.Severity, item string) error {
 	(*to)[problem.Code(code)] = severity
 	return nil
 }
+
+// keyword reports whether the value of a Platforms setting is a word that
+// stands for a set.
+func keyword(items []string) bool {
+	return len(items) == 1 && (items[0] == "auto" || items[0] == "all")
+}
+
+// parseBool accepts what YAML 1.2's core schema and the runner's toolkit call
+// booleans.
+func parseBool(text string) ([]string, error) {
+	switch text {
+	case "true", "True", "TRUE":
+		return []string{"true"}, nil
+	case "false", "False", "FALSE":
+		return []string{"false"}, nil
+	}
+	return nil, fmt.Errorf("%q is neither true nor false", text)
+}

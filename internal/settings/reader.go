@@ -1,0 +1,380 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/relock-dev/relock/internal/problem"
+)
+
+// maxNesting bounds how deeply lists and maps may stand in each other. The
+// settings need three levels; the parser's cost grows with the square.
+const maxNesting = 16
+
+// form is what a kind of file may hold.
+type form struct {
+	what     string // for people, with its article
+	settings []Setting
+	limit    int  // of its size
+	enforces bool // it may have the key enforced, if it is the operator's
+	operator bool // it may hold what only the operator may say
+}
+
+var configuration = form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true}
+
+func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
+	r := &reader{file: File{Name: name, Values: Values{}, Enforced: Values{}}, form: is}
+	if root, ok := r.root(src); ok {
+		r.section(root, scope{settings: is.settings, values: r.file.Values})
+		if len(r.problems) == 0 {
+			r.enforceable()
+		}
+		if !r.versioned {
+			r.fail(1, problem.CodeSettings, "begin the file with: version: 1", "the key version is missing")
+		}
+	}
+	slices.SortStableFunc(r.problems, problem.Problem.Compare)
+	return r.file, r.problems
+}
+
+// reader collects the values and the problems of one file.
+type reader struct {
+	file File
+	form
+	versioned bool // the key version was met
+	problems  []problem.Problem
+}
+
+// scope says which keys a map may hold and where their values go.
+type scope struct {
+	prefix   string // of the keys: empty, or it ends in a dot
+	settings []Setting
+	values   Values
+	enforced bool // what stands here is
+}
+
+// lookup finds the setting of a key of the map.
+func (s scope) lookup(path string) (Setting, bool) {
+	i := slices.IndexFunc(s.settings, func(t Setting) bool { return t.Key == path && path != "" })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return s.settings[i], true
+}
+
+// section returns the scope of a map that a key of this one holds, if it is one
+// that only divides settings.
+func (s scope) section(path string) (scope, bool) {
+	ok := slices.ContainsFunc(s.settings, func(t Setting) bool { return strings.HasPrefix(t.Key, path+".") })
+	return scope{prefix: path + ".", settings: s.settings, values: s.values, enforced: s.enforced}, ok
+}
+
+func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{
+		Code: code, Place: problem.Place{Path: r.file.Name, Line: line}, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// root returns the map that is the whole file.
+func (r *reader) root(src []byte) (ast.MapNode, bool) {
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	switch {
+	case len(src) > r.limit:
+		r.fail(0, problem.CodeSettings, "", "%s is larger than %d KiB", r.what, r.limit>>10)
+		return nil, false
+	case !utf8.Valid(src):
+		r.fail(0, problem.CodeSyntax, "", "%s is not UTF-8 text", r.what)
+		return nil, false
+	}
+	tokens := lexer.Tokenize(string(src))
+	if line := tooDeep(tokens); line > 0 {
+		r.fail(line, problem.CodeSettings, "", "lists and maps stand in each other more than %d deep", maxNesting)
+		return nil, false
+	}
+	file, err := parser.Parse(tokens, 0)
+	if d, unmerged := problem.Unmerged(src, problem.Place{Path: r.file.Name}); unmerged && err != nil {
+		r.problems = append(r.problems, d)
+		return nil, false
+	}
+	if err != nil {
+		r.syntax(err)
+		return nil, false
+	}
+	return r.document(file)
+}
+
+// tooDeep returns the line on which nesting exceeds the bound, or 0. Nesting
+// by indentation needs no check: its cost is part of the file's size.
+func tooDeep(tokens token.Tokens) int {
+	flow, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			dashes, line = 0, t.Position.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
+			dashes++
+		}
+		if max(flow, dashes) > maxNesting {
+			return line
+		}
+	}
+	return 0
+}
+
+func (r *reader) syntax(err error) {
+	line := 0
+	message := err.Error()
+	var syntax yaml.Error
+	if errors.As(err, &syntax) {
+		message = syntax.GetMessage()
+		if t := syntax.GetToken(); t != nil {
+			line = t.Position.Line
+		}
+	}
+	r.fail(line, problem.CodeSyntax, "", "%s", message)
+}
+
+func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.DirectiveType {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	const hint = "a file with defaults only is: version: 1"
+	switch {
+	case len(bodies) == 0:
+		r.fail(0, problem.CodeSettings, hint, "%s is empty", r.what)
+		return nil, false
+	case len(bodies) > 1:
+		r.fail(line(bodies[1]), problem.CodeSettings, "remove the line ---", "%s holds more than one document", r.what)
+		return nil, false
+	}
+	root, ok := bodies[0].(ast.MapNode)
+	if !ok {
+		r.fail(line(bodies[0]), problem.CodeSettings, hint, "%s does not consist of keys and values", r.what)
+	}
+	return root, ok
+}
+
+func line(n ast.Node) int { return n.GetToken().Position.Line }
+
+// section reads the keys of one map.
+func (r *reader) section(m ast.MapNode, sc scope) {
+	for entries := m.MapRange(); entries.Next(); {
+		name, ok := entries.Key().(*ast.StringNode)
+		if !ok {
+			r.fail(line(entries.Key()), problem.CodeSettings, "", "a key is not a plain name")
+			continue
+		}
+		if section, rest, dotted := strings.Cut(name.Value, "."); dotted {
+			r.fail(line(name), problem.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
+			continue
+		}
+		r.entry(sc.prefix+name.Value, line(name), entries.Value(), sc)
+	}
+}
+
+func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
+	if path == enforced && r.enforces && !sc.enforced {
+		r.enforcing(at, value)
+		return
+	}
+	if inner, ok := sc.section(path); ok {
+		m, ok := value.(ast.MapNode)
+		if !ok {
+			r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", path)
+			return
+		}
+		r.section(m, inner)
+		return
+	}
+	r.versioned = r.versioned || path == "version" && !sc.enforced
+	s, ok := sc.lookup(path)
+	switch {
+	case !ok:
+		r.fail(at, problem.CodeSettings, suggestion(path, sc), "unknown key %q", sc.shown(path))
+	case sc.enforced && (s.Operator || path == "version"):
+		r.fail(at, problem.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
+	case s.Operator && !r.operator && s.Kind != Named:
+		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over all repositories",
+			"%s may not stand in a repository's own configuration file, since it is about all repositories", path)
+	case s.Operator && !r.operator:
+		r.fail(at, problem.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
+			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)
+	case s.structured():
+		r.structure(s, at, value, sc)
+	default:
+		r.setting(s, at, value, sc)
+	}
+}
+
+// value adds to a value where it stands.
+func (r *reader) value(at int, v Value, sc scope) Value {
+	v.Place = problem.Place{Path: r.file.Name, Line: at}
+	v.Source, v.By = v.Place.String(), ByRepository
+	switch {
+	case sc.enforced:
+		v.Source, v.By = "enforced by "+v.Source, ByEnforcement
+	case r.operator:
+		v.By = ByOperator
+	}
+	return v
+}
+
+// enforced is the key below which an operator's file holds what no repository's own
+// changes.
+const enforced = "enforced"
+
+// enforcing reads what stands below that key.
+func (r *reader) enforcing(at int, value ast.Node) {
+	m, ok := value.(ast.MapNode)
+	switch {
+	case !r.operator:
+		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
+			"%s may not stand in a repository's own configuration file: the operator of a run enforces settings", enforced)
+		return
+	case !ok:
+		r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", enforced)
+		return
+	}
+	r.section(m, scope{settings: r.settings, values: r.file.Enforced, enforced: true})
+}
+
+// enforceable refuses what enforces nothing, or leaves another value without any effect.
+func (r *reader) enforceable() {
+	for _, s := range r.settings {
+		v, ok := r.file.Enforced[s.Name()]
+		was, twice := r.file.Values[s.Name()]
+		switch {
+		case ok && v.empty() && s.layering() != replacing:
+			r.fail(v.Place.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
+		case ok && twice && s.layering() == replacing:
+			r.fail(v.Place.Line, problem.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Place.Line)
+		}
+	}
+}
+
+// shown is a key as the file has it.
+func (s scope) shown(path string) string {
+	if s.enforced {
+		return enforced + "." + path
+	}
+	return path
+}
+
+// setting reads one value and checks it, so that every problem has its line.
+func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
+	items, lines, ok := texts(s, value)
+	if !ok {
+		r.fail(at, problem.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
+		return
+	}
+	parsed, bad, err := s.parse(nil, items)
+	if err != nil {
+		if bad >= 0 {
+			at = lines[bad]
+		}
+		r.fail(at, problem.CodeSettings, "", "%s: %s", s.Key, err)
+		return
+	}
+	sc.values[s.Name()] = r.value(at, Value{Items: parsed, lines: lines}, sc)
+}
+
+// texts returns the items of a value and their lines; ok is false if the value
+// is not of the setting's kind. Anchors, aliases and tags are of no kind.
+func texts(s Setting, value ast.Node) (items []string, lines []int, ok bool) {
+	list, isList := value.(*ast.SequenceNode)
+	switch {
+	case s.Kind == Map || s.Kind == Lists:
+		return pairs(s.Kind, value)
+	case s.Kind == List && !isList && s.Single:
+		text, ok := scalar(Text, value)
+		if text == "" {
+			return nil, nil, ok
+		}
+		return []string{text}, []int{line(value)}, ok
+	case s.Kind == List && !isList, s.Kind != List && s.Kind != Platforms && isList:
+		return nil, nil, false
+	case isList:
+		for _, item := range list.Values {
+			text, ok := item.(*ast.StringNode)
+			if !ok {
+				return nil, nil, false
+			}
+			items, lines = append(items, text.Value), append(lines, line(item))
+		}
+		return items, lines, true
+	}
+	text, ok := scalar(s.Kind, value)
+	return []string{text}, []int{line(value)}, ok && (s.Kind != Platforms || keyword([]string{text}))
+}
+
+// pairs returns the entries of a map as NAME=TEXT, one for each text of a list.
+func pairs(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
+	m, ok := value.(ast.MapNode)
+	if !ok {
+		return nil, nil, false
+	}
+	for entries := m.MapRange(); entries.Next(); {
+		name, ok := entries.Key().(*ast.StringNode)
+		if !ok {
+			return nil, nil, false
+		}
+		texts := []ast.Node{entries.Value()}
+		if kind == Lists {
+			list, ok := entries.Value().(*ast.SequenceNode)
+			if !ok || len(list.Values) == 0 {
+				return nil, nil, false
+			}
+			texts = list.Values
+		}
+		for _, n := range texts {
+			text, ok := plain(n)
+			if !ok {
+				return nil, nil, false
+			}
+			items, lines = append(items, name.Value+"="+text), append(lines, line(n))
+		}
+	}
+	return items, lines, true
+}
+
+// plain is the text of a scalar. A number and a boolean count as the text that
+// they are written as.
+func plain(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+func scalar(kind Kind, value ast.Node) (string, bool) {
+	switch n := value.(type) {
+	case *ast.BoolNode:
+		return n.GetToken().Value, kind == Bool
+	case *ast.IntegerNode:
+		return n.GetToken().Value, kind == Number
+	case *ast.StringNode:
+		return n.Value, kind != Bool && kind != Number
+	}
+	return "", false
+}
