@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // recorder takes down what is found out about a repository in its turn, besides its report.
@@ -29,7 +30,7 @@ type recorder struct {
 	partial  bool // something is not known
 }
 
-// Planned implements Recorder.
+// Planned implements run.Recorder.
 func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	r.plans++
 	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
@@ -38,13 +39,13 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	for _, result := range b.Results {
 		for _, sel := range result.Selections {
 			tool, addr := result.Module.Tool, sel.Requirement.Addr
-			required := neededProvider{
+			needed := neededProvider{
 				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
 			}
 			releases, err := b.Releases.Versions(ctx, tool, addr)
 			r.partial = r.partial || err != nil || sel.Err != nil
-			required.Newest = required.newestOf(releases)
-			r.requires[required] = true
+			needed.Newest = needed.newestOf(releases)
+			r.requires[needed] = true
 			for _, h := range sel.Held {
 				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
 					r.until = h.By.Eligible
@@ -119,33 +120,43 @@ func (t *turns) recorder(l github.Listed) *recorder {
 // recall is the report of a repository that need not be read: the list shows it as it
 // was, and no release has come that changes what is selected.
 func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
-	told := report.Report{Verb: t.req.Verb}
 	if t.memory == nil {
-		return told, false
+		return report.Report{}, false
 	}
 	known, ok := t.memory.recall(l, t.org.Settings, t.session.Env().Now)
-	if !ok {
-		return told, false
+	if !ok || !known.stillNewest(ctx, t.session.Releases(t.req)) {
+		return report.Report{}, false
 	}
-	source := t.session.Releases(t.req)
-	for _, r := range known.Requires {
-		version, err := provider.ParseVersion(r.ToolVersion)
-		addr, err2 := provider.ParseFullAddr(r.Provider)
+	r := known.report(l.Name)
+	r.Verb = t.req.Verb
+	return r, true
+}
+
+// stillNewest reports whether the newest releases that are allowed are those of then.
+func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool {
+	for _, needed := range r.Requires {
+		version, err := provider.ParseVersion(needed.ToolVersion)
+		addr, err2 := provider.ParseFullAddr(needed.Provider)
 		if err != nil || err2 != nil {
-			return told, false
+			return false
 		}
-		releases, err := source.Versions(ctx, provider.Tool{Name: r.Tool, Version: version}, addr)
-		if err != nil || r.newestOf(releases) != r.Newest {
-			return told, false
+		releases, err := source.Versions(ctx, provider.Tool{Name: needed.Tool, Version: version}, addr)
+		if err != nil || needed.newestOf(releases) != needed.Newest {
+			return false
 		}
 	}
-	told.Excluded = known.Excluded
-	for _, message := range known.Unseen {
-		told.Diagnostics = append(told.Diagnostics, problem.Problem{
-			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: l.Name}, Message: message,
+	return true
+}
+
+// report is what the run that has read the repository reported of it, as far as it is kept.
+func (r remembered) report(repository string) report.Report {
+	all := report.Report{Excluded: r.Excluded}
+	for _, message := range r.Unseen {
+		all.Diagnostics = append(all.Diagnostics, problem.Problem{
+			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: repository}, Message: message,
 		})
 	}
-	for _, m := range known.Modules {
+	for _, m := range r.Modules {
 		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
 		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
 			addr, err := provider.ParseFullAddr(name)
@@ -154,9 +165,9 @@ func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, boo
 				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
 			}
 		}
-		told.Modules = append(told.Modules, module.Named(problem.Naming{Repository: l.Name}))
+		all.Modules = append(all.Modules, module.Named(problem.Naming{Repository: repository}))
 	}
-	return told, true
+	return all
 }
 
 // remember keeps what a turn has found out, if the same would be found again: nothing
@@ -176,10 +187,7 @@ func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
 			r.Unseen = append(r.Unseen, d.Message)
 		}
 	}
-	for required := range seen.requires {
-		r.Requires = append(r.Requires, required)
-	}
-	slices.SortFunc(r.Requires, func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	r.Requires = slices.SortedFunc(maps.Keys(seen.requires), func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, m := range told.Modules {
 		module := rememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
 		for _, u := range m.InUse {

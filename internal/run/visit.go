@@ -8,8 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Visit is what a run over many repositories gives for one of them. Its zero value gives
-// nothing.
+// Visit is what a run over many repositories gives for one of them.
 type Visit struct {
 	// Known is what a list says of the repository, and Prefix that of the branches in
 	// Known.Heads. It saves questions. Without it, GitHub is asked.
@@ -19,7 +18,8 @@ type Visit struct {
 	Budget pr.Budget
 	// Recorder gets what the plans depend on; nil: they are not recorded.
 	Recorder Recorder
-	// Lookup collects what the request names and the repositories lack; it is one for all visits.
+	// Lookup collects what the request names and repositories lack. All visits of a run
+	// have the same.
 	Lookup *Lookup
 }
 
