@@ -209,19 +209,19 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	for _, i := range t.order[:t.done] {
 		reached[i] = true
 	}
-	became := t.list.fleet(t.org.Owner)
+	fleet := t.list.fleet(t.org.Owner)
 	var reports, begun []report.Report
 	for i, l := range t.list.picked.chosen {
 		if reached[i] {
 			reports = append(reports, t.reports[i])
-			became.Repositories = append(became.Repositories, outcomeOf(l.Name, t.reports[i], t.costs[i]))
+			fleet.Repositories = append(fleet.Repositories, outcomeOf(l.Name, t.reports[i], t.costs[i]))
 		} else {
 			begun = append(begun, t.reports[i]) // what was done when a limit of GitHub ended its turn
-			became.Repositories = append(became.Repositories, report.Outcome{Name: l.Name, State: report.NotReached})
+			fleet.Repositories = append(fleet.Repositories, report.Outcome{Name: l.Name, State: report.NotReached})
 		}
 	}
 	all := report.Join(append(reports, begun...)...)
-	all.Verb, all.DryRun, all.Fleet = t.req.Verb, t.req.Pull.DryRun, &became
+	all.Verb, all.DryRun, all.Fleet = t.req.Verb, t.req.Pull.DryRun, &fleet
 	all = WithUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = append(all.Diagnostics, trouble...), t.session.Spent()
 	if t.done < len(t.order) {

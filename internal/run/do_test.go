@@ -152,10 +152,10 @@ func TestSoughtOverTargets(t *testing.T) {
 		return wish{pattern: p}
 	}
 	var s Lookup
-	s.note(pattern("hashicorp/aws"), true, "acme/one")
-	s.note(pattern("hashicorp/aws"), false, "acme/two")
-	s.note(pattern("hashicorp/gone"), false, "acme/one")
-	s.note(pattern("hashicorp/gone"), false, "acme/two")
+	s.addFound(pattern("hashicorp/aws"))
+	s.addLacking(pattern("hashicorp/aws"), "acme/two")
+	s.addLacking(pattern("hashicorp/gone"), "acme/one")
+	s.addLacking(pattern("hashicorp/gone"), "acme/two")
 	told := report.Report{Diagnostics: s.Problems()}
 	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != problem.SeverityWarning ||
 		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {

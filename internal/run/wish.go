@@ -49,41 +49,46 @@ type wish struct {
 type Lookup struct {
 	several bool // targets; what one of them lacks may be in another
 	wishes  []wish
-	met     map[wish]bool
-	// missed are the repositories, or what else a request is about, in which a
-	// wish was not met.
-	missed map[wish][]string
-	lost   map[wish]problem.Problem // why, for directories
-	there  map[provider.Addr]bool
-	unread bool // something that it could be in
+	found   map[wish]bool
+	lacking map[wish][]string        // the targets that have nothing of it
+	lost    map[wish]problem.Problem // why, for directories
+	there   map[provider.Addr]bool
+	unread  bool // something that it could be in
 }
 
-// note remembers whether a wish was met.
-func (s *Lookup) note(w wish, met bool, where string) {
-	if s.met == nil {
-		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Problem{}
+// add says that a wish is looked for.
+func (s *Lookup) add(w wish) {
+	if s.found == nil {
+		s.found, s.lacking, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Problem{}
 	}
 	if !slices.Contains(s.wishes, w) {
 		s.wishes = append(s.wishes, w)
 	}
-	if met {
-		s.met[w] = true
-	} else {
-		s.missed[w] = append(s.missed[w], where)
-	}
 }
 
-// verdict says of each wish that was not met what it comes to: missing are those
+// addFound says that a target has what a wish names.
+func (s *Lookup) addFound(w wish) {
+	s.add(w)
+	s.found[w] = true
+}
+
+// addLacking says that a target has nothing that a wish names.
+func (s *Lookup) addLacking(w wish, target string) {
+	s.add(w)
+	s.lacking[w] = append(s.lacking[w], target)
+}
+
+// verdict says of each wish that no target has what it comes to: missing are those
 // that name one thing, and tell is what people should know of the others.
 func (s *Lookup) verdict() (missing, tell []problem.Problem) {
 	for _, w := range s.wishes {
 		switch {
-		case s.met[w] && w.single() && len(s.missed[w]) > 0:
+		case s.found[w] && w.single() && len(s.lacking[w]) > 0:
 			tell = append(tell, problem.Problem{
 				Severity: problem.SeverityWarning, Code: problem.CodeNotFound,
-				Message: fmt.Sprintf("%s was not found in %s", w, few(s.missed[w])),
+				Message: fmt.Sprintf("%s was not found in %s", w, few(s.lacking[w])),
 			})
-		case s.met[w]:
+		case s.found[w]:
 		case w.single():
 			missing = append(missing, s.missing(w))
 		default:
@@ -115,7 +120,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// missing says that a wish was met nowhere, and what was probably meant.
+// missing says that no target has what a wish names, and what was probably meant.
 func (s *Lookup) missing(w wish) problem.Problem {
 	if d, ok := s.lost[w]; ok {
 		return d
@@ -153,16 +158,21 @@ func honour(j job, in inventory) (told []problem.Problem, err error) {
 	}
 	s.sees(in)
 	for _, p := range j.req.Named {
-		met := slices.ContainsFunc(in.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
-		s.note(wish{pattern: p}, met || in.nothing(), where(j))
+		here := slices.ContainsFunc(in.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
+		if here || in.nothing() {
+			s.addFound(wish{pattern: p})
+		} else {
+			s.addLacking(wish{pattern: p}, where(j))
+		}
 	}
 	for _, t := range in.trees {
 		for _, name := range t.named {
 			w := wish{dir: j.names(t).Of(name)}
-			d, lost := in.lost[w]
-			s.note(w, !lost, where(j))
-			if lost {
+			if d, lost := in.lost[w]; lost {
+				s.addLacking(w, where(j))
 				s.lost[w] = d
+			} else {
+				s.addFound(w)
 			}
 		}
 	}
