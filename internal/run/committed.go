@@ -137,10 +137,10 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 	lacks := newChanged(changedFiles(c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
-		unseen[name] = lacks.beside(path.Dir(name))
+		unseen[name] = lacks.inDir(path.Dir(name))
 	}
 	s.found = slices.DeleteFunc(s.found, func(f found) bool {
-		lacking := f.tree.root == t.root && lacks.names(f.module)
+		lacking := f.tree.root == t.root && lacks.concerns(f.module)
 		if lacking {
 			unseen[path.Join(f.module.Dir, lockfile.Name)] = true
 		}

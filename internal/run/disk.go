@@ -80,7 +80,7 @@ func WriteLock(name string, content []byte, was *file.Was) error {
 	mode := fs.FileMode(0o644)
 	info, err := os.Lstat(name)
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {
-		return &fs.PathError{Op: "replace", Path: name, Err: errLink}
+		return &fs.PathError{Op: "replace", Path: name, Err: errLinkedLock}
 	}
 	if err == nil {
 		mode = info.Mode().Perm()

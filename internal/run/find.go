@@ -84,10 +84,10 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
 		}
-		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
+		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
 		s.tell(diagnostics, j.names(t))
 	}
-	spareShared(j, &s)
+	leaveOutShared(j, &s)
 	if j.env.Found != nil {
 		j.env.Found(len(s.found))
 	}

@@ -80,7 +80,7 @@ func TestChangedSinceSaysHowToGetTheHistory(t *testing.T) {
 
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	c := newChanged(pathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md", "eu/.config/mise.toml", "us/.terragrunt-version"}))
+	c := newChanged(changedPathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md", "eu/.config/mise.toml", "us/.terragrunt-version"}))
 	for name, tt := range map[string]struct {
 		dir, calls string
 		want       bool
@@ -104,12 +104,12 @@ func TestTouches(t *testing.T) {
 	for name, files := range map[string]fstest.MapFS{
 		"a link": {"store": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}}, "a submodule": {"store": {Mode: fs.ModeDir}},
 	} {
-		if c := newChanged(pathsIn(files, []string{"store"})); !c.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+		if c := newChanged(changedPathsIn(files, []string{"store"})); !c.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
 			t.Errorf("%s that is changed touches nothing", name)
 		}
 	}
 	for _, name := range []string{".tool-versions", "mise.toml", ".config/mise.toml"} {
-		if top := newChanged(pathsIn(fstest.MapFS{}, []string{name})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+		if top := newChanged(changedPathsIn(fstest.MapFS{}, []string{name})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
 			t.Errorf("%s at the top touches nothing", name)
 		}
 	}

@@ -72,9 +72,9 @@ func markShared(t tree, roots []scan.RootModule, c committed) error {
 	return err
 }
 
-// spareShared takes those out of an inventory that something is written of, and notes
+// leaveOutShared takes those out of an inventory that something is written of, and notes
 // that they were not looked at. One that cannot be read fails all the same.
-func spareShared(j job, s *inventory) {
+func leaveOutShared(j job, s *inventory) {
 	if j.target.Destination == nil {
 		return
 	}
@@ -87,5 +87,5 @@ func spareShared(j job, s *inventory) {
 	})
 }
 
-// errLink is why a lock file is not replaced.
-var errLink = errors.New("it is a link, in whose place a file would be put")
+// errLinkedLock is why a lock file is not replaced.
+var errLinkedLock = errors.New("it is a link, in whose place a file would be put")

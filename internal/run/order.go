@@ -119,9 +119,9 @@ func (o order) touched(ctx context.Context, verb verbs.Verb, remote *Remote) (fu
 	if !complete {
 		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
 	}
-	changed := newChanged(pathsIn(remote.FS, files))
+	changed := newChanged(changedPathsIn(remote.FS, files))
 	if verb == verbs.Upgrade || verb == verbs.Lock {
-		return changed.names, nil
+		return changed.concerns, nil
 	}
 	return changed.touches, nil
 }

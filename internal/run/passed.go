@@ -93,7 +93,7 @@ func judgesHashes(j job, narrowed extent, name string) bool {
 	case narrowed.changed == nil: // nobody knows what was changed
 		return true
 	}
-	return narrowed.changed.beyond || narrowed.changed.file(name)
+	return narrowed.changed.anywhere || narrowed.changed.hasFile(name)
 }
 
 // passedLocks finds the lock files that a repository tracks below directories: what HEAD has

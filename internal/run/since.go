@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,11 +12,29 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // relevant are the files of a working tree that make a difference to a run.
 var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: isLock}
+
+// errUnborn is why it is not known what changed since a revision.
+var errUnborn = errors.New("the repository has no commit yet")
+
+// changedInCheckout is what a working tree has changed since it left a revision. The error
+// is errUnborn if there is no commit.
+func changedInCheckout(t tree, revision string) (*changed, error) {
+	paths, differs, err := changedSince(t, revision)
+	if err != nil {
+		return nil, err
+	}
+	c := newChanged(paths)
+	c.differs = differs
+	// The configuration file is that of the working tree, not the base's.
+	c.anywhere = c.anywhere || slices.ContainsFunc(settings.FileNames, func(name string) bool { return c.files[name] })
+	return c, nil
+}
 
 // changedSince returns the paths that differ between where HEAD left a revision and the
 // working tree. Of contents that are not committed those count that the scan reads;
@@ -23,6 +42,9 @@ var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: to
 func changedSince(t tree, revision string) (paths []filetree.ChangedPath, differs func(name string) bool, err error) {
 	var fork worktree.Revision
 	clone, err := t.clone()
+	if err == nil && clone.Unborn() {
+		return nil, nil, errUnborn
+	}
 	if err == nil {
 		fork, err = clone.Fork(revision)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -31,30 +30,29 @@ type Change struct {
 	Unknown string
 }
 
-// changed are the files that were changed, their directories and all above those, and
-// those below which a version file was.
+// changed are the files that were changed.
 type changed struct {
-	in    map[string]bool
-	files map[string]bool // and directories, with a slash at the end
-	below []string
-	// beyond says that a link or a submodule was changed, which may be in the way of
+	dirs      map[string]bool // that they are in
+	files     map[string]bool // and all directories above them, with a slash at the end
+	versioned []string        // directories for which a version file was changed
+	// anywhere says that a link or a submodule was changed, which may be in the way of
 	// any file.
-	beyond bool
+	anywhere bool
 	// differs tells of files that paths may not name; nil if they name all.
 	differs func(name string) bool
 }
 
 // newChanged sorts the changed paths.
 func newChanged(paths []filetree.ChangedPath) *changed {
-	c := &changed{in: map[string]bool{}, files: map[string]bool{}}
+	c := &changed{dirs: map[string]bool{}, files: map[string]bool{}}
 	for _, p := range paths {
 		dir := path.Dir(p.Path)
-		c.in[dir], c.files[p.Path], c.beyond = true, true, c.beyond || !p.File
+		c.dirs[dir], c.files[p.Path], c.anywhere = true, true, c.anywhere || !p.File
 		for above := dir; !c.files[above+"/"]; above = path.Dir(above) {
 			c.files[above+"/"] = true
 		}
 		if dir, ok := versionfile.For(p.Path); ok {
-			c.below = append(c.below, dir)
+			c.versioned = append(c.versioned, dir)
 		}
 	}
 	return c
@@ -65,29 +63,31 @@ func newChanged(paths []filetree.ChangedPath) *changed {
 // says its tool's release, by what it keeps below itself, or by any, if it was read
 // through a link or the link itself was changed.
 func (c *changed) touches(m scan.RootModule) bool {
-	return c.beyond || m.AnyChange && len(c.in) > 0 || c.names(m)
+	return c.anywhere || m.AnyChange && len(c.dirs) > 0 || c.concerns(m)
 }
 
-// names reports whether a root module depends on one of the files by its name.
-func (c *changed) names(m scan.RootModule) bool {
-	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Sources, m.All().Dirs), c.beside) || c.keeps(m.Dir) ||
-		slices.ContainsFunc(m.Files, c.file) ||
-		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
+// concerns reports whether a root module depends on one of the files by its name.
+func (c *changed) concerns(m scan.RootModule) bool {
+	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Sources, m.All().Dirs), c.inDir) || c.inInstalled(m.Dir) ||
+		slices.ContainsFunc(m.Files, c.hasFile) ||
+		slices.ContainsFunc(c.versioned, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
 }
 
-// beside reports whether a file in the directory of a module was changed, or one of
+// inDir reports whether a file in the directory of a module was changed, or one of
 // its tests.
-func (c *changed) beside(dir string) bool { return c.in[dir] || c.in[path.Join(dir, tfconfig.TestDir)] }
+func (c *changed) inDir(dir string) bool {
+	return c.dirs[dir] || c.dirs[path.Join(dir, tfconfig.TestDir)]
+}
 
-// keeps reports whether something was changed that a root module keeps for the tools:
+// inInstalled reports whether something was changed that a root module keeps for the tools:
 // providers, or modules that they have installed.
-func (c *changed) keeps(dir string) bool {
+func (c *changed) inInstalled(dir string) bool {
 	return slices.ContainsFunc([]string{scan.PluginDir, ".terraform"}, func(name string) bool { return c.files[path.Join(dir, name)+"/"] })
 }
 
-// file reports whether a file was changed, or something that stands where a directory
+// hasFile reports whether a file was changed, or something that stands where a directory
 // above it should be. A name that ends in a slash is that of all files below.
-func (c *changed) file(whole string) bool {
+func (c *changed) hasFile(whole string) bool {
 	for name := whole; name != "."; name = path.Dir(name) {
 		if c.files[name] {
 			return true
@@ -96,19 +96,19 @@ func (c *changed) file(whole string) bool {
 	return c.differs != nil && c.differs(whole)
 }
 
-// unlocked leaves out root modules without a lock file that are not touched by a
+// withoutUntouched leaves out root modules without a lock file that are not touched by a
 // file of their own: nobody knows what such a one calls. It is for any c, nil too.
-func (c *changed) unlocked(diagnostics []problem.Problem) []problem.Problem {
+func (c *changed) withoutUntouched(diagnostics []problem.Problem) []problem.Problem {
 	if c == nil {
 		return diagnostics
 	}
 	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool {
-		return d.Code == problem.CodeUnlocked && !c.in[d.Place.Path]
+		return d.Code == problem.CodeUnlocked && !c.dirs[d.Place.Path]
 	})
 }
 
-// pathsIn says of changed paths which are those of files in a file tree, or of nothing.
-func pathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
+// changedPathsIn says of changed paths which are those of files in a file tree, or of nothing.
+func changedPathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
 	paths := make([]filetree.ChangedPath, len(names))
 	for i, name := range names {
 		info, err := fs.Lstat(fsys, name)
@@ -127,57 +127,48 @@ type extent struct {
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
-	change, s := j.req.Change, extent{touched: j.req.Touched}
+	change, wide := j.req.Change, extent{touched: j.req.Touched}
 	if change == nil {
-		return s, nil, nil
+		return wide, nil, nil
 	}
-	var paths []filetree.ChangedPath
-	var differs func(name string) bool
 	unknown := change.Unknown
+	var changed *changed
 	var err error
-	switch {
-	case change.Revision != "":
+	if change.Revision != "" {
 		if len(trees) != 1 {
-			return s, nil, errors.New("--touched is about one repository; the directories are in several")
+			return wide, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
-		if clone, err := trees[0].clone(); err == nil && clone.Unborn() {
-			unknown = "the repository has no commit yet"
-			break
+		changed, err = changedInCheckout(trees[0], change.Revision)
+		if errors.Is(err, errUnborn) {
+			unknown = err.Error()
+		} else if err != nil {
+			return wide, nil, err
+		} else {
+			wide.before = func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) }
 		}
-		if paths, differs, err = changedSince(trees[0], change.Revision); err != nil {
-			return s, nil, err
-		}
-		s.before = func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) }
-	case unknown == "":
+	} else if unknown == "" {
 		var files []string
-		files, s.before, unknown, err = differing(ctx, j)
-		paths = pathsIn(trees[0].FS(), files)
+		files, wide.before, unknown, err = changedOnGitHub(ctx, j)
 		if ctx.Err() != nil {
-			return s, nil, err
+			return wide, nil, err
 		}
 		if err != nil {
 			d := problem.Of(err)
 			d.Severity, d.Message = problem.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			return s, []problem.Problem{d}, nil
+			return wide, []problem.Problem{d}, nil
 		}
+		changed = newChanged(changedPathsIn(trees[0].FS(), files))
 	}
 	if unknown != "" {
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
-		return s, nil, nil
+		return wide, nil, nil
 	}
-	s.changed = newChanged(paths)
-	s.changed.differs = differs
-	if differs != nil {
-		// The configuration file is that of the working tree, not the base's.
-		s.changed.beyond = s.changed.beyond || slices.ContainsFunc(settings.FileNames, func(name string) bool { return s.changed.files[name] })
-	}
-	s.touched = s.changed.touches
-	return s, nil, nil
+	return extent{touched: changed.touches, changed: changed, before: wide.before}, nil, nil
 }
 
-// differing are the files that GitHub says were changed, with what they are changed
+// changedOnGitHub are the files that GitHub says were changed, with what they are changed
 // from, or why it does not say.
-func differing(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
+func changedOnGitHub(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
 	change := j.req.Change
 	repo, err := j.hubs.reach(j.req.Hub, j.target.Repository)
 	if err != nil {

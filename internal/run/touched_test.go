@@ -34,7 +34,7 @@ func TestChangeTouchesWhatItMakesDifferent(t *testing.T) {
 		base := randomFiles(rand.New(rand.NewPCG(seed, 1)))
 		head := base.mutated(rand.New(rand.NewPCG(seed, 2)))
 		before, after := observed(t, base.tree(t), nil), observed(t, head.tree(t), nil)
-		changed := newChanged(pathsIn(head.tree(t), base.differing(head)))
+		changed := newChanged(changedPathsIn(head.tree(t), base.differing(head)))
 		narrowed := observed(t, head.tree(t), changed.touches)
 		for _, dir := range slices.Sorted(maps.Keys(after)) {
 			if before[dir] == after[dir] {
@@ -360,7 +360,7 @@ func TestChangeTouchesWhatHasNoName(t *testing.T) {
 			if observed(t, tt.files.tree(t), nil)[tt.dir] == observed(t, head.tree(t), nil)[tt.dir] {
 				t.Fatalf("%s makes no difference for %s", tt.path, tt.dir)
 			}
-			changed := newChanged(pathsIn(head.tree(t), tt.files.differing(head)))
+			changed := newChanged(changedPathsIn(head.tree(t), tt.files.differing(head)))
 			if _, touched := observed(t, head.tree(t), changed.touches)[tt.dir]; !touched {
 				t.Errorf("%s is not touched by a change of %s", tt.dir, tt.path)
 			}
