@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
@@ -65,28 +64,6 @@ func (c checkedOut) ReadFile(name string) ([]byte, error) {
 func readOperators(env Env, name string) (settings.File, error) {
 	src, err := file.ReadAtMost(env.path(name), settings.MaxFileSize+1)
 	return settings.ReadOperatorFile(src, name, err)
-}
-
-// scanned are the top directories of the repositories that the run reads from
-// disk; where there is no repository, the directory itself.
-func scanned(env Env, values settings.Values) []string {
-	dirs := values["directories"].Items
-	if len(dirs) == 0 && !notCheckedOut(values) {
-		dirs = []string{"."}
-	}
-	var roots []string
-	for _, dir := range dirs {
-		roots = append(roots, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
-	}
-	return roots
-}
-
-// slashed is a path relative to the working directory, as a tree of files has it.
-func slashed(env Env, name string) string {
-	if rel, err := filepath.Rel(env.WorkDir, name); err == nil {
-		name = rel
-	}
-	return filepath.ToSlash(name)
 }
 
 // leadsOut reports whether links make something of a path that is in none of the

@@ -133,17 +133,11 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)
 	if err != nil || !fs.ValidPath(name) {
-		return nil, fmt.Errorf("the %s %s is not in the repository of the pull request", f.what, f.name)
+		return nil, notOfTheBase(f.what, f.name)
 	}
 	names := []string{name}
 	if !baseKnown(env, root, names, s.Values) {
-		return nil, &problem.Error{
-			Problem: problem.Problem{
-				Code:    problem.CodeSettings,
-				Message: fmt.Sprintf("the %s %s is not read: that of a pull request's head decides nothing, and its base is not here", f.what, f.name),
-				Hint:    baseUnknown.Hint,
-			},
-		}
+		return nil, unreadBase(f.what, f.name)
 	}
 	base, err := baseFiles(ctx, env, s, root, names)
 	if err != nil {

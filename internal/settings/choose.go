@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -12,7 +14,8 @@ type Facts struct {
 	// Head says that the checkout is the head of a pull request, and BaseKnown that the
 	// files of its base can be read.
 	Head, BaseKnown bool
-	// OthersNamed says that the run is about repositories that are not checked out.
+	// OthersNamed says that the run is about repositories that are not checked out. No verb
+	// about the checkout is: see GivenTo.
 	OthersNamed bool
 	// Path is where the configuration file lies that is named, and ByLink says that its path
 	// leads into a repository by a link alone.
@@ -49,16 +52,37 @@ const (
 	BaseByLink  // it is read from the base alone, and its path there is not known
 )
 
-// AboutCheckout reports whether a verb is about the checkout alone. Inputs may name other
-// repositories for another step.
-func AboutCheckout(verb verbs.Verb) bool { return slices.Contains(checkoutVerbs, verb) }
+// othersNamed are the settings that name repositories that are not checked out.
+var othersNamed = []string{"repo", "org", "plan"}
+
+// OthersNamed reports whether values name repositories that are not checked out.
+func OthersNamed(values Values) bool {
+	return slices.ContainsFunc(othersNamed, func(name string) bool { return strings.Join(values[name].Items, "") != "" })
+}
+
+// GivenTo is what is given to a verb. One that is about the checkout gets no other
+// repositories: inputs may name some for another step. The file of the checkout must not
+// count as the operator's then.
+func GivenTo(verb verbs.Verb, given []Values) []Values {
+	if !slices.Contains(checkoutVerbs, verb) {
+		return given
+	}
+	var kept []Values
+	for _, values := range given {
+		values = maps.Clone(values)
+		for _, name := range othersNamed {
+			delete(values, name)
+		}
+		kept = append(kept, values)
+	}
+	return kept
+}
 
 // Choose says which files make the settings of a run. It reads nothing.
 func Choose(f Facts) Layers {
-	f.OthersNamed = f.OthersNamed && !AboutCheckout(f.Verb)
-	for _, c := range fileTable {
-		if c.holds(f) {
-			return c.Layers
+	for _, row := range fileTable {
+		if row.holds(f) {
+			return row.Layers
 		}
 	}
 	panic("settings: the table of files has no row for the verb " + string(f.Verb))

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/verbs"
@@ -41,7 +42,6 @@ func TestChoose(t *testing.T) {
 		"others by a head's, by a link":             {Facts{Verb: verbs.PR, OthersNamed: true, Head: true, Path: PathUnread, ByLink: true}, Layers{Operator: BaseByLink}},
 		"a comment":                                 {Facts{Verb: verbs.Comment, Path: PathAtHand}, Layers{}},
 		"a comment by the operator's":               {Facts{Verb: verbs.Comment, Path: PathOutside}, Layers{Operator: FromDisk}},
-		"a checkout, where inputs name others":      {Facts{Verb: verbs.Verify, OthersNamed: true}, Layers{Own: FromDisk}},
 	} {
 		if got := Choose(tt.facts); got != tt.want {
 			t.Errorf("%s: Choose(%+v) = %+v, want %+v", name, tt.facts, got, tt.want)
@@ -70,7 +70,7 @@ func TestChooseHasOneRowForAllFacts(t *testing.T) {
 				for _, base := range bools {
 					for _, others := range bools {
 						for _, link := range bools {
-							if link && (path == PathNone || path == PathOutside) || others && AboutCheckout(verb) {
+							if link && (path == PathNone || path == PathOutside) || others && slices.Contains(checkoutVerbs, verb) {
 								continue
 							}
 							f := Facts{Verb: verb, Head: head, BaseKnown: base, OthersNamed: others, Path: path, ByLink: link}
@@ -88,5 +88,20 @@ func TestChooseHasOneRowForAllFacts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Inputs may name other repositories for a step that is about the checkout.
+func TestGivenToAVerb(t *testing.T) {
+	t.Parallel()
+	given := []Values{Flags(map[string][]string{"repo": {"a/b"}, "org": {"a"}, "plan": {"p.json"}, "tool": {"opentofu"}})}
+	for verb, others := range map[verbs.Verb]bool{verbs.Verify: false, verbs.Scan: false, verbs.PR: true, verbs.Shards: true} {
+		got := GivenTo(verb, given)
+		if OthersNamed(Merge(got...)) != others || got[0]["tool"].Items[0] != "opentofu" {
+			t.Errorf("%s is given %v, want other repositories: %t", verb, got, others)
+		}
+	}
+	if !OthersNamed(Merge(given...)) {
+		t.Error("GivenTo changes what is given")
 	}
 }
