@@ -28,7 +28,7 @@ func TestScriptsAreCompared(t *testing.T) {
 		}
 		return program{path: path}
 	}
-	const said = "> exec relock pr\n[stdout]\nall\n::add-mask::-----BEGIN RSA PRIVATE KEY-----%0Aa\n[stderr]\none\ntwo\n[exit status 1]\n> grep x\n\n"
+	const said = "> relock pr\n[stdout]\nall\n::add-mask::-----BEGIN RSA PRIVATE KEY-----%0Aa\n[stderr]\none\ntwo\n[exit status 1]\n> grep x\n\n"
 	const asked = "asked: GET /a at 127.0.0.1:4711\nasked: GET /b\n"
 	base := plays("base", said+asked)
 	for name, tt := range map[string]struct{ transcript, want string }{
