@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/filetree"
@@ -113,5 +114,53 @@ func TestChangedInUnlistedDirectories(t *testing.T) {
 	want := []filetree.ChangedPath{{Path: ".terraform/a/.terraform.lock.hcl", File: true}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Changed() = %v, %v, want %v", got, err, want)
+	}
+}
+
+// A file that HEAD does not have matters by its path, or since its directory is new. What
+// a sparse checkout leaves out is not deleted.
+func TestChangedOnDisk(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	worktreetest.Write(t, root, map[string]string{"a/main.tf": "# a\n", "b/main.tf": "# b\n"})
+	base := worktreetest.Commit(t, root)
+	worktreetest.Replace(t, root, map[string]string{"a/new.tf": "# new\n", "a/notes.txt": "new", "b/main.tf": ""})
+	for settings, want := range map[string][]filetree.ChangedPath{
+		"":                                  {{Path: "a/new.tf", File: true}, {Path: "b/main.tf", File: true}},
+		"[core]\n\tsparseCheckout = true\n": {{Path: "a/new.tf", File: true}},
+	} {
+		worktreetest.Replace(t, root, map[string]string{".git/config": settings})
+		c := openClone(t, root)
+		fork, err := c.Fork(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := c.Changed(fork, configuration)
+		slices.SortFunc(got, func(a, b filetree.ChangedPath) int { return strings.Compare(a.Path, b.Path) })
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Changed() with the settings %q = %v, %v, want %v", settings, got, err, want)
+		}
+	}
+}
+
+// A clone without the files of the commit at which HEAD left a revision cannot say what
+// changed.
+func TestForkNeedsItsFiles(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	worktreetest.Write(t, root, map[string]string{"main.tf": "# a\n"})
+	base := worktreetest.Commit(t, root)
+	worktreetest.Write(t, root, map[string]string{"main.tf": "# b\n"})
+	worktreetest.Commit(t, root)
+	fork, err := openClone(t, root).Fork(base)
+	if err != nil || fork.Commit != base {
+		t.Fatalf("Fork() = %s, %v, want %s", fork.Commit, err, base)
+	}
+	id := fork.commit.TreeHash.String()
+	if err := os.Remove(filepath.Join(root, ".git", "objects", id[:2], id[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openClone(t, root).Fork(base); err == nil {
+		t.Error("Fork(of a partial clone) = nil, want an error")
 	}
 }

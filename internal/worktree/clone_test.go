@@ -1,10 +1,15 @@
 package worktree
 
 import (
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
@@ -143,5 +148,44 @@ func TestNotOnDisk(t *testing.T) {
 				t.Errorf("NotOnDisk() = %q, %q, want %q left out and %q deleted", leftOut, deleted, tt.leftOut, tt.deleted)
 			}
 		})
+	}
+}
+
+// The index of a merge that is under way has three stages of a file.
+func TestMergeBase(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	repo := worktreetest.Init(t, root)
+	var staged index.Index
+	for stage, text := range map[index.Stage]string{index.OurMode: "ours", index.AncestorMode: "base", index.TheirMode: "theirs"} {
+		blob := repo.Storer.NewEncodedObject()
+		blob.SetType(plumbing.BlobObject)
+		w, err := blob.Writer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		id, err := repo.Storer.SetEncodedObject(blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		staged.Entries = append(staged.Entries, &index.Entry{Name: "a/lock", Mode: filemode.Regular, Stage: stage, Hash: id})
+	}
+	slices.SortFunc(staged.Entries, func(a, b *index.Entry) int { return int(b.Stage) - int(a.Stage) }) // so that the first is none
+	staged.Version = 2
+	if err := repo.Storer.SetIndex(&staged); err != nil {
+		t.Fatal(err)
+	}
+	c := openClone(t, root)
+	if got := c.MergeBase("a/lock"); string(got) != "base" {
+		t.Errorf("MergeBase() = %q, want base", got)
+	}
+	if got := c.MergeBase("b/lock"); got != nil {
+		t.Errorf("MergeBase(a file without a conflict) = %q, want nil", got)
 	}
 }
