@@ -112,14 +112,11 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	if err != nil {
 		return report.Report{}, s, err
 	}
-	var change *run.Change
-	if verb == verbs.Check {
-		s.Check = cmp.Or(s.Check, "lock")
-		if c, ok := rt.Change(); ok {
-			change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
-		}
+	e := event{check: "lock"}
+	if c, ok := rt.Change(); ok {
+		e.change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
 	}
-	r, err := carryOut(ctx, env, from, s, verb, s.Directories, change)
+	r, err := carryOut(ctx, env, from, s, verb, s.Directories, e)
 	return r, s, err
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // baseUnknown says that a pull request's base can be read nowhere.
@@ -50,13 +49,13 @@ func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, n
 	if files, ok := run.Committed(root, base, names); ok {
 		return files, nil
 	}
-	req := withRepository(env, request(env, verbs.Scan, nil, s))
-	session, err := run.Open(env.ofRun(s), req)
+	ask := run.ToScan(run.Means{Settings: s}, env.checkout(), nil)
+	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	return session.Committed(ctx, req.Hub, req.Targets[0].Repository, base, names)
+	return session.Committed(ctx, ask, base, names)
 }
 
 // fileNames are those that a configuration file may have.

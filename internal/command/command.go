@@ -1,5 +1,5 @@
 // Package command is the command line: it turns words, settings and events into
-// a run.Request, prints the report, and sets the exit status. What a verb does
+// a run.Ask, prints the report, and sets the exit status. What a verb does
 // is in package run; what a report looks like is in package report.
 package command
 
@@ -200,7 +200,7 @@ func (env Env) ofRun(s settings.Settings) run.Env {
 		UserAgent: "relock/" + env.Build.Version,
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
-		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
+		Server:    env.server(), API: env.runtime().APIURL(), GraphQL: env.runtime().GraphQLURL(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
 		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add, Dial: env.Dial,
 		Log: logger(env.Stderr, s.Verbose),
 	}

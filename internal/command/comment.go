@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,21 +85,16 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	case s.DryRun:
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
-	configure := func(base fs.FS) (run.Request, error) {
-		based, err := from.In(base)
-		req := withRepository(env, request(env, verbs.PR, based.Directories, based))
-		req.Notices = based.Notices
-		return req, err
-	}
-	req := withRepository(env, request(env, verbs.Upgrade, nil, s))
 	env.Trail.willWrite()
-	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{
-		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
+		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: from.Named,
 	}
 	if s.Ledger != "" {
 		remark.Ledger = slashed(env, env.path(s.Ledger))
 	}
-	return during(env, s, req, func(session *run.Session) (report.Report, error) { return run.Answer(ctx, session, remark, configure) })
+	m := meansOf(from, s, footer)
+	return during(env, run.ToAnswer(m, event.Repository), func(session *run.Session) (report.Report, error) {
+		return run.Answer(ctx, session, remark, m)
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -89,7 +88,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, verbs.Scan, nil, s))
+			warnings, err := run.Idle(cmd.Context(), env.WorkDir, s)
 			if err != nil {
 				return err
 			}
@@ -188,15 +187,13 @@ func settingsShown(ctx context.Context, env Env, given ...settings.Values) (sett
 	if err != nil {
 		return from, s, of, err
 	}
-	req := withRepository(env, request(env, verbs.Scan, nil, s))
-	req.Hub.Owner, _, _ = strings.Cut(of.Repository, "/") // nothing is written: an App reads with the owner's token
-	req.Hub.Anonymous = true
-	session, err := run.Open(env.ofRun(s), req)
+	ask := run.ToRead(run.Means{Settings: s}, of.Repository)
+	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
 		return from, s, of, err
 	}
 	defer session.Close()
-	files, branch, err := session.AtDefault(ctx, req.Hub, of.Repository, settings.FileNames)
+	files, branch, err := session.AtDefault(ctx, ask, settings.FileNames)
 	if err != nil {
 		return from, s, of, err
 	}

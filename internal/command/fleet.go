@@ -63,10 +63,10 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	if err != nil {
 		return organisation.Division{}, err
 	}
-	req := withRepository(env, request(env, verbs.PR, nil, s))
+	ask := run.ToProposeOf(meansOf(from, s, footer), s.Organisation.Owner, nil)
 	var p organisation.Division
-	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		p, err = organisation.PlanShards(ctx, session, req, ofOwner(from, s), organisation.Sharing{Shards: s.Organisation.Shards, Costs: costs})
+	_, err = during(env, ask, func(session *run.Session) (r report.Report, err error) {
+		p, err = organisation.PlanShards(ctx, session, ask, ofOwner(from, s), organisation.Sharing{Shards: s.Organisation.Shards, Costs: costs})
 		return r, err
 	})
 	if err != nil {

@@ -95,14 +95,14 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 
 // settle plans what both sides have changed; nil if that fails.
 func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
-	_, s, err := settingsOfRun(ctx, env, verbs.MergeDriver)
+	from, s, err := settingsOfRun(ctx, env, verbs.MergeDriver)
 	if err != nil {
 		return nil, err
 	}
 	var settled []byte
-	req := request(env, verbs.Lock, nil, s)
-	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
-		settled, r, err = run.Settle(ctx, session, req, worktree.RootOf(env.WorkDir), name, marked)
+	m := meansOf(from, s, footer)
+	r, err := during(env, run.ToLock(m, run.Checkout{}, nil), func(session *run.Session) (r report.Report, err error) {
+		settled, r, err = run.Settle(ctx, session, m, worktree.RootOf(env.WorkDir), name, marked)
 		return r, err
 	})
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/settings"
 )
 
-// during acts in a session for requests like the one given, and meanwhile shows
-// what is downloaded.
-func during(env Env, s settings.Settings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
+// during acts in a session for asks like the one given, and meanwhile shows what is
+// downloaded.
+func during(env Env, ask run.Ask, act func(*run.Session) (report.Report, error)) (report.Report, error) {
+	s := ask.Settings()
 	p := newProgress(env, s.Format)
 	defer p.end()
 	world := env.ofRun(s)
 	world.Announce, world.Watch, world.Fetching, world.Log = p.announce, p.watch, p.fetching, logger(p.talk, s.Verbose)
-	session, err := run.Open(world, req)
+	session, err := run.Open(world, ask)
 	if err != nil {
-		return report.Report{Verb: req.Verb}, err
+		return report.Report{Verb: ask.Verb()}, err
 	}
 	defer session.Close()
 	return act(session)

@@ -3,9 +3,11 @@ package command
 import (
 	"context"
 	"errors"
-	"io/fs"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/organisation"
+	"github.com/relock-dev/relock/internal/safe"
+
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -13,41 +15,36 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// propose carries out the verb pr: for the repositories that are named, else for the
+// propose carries out the verb pr: for the repositories that settings name, else for the
 // one that is checked out.
-func propose(ctx context.Context, env Env, from settings.Sources, s settings.Settings, req run.Request) (report.Report, error) {
+func propose(ctx context.Context, env Env, from settings.Sources, s settings.Settings, dirs []string) (report.Report, error) {
+	none := report.Report{Verb: verbs.PR}
 	org, err := organisationOf(env, from, s)
 	if err != nil {
-		return report.Report{Verb: verbs.PR}, err
-	}
-	req, notices, err := targeted(env, from, s, req)
-	if err != nil {
-		return report.Report{Verb: verbs.PR}, err
+		return none, err
 	}
 	if s.Organisation.Pause && org != nil {
-		return report.Report{Verb: verbs.PR, Diagnostics: append(notices, paused(s))}, nil
+		none.Diagnostics = append(slices.Clip(s.Notices), paused(s))
+		return none, nil
+	}
+	ask, notices, err := askToPropose(env, from, s, org, dirs)
+	if err != nil {
+		return none, err
 	}
 	if !s.DryRun {
 		env.Trail.willWrite()
 	}
-	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) {
-		r, err := carriedOut(ctx, session, req, org)
-		if hub := req.Hub; err == nil && hub.Token == "" && hub.App == nil {
-			r.Diagnostics = append(r.Diagnostics, anonymously)
+	r, err := during(env, ask, func(session *run.Session) (report.Report, error) {
+		if org != nil {
+			return organisation.VisitAll(ctx, session, ask, *org)
 		}
-		return r, err
+		return run.Run(ctx, session, ask)
 	})
-	r.Diagnostics = append(r.Diagnostics, notices...)
-	return r, err
-}
-
-// carriedOut carries a request out for its targets or, with an organisation, for the repositories
-// of an owner.
-func carriedOut(ctx context.Context, session *run.Session, req run.Request, org *organisation.Organisation) (report.Report, error) {
-	if org != nil {
-		return organisation.Run(ctx, session, req, *org)
+	if err == nil && s.Token == "" && s.App.ID == "" {
+		r.Diagnostics = append(r.Diagnostics, anonymously)
 	}
-	return session.Do(ctx, req)
+	r.Diagnostics = append(r.Diagnostics, slices.Concat(s.Notices, notices)...)
+	return r, err
 }
 
 // organisationOf is which repositories of an owner a run is about; nil if it is about others.
@@ -95,30 +92,27 @@ var anonymously = problem.Problem{
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
 }
 
-// targeted adds to a request which repositories it names, and how the settings of
-// files are read that are not checked out.
-func targeted(env Env, from settings.Sources, s settings.Settings, req run.Request) (run.Request, []problem.Problem, error) {
-	notices, here := s.Notices, req.Targets[0]
+// askToPropose is what pr asks, with what there is to say about the repository.
+func askToPropose(env Env, from settings.Sources, s settings.Settings, org *organisation.Organisation, dirs []string) (run.Ask, []problem.Problem, error) {
+	if org != nil {
+		return run.ToProposeOf(meansOf(from, s, footer), org.Owner, dirs), nil, nil
+	}
 	if len(s.Repositories) > 0 {
-		req.Targets = nil
-		for _, repository := range s.Repositories {
-			req.Targets = append(req.Targets, run.Target{Repository: repository, Dirs: here.Dirs, Destination: here.Destination})
-		}
-	} else if here.Repository == "" && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
+		return run.ToProposeIn(meansOf(from, s, footer), s.Repositories, dirs), nil, nil
+	}
+	here := env.checkout()
+	var notices []problem.Problem
+	if here.Repository == "" {
 		// Outside of a workflow nobody names the repository: it is the one of the
 		// clone that the first directory is in.
-		clone := scanned(env, settings.Merge(settings.Arguments(here.Dirs)))[0]
-		repository, more, err := run.CloneOf(clone, req.Hub.API)
+		var err error
+		clone := scanned(env, settings.Merge(settings.Arguments(dirs)))[0]
+		here.Repository, notices, err = run.CloneOf(clone, env.runtime().APIURL())
 		if err != nil {
-			return req, nil, err
+			return run.Ask{}, nil, err
 		}
-		req.Targets[0].Repository, notices = repository, append(notices, more...)
 	}
-	req.Configure = func(files fs.FS) (run.Request, error) {
-		own, err := from.In(files)
-		req := withRepository(env, request(env, verbs.PR, here.Dirs, own))
-		req.Notices = own.Notices
-		return req, err
-	}
-	return req, notices, nil
+	// The run is named in this repository alone: that of another may be private.
+	m := meansOf(from, s, safe.Join("", writtenBy(env.runtime().RunURL()), footer))
+	return run.ToPropose(m, here, dirs), notices, nil
 }

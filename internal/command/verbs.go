@@ -90,7 +90,7 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 			if err := formatOf(verb, s.Format); err != nil {
 				return err
 			}
-			r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, nil)
+			r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, event{})
 			if err != nil {
 				return err
 			}
@@ -104,25 +104,16 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 	return cmd
 }
 
-// carryOut runs a verb for directories. change is what the event of a workflow
-// says of what changed; nil elsewhere.
-func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Settings, verb verbs.Verb, dirs []string, change *run.Change) (report.Report, error) {
-	req := withRepository(env, request(env, verb, dirs, s))
-	if verb == verbs.PR {
-		// A run of another repository stays unnamed: it may be a private one.
-		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
-			req.Pull.Footer = safe.Join("", writtenBy(env.runtime().RunURL()), req.Pull.Footer)
-		}
-		return propose(ctx, env, from, s, req)
+// carryOut runs a verb for directories, as settings and the event of a workflow want it.
+func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Settings, verb verbs.Verb, dirs []string, e event) (report.Report, error) {
+	switch verb {
+	case verbs.PR:
+		return propose(ctx, env, from, s, dirs)
+	case verbs.Verify:
+		return carryOutVerify(ctx, env, meansOf(from, s, footer), dirs)
 	}
-	req.Change = change
-	if s.Touched != "" && verb == verbs.Check {
-		req.Change = &run.Change{Revision: s.Touched}
-	}
-	if verb == verbs.Verify {
-		return carryOutVerify(ctx, env, s, req)
-	}
-	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
+	ask := askOnDisk(env, meansOf(from, s, footer), verb, dirs, e)
+	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
-func carryOutVerify(ctx context.Context, env Env, s settings.Settings, req run.Request) (report.Report, error) {
+func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string) (report.Report, error) {
+	s := m.Settings
 	ledger, err := readLedger(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err
@@ -28,15 +29,15 @@ func carryOutVerify(ctx context.Context, env Env, s settings.Settings, req run.R
 	if err != nil {
 		return report.Report{}, err
 	}
-	req.Proof.Ledger, req.Proof.Baseline = ledger.Ledger, baseline.Baseline
-	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
+	ask := run.ToVerify(m, env.checkout(), dirs, run.JudgedBy{Ledger: ledger.Ledger, Baseline: baseline.Baseline})
+	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.Notices...), s.FailOn
 	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", ledger.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
 		if f.head == "" {
 			continue
 		}
 		m := report.Tampered(f.name, f.what, f.head)
-		m.Findings[0].Severity = verify.SeverityOf(req.Proof.Severities, problem.CodeTamperedBoth, s.Strict)
+		m.Findings[0].Severity = verify.SeverityOf(s.Severities, problem.CodeTamperedBoth, s.Strict)
 		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
 		r.Modules = append(r.Modules, m)
 	}

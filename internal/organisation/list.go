@@ -41,11 +41,11 @@ func (l list) fleet(owner string) report.Fleet {
 
 // readList returns the list of a shard or, without one, of the owner. The request is one in which
 // the owner is named.
-func readList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
+func readList(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (list, error) {
 	if org.Shard == nil {
-		return askList(ctx, s, req, org)
+		return askList(ctx, s, a, org)
 	}
-	client, err := s.Owner(req.Hub, false)
+	client, err := s.Owner(a, false)
 	l := list{client: client, prefix: org.Prefix, listed: len(org.Shard.Repositories)}
 	for _, r := range org.Shard.Repositories {
 		l.picked.chosen = append(l.picked.chosen, r.known())
@@ -54,14 +54,14 @@ func readList(ctx context.Context, s *run.Session, req run.Request, org Organisa
 }
 
 // askList lists the repositories of an owner and picks among them.
-func askList(ctx context.Context, s *run.Session, req run.Request, org Organisation) (list, error) {
-	asks := listOptions(org.Where, req.Pull.BranchPrefix)
-	client, err := s.Owner(req.Hub, asks.Properties)
+func askList(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (list, error) {
+	asks := listOptions(org.Where, a.Settings().PullRequest.BranchPrefix)
+	client, err := s.Owner(a, asks.Properties)
 	if err != nil {
 		return list{}, err
 	}
 	all, err := client.List(ctx, org.Owner, asks)
-	return list{client: client, picked: pickAmong(all, org.Where), prefix: req.Pull.BranchPrefix, listed: len(all)}, err
+	return list{client: client, picked: pickAmong(all, org.Where), prefix: a.Settings().PullRequest.BranchPrefix, listed: len(all)}, err
 }
 
 // WithUnlisted adds to the report of an organisation the repositories that GitHub did not

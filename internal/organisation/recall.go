@@ -111,7 +111,7 @@ func unremembered(name string, err error) []problem.Problem {
 // recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
 // remembers nothing, since what it would do is not done.
 func (t *turns) recorder(l github.Listed) *recorder {
-	if t.memory == nil || t.req.Pull.DryRun {
+	if t.memory == nil || t.ask.Settings().DryRun {
 		return nil
 	}
 	return &recorder{listed: l, requires: map[neededProvider]bool{}}
@@ -124,11 +124,11 @@ func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, boo
 		return report.Report{}, false
 	}
 	known, ok := t.memory.recall(l, t.org.Settings, t.session.Env().Now)
-	if !ok || !known.stillNewest(ctx, t.session.Releases(t.req)) {
+	if !ok || !known.stillNewest(ctx, t.session.Releases(t.ask)) {
 		return report.Report{}, false
 	}
 	r := known.report(l.Name)
-	r.Verb = t.req.Verb
+	r.Verb = t.ask.Verb()
 	return r, true
 }
 

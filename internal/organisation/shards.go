@@ -78,11 +78,10 @@ const spare = 10
 
 // PlanShards plans a run over the repositories of an owner in shards. What is left of the
 // hour's requests is divided between them, and so is what may be made in an hour.
-func PlanShards(ctx context.Context, s *run.Session, req run.Request, org Organisation, by Sharing) (Division, error) {
-	req.Hub.Owner = org.Owner
+func PlanShards(ctx context.Context, s *run.Session, a run.Ask, org Organisation, by Sharing) (Division, error) {
 	asking, stop := s.Asking(ctx)
 	defer stop()
-	l, err := askList(asking, s, req, org)
+	l, err := askList(asking, s, a, org)
 	if err != nil {
 		return Division{}, err
 	}

@@ -1,4 +1,4 @@
-// Package organisation carries a request out for the repositories of an owner: it lists and
+// Package organisation carries an ask out for the repositories of an owner: it lists and
 // chooses them, divides them into shards, gives one after the other its turn, and remembers
 // those in which there is nothing to do. What happens in one repository is package run's.
 package organisation
@@ -17,21 +17,19 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// Run carries a request out for the repositories of an owner, one after the other.
-// The one target of the request says which directories of each, and where the lock files
-// go. What goes wrong in one repository is in the report.
-func Run(ctx context.Context, s *run.Session, req run.Request, org Organisation) (report.Report, error) {
+// VisitAll carries an ask of run.ToProposeOf out for the repositories of an owner, one after the
+// other. What goes wrong in one repository is in the report.
+func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		asking, stop := s.Asking(ctx)
 		defer stop()
-		req.Hub.Owner = org.Owner
-		l, err := readList(asking, s, req, org)
+		l, err := readList(asking, s, a, org)
 		if err != nil {
 			return report.Report{}, err
 		}
 		l.client.Share(ration(asking, org.Shard))
 		t := &turns{
-			session: s, req: req, org: org, list: l,
+			session: s, ask: a, org: org, list: l,
 			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
 			reports: make([]report.Report, len(l.picked.chosen)), costs: make([]int64, len(l.picked.chosen)),
 		}
@@ -56,10 +54,10 @@ func ration(asking context.Context, shard *Shard) (r github.Ration) {
 	return r
 }
 
-// turns is a request on its way through the repositories of an owner.
+// turns is an ask on its way through the repositories of an owner.
 type turns struct {
 	session *run.Session
-	req     run.Request
+	ask     run.Ask
 	org     Organisation
 	list    list
 	budget  *budget
@@ -155,7 +153,7 @@ func (t *turns) await(ctx context.Context, w github.Wait) bool {
 	return !w.Needed() || t.list.client.Await(ctx, w)
 }
 
-// visit carries the request out for a repository, which may open so many pull requests,
+// visit carries the ask out for a repository, which may open so many pull requests,
 // and reports whether that failed.
 func (t *turns) visit(ctx context.Context, i, opens int) (failed bool) {
 	l := t.list.picked.chosen[i]
@@ -177,7 +175,7 @@ func (t *turns) read(ctx context.Context, l github.Listed) report.Report {
 	if seen != nil {
 		visit.Recorder = seen
 	}
-	r := t.session.Visit(ctx, t.req, l.Name, visit)
+	r := t.session.Visit(ctx, t.ask, l.Name, visit)
 	r.Diagnostics = slices.DeleteFunc(r.Diagnostics, func(d problem.Problem) bool {
 		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
 	})
@@ -221,7 +219,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 		}
 	}
 	all := report.Join(append(reports, begun...)...)
-	all.Verb, all.DryRun, all.Fleet = t.req.Verb, t.req.Pull.DryRun, &fleet
+	all.Verb, all.DryRun, all.Fleet = t.ask.Verb(), t.ask.Settings().DryRun, &fleet
 	all = WithUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = append(all.Diagnostics, trouble...), t.session.Spent()
 	if t.done < len(t.order) {

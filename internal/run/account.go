@@ -41,7 +41,7 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}
 	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{
-		Allowance: j.allowance, Jobs: j.req.Plan.Jobs, Announce: j.env.Announce,
+		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce,
 	}) {
 		r := &all[of[n]].result
 		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
@@ -72,7 +72,7 @@ func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 			continue
 		}
 		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To}
-		e.Shallow = e.Left && j.req.Verb != verbs.Check
+		e.Shallow = e.Left && j.ask.verb != verbs.Check
 		if !e.Left {
 			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
 		}

@@ -42,7 +42,7 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			if tt.edit != nil {
 				tt.edit(&s, file)
 			}
-			got := suspectsOf(job{req: Request{Verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
+			got := suspectsOf(job{ask: Ask{verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
 			if len(got) > 0 != tt.judged {
 				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
 			}

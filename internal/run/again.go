@@ -19,7 +19,7 @@ import (
 const mostPlans = 3
 
 // mayRepeat reports whether all may be planned again for another commit.
-func mayRepeat(j job) bool { return j.req.Configure != nil && j.plans < mostPlans }
+func mayRepeat(j job) bool { return j.plans < mostPlans }
 
 // holds reports whether a commit of the base has all that was read as it was read.
 // What is not told apart is asked for once. A commit that GitHub does not know, such
@@ -60,26 +60,25 @@ func matters(p filetree.ChangedPath) bool {
 	return !p.File || scan.Notices(p.Path) || slices.Contains(settings.FileNames, p.Path)
 }
 
-// anew is the job from the commit that the base has moved to, without a checkout of
+// replan is the job from the commit that the base has moved to, without a checkout of
 // that, by its configuration file. Where the base has not moved, it is the same again.
-func anew(ctx context.Context, j job, from proposing, moved string) (job, error) {
-	if moved == from.head { // the base is where it was, what stands for a group is not
+func replan(ctx context.Context, j job, from proposing, moved string) (job, error) {
+	own, t := j.settings, j.target
+	if moved == from.head { // the base is where it was, the pull request of a group is not
 		j.env.Log.Info("a pull request has changed meanwhile: planning again")
-		next := jobFor(j.Session, j.req, j.target, j.visit)
-		next.plans = j.plans + 1
-		return next, nil
+	} else {
+		remote, err := snapshot(ctx, from.repo, moved)
+		if err != nil {
+			return j, err
+		}
+		own, err = j.ask.means.Of(remote.FS)
+		if err != nil {
+			return j, err
+		}
+		t = t.at(j.env.WorkDir, remote)
+		j.env.Log.Info("the base has moved: planning again", "from", from.head, "to", remote.Commit)
 	}
-	remote, err := snapshot(ctx, from.repo, moved)
-	if err != nil {
-		return j, err
-	}
-	req, err := j.req.Configure(remote.FS)
-	if err != nil {
-		return j, err
-	}
-	req.Hub, req.Configure = j.req.Hub, j.req.Configure
-	j.env.Log.Info("the base has moved: planning again", "from", from.head, "to", remote.Commit)
-	next := jobFor(j.Session, req, j.target.at(j.env.WorkDir, remote), j.visit)
+	next := newJob(j.Session, j.ask, own, t, j.visit)
 	next.plans = j.plans + 1
 	return next, nil
 }

@@ -21,30 +21,31 @@ import (
 // learns reports whether the run may add to what is remembered. Whoever can
 // write to that decides what lock files say, so that on GitHub only runs of the
 // base branch do, and none about somebody's head.
-func learns(env Env, req Request) bool {
-	return req.Head == NoHead && (!env.OnGitHub || req.Verb == verbs.PR || req.Verb == verbs.Verify && env.Planned)
+func learns(env Env, a Ask) bool {
+	return a.head == NoHead && (!env.OnGitHub || a.verb == verbs.PR || a.verb == verbs.Verify && env.Planned)
 }
 
 // openCache opens the hash cache. One that somebody names must be usable, or what is left
 // of one that was damaged; the user's own is done without if it is not. A file that a
 // scan reads, a person has named by mistake.
-func openCache(env Env, req Request) (*hash.Cache, error) {
-	name := cmp.Or(req.Cache, env.HashCache)
-	if name == "" || req.Verb == verbs.Scan || req.Proof.NoCache {
+func openCache(env Env, a Ask) (*hash.Cache, error) {
+	given := a.means.Settings.Cache
+	name := cmp.Or(given, env.HashCache)
+	if name == "" || a.verb == verbs.Scan || a.means.Settings.NoCache {
 		return nil, nil
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(env.WorkDir, name)
 	}
-	hashes, err := hashCache(env, req, name)
+	hashes, err := hashCache(env, a, name)
 	if err == nil {
 		return hashes, nil
 	}
 	if errors.Is(err, hash.ErrNoCache) && hash.Junk(name) && !scan.Notices(filepath.ToSlash(name)) {
-		return heal(env, req, name), nil
+		return heal(env, a, name), nil
 	}
-	if req.Cache != "" {
-		return nil, fmt.Errorf("opening the hash cache %s: %w", req.Cache, file.Cause(err))
+	if given != "" {
+		return nil, fmt.Errorf("opening the hash cache %s: %w", given, file.Cause(err))
 	}
 	env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
 	return nil, nil
@@ -52,8 +53,8 @@ func openCache(env Env, req Request) (*hash.Cache, error) {
 
 // heal puts a damaged cache aside and begins it anew. A run that may add nothing to it
 // does without.
-func heal(env Env, req Request, name string) *hash.Cache {
-	if !learns(env, req) {
+func heal(env Env, a Ask, name string) *hash.Cache {
+	if !learns(env, a) {
 		env.Log.Warn("the hash cache is damaged, and this run does without", "path", name)
 		return nil
 	}
@@ -70,9 +71,9 @@ func heal(env Env, req Request, name string) *hash.Cache {
 	return anew
 }
 
-func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
+func hashCache(env Env, a Ask, name string) (*hash.Cache, error) {
 	switch {
-	case ofHead(env, req, name):
+	case ofHead(env, a, name):
 		return nil, &problem.Error{
 			Problem: problem.Problem{
 				Code:    problem.CodeSettings,
@@ -80,7 +81,7 @@ func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 				Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
 			},
 		}
-	case learns(env, req):
+	case learns(env, a):
 		return hash.OpenCache(name)
 	}
 	return hash.OpenReadOnlyCache(name)
@@ -89,15 +90,15 @@ func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 // moduleCache is the directory in which fetched modules are kept, unless the
 // request is about a head that could have filled it. On GitHub a workflow keeps what
 // lies where it puts the hash cache, and nothing of the home of a runner.
-func moduleCache(env Env, req Request) string {
+func moduleCache(env Env, a Ask, hashes string) string {
 	name := env.ModuleCache
-	if env.OnGitHub && req.Cache != "" {
-		name = req.Cache + ".modules"
+	if env.OnGitHub && hashes != "" {
+		name = hashes + ".modules"
 	}
 	if !filepath.IsAbs(name) && name != "" {
 		name = filepath.Join(env.WorkDir, name)
 	}
-	if ofHead(env, req, name) {
+	if ofHead(env, a, name) {
 		return ""
 	}
 	return name
@@ -106,13 +107,13 @@ func moduleCache(env Env, req Request) string {
 // ofHead reports whether whoever wrote the head of a pull request may have
 // written a file: it lies in the workspace, or in a repository that is read from
 // disk.
-func ofHead(env Env, req Request, name string) bool {
-	if req.Head == NoHead || name == "" {
+func ofHead(env Env, a Ask, name string) bool {
+	if a.head == NoHead || name == "" {
 		return false
 	}
 	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), worktree.RootOf(env.WorkDir)}
-	for _, t := range req.Targets {
-		for _, dir := range t.Dirs {
+	for _, t := range a.targets {
+		for _, dir := range t.dirs {
 			tops = append(tops, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
 	}

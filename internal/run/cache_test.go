@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -37,7 +39,7 @@ func TestLearns(t *testing.T) {
 		{verbs.Verify, OwnHead, true, true, false},
 		{verbs.Check, NoHead, true, true, false},
 	} {
-		if got := learns(Env{OnGitHub: test.onGitHub, Planned: test.planned}, Request{Verb: test.verb, Head: test.head}); got != test.want {
+		if got := learns(Env{OnGitHub: test.onGitHub, Planned: test.planned}, Ask{verb: test.verb, head: test.head}); got != test.want {
 			t.Errorf("%s of head %d, on GitHub %t, planned %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, test.planned, got, test.want)
 		}
 	}
@@ -51,25 +53,27 @@ func TestCacheOfAHead(t *testing.T) {
 	env := Env{WorkDir: filepath.Join(top, "repo", "live"), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)}
 	check := func(t *testing.T, name string, refused bool) {
 		t.Helper()
-		req := Request{Verb: verbs.Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
-		cache, err := openCache(env, req)
+		m := Means{Settings: settings.Settings{Cache: filepath.Join(top, name)}}
+		dirs := []string{"..", "../../other/..."}
+		ask := ToCheck(m, Checkout{Head: ForkHead}, dirs, upgrade.Upgrade, nil)
+		cache, err := openCache(env, ask)
 		if (err != nil) != refused || err != nil && problem.Of(err).Hint == "" {
 			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
 		}
 		cache.Close()
-		if got := moduleCache(Env{WorkDir: env.WorkDir, Getenv: env.Getenv, ModuleCache: req.Cache}, req); (got == "") != refused {
+		if got := moduleCache(Env{WorkDir: env.WorkDir, Getenv: env.Getenv, ModuleCache: m.Settings.Cache}, ask, ""); (got == "") != refused {
 			t.Errorf("moduleCache(%s) = %q, want none: %t", name, got, refused)
 		}
 		onGitHub := Env{WorkDir: env.WorkDir, Getenv: env.Getenv, OnGitHub: true, ModuleCache: filepath.Join(top, "elsewhere")}
-		want := req.Cache + ".modules"
+		want := m.Settings.Cache + ".modules"
 		if refused {
 			want = ""
 		}
-		if got := moduleCache(onGitHub, req); got != want {
+		if got := moduleCache(onGitHub, ask, m.Settings.Cache); got != want {
 			t.Errorf("moduleCache(%s) on GitHub = %q, want %q", name, got, want)
 		}
-		req.Head = NoHead
-		if cache, err = openCache(env, req); err != nil {
+		cache, err = openCache(env, ToCheck(m, Checkout{}, dirs, upgrade.Upgrade, nil))
+		if err != nil {
 			t.Errorf("openCache(%s) for nobody's head = %v", name, err)
 		}
 		cache.Close()
@@ -95,13 +99,14 @@ func TestCacheThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	dir := lay(t, "file")
 	env := Env{WorkDir: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler), HashCache: filepath.Join(dir, "file", "hashes")}
-	if cache, err := openCache(env, Request{Verb: verbs.Upgrade}); cache != nil || err != nil {
+	if cache, err := openCache(env, ToUpgrade(Means{}, Checkout{}, nil)); cache != nil || err != nil {
 		t.Errorf("openCache(the user's own) = %v, %v, want none", cache, err)
 	}
-	if _, err := openCache(env, Request{Verb: verbs.Upgrade, Cache: "file/hashes"}); err == nil || !strings.Contains(err.Error(), "opening the hash cache file/hashes: ") {
+	named := Means{Settings: settings.Settings{Cache: "file/hashes"}}
+	if _, err := openCache(env, ToUpgrade(named, Checkout{}, nil)); err == nil || !strings.Contains(err.Error(), "opening the hash cache file/hashes: ") {
 		t.Errorf("openCache(below a file) = %v, want an error", err)
 	}
-	if cache, err := openCache(env, Request{Verb: verbs.Scan, Cache: "file/hashes"}); cache != nil || err != nil {
+	if cache, err := openCache(env, ToScan(named, Checkout{}, nil)); cache != nil || err != nil {
 		t.Errorf("openCache(to scan) = %v, %v, want none", cache, err)
 	}
 }

@@ -54,7 +54,7 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 	s, known := k.known[group]
 	if !known {
 		at := k.p.proposing
-		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
+		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.settings.PullRequest.BranchPrefix)
 		switch {
 		case s.err != nil, s.Head != "" && at.hub.Anonymous():
 			s.alone = pr.NotRead
@@ -112,7 +112,7 @@ func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 	dir := path.Dir(f.Path)
 	return upgrade.Standing{
 		Before: before.Locks, After: after.Locks, Refuted: k.refuted,
-		Take: func(addr provider.Addr) bool { return k.p.req.Plan.Policy.GroupOf(dir, addr) == group },
+		Take: func(addr provider.Addr) bool { return k.p.plan.Policy.GroupOf(dir, addr) == group },
 	}, true
 }
 

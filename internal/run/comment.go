@@ -18,13 +18,12 @@ import (
 
 // Remark is a comment under a pull request that holds a command.
 type Remark struct {
-	Hub        Hub
 	Repository string // OWNER/NAME
 	Number     int    // of the pull request
 	CommentID  int64
 	Author     string // login
 	Body       string // as it was written; comment.Addressed holds for it
-	// Config is a file of the repository that Configure reads, besides those of
+	// Config is a file of the repository that Means.Of reads, besides those of
 	// settings.FileNames.
 	Config string
 	// Ledger is the path in the repository of the ledger by which Verify judges;
@@ -37,16 +36,17 @@ type Remark struct {
 // pushed to by a fast-forward from there; settings come from the base branch
 // alone. A refusal is an answer like any other. What fails is in the report, and
 // in the answer if there can be one. An error means that nobody could be asked.
-func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (report.Report, error) {
-	repo, err := s.hubs.reach(r.Hub, r.Repository)
+func Answer(ctx context.Context, s *Session, r Remark, m Means) (report.Report, error) {
+	a := ToAnswer(m, r.Repository)
+	repo, err := s.hubs.reach(accessFor(s.env, a, m.Settings), r.Repository)
 	if err != nil {
-		return report.Report{Verb: verbs.Comment}, err
+		return a.report(), err
 	}
-	c := &conversation{Session: s, remark: r, repo: repo, configure: configure}
+	c := &conversation{Session: s, remark: r, repo: repo, means: m}
 	acting, stop := s.bounds.heed(ctx)
 	defer stop()
 	c.end(acting, c.converse(acting))
-	c.report.Diagnostics = append(c.report.Diagnostics, c.req.Notices...)
+	c.report.Diagnostics = append(c.report.Diagnostics, c.notices...)
 	c.report.Verb, c.report.Answer = verbs.Comment, c.said.String()
 	return c.report, nil
 }
@@ -54,20 +54,20 @@ func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (rep
 // conversation is one command on its way.
 type conversation struct {
 	*Session
-	remark    Remark
-	repo      *github.Repository
-	configure Configure
+	remark Remark
+	repo   *github.Repository
+	means  Means // with the settings of the base branch, once these are read
 
 	self     string // the login that we answer by, if a reaction has told it
 	workflow *bool  // whether the credential is a workflow's own; nil if nobody had to ask
 	command  comment.Command
 	decision comment.Decision
 	pull     github.PullRequest
-	owned    *pr.Owned     // nil if the pull request is not ours
-	base     string        // the commit that the base branch is at
-	req      Request       // by the settings of the base branch
-	posted   int64         // our answer, once there is one
-	said     safe.Markdown // what it says
+	owned    *pr.Owned         // nil if the pull request is not ours
+	base     string            // the commit that the base branch is at
+	notices  []problem.Problem // of the configuration file there
+	posted   int64             // our answer, once there is one
+	said     safe.Markdown     // what it says
 	report   report.Report
 }
 
@@ -115,7 +115,7 @@ func (c *conversation) converse(ctx context.Context) error {
 // order is what the command is about.
 func (c *conversation) order() order {
 	return order{
-		repo: c.repo, repository: c.remark.Repository, pull: c.pull, command: c.command, base: c.base, req: c.req, log: c.env.Log,
+		repo: c.repo, repository: c.remark.Repository, pull: c.pull, command: c.command, base: c.base, means: c.means, log: c.env.Log,
 	}
 }
 
@@ -130,10 +130,12 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.req, err = c.configure(files); err != nil {
+	own, err := c.means.Of(files)
+	if err != nil {
 		return comment.Refuse(safe.Format("the configuration on the branch %s cannot be used: %s", safe.Code(c.pull.Base), safe.Text(err.Error())))
 	}
-	owned, ours, err := pr.Find(ctx, c.repo, c.pull, c.req.Pull.BranchPrefix)
+	c.means.Settings, c.notices = own, own.Notices
+	owned, ours, err := pr.Find(ctx, c.repo, c.pull, own.PullRequest.BranchPrefix)
 	if ours {
 		c.owned = &owned
 	}
@@ -178,7 +180,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return c.say(ctx, inForce(c.owned, c.req.Plan.Policy))
+		return c.say(ctx, inForce(c.owned, c.means.Settings.Policy))
 	}
 	if err := c.say(ctx, safe.Const("On it.")); err != nil {
 		return err

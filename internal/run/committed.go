@@ -109,10 +109,10 @@ func (c *committed) readHead(t tree) error {
 func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	c.unknown = true
 	sha, err := headOf(t, j.target)
-	if err != nil || !j.env.OnGitHub || j.target.Repository == "" {
+	if err != nil || !j.env.OnGitHub || j.target.repository == "" {
 		return err
 	}
-	repo, err := j.hubs.reach(j.req.Hub, j.target.Repository)
+	repo, err := j.hubs.reach(j.access, j.target.repository)
 	if err != nil {
 		return nil // nobody can be asked, and unknown says so
 	}
@@ -155,7 +155,7 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 		s.unseen.add(notInCheckout, j.names(t).Of, "./")
 	}
 	for _, name := range c.deleted {
-		if isLock(name) && j.req.Verb == verbs.PR {
+		if isLock(name) && j.ask.verb == verbs.PR {
 			s.unseen.add(deletedHere, j.names(t).Of, name)
 		}
 	}

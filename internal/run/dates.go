@@ -21,7 +21,7 @@ type dates struct {
 // dateSource is the dates of a run. A token speaks to the GitHub server also for
 // verbs that do nothing else there, so that all of them come to the same plan.
 func dateSource(j job, server hub) dates {
-	from := j.req.Hub
+	from := j.access
 	if server.Client == nil && from.Token != "" {
 		from.App = nil
 		if reached, err := j.hubs.connect(from, ""); err == nil {

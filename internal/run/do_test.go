@@ -15,13 +15,12 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
-	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// opened is a session in a repository with one outdated root module, live.
-func opened(t *testing.T, req Request) (s *Session, lock string) {
+// openedSession is a session in a repository with one outdated root module, live.
+func openedSession(t *testing.T, a Ask) (s *Session, lock string) {
 	t.Helper()
 	w, err := sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.terraform.io/hashicorp/null --\nversions: [3.2.2, 3.2.4]\nplatforms: [linux_amd64]\n")))
 	if err != nil {
@@ -39,39 +38,36 @@ func opened(t *testing.T, req Request) (s *Session, lock string) {
 	}
 	getenv := func(name string) string { return map[string]string{"TF_CLI_CONFIG_FILE": rc}[name] }
 	env := Env{WorkDir: root, Getenv: getenv, Home: t.TempDir(), GOOS: "linux", Log: slog.New(slog.DiscardHandler), Now: time.Unix(1, 0)}
-	if s, err = Open(env, req); err != nil {
+	s, err = Open(env, a)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
 	return s, filepath.Join(root, "live", ".terraform.lock.hcl")
 }
 
-func upgrading(targets ...Target) Request {
-	return Request{
-		Verb: verbs.Upgrade, Targets: targets, Scan: scan.Options{Tool: provider.Terraform},
-		Plan: upgrade.Options{Platforms: upgrade.Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}}}},
-	}
-}
+// forLinux are means of a run over root modules of Terraform, for one platform.
+var forLinux = Means{Settings: settings.Settings{
+	Tool: provider.Terraform, Platforms: settings.PlatformSet{List: []provider.Platform{{OS: "linux", Arch: "amd64"}}},
+}}
 
-// A target without a destination is planned and left as it is; one whose destination
-// is the disk is written where it was read.
+// Check plans a lock file and leaves it as it is; Upgrade writes it where it was read.
 func TestDestinations(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		to      Destination
+		ask     Ask
 		written bool
 	}{
-		"nowhere": {nil, false},
-		"disk":    {Disk{}, true},
+		"check":   {ToCheck(forLinux, Checkout{}, nil, upgrade.Upgrade, nil), false},
+		"upgrade": {ToUpgrade(forLinux, Checkout{}, nil), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req := upgrading(Target{Files: Checkout{}, Destination: tt.to})
-			s, lock := opened(t, req)
+			s, lock := openedSession(t, tt.ask)
 			before, _ := os.ReadFile(lock)
-			r, err := s.Do(t.Context(), req)
+			r, err := Run(t.Context(), s, tt.ask)
 			if err != nil || !r.Pending() || r.Failed() {
-				t.Fatalf("Do() = %+v, %v, want a change", r, err)
+				t.Fatalf("Run() = %+v, %v, want a change", r, err)
 			}
 			after, _ := os.ReadFile(lock)
 			if written := string(before) != string(after); written != tt.written || r.Modules[0].Written != tt.written {
@@ -85,8 +81,8 @@ func TestDestinations(t *testing.T) {
 // hashed them downloads none again.
 func TestPackagesAreAnnounced(t *testing.T) {
 	t.Parallel()
-	req := upgrading(Target{Files: Checkout{}})
-	s, _ := opened(t, req)
+	ask := ToCheck(forLinux, Checkout{}, nil, upgrade.Upgrade, nil)
+	s, _ := openedSession(t, ask)
 	var announced []int
 	s.env.Announce = func(d provider.Downloads) {
 		if d.Packages > 0 || d.Sized == 0 {
@@ -94,7 +90,7 @@ func TestPackagesAreAnnounced(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if _, err := s.Do(t.Context(), req); err != nil {
+		if _, err := Run(t.Context(), s, ask); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,8 +103,8 @@ func TestPackagesAreAnnounced(t *testing.T) {
 // are asked for.
 func TestFoundIsToldFirst(t *testing.T) {
 	t.Parallel()
-	req := upgrading(Target{Files: Checkout{}})
-	s, _ := opened(t, req)
+	ask := ToUpgrade(forLinux, Checkout{}, nil)
+	s, _ := openedSession(t, ask)
 	var told []string
 	s.env.Found = func(roots int) { told = append(told, fmt.Sprintf("found %d", roots)) }
 	s.env.Announce = func(d provider.Downloads) {
@@ -116,7 +112,7 @@ func TestFoundIsToldFirst(t *testing.T) {
 			told = append(told, "packages")
 		}
 	}
-	if _, err := s.Do(t.Context(), req); err != nil {
+	if _, err := Run(t.Context(), s, ask); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"found 1", "packages"}; !slices.Equal(told, want) {
@@ -127,11 +123,11 @@ func TestFoundIsToldFirst(t *testing.T) {
 // Repositories that cannot be read stop no other and are named.
 func TestTargetsFailAlone(t *testing.T) {
 	t.Parallel()
-	req := upgrading(Target{Repository: "acme/one"}, Target{Repository: "no name"})
-	s, _ := opened(t, req)
-	r, err := s.Do(t.Context(), req)
+	ask := ToProposeIn(forLinux, []string{"acme/one", "no name"}, nil)
+	s, _ := openedSession(t, ask)
+	r, err := Run(t.Context(), s, ask)
 	if err != nil || len(r.Diagnostics) != 2 || !r.Failed() {
-		t.Fatalf("Do() = %+v, %v, want two problems", r, err)
+		t.Fatalf("Run() = %+v, %v, want two problems", r, err)
 	}
 	for i, want := range []string{"acme/one: there is no token for GitHub", "no name: the repository is not known"} {
 		if got := r.Diagnostics[i].Message; got != want {

@@ -47,13 +47,13 @@ type inventory struct {
 // findAll finds the root modules of every tree.
 func findAll(ctx context.Context, j job) (s inventory, err error) {
 	defer j.clock.stage(stageScan)()
-	if s.trees, err = j.target.Files.trees(j.env.WorkDir, j.target.Dirs); err != nil {
+	if s.trees, err = j.target.files.trees(j.env.WorkDir, j.target.dirs); err != nil {
 		return s, err
 	}
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost, s.unseen.only = map[wish]problem.Problem{}, j.req.Plan.Only
+	s.lost, s.unseen.only = map[wish]problem.Problem{}, j.plan.Only
 	for _, t := range s.trees {
 		c, err := committedIn(ctx, j, t)
 		if err != nil {
@@ -70,8 +70,8 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
 		}
 		s.unseen.setDirs(t, modules)
-		if j.req.Verb == verbs.PR {
-			s.unseen.setSelection(t, j.req.Scan, j.req.Own)
+		if j.ask.verb == verbs.PR {
+			s.unseen.setSelection(t, j.settings)
 			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
 		for _, m := range modules {
@@ -91,17 +91,17 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if j.env.Found != nil {
 		j.env.Found(len(s.found))
 	}
-	if s.extent.touched != nil && j.req.Change == nil {
+	if s.extent.touched != nil && j.ask.change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
 	slices.Sort(s.excluded)
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.unseen.notices(j.req.Verb))
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.unseen.notices(j.ask.verb))
 	return s, usable(j, s.found)
 }
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
 func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
-	if j.req.Verb != verbs.Scan {
+	if j.ask.verb != verbs.Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
 		ctx = half
@@ -113,7 +113,7 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 // committedIn is what the commit of a checkout has that may not be there: of a sparse one,
 // and where what is not there must not be taken back.
 func committedIn(ctx context.Context, j job, t tree) (committed, error) {
-	if t.remote != nil || t.loose || j.req.Verb != verbs.PR && !worktree.Sparse(t.root) {
+	if t.remote != nil || t.loose || j.ask.verb != verbs.PR && !worktree.Sparse(t.root) {
 		return committed{}, nil
 	}
 	return readCommitted(ctx, j, t)
@@ -121,7 +121,7 @@ func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 
 // fetching is who is asked for modules that are elsewhere; nil where nobody may be.
 func fetching(j job) scan.Source {
-	if j.req.Proof.Offline {
+	if j.settings.Offline {
 		return nil
 	}
 	return shown{j.modules, j.env.Fetching}
@@ -129,25 +129,25 @@ func fetching(j job) scan.Source {
 
 // scanOptions say how a tree is scanned.
 func scanOptions(j job, narrowed extent, t tree) scan.Options {
-	opts := j.req.Scan
-	opts.Dirs, opts.Jobs = t.dirs, j.req.Plan.Jobs
-	opts.Orphans = j.req.Plan.Mode == upgrade.Complete || j.req.Verb == verbs.Verify
+	opts := j.scan
+	opts.Dirs = t.dirs
+	opts.Orphans = j.plan.Mode == upgrade.Complete || j.ask.verb == verbs.Verify
 	if !j.env.OnGitHub && t.remote == nil {
 		opts.Path = t.root
 	}
 	if t.remote == nil && !t.loose {
 		opts.MergeBase = t.mergeBase
 	}
-	if t.loose && !j.env.OnGitHub && j.req.Verb != verbs.PR {
+	if t.loose && !j.env.OnGitHub && j.ask.verb != verbs.PR {
 		opts.Around, opts.Within = t.around()
 	}
-	opts.PassedOver = j.req.Verb == verbs.Scan
+	opts.PassedOver = j.ask.verb == verbs.Scan
 	if t.remote == nil && !t.loose {
 		opts.HiddenBy = ignoredBy(t, j.names(t).Of)
 	}
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
-	if j.req.Head == NoHead { // another could put their values into the address of a module
+	if j.ask.head == NoHead { // another could put their values into the address of a module
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
@@ -169,12 +169,12 @@ func ignoredBy(t tree, show func(string) string) func(name string) string {
 // foresee lets registries be asked for versions while modules are fetched; nil where
 // nothing is planned, or where not every registry may be asked.
 func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
-	if j.req.Verb == verbs.Scan || j.req.Verb == verbs.Verify || j.req.Head != NoHead {
+	if j.ask.verb == verbs.Scan || j.ask.verb == verbs.Verify || j.ask.head != NoHead {
 		return nil
 	}
 	return func(modules []scan.RootModule) {
 		modules = slices.DeleteFunc(modules, func(m scan.RootModule) bool { return hasPlugins(t, m) })
-		upgrade.Foresee(ctx, j.source, modules, j.req.Plan)
+		upgrade.Foresee(ctx, j.source, modules, j.plan)
 	}
 }
 

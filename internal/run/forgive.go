@@ -24,7 +24,7 @@ func forgive(ctx context.Context, j job, p planned) []problem.Problem {
 			dirs = append(dirs, p.found[i].module.Dir)
 		}
 	}
-	if j.req.Verb != verbs.Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
+	if j.ask.verb != verbs.Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
 		return nil
 	}
 	base, err := planBase(ctx, j, p.extent, dirs)
@@ -50,18 +50,15 @@ func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (plann
 	if err != nil {
 		return planned{}, err
 	}
-	req := j.req
-	req.Change, req.Touched, req.Named, req.Clauses = nil, nil, nil, nil
-	req.Scan.Unlocked, req.Scan.Create = false, false
-	target := Target{Repository: j.target.Repository, Files: files}
-	target.Dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
 		_, err := fs.Stat(files.FS, path.Join(dir, lockfile.Name))
 		return err != nil
 	})
-	if len(target.Dirs) == 0 {
+	if len(dirs) == 0 {
 		return planned{}, nil
 	}
-	base := jobFor(j.Session, req, target, Visit{})
+	a := j.ask.onBase(files, dirs)
+	base := newJob(j.Session, a, j.settings, a.targets[0], Visit{})
 	p, err := observe(ctx, base)
 	if err != nil {
 		return p, err

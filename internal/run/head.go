@@ -2,17 +2,13 @@ package run
 
 import (
 	"io/fs"
-	"maps"
-	"net/url"
 	"path"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree"
 )
@@ -33,57 +29,34 @@ const (
 // own host, those that the operator's configuration names and those that the
 // base branch is known to use remain. What a registry says or redirects to is
 // not asked about, but for its addresses: see client.
-func contact(s *Session, req Request) func(host string) bool {
-	if req.Head != ForkHead {
+func (j job) contact() func(host string) bool {
+	if j.ask.head != ForkHead {
 		return nil
 	}
 	return func(host string) bool {
-		return host == s.env.Server || req.ModuleTokens[host] != "" || slices.Contains(s.named, svchost.Hostname(host)) || req.ofBase(host)
+		return host == j.env.Server || moduleTokens(j.env, j.settings)[host] != "" || slices.Contains(j.named, svchost.Hostname(host)) || j.ask.ofBase(host)
 	}
-}
-
-// ofBase reports whether a host would be contacted for the base branch, too.
-func (r Request) ofBase(host string) bool {
-	public := host == string(provider.Terraform.DefaultHost()) || host == string(provider.OpenTofu.DefaultHost())
-	return public || r.Hosts != nil && slices.Contains(r.Hosts(), svchost.Hostname(host))
-}
-
-// clientFor returns the client for what the files of a request name. The GitHub
-// server and those that a token is for are the operator's.
-func clientFor(s *Session, req Request) *transport.Client {
-	for _, host := range append(slices.Collect(maps.Keys(req.ModuleTokens)), s.env.Server) {
-		if host != "" {
-			s.client.Admit(transport.HostPort(&url.URL{Scheme: "https", Host: host}))
-		}
-	}
-	switch req.Head {
-	case OwnHead:
-		return s.client.For(transport.OwnHead, nil)
-	case ForkHead:
-		return s.client.For(transport.ForkHead, req.ofBase)
-	}
-	return s.client
 }
 
 // ambient says for which places credentials that lie about on the machine may
 // be used; nil admits all. For the head of a pull request these are only the
 // hosts that the operator gave a token for.
-func ambient(req Request) func(place string) bool {
-	if req.Head == NoHead {
+func (j job) ambient() func(place string) bool {
+	if j.ask.head == NoHead {
 		return nil
 	}
-	return func(place string) bool { return req.ModuleTokens[place] != "" }
+	return func(place string) bool { return moduleTokens(j.env, j.settings)[place] != "" }
 }
 
 // screened is a root module that tells of the providers whose registry may not be
 // contacted.
 func screened(j job, m scan.RootModule) scan.RootModule {
-	admitted := contact(j.Session, j.req)
-	if admitted == nil || j.req.Verb == verbs.Verify { // which says so of each hash
+	admitted := j.contact()
+	if admitted == nil || j.ask.verb == verbs.Verify { // which says so of each hash
 		return m
 	}
 	wanted := m.All().Requirements
-	if j.req.Plan.Preserve {
+	if j.plan.Preserve {
 		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // which may stand in
 	}
 	for _, r := range wanted {

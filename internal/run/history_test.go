@@ -12,7 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
@@ -132,9 +132,8 @@ func TestCheckIsNarrowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req := upgrading(Target{Files: Checkout{}, Repository: "acme/infra"})
-			req.Verb = verbs.Check
-			s, lock := opened(t, req)
+			here := Checkout{Repository: "acme/infra"}
+			s, lock := openedSession(t, ToCheck(forLinux, here, nil, upgrade.Upgrade, nil))
 			root := filepath.Dir(filepath.Dir(lock))
 			worktreetest.Replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})
 			if err := os.Remove(filepath.Join(root, ".git")); err != nil {
@@ -142,10 +141,9 @@ func TestCheckIsNarrowed(t *testing.T) {
 			}
 			base := worktreetest.Commit(t, root)
 			worktreetest.Replace(t, root, map[string]string{"other/main.tf": "resource \"null_resource\" \"x\" {}\n"})
-			req.Change = tt.change(base)
-			r, err := s.Do(t.Context(), req)
+			r, err := Run(t.Context(), s, ToCheck(forLinux, here, nil, upgrade.Upgrade, tt.change(base)))
 			if err != nil || len(r.Modules) != tt.want {
-				t.Fatalf("Do() = %d root modules, %v, want %d", len(r.Modules), err, tt.want)
+				t.Fatalf("Run() = %d root modules, %v, want %d", len(r.Modules), err, tt.want)
 			}
 			if told := len(r.Diagnostics) > 0 && strings.HasPrefix(r.Diagnostics[0].Message, tt.told); tt.told != "" && !told {
 				t.Errorf("told %v, want %q", r.Diagnostics, tt.told)

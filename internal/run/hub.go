@@ -125,15 +125,15 @@ func (s *hubs) forget(repository string) {
 // moduleToken returns the operator's tokens for git hosts that modules come from: the
 // one that is given or, for the GitHub server, that of the App. It is asked for when
 // the first module needs it.
-func moduleToken(s *Session, req Request) func(ctx context.Context, host string) (string, error) {
+func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 	return func(ctx context.Context, host string) (string, error) {
-		given, h, repository := req.ModuleTokens[host], req.Hub, req.Targets[0].Repository
+		given, h, repository := moduleTokens(j.env, j.settings)[host], j.access, j.target.repository
 		_, _, err := split(repository)
-		if given != "" || h.App == nil || host != s.env.Server || err != nil {
+		if given != "" || h.App == nil || host != j.env.Server || err != nil {
 			return given, nil
 		}
 		if h.Owner != "" { // whose repositories can be read all
-			client, err := s.hubs.ofOwner(h, false)
+			client, err := j.hubs.ofOwner(h, false)
 			if err != nil {
 				return "", err
 			}
@@ -141,7 +141,7 @@ func moduleToken(s *Session, req Request) func(ctx context.Context, host string)
 		}
 		h.App = narrowed(h.App, repository)
 		h.App.Modules = true
-		client, err := s.hubs.connect(h, "modules for "+repository)
+		client, err := j.hubs.connect(h, "modules for "+repository)
 		if err != nil {
 			return "", err
 		}

@@ -75,7 +75,7 @@ func markShared(t tree, roots []scan.RootModule, c committed) error {
 // leaveOutShared takes those out of an inventory that something is written of, and notes
 // that they were not looked at. One that cannot be read fails all the same.
 func leaveOutShared(j job, s *inventory) {
-	if j.target.Destination == nil {
+	if j.ask.to == nil {
 		return
 	}
 	s.found = slices.DeleteFunc(s.found, func(f found) bool {

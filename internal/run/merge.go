@@ -11,7 +11,6 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/versionfile"
 	"github.com/relock-dev/relock/internal/worktree"
@@ -23,26 +22,27 @@ import (
 // The name is the path of the file in the repository at top, of which nothing else
 // is read but version files. The content is nil if something failed, which the
 // report tells.
-func Settle(ctx context.Context, s *Session, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
+func Settle(ctx context.Context, s *Session, m Means, top, name string, marked []byte) ([]byte, report.Report, error) {
+	none := report.Report{Verb: verbs.Lock}
 	united, problems := lockfile.Read(marked, name, nil)
 	if len(problems) > 0 {
-		return nil, report.Report{Verb: verbs.Lock, Diagnostics: problems}, nil
+		none.Diagnostics = problems
+		return nil, none, nil
 	}
-	req.Verb, req.Named, req.Clauses = verbs.Lock, nil, nil
-	req.Scan.Include, req.Scan.Exclude, req.Scan.Unlocked = nil, nil, false
-	req.Plan.Mode, req.Plan.Only = upgrade.Complete, nil
+	var disputed []provider.Pattern
 	for addr := range united.Disputed {
 		only, err := provider.ParsePattern(addr.String())
 		if err != nil {
-			return nil, report.Report{Verb: verbs.Lock}, err
+			return nil, none, err
 		}
-		req.Plan.Only = append(req.Plan.Only, only)
+		disputed = append(disputed, only)
 	}
 	tree, err := alone(top, name, marked)
 	if err != nil {
-		return nil, report.Report{Verb: verbs.Lock}, err
+		return nil, none, err
 	}
-	j := jobFor(s, req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}}, Visit{})
+	a := toSettle(m, &Remote{FS: tree, Commit: "of the merge"}, path.Dir(name), disputed)
+	j := newJob(s, a, a.means.Settings, a.targets[0], Visit{})
 	p, err := observe(ctx, j)
 	if err != nil {
 		return nil, p.report, err

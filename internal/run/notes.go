@@ -27,7 +27,7 @@ const notesTime = time.Minute
 func readNotes(ctx context.Context, j job, server hub, all []found) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
-	host := webHost(j.req.Hub.API)
+	host := webHost(j.env.API)
 	var asked notes.Hub = server
 	if j.notes != nil {
 		asked = notes.Cached(server, host, j.notes)
@@ -69,7 +69,7 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 			}
 		})
 	}
-	answers := memo.Each(cmp.Or(j.req.Plan.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
+	answers := memo.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
 		r, _ := j.source.Repository(ctx, tools[want], want) // a date that cannot be had stays unknown
 		return r.Published
 	})

@@ -18,69 +18,83 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// order is a command about a pull request's own files, which becomes a request. The
+// order is a command about a pull request's own files, which becomes an ask. The
 // files choose nothing: neither settings, nor credentials, nor, from a fork, hosts.
 type order struct {
 	repo       *github.Repository
 	repository string // its name
 	pull       github.PullRequest
 	command    comment.Command
-	base       string  // the commit that the base branch is at
-	req        Request // by the settings of the base branch
+	base       string // the commit that the base branch is at
+	means      Means  // with the settings of the base branch
 	log        *slog.Logger
-}
-
-// directories are those that the settings name for whatever is done.
-func (o order) directories() []string {
-	var dirs []string
-	for _, t := range o.req.Targets {
-		dirs = append(dirs, t.Dirs...)
-	}
-	return dirs
 }
 
 // mostChanged bounds the files of a pull request that are looked at to find the
 // root modules that it touches.
 const mostChanged = 1000
 
-// head is the request for the files of the pull request's head.
-func (o order) head(ctx context.Context, verb verbs.Verb) (Request, error) {
-	// GitHub keeps the head of each pull request in the repository that it is for.
-	remote, err := snapshot(ctx, o.repo, o.pull.Head)
-	if err != nil {
-		return Request{}, err
-	}
-	return o.about(ctx, verb, remote)
+// files are those of the pull request's head. GitHub keeps the head of each pull request
+// in the repository that it is for.
+func (o order) files(ctx context.Context) (*Remote, error) { return snapshot(ctx, o.repo, o.pull.Head) }
+
+// head is the pull request's head with its files, or with those that a merge makes of them.
+func (o order) head(ctx context.Context, files *Remote) PullHead {
+	hosts := sync.OnceValue(func() []svchost.Hostname { return o.hosts(ctx) })
+	return PullHead{Repository: o.repository, Files: files, Fork: o.pull.Fork, Hosts: hosts}
 }
 
-// about is the request of a command about a file tree that the pull request has a
-// part in.
-func (o order) about(ctx context.Context, verb verbs.Verb, remote *Remote) (_ Request, err error) {
-	req := o.req
-	target := Target{Repository: o.repository, Files: remote, Dirs: o.directories()}
-	req.Verb, req.Head = verb, OwnHead
-	if o.pull.Fork {
-		req.Head = ForkHead
-		req.Hosts = sync.OnceValue(func() []svchost.Hostname { return o.hosts(ctx) })
-	}
-	req.Plan.Mode = upgrade.Upgrade
+// wanted is what the command names. Without directories it is about the root modules that
+// the pull request touches, in those that the settings name.
+func (o order) wanted(ctx context.Context, verb verbs.Verb, files *Remote) (Wanted, error) {
+	w := Wanted{Mode: upgrade.Upgrade, Dirs: o.command.Dirs, Providers: o.command.Providers, Platforms: o.command.Platforms}
 	if o.command.Verb == comment.Lock {
-		req.Plan.Mode = upgrade.Complete
+		w.Mode = upgrade.Complete
 	}
-	req.Named = o.command.Providers // what a setting names need not be in every pull request
-	if len(o.command.Providers) > 0 {
-		req.Plan.Only = o.command.Providers
+	if len(w.Dirs) > 0 {
+		return w, nil
 	}
-	if len(o.command.Platforms) > 0 {
-		req.Plan.Platforms = upgrade.Platforms{List: o.command.Platforms, Demanded: true}
+	w.Dirs = o.means.Settings.Directories
+	var err error
+	w.Touched, err = o.touched(ctx, verb, files)
+	return w, err
+}
+
+// looking asks what a verb says of the head.
+func (o order) looking(ctx context.Context, verb verbs.Verb, by JudgedBy) (Ask, error) {
+	files, err := o.files(ctx)
+	if err != nil {
+		return Ask{}, err
 	}
-	if len(o.command.Dirs) > 0 {
-		target.Dirs = o.command.Dirs
-	} else if req.Touched, err = o.touched(ctx, verb, remote); err != nil {
-		return req, err
+	w, err := o.wanted(ctx, verb, files)
+	return ToLook(o.means, verb, o.head(ctx, files), w, by), err
+}
+
+// repairing asks for the lock files of the head to be repaired or, if the base had to be
+// merged into it, for those of the merge: then also those that conflict. Without a branch
+// to push to it asks what would change.
+func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge, to *Push) (Ask, error) {
+	var files *Remote
+	var err error
+	if merged != nil {
+		files = &Remote{FS: merged.tree, Commit: o.pull.Head}
+	} else {
+		files, err = o.files(ctx)
 	}
-	req.Targets = []Target{target}
-	return req, nil
+	if err != nil {
+		return Ask{}, err
+	}
+	w, err := o.wanted(ctx, verb, files)
+	if err != nil {
+		return Ask{}, err
+	}
+	if merged != nil {
+		w = merged.wanted(w)
+	}
+	if to == nil {
+		return ToLook(o.means, verbs.Check, o.head(ctx, files), w, JudgedBy{}), nil
+	}
+	return ToRepair(o.means, verb, o.head(ctx, files), w, to), nil
 }
 
 // hosts are the registries that the base branch uses already: whoever may write
@@ -92,8 +106,8 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 		o.log.Warn("the base branch could not be read for the hosts that it uses", "error", err)
 		return nil
 	}
-	options := o.req.Scan
-	options.Dirs, options.Create, options.Orphans = nil, true, true
+	options := Ask{}.searching(o.means.Settings)
+	options.Create, options.Orphans = true, true
 	modules, _, err := rootModules(ctx, base.FS, nil, options)
 	if err != nil {
 		o.log.Warn("the base branch could not be scanned for the hosts that it uses", "error", err)
@@ -135,26 +149,20 @@ func (o order) changes(ctx context.Context, name string) (bool, error) {
 	return slices.Contains(files, name), err
 }
 
-// repairing is the request to repair the lock files of the head or, if the base had
-// to be merged into it, of the merge: then also those that conflict.
-func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge) (Request, error) {
-	if merged == nil {
-		return o.head(ctx, verb)
-	}
-	req, err := o.about(ctx, verb, &Remote{FS: merged.tree, Commit: o.pull.Head})
-	if err != nil {
-		return req, err
-	}
-	for name := range merged.merged {
-		if t := &req.Targets[0]; len(t.Dirs) > 0 {
-			t.Dirs = append(slices.Clip(t.Dirs), path.Dir(name))
+// wanted adds to what a command names the lock files that conflict.
+func (m *merge) wanted(w Wanted) Wanted {
+	if len(w.Dirs) > 0 {
+		w.Dirs = slices.Clone(w.Dirs)
+		for name := range m.merged {
+			w.Dirs = append(w.Dirs, path.Dir(name))
 		}
 	}
-	if touched := req.Touched; touched != nil {
-		req.Touched = func(m scan.RootModule) bool {
-			_, conflicting := merged.merged[path.Join(m.Dir, lockfile.Name)]
-			return conflicting || touched(m)
+	touched := w.Touched
+	if touched != nil {
+		w.Touched = func(root scan.RootModule) bool {
+			_, conflicting := m.merged[path.Join(root.Dir, lockfile.Name)]
+			return conflicting || touched(root)
 		}
 	}
-	return req, nil
+	return w
 }

@@ -35,7 +35,7 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 	if len(passed) == 0 {
 		return s
 	}
-	opts := j.req.Scan
+	opts := j.scan
 	below := newPassedLocks(t)
 	var judged []string
 	for _, p := range passed {
@@ -72,8 +72,8 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 	for _, m := range scan.Alone(ctx, t.FS(), judged, opts) {
 		f := found{tree: t, module: screened(j, m), hashesOnly: true}
 		switch {
-		case j.req.Touched != nil && !j.req.Touched(m):
-		case j.req.Verb == verbs.Verify:
+		case j.ask.touched != nil && !j.ask.touched(m):
+		case j.ask.verb == verbs.Verify:
 			s.found = append(s.found, f)
 		default:
 			s.hashesOnly = append(s.hashesOnly, f)
@@ -86,9 +86,9 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 // and a check of a change if it changes that.
 func judgesHashes(j job, narrowed extent, name string) bool {
 	switch {
-	case j.req.Verb == verbs.Verify:
+	case j.ask.verb == verbs.Verify:
 		return true
-	case j.req.Verb != verbs.Check || j.req.Change == nil && j.req.Touched == nil:
+	case j.ask.verb != verbs.Check || j.ask.change == nil && j.ask.touched == nil:
 		return false
 	case narrowed.changed == nil: // nobody knows what was changed
 		return true
@@ -271,8 +271,8 @@ func lockInToolCache(name string) problem.Problem {
 // that the run is about, as far as their registries may be asked.
 func hashSuspects(j job, m scan.RootModule) []verify.Suspect {
 	var suspects []verify.Suspect
-	admitted := contact(j.Session, j.req)
-	only := unseenLocks{only: j.req.Plan.Only}
+	admitted := j.contact()
+	only := unseenLocks{only: j.plan.Only}
 	if m.Lock == nil {
 		return nil
 	}

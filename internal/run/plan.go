@@ -19,7 +19,7 @@ import (
 
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
-	p.options = j.req.Plan
+	p.options = j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	p.options.Policy.Rules, p.options.Policy.Now = append(slices.Clip(p.options.Policy.Rules), rules...), j.env.Now
 	p.options.Announce, p.options.Sizes = j.env.Announce, j.source
@@ -36,7 +36,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageDiff)()
 	for i, f := range p.found {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
-		if j.visit.Recorder == nil && j.target.told() {
+		if j.visit.Recorder == nil && !j.ask.delivers() {
 			p.found[i].result.Selections = nil // the most of what thousands of root modules keep
 		}
 	}
@@ -95,7 +95,7 @@ func results(ctx context.Context, j job, p planned) []found {
 // withPlugins adds the source of each root module that keeps providers of its own.
 func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
-	usable := j.target.remote() == nil && j.req.Verb != verbs.PR && !j.env.OnGitHub
+	usable := j.target.remote() == nil && j.ask.verb != verbs.PR && !j.env.OnGitHub
 	for i, f := range all {
 		dir := path.Join(f.module.Dir, scan.PluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
@@ -116,7 +116,7 @@ func hasPlugins(t tree, m scan.RootModule) bool {
 func learnSigners(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageSigners)()
 	results := resultsOf(all)
-	upgrade.FormerSigners(ctx, j.source, results, j.req.Plan.Jobs)
+	upgrade.FormerSigners(ctx, j.source, results, j.settings.Jobs)
 	for i, r := range results {
 		all[i].result = r
 	}

@@ -22,31 +22,10 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
-
-// Pull says how changes are proposed.
-type Pull struct {
-	// PullRequest are the settings of those of groups without a name.
-	settings.PullRequest
-	// Groups are the settings of those of groups with one, by it.
-	Groups map[string]settings.PullRequest
-	// Footer ends the text of each pull request.
-	Footer safe.Markdown
-	DryRun bool
-}
-
-// settings are those of the pull request of a group by its key.
-func (p Pull) settings(key string) settings.PullRequest {
-	if own, named := p.Groups[key]; named {
-		return own
-	}
-	return p.PullRequest
-}
 
 // groupKeys lists the keys of all groups that the root modules can have changes for:
 // whatever is planned, it is about providers that are required or locked.
@@ -74,7 +53,7 @@ type proposing struct {
 // propose; what people ignore may leave less of that.
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
-	if !j.visit.unmarked(j.target.Base, j.req.Pull.BranchPrefix) {
+	if !j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix) {
 		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
 			return p, err
 		}
@@ -110,8 +89,8 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 			return p, err
 		}
 	}
-	groups := groupKeys(j.req.Plan.Policy, s.found)
-	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Base, j.req.Pull.BranchPrefix, groups...)
+	groups := groupKeys(j.plan.Policy, s.found)
+	p.survey, err = pr.Look(ctx, p.repo, p.base, j.settings.PullRequest.Base, j.settings.PullRequest.BranchPrefix, groups...)
 	return p, err
 }
 
@@ -120,16 +99,16 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 	if len(s.trees) != 1 {
 		return p, errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	if p.hub, err = j.hubs.of(j.req.Hub, j.target.Repository); err != nil {
+	if p.hub, err = j.hubs.of(j.access, j.target.repository); err != nil {
 		return p, err
 	}
-	if p.repo, err = p.hub.repository(j.target.Repository); err != nil {
+	if p.repo, err = p.hub.repository(j.target.repository); err != nil {
 		return p, err
 	}
 	if p.head, err = headOf(s.trees[0], j.target); err != nil {
 		return p, err
 	}
-	p.base = j.target.Base
+	p.base = j.target.base
 	return p, nil
 }
 
@@ -148,8 +127,8 @@ type proposer struct {
 func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ report.Report, moved string) {
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known}
-	pull, at := j.req.Pull, known.proposing
-	if pull.ReleaseNotes && !at.hub.Anonymous() {
+	at := known.proposing
+	if j.settings.PullRequest.ReleaseNotes && !at.hub.Anonymous() {
 		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.hub, known.found) })
 	}
 	carrier := newCarrier(p)
@@ -158,7 +137,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	if !p.sawAll() || len(carrier.told) > 0 {
 		spare = carrier.spare
 	}
-	if pull.DryRun {
+	if j.settings.DryRun {
 		for _, one := range proposals {
 			if one.Alone == "" {
 				one.Write() // nobody else asks for the text
@@ -170,11 +149,11 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		holds = nil // trees are dear to whoever has no token
 	}
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
-	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
+	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
-		Base: at.base, Bases: pull.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
+		Base: at.base, Bases: j.settings.PullRequest.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: j.settings.PullRequest.BranchPrefix, Limit: j.settings.PullRequest.Limit,
 		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
-		Spare: spare, DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
+		Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, key := range slices.Sorted(maps.Keys(carrier.told)) {
 		p.report.Diagnostics = append(p.report.Diagnostics, carrier.told[key]...)
@@ -201,19 +180,19 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 
 // did says at once what became of a pull request, if anything did.
 func did(j job, o pr.Outcome) {
-	if j.env.Did != nil && o.Operation != pr.None && !j.req.Pull.DryRun {
-		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.Repository))
+	if j.env.Did != nil && o.Operation != pr.None && !j.settings.DryRun {
+		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.repository))
 	}
 }
 
 // headOf is the commit of the tree. The runner's own checkout has no .git where
 // git is not installed: then the commit that started the workflow is it.
-func headOf(t tree, of Target) (string, error) {
+func headOf(t tree, of target) (string, error) {
 	if t.remote != nil {
 		return t.remote.Commit, nil
 	}
 	clone, err := t.clone()
-	if checkout, _ := of.Files.(Checkout); err != nil && checkout.Commit != "" {
+	if checkout, _ := of.files.(Checkout); err != nil && checkout.Commit != "" {
 		return checkout.Commit, nil
 	}
 	if err != nil {
@@ -263,7 +242,7 @@ func (s *share) put(f found, file pr.File) {
 // read and cannot be, the proposal is that it stays as it is.
 func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposal {
 	shares := map[string]*share{}
-	for _, key := range groupKeys(p.req.Plan.Policy, p.found) {
+	for _, key := range groupKeys(p.plan.Policy, p.found) {
 		shares[key] = &share{}
 	}
 	for i, f := range p.found {
@@ -290,7 +269,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 			carrier.told[key] = append(carrier.told[key], problem.Of(stands.err))
 		}
 		if stands.alone != "" {
-			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.req.Pull.BranchPrefix, nil))
+			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil))
 			one.Alone = stands.alone
 			proposals = append(proposals, one)
 		} else if len(s.files) > 0 {
@@ -312,7 +291,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 // parts splits the plan of a root module by group. Groups that have no change
 // in it, and for which nothing failed or was left out, are not there.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
-	book := p.req.Plan.Policy
+	book := p.plan.Policy
 	keys := groupKeys(book, []found{f})
 	parts := map[string]upgrade.Result{}
 	for _, key := range keys {
@@ -328,15 +307,15 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 }
 
 func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr.Standing) pr.Proposal {
-	pull, base := p.req.Pull, p.proposing.base
+	base := p.proposing.base
 	about := p.about(key, s)
 	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
-	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
+	one := p.proposing.survey.Proposal(pr.New(key, base, p.settings.PullRequest.BranchPrefix, s.files))
 	general := slices.Concat(p.report.About(nil).Diagnostics, s.told)
 	beside, own := p.failures(s)
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
-	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !unattended(p.req.Plan.Policy, about) || carries(about) && !stands.MergesItself}
+	one.Presentation = pr.Presentation{PullRequest: p.settings.PullOf(key), NoAutoMerge: !unattended(p.plan.Policy, about) || carries(about) && !stands.MergesItself}
 	one.Describe(s.changed)
 	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
@@ -344,9 +323,9 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.told...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
-		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
+		full.DryRun = false // it is shown as it would be
 		full.Proofs = proofs(ctx, p.job, p.shared(s))
-		return render.Body(full)
+		return p.ask.means.Body(full)
 	})
 	return one
 }
@@ -394,7 +373,7 @@ func (p *proposer) about(key string, s *share) []report.Module {
 		if n := slices.Index(s.modules, i); n >= 0 {
 			f.result = s.parts[n]
 		} else {
-			f.result = f.result.Only(func(addr provider.Addr) bool { return p.req.Plan.Policy.GroupOf(f.module.Dir, addr) == key })
+			f.result = f.result.Only(func(addr provider.Addr) bool { return p.plan.Policy.GroupOf(f.module.Dir, addr) == key })
 			f.result.File = nil
 		}
 		modules = append(modules, describe(p.job, f))
@@ -503,7 +482,7 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 		p.report.Diagnostics = append(p.report.Diagnostics, d)
 	}
 	pull := report.PullRequest{
-		Operation: string(o.Operation), Repository: p.target.Repository, Number: o.Number, URL: o.URL,
+		Operation: string(o.Operation), Repository: p.target.repository, Number: o.Number, URL: o.URL,
 		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason, CarriedOver: over,
 	}
 	for _, one := range proposals {
@@ -511,7 +490,7 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 			continue
 		}
 		pull.Title = one.Title
-		if p.req.Pull.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
+		if p.settings.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
 			pull.Body = one.Write().String()
 		}
 		for _, f := range one.Files {

@@ -16,7 +16,6 @@ import (
 // Push says to which branch lock files are pushed, from the commit that they
 // were read at.
 type Push struct {
-	Hub        Hub
 	Repository string // OWNER/NAME
 	Branch     string
 	merge      *merge // of the base, which is committed with the lock files; nil: none
@@ -45,7 +44,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	} else if len(files) == 0 {
 		return p.report, nil
 	}
-	repo, err := j.hubs.reach(to.Hub, to.Repository)
+	repo, err := j.hubs.reach(accessFor(j.env, j.ask, j.settings, to.Repository), to.Repository)
 	if err != nil {
 		return p.report, err
 	}

@@ -31,17 +31,18 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req, err := c.order().repairing(ctx, verb, merged)
+	var to *Push
+	var why safe.Markdown
+	if c.decision.ReportOnly {
+		why = safe.Const("relock may not push to the branch of this fork")
+	} else {
+		to = c.destination(merged)
+	}
+	ask, err := c.order().repairing(ctx, verb, merged, to)
 	if err != nil {
 		return err
 	}
-	var why safe.Markdown
-	if c.decision.ReportOnly {
-		req.Verb, why = verbs.Check, safe.Const("relock may not push to the branch of this fork")
-	} else {
-		req.Targets[0].Destination = c.destination(merged)
-	}
-	c.report, err = c.Do(ctx, req)
+	c.report, err = Run(ctx, c.Session, ask)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
 		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
@@ -75,13 +76,7 @@ func (c *conversation) something() error {
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
 func (c *conversation) destination(merged *merge) *Push {
-	p := &Push{Hub: c.remark.Hub, Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, merge: merged, ready: c.unqueued}
-	if c.pull.Fork && p.Hub.App != nil {
-		app := *p.Hub.App
-		app.Repositories = append(slices.Clone(app.Repositories), p.Repository)
-		p.Hub.App = &app
-	}
-	return p
+	return &Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, merge: merged, ready: c.unqueued}
 }
 
 // unqueued refuses to touch a pull request in a merge queue: a push takes it out,
@@ -155,17 +150,21 @@ func (c *conversation) why(ctx context.Context) error {
 // verify answers with what proves the hashes of the head. They are judged by the
 // ledger of the base: that the pull request changes it is a finding.
 func (c *conversation) verify(ctx context.Context) error {
+	var by JudgedBy
 	var tampered bool
 	var err error
 	if name := c.remark.Ledger; name != "" {
-		if c.req.Proof.Ledger, err = c.ledger(ctx, name); err != nil {
+		by.Ledger, err = c.ledger(ctx, name)
+		if err != nil {
 			return err
 		}
-		if tampered, err = c.order().changes(ctx, name); err != nil {
+		tampered, err = c.order().changes(ctx, name)
+		if err != nil {
 			return err
 		}
 	}
-	if err := c.examine(ctx, verbs.Verify); err != nil {
+	err = c.examine(ctx, verbs.Verify, by)
+	if err != nil {
 		return err
 	}
 	if tampered {
@@ -196,22 +195,20 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 
 // look runs a verb that writes nothing, about something.
 func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
-	if err := c.examine(ctx, verb); err != nil {
+	if err := c.examine(ctx, verb, JudgedBy{}); err != nil {
 		return err
 	}
 	return c.something()
 }
 
 // examine runs a verb that writes nothing.
-func (c *conversation) examine(ctx context.Context, verb verbs.Verb) error {
-	req, err := c.order().head(ctx, verb)
+func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by JudgedBy) error {
+	ask, err := c.order().looking(ctx, verb, by)
 	if err != nil {
 		return err
 	}
-	if c.report, err = c.Do(ctx, req); err != nil {
-		return notFound(err)
-	}
-	return nil
+	c.report, err = Run(ctx, c.Session, ask)
+	return notFound(err)
 }
 
 // mostText bounds the text of an answer, in bytes; GitHub takes 65,536
@@ -263,18 +260,9 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	if err != nil {
 		return said, err
 	}
-	req := c.req
-	req.Verb, req.Named, req.Hub = verbs.PR, nil, c.remark.Hub
-	req.Configure = func(files fs.FS) (Request, error) {
-		again, err := c.configure(files)
-		again.Verb, again.Named = verbs.PR, nil
-		return again, err
-	}
-	req.Targets = []Target{{
-		Repository: c.remark.Repository, Base: c.owned.Base, Files: files, Dirs: c.order().directories(),
-		Destination: Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard},
-	}}
-	if c.report, err = c.Do(ctx, req); err != nil {
+	p := Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard}
+	c.report, err = Run(ctx, c.Session, ToRebuild(c.means, c.remark.Repository, c.owned.Base, files, c.means.Settings.Directories, p))
+	if err != nil {
 		return said, err
 	}
 	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
@@ -360,10 +348,8 @@ func (c *conversation) known(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req := c.req
-	req.Verb, req.Head, req.Named, req.Clauses = verbs.Scan, OwnHead, c.command.Providers, nil
-	req.Targets = []Target{{Repository: c.remark.Repository, Files: files, Dirs: c.order().directories()}}
-	_, err = c.Do(ctx, req)
+	w := Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers}
+	_, err = Run(ctx, c.Session, ToLook(c.means, verbs.Scan, c.order().head(ctx, files), w, JudgedBy{}))
 	return notFound(err)
 }
 

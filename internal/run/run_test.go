@@ -200,18 +200,18 @@ func check(t *testing.T, name, content string, mode os.FileMode) {
 func TestHeadOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != "given" {
+	if got, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err != nil || got != "given" {
 		t.Errorf("without .git: %q, %v, want the commit that was given", got, err)
 	}
-	if _, err := headOf(tree{root: dir}, Target{}); err == nil {
+	if _, err := headOf(tree{root: dir}, target{}); err == nil {
 		t.Error("without .git and commit: no error")
 	}
 	worktreetest.Init(t, dir)
-	if _, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err == nil {
+	if _, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err == nil {
 		t.Error("without a commit: no error")
 	}
 	commit := worktreetest.Commit(t, dir)
-	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != commit {
+	if got, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err != nil || got != commit {
 		t.Errorf("headOf = %q, %v, want %s", got, err, commit)
 	}
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"io/fs"
+	"net/url"
 	"runtime/metrics"
 	"slices"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -50,19 +52,20 @@ type Session struct {
 	warnings []problem.Problem
 }
 
-// Open makes the session for a request, and for others that agree with it in
-// verb, cache and plan. It asks nobody anything. Close must be called.
-func Open(env Env, req Request) (*Session, error) {
+// Open makes the session for an ask, and for others with its means. It asks nobody
+// anything. Close must be called.
+func Open(env Env, a Ask) (*Session, error) {
+	c := a.means.Settings
 	s := &Session{
-		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
+		env: env, bounds: newBounds(c.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 		documents: map[Head]*cliconfig.Documents{},
 	}
 	var err error
-	if s.hashes, err = openCache(env, req); err != nil {
+	if s.hashes, err = openCache(env, a); err != nil {
 		return nil, err
 	}
-	s.notes = openNotes(env, req)
+	s.notes = openNotes(env, a.verb)
 	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log, Dial: env.Dial})
 	s.hubs = &hubs{env: env, client: s.client}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
@@ -70,11 +73,11 @@ func Open(env Env, req Request) (*Session, error) {
 	}
 	s.asking = registry.Options{
 		Log:               env.Log,
-		MaxDownloads:      req.Plan.Jobs,
+		MaxDownloads:      c.Jobs,
 		Watch:             s.bounds.watch(env.Watch),
 		Cache:             s.hashes,
-		Content:           req.Proof.Packages,
-		Origin:            req.Plan.Exact && req.Plan.Mode == upgrade.Complete,
+		Content:           c.Packages,
+		Origin:            c.Exact && a.mode == upgrade.Complete,
 		EnforceValidation: env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true",
 		EnforceExpiration: env.Getenv("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true",
 	}
@@ -87,25 +90,57 @@ type registryKey struct {
 	head       Head   // who named the registries
 }
 
-// registries returns the source of releases for a request, which asks through
+// registries returns the source of releases for files by settings, which asks through
 // client. Repositories may differ in whose word they take for hashes: what is
 // computed they share by the hash cache.
-func (s *Session) registries(req Request, client *transport.Client) *registry.Client {
-	key := registryKey{hashSource(req), req.Head}
+func (s *Session) registries(head Head, c settings.Settings, client *transport.Client) *registry.Client {
+	key := registryKey{hashSource(c), head}
 	if s.sources[key] == nil {
 		asking := s.asking
-		asking.HashSource, asking.Documents = key.hashSource, s.documentsFor(req)
+		asking.HashSource, asking.Documents = key.hashSource, s.documentsFor(head)
 		s.sources[key] = registry.New(client, s.configs, asking)
 	}
 	return s.sources[key]
 }
 
-// documentsFor returns what hosts have said, for a request.
-func (s *Session) documentsFor(req Request) *cliconfig.Documents {
-	if s.documents[req.Head] == nil {
-		s.documents[req.Head] = cliconfig.NewDocuments()
+// clientFor returns the client for what the files of an ask name. The GitHub server, for
+// which a token may be, is the operator's.
+func (s *Session) clientFor(a Ask) *transport.Client {
+	if s.env.Server != "" {
+		s.client.Admit(transport.HostPort(&url.URL{Scheme: "https", Host: s.env.Server}))
 	}
-	return s.documents[req.Head]
+	switch a.head {
+	case OwnHead:
+		return s.client.For(transport.OwnHead, nil)
+	case ForkHead:
+		return s.client.For(transport.ForkHead, a.ofBase)
+	}
+	return s.client
+}
+
+// documentsFor returns what hosts have said, by who named the hosts.
+func (s *Session) documentsFor(head Head) *cliconfig.Documents {
+	if s.documents[head] == nil {
+		s.documents[head] = cliconfig.NewDocuments()
+	}
+	return s.documents[head]
+}
+
+// Whole is for what takes several asks: an interrupt ends it as it ends Run.
+func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (report.Report, error)) (report.Report, error) {
+	ctx, stop := s.bounds.heed(ctx)
+	defer stop()
+	return s.bounds.counted(do(ctx))
+}
+
+// Visit carries an ask of ToProposeOf out for one repository, by the configuration file of
+// its default branch. What goes wrong is in the report. The clients of the repository go
+// afterwards: there may be thousands.
+func (s *Session) Visit(ctx context.Context, a Ask, repository string, visit Visit) report.Report {
+	visit.Lookup.several = true
+	s.env.Log.Info("looking at a repository", "repository", repository)
+	defer s.hubs.forget(repository)
+	return inRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
 }
 
 // Env is the world around the runs of the session.
@@ -125,16 +160,16 @@ func (s *Session) Interrupted() error {
 	return nil
 }
 
-// Owner returns the client that lists and reads the repositories of Hub.Owner, with custom
-// properties if the caller chooses by them.
-func (s *Session) Owner(h Hub, properties bool) (*github.Client, error) {
-	client, err := s.hubs.ofOwner(h, properties)
+// Owner returns the client that lists and reads the repositories of the owner that an ask of
+// ToProposeOf is about, with custom properties if the caller chooses by them.
+func (s *Session) Owner(a Ask, properties bool) (*github.Client, error) {
+	client, err := s.hubs.ofOwner(accessFor(s.env, a, a.means.Settings), properties)
 	return client.Client, err
 }
 
-// Releases is what registries say to a request.
-func (s *Session) Releases(req Request) upgrade.Source {
-	return s.registries(req, clientFor(s, req))
+// Releases is what registries say to an ask.
+func (s *Session) Releases(a Ask) upgrade.Source {
+	return s.registries(a.head, a.means.Settings, s.clientFor(a))
 }
 
 // Close writes what is remembered for the next session.
@@ -150,10 +185,9 @@ func (s *Session) Close() {
 	}
 }
 
-// Committed returns those of the named files that a commit of a repository on
-// GitHub has.
-func (s *Session) Committed(ctx context.Context, h Hub, repository, commit string, names []string) (fs.FS, error) {
-	repo, err := s.hubs.reach(h, repository)
+// Committed returns those of the named files that a commit of a repository on GitHub has.
+func (s *Session) Committed(ctx context.Context, a Ask, commit string, names []string) (fs.FS, error) {
+	repo, err := s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
 	if err != nil {
 		return nil, err
 	}
@@ -162,19 +196,20 @@ func (s *Session) Committed(ctx context.Context, h Hub, repository, commit strin
 
 // AtDefault returns those of the named files that the default branch of a repository on
 // GitHub has, and what that is called.
-func (s *Session) AtDefault(ctx context.Context, h Hub, repository string, names []string) (files fs.FS, branch string, err error) {
-	repo, err := s.hubs.reach(h, repository)
+func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files fs.FS, branch string, err error) {
+	repo, err := s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
 	if err != nil {
 		return nil, "", err
 	}
-	if branch, err = repo.DefaultBranch(ctx); err != nil {
+	branch, err = repo.DefaultBranch(ctx)
+	if err != nil {
 		return nil, "", err
 	}
 	commit, err := repo.Head(ctx, branch)
 	if err != nil {
 		return nil, branch, err
 	}
-	files, err = s.Committed(ctx, h, repository, commit, names)
+	files, err = s.Committed(ctx, a, commit, names)
 	return files, branch, err
 }
 
@@ -196,8 +231,8 @@ func (s *Session) Spent() report.Stats {
 
 // openNotes opens what is remembered of release notes, for a run that writes
 // any. They are shown and decide nothing, so that trouble with them is none.
-func openNotes(env Env, req Request) *notes.Cache {
-	if req.Verb != verbs.PR || env.NotesCache == "" {
+func openNotes(env Env, verb verbs.Verb) *notes.Cache {
+	if verb != verbs.PR || env.NotesCache == "" {
 		return nil
 	}
 	cache, err := notes.OpenCache(env.NotesCache)
@@ -250,18 +285,18 @@ func usable(j job, all []found) error {
 
 // hashSource is whose word is taken for hashes. A strict run takes nobody's and
 // downloads the packages.
-func hashSource(req Request) string {
-	if req.Plan.Strict {
+func hashSource(c settings.Settings) string {
+	if c.Strict {
 		return ""
 	}
-	return req.HashSource
+	return c.HashSource
 }
 
-// restriction is what the request was restricted to by whoever made it.
-func restriction(req Request) report.Asked {
-	asked := report.Asked{Providers: req.Plan.Only}
-	if req.Plan.Platforms.Demanded {
-		asked.Platforms = req.Plan.Platforms.List
+// restriction is what the ask was restricted to by the person who made it.
+func restriction(j job) report.Asked {
+	asked := report.Asked{Providers: j.plan.Only}
+	if j.plan.Platforms.Demanded {
+		asked.Platforms = j.plan.Platforms.List
 	}
 	return asked
 }

@@ -19,17 +19,17 @@ func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
 	remote := &Remote{Commit: "abc"}
 	for _, tt := range []struct {
 		name string
-		from Target
+		from target
 		want []string
 	}{
-		{"all_below", Target{Files: Checkout{}}, []string{"live/..."}},
-		{"relative", Target{Files: Checkout{}, Dirs: []string{"a", "./..."}}, []string{"live/a", "live/..."}},
-		{"absolute", Target{Files: Checkout{}, Dirs: []string{filepath.Join(top, "repo")}}, []string{"."}},
-		{"of_a_commit", Target{Files: &Remote{Commit: "before"}, Dirs: []string{"a"}}, []string{"a"}},
-		{"all_of_a_commit", Target{Files: &Remote{Commit: "before"}}, nil},
+		{"all_below", target{files: Checkout{}}, []string{"live/..."}},
+		{"relative", target{files: Checkout{}, dirs: []string{"a", "./..."}}, []string{"live/a", "live/..."}},
+		{"absolute", target{files: Checkout{}, dirs: []string{filepath.Join(top, "repo")}}, []string{"."}},
+		{"of_a_commit", target{files: &Remote{Commit: "before"}, dirs: []string{"a"}}, []string{"a"}},
+		{"all_of_a_commit", target{files: &Remote{Commit: "before"}}, nil},
 	} {
 		got := tt.from.at(work, remote)
-		if diff := cmp.Diff(tt.want, got.Dirs); diff != "" || got.remote() != remote {
+		if diff := cmp.Diff(tt.want, got.dirs); diff != "" || got.remote() != remote {
 			t.Errorf("%s: at commit %v (-want +got):\n%s", tt.name, got.remote(), diff)
 		}
 	}

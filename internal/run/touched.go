@@ -127,7 +127,7 @@ type extent struct {
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
-	change, wide := j.req.Change, extent{touched: j.req.Touched}
+	change, wide := j.ask.change, extent{touched: j.ask.touched}
 	if change == nil {
 		return wide, nil, nil
 	}
@@ -169,8 +169,8 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 // changedOnGitHub are the files that GitHub says were changed, with what they are changed
 // from, or why it does not say.
 func changedOnGitHub(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
-	change := j.req.Change
-	repo, err := j.hubs.reach(j.req.Hub, j.target.Repository)
+	change := j.ask.change
+	repo, err := j.hubs.reach(j.access, j.target.repository)
 	if err != nil {
 		return nil, nil, "", err
 	}

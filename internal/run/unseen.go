@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -124,16 +125,16 @@ func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 
 // setSelection notes what a search of a tree selects, and which of that the configuration
 // file says that is committed. Another file was made for this run.
-func (u *unseenLocks) setSelection(t tree, all scan.Options, own OwnSelection) {
-	u.selection = scan.Options{Include: all.Include, Exclude: all.Exclude}
-	if t.remote == nil && own.File != "" && !t.loose {
-		id, err := blobAtHead(t, own.File)
-		content, unread := fs.ReadFile(t.FS(), own.File)
+func (u *unseenLocks) setSelection(t tree, c settings.Settings) {
+	u.selection = scan.Options{Include: c.Include, Exclude: c.Exclude}
+	if t.remote == nil && c.Own != "" && !t.loose {
+		id, err := blobAtHead(t, c.Own)
+		content, unread := fs.ReadFile(t.FS(), c.Own)
 		if err == nil && (unread != nil || id != blobID(content)) {
-			own = OwnSelection{}
+			return
 		}
 	}
-	u.own = scan.Options{Include: own.Include, Exclude: own.Exclude}
+	u.own = scan.Options{Include: c.OwnInclude, Exclude: c.OwnExclude}
 }
 
 // addLeftOut adds the lock files of a tree that this run alone leaves out.

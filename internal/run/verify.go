@@ -11,30 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verify"
 )
-
-// Proving says how the hashes of lock files are proven.
-type Proving struct {
-	// MaxDownload bounds what is downloaded for it.
-	MaxDownload int64
-	// Offline asks nobody, and NoCache uses no hash cache.
-	Offline, NoCache bool
-	// Packages looks into packages, too.
-	Packages bool
-	// Recheck is how many packages that the cache knows are proven anew.
-	Recheck int
-	// Seed decides which those are.
-	Seed string
-	// Ledger is what was seen before; nil if nobody keeps one. What the run sees is
-	// added to it.
-	Ledger *verify.Ledger
-	// Severities are what people make of those of the rules.
-	Severities settings.Severities
-	// Baseline is what somebody accepts; nil if nothing is.
-	Baseline *verify.Baseline
-}
 
 // proveAll proves or refutes every hash of the lock files that were found. Root
 // modules with providers of their own are held against their own source, which
@@ -87,13 +65,13 @@ var beyondHashes = []problem.Code{
 
 // policyOf is what the request demands of lock files.
 func policyOf(j job) verify.Policy {
-	plan, proof := j.req.Plan, j.req.Proof
+	plan, c := j.plan, j.settings
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
-		Signers: plan.Signers, Ledger: proof.Ledger, Baseline: proof.Baseline, Severities: proof.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
-		Packages: proof.Packages, Recheck: proof.Recheck, Seed: proof.Seed, Allowance: verify.NewAllowance(proof.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
+		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: c.Offline,
+		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"), Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
 	}
-	if admitted := contact(j.Session, j.req); admitted != nil {
+	if admitted := j.contact(); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
 	}
 	return p

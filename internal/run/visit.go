@@ -43,24 +43,11 @@ func recordPlan(ctx context.Context, j job, p planned) {
 	if j.visit.Recorder == nil {
 		return
 	}
-	b := Basis{Branch: j.target.Base, AutoMerge: j.req.Pull.autoMerge(), Releases: j.source}
+	b := Basis{Branch: j.target.base, AutoMerge: j.settings.AutoMerges(), Releases: j.source}
 	for _, f := range p.found {
 		b.Results = append(b.Results, f.result)
 	}
 	j.visit.Recorder.Planned(ctx, b)
-}
-
-// autoMerge reports whether the pull requests of a group are to merge by themselves.
-func (p Pull) autoMerge() bool {
-	if p.AutoMerge != "" {
-		return true
-	}
-	for _, group := range p.Groups {
-		if group.AutoMerge != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // unmarked reports whether a list has shown that the repository has no branch of ours with

@@ -15,11 +15,11 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -157,7 +157,7 @@ func honour(j job, in inventory) (told []problem.Problem, err error) {
 		s = &Lookup{}
 	}
 	s.sees(in)
-	for _, p := range j.req.Named {
+	for _, p := range j.ask.named {
 		here := slices.ContainsFunc(in.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
 		if here || in.nothing() {
 			s.addFound(wish{pattern: p})
@@ -180,8 +180,8 @@ func honour(j job, in inventory) (told []problem.Problem, err error) {
 		return nil, nil
 	}
 	missing, told := s.verdict()
-	if !s.unread && len(j.req.Plan.Only) == 0 && in.whole() {
-		told = append(told, idle(j.req.Clauses, in.found)...)
+	if !s.unread && len(j.plan.Only) == 0 && in.whole() {
+		told = append(told, idle(j.settings.Clauses(), in.found)...)
 	}
 	if slices.ContainsFunc(missing, func(d problem.Problem) bool { return d.Code == problem.CodeNotFound }) {
 		return told, NotFound(missing)
@@ -238,10 +238,10 @@ func (f found) providers() []provider.Addr {
 
 // where is what a job is about, for people, where others are about others.
 func where(j job) string {
-	if len(j.req.Pull.Base) > 1 {
-		return strings.TrimSpace(j.target.Repository + " at " + j.target.Base)
+	if len(j.settings.PullRequest.Base) > 1 {
+		return strings.TrimSpace(j.target.repository + " at " + j.target.base)
 	}
-	return j.target.Repository
+	return j.target.repository
 }
 
 // misses takes the directories out of a scan's diagnostics that were named and
@@ -265,7 +265,7 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem
 		if d.Severity == problem.SeverityWarning { // it is there, and holds none
 			message = "no root module was found in " + shown
 		}
-		if near, ok := nearDir(d.Place.Path, t.locked(j.req.Scan.Enters)); ok {
+		if near, ok := nearDir(d.Place.Path, t.locked(j.scan.Enters)); ok {
 			hint = "did you mean " + j.names(t).Of(near) + "?"
 		}
 		s.lost[wish{dir: shown}] = problem.Problem{Code: problem.CodeNotFound, Message: message, Hint: hint}
@@ -327,21 +327,13 @@ func notFound(err error) error {
 	return comment.Refuse(safe.Format("nothing was done: %s", safe.Join("; ", all...)))
 }
 
-// Clause is what a configuration file of the repository says of some providers
-// and directories.
-type Clause struct {
-	Key   string // of the file
-	Where policy.Where
-	Place problem.Place
-}
-
-// about reports whether a root module has something that the clause is about.
-func (cl Clause) about(f found) bool {
+// speaksOf reports whether a root module has something that a clause is about.
+func speaksOf(cl settings.Clause, f found) bool {
 	return cl.Where.In(f.module.Dir) && (len(cl.Where.Providers) == 0 || slices.ContainsFunc(f.providers(), cl.Where.Names))
 }
 
 // idle are warnings about the clauses that nothing in the repository is about.
-func idle(clauses []Clause, all []found) []problem.Problem {
+func idle(clauses []settings.Clause, all []found) []problem.Problem {
 	there := map[provider.Addr]bool{}
 	for _, f := range all {
 		for _, a := range f.providers() {
@@ -350,7 +342,7 @@ func idle(clauses []Clause, all []found) []problem.Problem {
 	}
 	var warnings []problem.Problem
 	for _, cl := range clauses {
-		if slices.ContainsFunc(all, cl.about) {
+		if slices.ContainsFunc(all, func(f found) bool { return speaksOf(cl, f) }) {
 			continue
 		}
 		d := problem.Problem{
@@ -371,14 +363,14 @@ func idle(clauses []Clause, all []found) []problem.Problem {
 // Idle warns of clauses of the configuration file that nothing in the repository
 // on disk is about, by its files and lock files alone: nobody is asked. Without a
 // repository, or if something is not known without asking, it says nothing.
-func Idle(ctx context.Context, workDir string, req Request) ([]problem.Problem, error) {
+func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.Problem, error) {
 	root, ok := worktree.FindRoot(workDir)
-	if len(req.Clauses) == 0 || !ok {
+	if len(c.Clauses()) == 0 || !ok {
 		return nil, nil
 	}
 	t := tree{root: root}
-	opts := req.Scan
-	opts.Dirs, opts.Orphans = nil, true
+	opts := Ask{}.searching(c)
+	opts.Orphans = true
 	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts)
 	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
 		return nil, err
@@ -390,5 +382,5 @@ func Idle(ctx context.Context, workDir string, req Request) ([]problem.Problem, 
 		}
 		all = append(all, found{tree: t, module: m})
 	}
-	return idle(req.Clauses, all), nil
+	return idle(c.Clauses(), all), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
@@ -38,33 +39,41 @@ func having(t *testing.T, unread int, providers ...string) inventory {
 	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[wish]problem.Problem{}}
 }
 
+// ruling are settings by which a repository's own file has a rule about a provider.
+func ruling(t *testing.T, about string) settings.Settings {
+	t.Helper()
+	rule := policy.Rule{Where: policy.Where{Providers: []provider.Pattern{pattern(t, about)}}, Place: problem.Place{Path: "relock.yml"}}
+	return settings.Settings{Own: "relock.yml", Policy: policy.Rulebook{Rules: []policy.Rule{rule}}}
+}
+
 // A name is a contract: whoever misspells one must not read that all is well.
 func TestNamesAreHonoured(t *testing.T) {
 	t.Parallel()
-	ruled := []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "hashicorp/nul")}}}, {Key: "the group", Where: policy.Where{Directories: []string{"live/**", "live"}}}}
+	ruled := ruling(t, "hashicorp/nul")
+	ruled.Policy.Groups = []policy.Group{{Name: "live", Where: policy.Where{Directories: []string{"live/**", "live"}}, Place: problem.Place{Path: ruled.Own}}}
 	tests := map[string]struct {
-		named   string
-		clauses []Clause
-		unread  int
-		part    bool
-		fails   bool
-		told    []string // SEVERITY MESSAGE: HINT
+		named    string
+		settings settings.Settings
+		unread   int
+		part     bool
+		fails    bool
+		told     []string // SEVERITY MESSAGE: HINT
 	}{
 		"there":             {named: "hashicorp/null"},
 		"misspelt":          {named: "hashicorp/nul", fails: true, told: []string{"0 no root module requires or locks hashicorp/nul: did you mean hashicorp/null?"}},
 		"nothing_like_it":   {named: "acme/else", fails: true, told: []string{"0 no root module requires or locks acme/else: relock scan lists"}},
 		"a_pattern":         {named: "acme/*", told: []string{"1 no root module requires or locks acme/*: relock scan lists"}},
 		"not_all_was_read":  {named: "acme/else", unread: 1, told: []string{"0 acme/else was not found in what could be read: make readable"}},
-		"a_rule_for_nobody": {clauses: ruled, told: []string{"1 the rule matches nothing in this repository: did you mean hashicorp/null?"}},
-		"a_rule_for_others": {clauses: ruled, unread: 1},
+		"a_rule_for_nobody": {settings: ruled, told: []string{"1 the rule matches nothing in this repository: did you mean hashicorp/null?"}},
+		"a_rule_for_others": {settings: ruled, unread: 1},
 		"one_of_several":    {named: "acme/else", part: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: tt.clauses}, visit: Visit{Lookup: &Lookup{several: tt.part}}}
+			j := job{Session: &Session{}, ask: Ask{verb: verbs.PR}, settings: tt.settings, visit: Visit{Lookup: &Lookup{several: tt.part}}}
 			if tt.named != "" {
-				j.req.Named = []provider.Pattern{pattern(t, tt.named)}
+				j.ask.named = []provider.Pattern{pattern(t, tt.named)}
 			}
 			told, err := honour(j, having(t, tt.unread, "hashicorp/null"))
 			var missing NotFound
@@ -88,17 +97,16 @@ func TestNamesAreHonoured(t *testing.T) {
 // are about.
 func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
 	t.Parallel()
-	clauses := []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "acme/else")}}}}
-	for name, edit := range map[string]func(*Request, *inventory){
-		"one_directory": func(_ *Request, in *inventory) { in.trees[0].dirs = []string{"live"} },
-		"one_provider": func(r *Request, _ *inventory) {
-			r.Plan = upgrade.Options{Only: []provider.Pattern{pattern(t, "hashicorp/null")}}
+	for name, edit := range map[string]func(*job, *inventory){
+		"one_directory": func(_ *job, in *inventory) { in.trees[0].dirs = []string{"live"} },
+		"one_provider": func(j *job, _ *inventory) {
+			j.plan = upgrade.Options{Only: []provider.Pattern{pattern(t, "hashicorp/null")}}
 		},
-		"what_changed": func(_ *Request, in *inventory) { in.extent.touched = func(scan.RootModule) bool { return true } },
-		"nothing":      func(_ *Request, in *inventory) { in.found = nil },
+		"what_changed": func(_ *job, in *inventory) { in.extent.touched = func(scan.RootModule) bool { return true } },
+		"nothing":      func(_ *job, in *inventory) { in.found = nil },
 	} {
-		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, req: Request{Verb: verbs.PR, Clauses: clauses}}
-		edit(&j.req, &in)
+		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, ask: Ask{verb: verbs.PR}, settings: ruling(t, "acme/else")}
+		edit(&j, &in)
 		if told, err := honour(j, in); len(told) > 0 || err != nil {
 			t.Errorf("%s: honour() = %v, %v, want nothing", name, told, err)
 		}
@@ -125,17 +133,17 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 	for dir, want := range map[string]string{"lvie": "did you mean live?", "docs/live": "did you mean live?", "docs": "", "live": ""} {
 		t.Run(strings.ReplaceAll(dir, "/", "_"), func(t *testing.T) {
 			t.Parallel()
-			req := upgrading(Target{Files: Checkout{}, Dirs: []string{dir}})
-			s, lock := opened(t, req)
+			ask := ToUpgrade(forLinux, Checkout{}, []string{dir})
+			s, lock := openedSession(t, ask)
 			root := filepath.Dir(filepath.Dir(lock))
 			worktreetest.Write(t, root, map[string]string{"docs/README.md": "a", "docs/live/README.md": "a"})
-			_, err := s.Do(t.Context(), req)
+			_, err := Run(t.Context(), s, ask)
 			if err == nil && dir == "live" {
 				return
 			}
 			d := problem.Of(err)
 			if dir == "live" || d.Code != problem.CodeNotFound || !strings.Contains(d.Hint, want) {
-				t.Errorf("Do(in %s) = %v with the hint %q, want %q", dir, err, d.Hint, want)
+				t.Errorf("Run(in %s) = %v with the hint %q, want %q", dir, err, d.Hint, want)
 			}
 		})
 	}
@@ -145,15 +153,15 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	root := locked(t, 0, "live")
-	req := Request{Clauses: []Clause{{Key: "the rule", Where: policy.Where{Providers: []provider.Pattern{pattern(t, "acme/else")}}}}}
-	if told, err := Idle(t.Context(), root, req); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
+	ruled := ruling(t, "acme/else")
+	if told, err := Idle(t.Context(), root, ruled); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
 		t.Errorf("Idle() = %v, %v, want a warning", told, err)
 	}
 	worktreetest.Write(t, root, map[string]string{"other/main.tf": "module \"m\" {\n  source = \"acme/m/aws\"\n}\n", "other/.terraform.lock.hcl": "provider {"})
-	if told, err := Idle(t.Context(), root, req); err != nil || len(told) > 0 {
+	if told, err := Idle(t.Context(), root, ruled); err != nil || len(told) > 0 {
 		t.Errorf("Idle(with a module elsewhere) = %v, %v, want nothing", told, err)
 	}
-	if told, err := Idle(t.Context(), t.TempDir(), req); err != nil || len(told) > 0 {
+	if told, err := Idle(t.Context(), t.TempDir(), ruled); err != nil || len(told) > 0 {
 		t.Errorf("Idle(without a repository) = %v, %v, want nothing", told, err)
 	}
 }

@@ -212,3 +212,66 @@ func (c Settings) RegistryTokens(getenv func(string) string) []string {
 	}
 	return variables
 }
+
+// Clause is what the repository's own configuration file says of some providers and
+// directories, which should be there.
+type Clause struct {
+	Key   string // in words for people: "the rule", "keep: hashicorp/aws"
+	Where policy.Where
+	Place problem.Place
+}
+
+// Clauses are those of the repository's own configuration file; none of a file that
+// serves other repositories, too.
+func (c Settings) Clauses() []Clause {
+	var all []Clause
+	own := func(at problem.Place) bool { return c.Own != "" && at.Path == c.Own }
+	for _, r := range c.Policy.Rules {
+		if own(r.Place) {
+			all = append(all, Clause{Key: "the rule", Where: r.Where, Place: r.Place})
+		}
+	}
+	for _, g := range c.Policy.Groups {
+		if own(g.Place) {
+			all = append(all, Clause{Key: "the group " + g.Name, Where: g.Where, Place: g.Place})
+		}
+	}
+	if at := c.Places["keep"]; own(at) {
+		for _, p := range c.Keep {
+			all = append(all, Clause{Key: "keep: " + p.Given(), Where: policy.Where{Providers: []provider.Pattern{p}}, Place: at})
+		}
+	}
+	if at := c.Places["include"]; own(at) {
+		for _, glob := range c.Include {
+			all = append(all, Clause{Key: "include: " + glob, Where: policy.Where{Directories: []string{glob}}, Place: at})
+		}
+	}
+	return all
+}
+
+// PullOf is how the pull request of a group is made, by the group's key.
+func (c Settings) PullOf(group string) PullRequest {
+	if own, named := c.GroupPulls[group]; named {
+		return own
+	}
+	return c.PullRequest
+}
+
+// AutoMerges reports whether the pull requests of a group are to merge by themselves.
+func (c Settings) AutoMerges() bool {
+	if c.PullRequest.AutoMerge != "" {
+		return true
+	}
+	for _, group := range c.GroupPulls {
+		if group.AutoMerge != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Searching are the settings with other globs for what a search takes.
+func (c Settings) Searching(include, exclude []string) Settings {
+	c.Include, c.Exclude = include, exclude
+	return c
+}

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"cmp"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
+)
+
+// meansOf are what an ask rests on, by settings and what they were made of. Pull requests end
+// with a footer.
+func meansOf(from settings.Sources, s settings.Settings, footer safe.Markdown) run.Means {
+	return run.Means{Settings: s, Of: from.In, Body: func(r report.Report) safe.Markdown {
+		r.Footer = footer
+		return render.Body(r)
+	}}
+}
+
+// checkout is what the runner says of the files on disk.
+func (env Env) checkout() run.Checkout {
+	rt := env.runtime()
+	c := run.Checkout{Repository: rt.Repository(), DefaultBranch: rt.DefaultBranch(), Branch: rt.Branch(), Commit: rt.SHA()}
+	head, fork := rt.Head()
+	if fork {
+		c.Head = run.ForkHead
+	} else if head {
+		c.Head = run.OwnHead
+	}
+	return c
+}
+
+// event is what the event of a workflow says of a check. On the command line it is the zero
+// value.
+type event struct {
+	change *run.Change
+	check  string // the usual value of the setting check
+}
+
+// askOnDisk is what a verb asks of directories, but for pr and verify.
+func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string, e event) run.Ask {
+	switch verb {
+	case verbs.Upgrade:
+		return run.ToUpgrade(m, env.checkout(), dirs)
+	case verbs.Lock:
+		return run.ToLock(m, env.checkout(), dirs)
+	case verbs.Check:
+		return askToCheck(env, m, dirs, e)
+	}
+	return run.ToScan(m, env.checkout(), dirs)
+}
+
+func askToCheck(env Env, m run.Means, dirs []string, e event) run.Ask {
+	s, mode := m.Settings, upgrade.Upgrade
+	if s.Lock || cmp.Or(s.Check, e.check) == "lock" {
+		mode = upgrade.Complete
+	}
+	if s.Touched != "" {
+		e.change = &run.Change{Revision: s.Touched}
+	}
+	return run.ToCheck(m, env.checkout(), dirs, mode, e.change)
+}
+
+// footer says under a pull request how to steer it.
+var footer = safe.Format("<details><summary>Commands</summary>\n\n"+
+	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table())

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
+)
+
+// searching says which root modules settings take. How a tree is read findAll adds.
+func (a Ask) searching(c settings.Settings) scan.Options {
+	return scan.Options{
+		Create: c.Create && !a.lockedOnly, Unlocked: c.Unlocked != "ignore" && !a.lockedOnly, Tool: c.Tool, ToolVersion: c.ToolVersion,
+		Include: c.Include, Exclude: c.Exclude, Variables: c.ModuleVars, Jobs: c.Jobs,
+	}
+}
+
+// planning says how settings have lock files planned. Who is asked planAll adds.
+func (a Ask) planning(c settings.Settings) upgrade.Options {
+	o := upgrade.Options{
+		Mode: a.mode, Exact: c.Exact, Strict: c.Strict, Prune: c.Prune, AllowDowngrade: c.AllowDowngrade,
+		Platforms: upgrade.Platforms(c.Platforms),
+		Only:      c.Providers, Keep: c.Keep, KeepUnreferenced: c.KeepUnreferenced,
+		HashesFrom: upgrade.HashesFrom(c.HashesFrom), AcceptReReleased: c.AcceptReReleased,
+		Newer: a.verb == verbs.Check, Policy: c.Policy, Signers: c.Signers,
+		Preserve: c.UnreadableModules == "preserve", Jobs: c.Jobs,
+	}
+	if len(a.only) > 0 {
+		o.Only = a.only
+	}
+	if len(a.platforms) > 0 {
+		o.Platforms = upgrade.Platforms{List: a.platforms, Demanded: true}
+	}
+	return o
+}
+
+// accessFor is how GitHub is spoken to by settings, for an ask and for other repositories
+// that it leads to.
+func accessFor(env Env, a Ask, c settings.Settings, others ...string) Hub {
+	h := Hub{API: env.API, GraphQL: env.GraphQL, Token: c.Token, Anonymous: c.DryRun || a.public, Owner: a.owner}
+	if c.App.ID == "" {
+		return h
+	}
+	h.App = &github.App{
+		ID: c.App.ID, PrivateKey: c.App.Key, Installation: c.App.Installation, Repositories: append(a.repositories(), others...),
+	}
+	for _, p := range slices.AppendSeq([]settings.PullRequest{c.PullRequest}, maps.Values(c.GroupPulls)) {
+		h.App.Teams = h.App.Teams || len(p.TeamReviewers) > 0
+		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
+	}
+	return h
+}
+
+// moduleTokens are the operator's tokens for git hosts that modules come from, by host.
+func moduleTokens(env Env, c settings.Settings) map[string]string {
+	if c.ModuleToken == "" {
+		return nil
+	}
+	return map[string]string{env.Server: c.ModuleToken}
+}
