@@ -27,9 +27,9 @@ type carrier struct {
 	known   map[string]standing
 	// modules are the indexes of the root modules that were found, by directory.
 	modules map[string]int
-	// told is what a person should know of a group: what could not be read, and which
+	// notices are what a person should know of a group: what could not be read, and which
 	// entries were not carried over.
-	told map[string][]problem.Problem
+	notices map[string][]problem.Problem
 	// over says, by branch, how much of a proposal is what stood before.
 	over map[string]report.CarriedOver
 }
@@ -42,7 +42,7 @@ type standing struct {
 }
 
 func newCarrier(p *proposer) *carrier {
-	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}, told: map[string][]problem.Problem{}}
+	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}, notices: map[string][]problem.Problem{}}
 	for i, f := range p.found {
 		k.modules[f.module.Dir] = i
 	}
@@ -66,8 +66,8 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 	return s
 }
 
-// leave notes why what stands for a group is left alone.
-func (k *carrier) leave(group string, why pr.LeftAlone) {
+// leaveAlone notes why what stands for a group is left alone.
+func (k *carrier) leaveAlone(group string, why pr.LeftAlone) {
 	s := k.known[group]
 	s.alone = why
 	k.known[group] = s
@@ -86,19 +86,19 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 		return part, false
 	}
 	if k.unreadable(part.Module, name) { // what it holds, a person decides
-		k.leave(group, pr.Overtaken)
+		k.leaveAlone(group, pr.Overtaken)
 		return part, false
 	}
 	stands, ok := k.entries(group, s.Files[i])
 	if !ok {
-		k.leave(group, pr.NotReadable)
+		k.leaveAlone(group, pr.NotReadable)
 		return part, false
 	}
 	with, became := part.Carry(stands, k.p.options)
 	if len(became.Overtaken) > 0 {
-		k.leave(group, pr.Overtaken)
+		k.leaveAlone(group, pr.Overtaken)
 	}
-	k.tell(group, part.Module.Dir, became.Refused)
+	k.addRefused(group, part.Module.Dir, became.Refused)
 	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
 }
 
@@ -116,14 +116,14 @@ func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 	}, true
 }
 
-// tell notes entries that are not carried over though the run has not seen them.
-func (k *carrier) tell(group, dir string, refused []lockfile.Lock) {
+// addRefused adds notices of entries that are not carried over though the run has not seen them.
+func (k *carrier) addRefused(group, dir string, refused []lockfile.Lock) {
 	for _, l := range refused {
 		what := l.Addr.String()
 		if !l.Version.IsZero() {
 			what += " " + l.Version.String()
 		}
-		k.told[group] = append(k.told[group], problem.Problem{
+		k.notices[group] = append(k.notices[group], problem.Problem{
 			Code: problem.CodePolicy, Severity: problem.SeverityWarning, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
 			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
 		})
@@ -147,30 +147,30 @@ type keptFile struct {
 	of   found
 }
 
-// kept are the lock files of a standing proposal that the run did not look at and that
+// unseenFiles are the lock files of a standing proposal that the run did not look at and that
 // the base does not have yet.
-func (k *carrier) kept(ctx context.Context, group string) []keptFile {
+func (k *carrier) unseenFiles(ctx context.Context, group string) []keptFile {
 	var all []keptFile
 	for _, f := range k.standing(ctx, group).Files {
 		dir := path.Dir(f.Path)
-		why, missing := k.p.why(dir)
-		if _, seen := k.modules[dir]; seen || !missing || why.wantedByBase() {
+		cause, missing := k.p.causeOf(dir)
+		if _, seen := k.modules[dir]; seen || !missing || cause.wantedByBase() {
 			continue
 		}
-		now, err := k.p.blobOf(f.Path)
+		now, err := k.p.baseBlob(f.Path)
 		switch {
 		case err != nil:
-			k.leave(group, pr.NotRead)
+			k.leaveAlone(group, pr.NotRead)
 			continue
 		case now == blobID(f.Content):
 			continue
 		case now != blobID(f.Old):
-			k.leave(group, pr.Overtaken)
+			k.leaveAlone(group, pr.Overtaken)
 			continue
 		}
 		stands, ok := k.entries(group, f)
 		if !ok {
-			k.leave(group, pr.NotReadable)
+			k.leaveAlone(group, pr.NotReadable)
 			continue
 		}
 		lock, _ := lockfile.Parse(f.Content, f.Path)
@@ -180,7 +180,7 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 			m.Lock, _ = lockfile.Parse(f.Old, f.Path)
 		}
 		result, became := upgrade.Unseen(m, stands, f.Content, k.p.options)
-		k.tell(group, dir, became.Refused)
+		k.addRefused(group, dir, became.Refused)
 		if result.File != nil {
 			f.Content = result.File
 			all = append(all, keptFile{f, found{tree: k.p.trees[0], module: m, result: result}})
@@ -189,17 +189,17 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 	return all
 }
 
-// why returns why the run did not look at the lock file of a directory in which it found
+// causeOf returns why the run did not look at the lock file of a directory in which it found
 // no root module.
-func (p *proposer) why(dir string) (unseenCause, bool) {
-	if why, missing := p.unseen.causeOf(dir); missing {
-		return why, true
+func (p *proposer) causeOf(dir string) (unseenCause, bool) {
+	if cause, missing := p.unseen.causeOf(dir); missing {
+		return cause, true
 	}
-	return notReadable, p.brokenOff() // nobody knows in which directory
+	return notReadable, p.failedOutsideRoots() // nobody knows in which directory
 }
 
-// brokenOff reports whether something failed that belongs to no root module.
-func (p *proposer) brokenOff() bool {
+// failedOutsideRoots reports whether something failed that belongs to no root module.
+func (p *proposer) failedOutsideRoots() bool {
 	return slices.ContainsFunc(p.report.Diagnostics, func(d problem.Problem) bool {
 		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
 	})
@@ -207,11 +207,11 @@ func (p *proposer) brokenOff() bool {
 
 // narrowed reports whether there may be root modules that the run did not look at, or
 // providers that it did not ask about.
-func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.brokenOff() }
+func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsideRoots() }
 
-// blobOf is the id of the base's content of a file; empty if it has none. What a
+// baseBlob is the id of the base's content of a file; empty if it has none. What a
 // checkout lacks, the commit may have.
-func (p *proposer) blobOf(name string) (string, error) {
+func (p *proposer) baseBlob(name string) (string, error) {
 	t := p.trees[0]
 	content, err := fs.ReadFile(t.FS(), name)
 	switch {
@@ -231,9 +231,9 @@ func blobID(content []byte) string {
 	return github.BlobID(content)
 }
 
-// spare reports whether a pull request for which there is no proposal is not ended: it
+// mustStay reports whether a pull request for which there is no proposal is not ended: it
 // proposes something that the run did not see, and that the base does not have.
-func (k *carrier) spare(group string, files []pr.File) bool {
+func (k *carrier) mustStay(group string, files []pr.File) bool {
 	for key := range k.known { // what stands for it was compared with all that was seen
 		if pr.New(key, "", "", nil).Group == group {
 			return false
@@ -241,25 +241,25 @@ func (k *carrier) spare(group string, files []pr.File) bool {
 	}
 	for _, f := range files {
 		if i, found := k.modules[path.Dir(f.Path)]; found {
-			if !k.sees(k.p.found[i].result, f) {
+			if !k.coversAll(k.p.found[i].result, f) {
 				return true
 			}
 			continue
 		}
-		why, missing := k.p.why(path.Dir(f.Path))
-		if !missing || why.wantedByBase() {
+		cause, missing := k.p.causeOf(path.Dir(f.Path))
+		if !missing || cause.wantedByBase() {
 			continue
 		}
-		if now, err := k.p.blobOf(f.Path); err != nil || now != blobID(f.Content) {
+		if now, err := k.p.baseBlob(f.Path); err != nil || now != blobID(f.Content) {
 			return true
 		}
 	}
 	return false
 }
 
-// sees reports whether the plan of a root module says all about the entries that a file
+// coversAll reports whether the plan of a root module says all about the entries that a file
 // proposes and that the base does not have yet.
-func (k *carrier) sees(plan upgrade.Result, f pr.File) bool {
+func (k *carrier) coversAll(plan upgrade.Result, f pr.File) bool {
 	stands, ok := k.entries("", f)
 	if !ok {
 		return false

@@ -134,8 +134,8 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	carrier := newCarrier(p)
 	proposals := p.proposals(asking, carrier)
 	var spare func(string, []pr.File) bool
-	if !p.sawAll() || len(carrier.told) > 0 {
-		spare = carrier.spare
+	if !p.sawAll() || len(carrier.notices) > 0 {
+		spare = carrier.mustStay
 	}
 	if j.settings.DryRun {
 		for _, one := range proposals {
@@ -155,8 +155,8 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
-	for _, key := range slices.Sorted(maps.Keys(carrier.told)) {
-		p.report.Diagnostics = append(p.report.Diagnostics, carrier.told[key]...)
+	for _, key := range slices.Sorted(maps.Keys(carrier.notices)) {
+		p.report.Diagnostics = append(p.report.Diagnostics, carrier.notices[key]...)
 	}
 	for _, o := range outcomes {
 		if o.Unbegun {
@@ -260,20 +260,20 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		s := shares[key]
 		if narrowed {
-			for _, k := range carrier.kept(ctx, key) {
+			for _, k := range carrier.unseenFiles(ctx, key) {
 				s.keep(k)
 			}
 		}
 		stands, read := carrier.known[key]
 		if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
-			carrier.told[key] = append(carrier.told[key], problem.Of(stands.err))
+			carrier.notices[key] = append(carrier.notices[key], problem.Of(stands.err))
 		}
 		if stands.alone != "" {
 			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil))
 			one.Alone = stands.alone
 			proposals = append(proposals, one)
 		} else if len(s.files) > 0 {
-			s.told = carrier.told[key]
+			s.told = carrier.notices[key]
 			one := p.proposal(ctx, key, s, stands.Standing)
 			if narrowed { // so that a run over everything writes the text anew
 				one.Facts += "-narrowed"
