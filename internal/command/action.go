@@ -99,11 +99,11 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 		r, err := answer(ctx, env, from, s)
 		return r, s, err
 	}
-	switch s.Command {
-	case "shards":
+	switch verbs.Verb(s.Command) {
+	case verbs.Shards:
 		r, err := shardsStep(ctx, env, rt, from, s)
 		return r, s, err
-	case "merge":
+	case verbs.MergeReports:
 		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
 		r.Diagnostics = append(r.Diagnostics, joinCaches(env, s.Cache, s.Organisation.Caches)...)
 		return r, s, err

@@ -50,7 +50,7 @@ its configuration from the base branch of the pull request.`,
 			return status(r)
 		},
 	}
-	addFlags(cmd, string(verbs.Comment))
+	addFlags(cmd, verbs.Comment)
 	return cmd
 }
 

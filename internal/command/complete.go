@@ -55,7 +55,7 @@ func completionOf(env Env, verb, flag string) cobra.CompletionFunc {
 	case "config":
 		return cobra.FixedCompletions([]string{"yml", "yaml"}, cobra.ShellCompDirectiveFilterFileExt)
 	}
-	if words := flagValues(verb, flag); len(words) > 0 {
+	if words := flagValues(verbs.Verb(verb), flag); len(words) > 0 {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
 	return nil
@@ -81,11 +81,11 @@ func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
 
 // flagValues are the values that a verb takes for a flag of the table, if it is one of
 // few.
-func flagValues(verb, flag string) []string {
+func flagValues(verb verbs.Verb, flag string) []string {
 	for _, s := range settings.All {
 		if s.Flag == flag && s.HasVerb(verb) {
 			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
-				return value == "" || flag == "format" && formatOf(verbs.Verb(verb), value) != nil
+				return value == "" || flag == "format" && formatOf(verb, value) != nil
 			})
 		}
 	}

@@ -101,7 +101,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			return err
 		},
 	}
-	addFlags(cmd, "config")
+	addFlags(cmd, verbs.ConfigValidate)
 	cmd.Flags().BoolVar(&operators, "operator", false, "Check the file that --config names as one for many repositories, wherever it lies.")
 	return cmd
 }
@@ -148,7 +148,7 @@ branch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
 			if err == nil {
-				err = formatOf(showing, s.Format)
+				err = formatOf(verbs.ConfigShow, s.Format)
 			}
 			if err != nil {
 				return err
@@ -162,13 +162,10 @@ branch.`,
 			return err
 		},
 	}
-	addFlags(cmd, "config")
-	addFlags(cmd, showing)
+	addFlags(cmd, verbs.ConfigValidate)
+	addFlags(cmd, verbs.ConfigShow)
 	return cmd
 }
-
-// showing is the verb that shows settings, as flags know it.
-const showing = "config show"
 
 // settingsShown are the settings by which is proposed: from the checkout or, if one is
 // named, for a repository on GitHub.

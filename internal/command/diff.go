@@ -58,7 +58,7 @@ docs/command-line.md says how to set up.`,
 			return status(r)
 		},
 	}
-	addFlags(cmd, string(verbs.Diff))
+	addFlags(cmd, verbs.Diff)
 	cmd.Flags().StringVar(&revision, "git", "", "Compare with this revision of the repository.")
 	cmd.Flags().BoolVar(&asText, "textconv", false, "Print one lock file as text that git can compare.")
 	cmd.Flags().BoolVar(&external, "git-external", false, "Be git's external diff driver.")

@@ -50,7 +50,7 @@ relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 			return err
 		},
 	}
-	addFlags(cmd, "shards")
+	addFlags(cmd, verbs.Shards)
 	return cmd
 }
 

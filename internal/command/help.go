@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // helpWidth is how wide help is: the width of a terminal that nobody has widened.
@@ -212,7 +213,7 @@ func written(cmd *cobra.Command, f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return name
 	}
-	if words := flagValues(cmd.Name(), f.Name); len(words) > 0 {
+	if words := flagValues(verbs.Verb(cmd.Name()), f.Name); len(words) > 0 {
 		return name + " " + strings.Join(words, "|")
 	}
 	if argument, ok := arguments[f.Name]; ok {

@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // addFlags gives a verb the flags that the table of settings says it has.
-func addFlags(cmd *cobra.Command, verb string) {
+func addFlags(cmd *cobra.Command, verb verbs.Verb) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	for _, s := range settings.All {

@@ -98,13 +98,16 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 }
 
 // verbsWith are the verbs that have a flag of the table.
-func verbsWith(name string) []string {
+func verbsWith(name string) (names []string) {
 	for _, s := range settings.All {
-		if s.Flag == name {
-			return s.Verbs
+		if s.Flag != name {
+			continue
+		}
+		for _, verb := range s.Verbs {
+			names = append(names, string(verb))
 		}
 	}
-	return nil
+	return names
 }
 
 // nearestWord is the one of some words that can be meant by another one: it

@@ -100,7 +100,7 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 			return status(r)
 		},
 	}
-	addFlags(cmd, string(verb))
+	addFlags(cmd, verb)
 	return cmd
 }
 
@@ -122,7 +122,7 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 // nothing, and results for code scanning are of check and verify.
 func formatOf(verb verbs.Verb, format string) error {
 	switch {
-	case verb == showing && format != "text" && format != "json":
+	case verb == verbs.ConfigShow && format != "text" && format != "json":
 		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
 	case verb == verbs.Scan && (format == "markdown" || format == "html"):
 		return fmt.Errorf("scan has no %s format; it must be text or json", format)

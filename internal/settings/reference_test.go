@@ -116,9 +116,9 @@ func (s Setting) example() string {
 		}
 		return s.Key + ": " + value
 	case s.Flag != "" && slices.Contains(s.Values, "true"): // which may stand without a value
-		return "relock " + s.Verbs[0] + " --" + s.Flag + "=" + value
+		return "relock " + string(s.Verbs[0]) + " --" + s.Flag + "=" + value
 	case s.Flag != "":
-		return strings.TrimSpace("relock " + s.Verbs[0] + " --" + s.Flag + " " + value)
+		return strings.TrimSpace("relock " + string(s.Verbs[0]) + " --" + s.Flag + " " + value)
 	}
 	return s.Input + ": " + value
 }
@@ -155,7 +155,11 @@ func (s Setting) facts() []string {
 		places = append(places, "key `"+s.Key+"`")
 	}
 	if s.Flag != "" {
-		places = append(places, "flag `--"+s.Flag+"` of "+strings.Join(s.Verbs, ", "))
+		var names []string
+		for _, verb := range s.Verbs {
+			names = append(names, string(verb))
+		}
+		places = append(places, "flag `--"+s.Flag+"` of "+strings.Join(names, ", "))
 	}
 	if s.Input != "" {
 		places = append(places, "input `"+s.Input+"`")

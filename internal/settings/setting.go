@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Kind is the type of a setting's value.
@@ -81,7 +83,7 @@ type Setting struct {
 	// Instead is the setting in whose place the field of a record stands.
 	Instead string
 	// Verbs are those that have the flag.
-	Verbs []string
+	Verbs []verbs.Verb
 	// Secret values are never shown.
 	Secret bool
 	// Block texts may have several lines.
@@ -174,7 +176,7 @@ func (s Setting) choices() string {
 }
 
 // HasVerb reports whether the verb has the setting's flag.
-func (s Setting) HasVerb(verb string) bool { return s.Flag != "" && slices.Contains(s.Verbs, verb) }
+func (s Setting) HasVerb(verb verbs.Verb) bool { return s.Flag != "" && slices.Contains(s.Verbs, verb) }
 
 // defaults returns the items of the default value.
 func (s Setting) defaults() []string {

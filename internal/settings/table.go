@@ -9,19 +9,20 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // The verbs that share flags.
 var (
-	everyVerb = []string{"scan", "upgrade", "lock", "check", "verify", "diff", "pr", "comment"}
-	scanning  = []string{"scan", "upgrade", "lock", "check", "pr"}
-	planning  = []string{"upgrade", "lock", "check", "pr"}
-	hashing   = append(slices.Clone(planning), "comment", "verify")
-	reading   = append(slices.Clone(scanning), "verify")
-	judging   = append(slices.Clone(planning), "verify")
-	verifying = []string{"verify"}
-	proving   = []string{"verify", "comment"}
-	fleets    = []string{"pr", "shards"}
+	everyVerb = []verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
+	scanning  = []verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
+	planning  = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
+	hashing   = append(slices.Clone(planning), verbs.Comment, verbs.Verify)
+	reading   = append(slices.Clone(scanning), verbs.Verify)
+	judging   = append(slices.Clone(planning), verbs.Verify)
+	verifying = []verbs.Verb{verbs.Verify}
+	proving   = []verbs.Verb{verbs.Verify, verbs.Comment}
+	fleets    = []verbs.Verb{verbs.PR, verbs.Shards}
 )
 
 // All is the table of settings, in the order in which people read it. It must not be
@@ -85,7 +86,7 @@ var All = []Setting{
 		take: asPatterns(func(c *Settings) *[]provider.Pattern { return &c.Keep }),
 	},
 	{
-		Flag: "keep-unreferenced", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "verify", "pr"},
+		Flag: "keep-unreferenced", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Upgrade, verbs.Check, verbs.Verify, verbs.PR},
 		Doc:  "Keep every entry that no configuration requires.",
 		take: asBool(func(c *Settings) *bool { return &c.KeepUnreferenced }),
 	},
@@ -159,17 +160,17 @@ var All = []Setting{
 		take:   asWord("allow", func(c *Settings) *bool { return &c.AllowDowngrade }),
 	},
 	{
-		Flag: "allow-downgrade", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "pr"},
+		Flag: "allow-downgrade", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Upgrade, verbs.Check, verbs.PR},
 		Doc:  "Move a locked version down if it is no longer offered, as downgrades: allow does.",
 		take: asWord("true", func(c *Settings) *bool { return &c.AllowDowngrade }),
 	},
 	{
-		Flag: "exact", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "lock"},
+		Flag: "exact", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Upgrade, verbs.Lock},
 		Doc:  "Write whenever the tool's own commands would change a byte of the lock file.",
 		take: asBool(func(c *Settings) *bool { return &c.Exact }),
 	},
 	{
-		Flag: "prune", Kind: Bool, Default: "false", Verbs: []string{"lock"},
+		Flag: "prune", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Lock},
 		Doc:  "Drop hashes that belong to no package of the wanted platforms and stand in no verified checksum list.",
 		take: asBool(func(c *Settings) *bool { return &c.Prune }),
 	},
@@ -179,12 +180,12 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.Check }),
 	},
 	{
-		Flag: "touched", Kind: Text, Verbs: []string{"check"},
+		Flag: "touched", Kind: Text, Verbs: []verbs.Verb{verbs.Check},
 		Doc:  "Look only at root modules that differ from this revision of the git repository, like origin/main: by a file beside theirs, or beside one of a local module that they call. What the revision has wrong already is a warning.",
 		take: asText(func(c *Settings) *string { return &c.Touched }),
 	},
 	{
-		Flag: "lock", Kind: Bool, Default: "false", Verbs: []string{"check"},
+		Flag: "lock", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Check},
 		Doc:  "Check what lock would change instead of upgrade, as check: lock does.",
 		take: asBool(func(c *Settings) *bool { return &c.Lock }),
 	},
@@ -235,7 +236,7 @@ var All = []Setting{
 		take: asNumber(func(c *Settings) *int { return &c.Recheck }),
 	},
 	{
-		Flag: "why", Kind: List, Verbs: []string{"scan"},
+		Flag: "why", Kind: List, Verbs: []verbs.Verb{verbs.Scan},
 		Doc:  "Patterns of providers; list each of their constraints with its file and line.",
 		take: asPatterns(func(c *Settings) *[]provider.Pattern { return &c.Why }),
 	},
@@ -304,7 +305,7 @@ var All = []Setting{
 		},
 	},
 	{
-		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []string{"pr"},
+		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []verbs.Verb{verbs.PR},
 		Values: wordsOf(policy.ByAll, policy.ByProvider, policy.ByDirectory, policy.ByNamespace),
 		Doc:    "How to group changes that match no named group.",
 		take:   asOne(word[policy.GroupBy], func(c *Settings) *policy.GroupBy { return &c.Policy.GroupBy }),
@@ -443,7 +444,7 @@ var All = []Setting{
 		take:   asText(func(c *Settings) *string { return &c.Command }),
 	},
 	{
-		Flag: "dry-run", Input: "dry-run", Kind: Bool, Default: "false", Verbs: []string{"pr"},
+		Flag: "dry-run", Input: "dry-run", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "Say what would be proposed and change nothing on GitHub.",
 		take: asBool(func(c *Settings) *bool { return &c.DryRun }),
 	},
@@ -468,7 +469,7 @@ var All = []Setting{
 		take: asOne(parseInstallation, func(c *Settings) *int64 { return &c.App.Installation }),
 	},
 	{
-		Flag: "repo", Input: "repositories", Kind: List, Verbs: []string{"pr", "config show"},
+		Flag: "repo", Input: "repositories", Kind: List, Verbs: []verbs.Verb{verbs.PR, verbs.ConfigShow},
 		Doc:  "Repositories, as OWNER/NAME, that are read from GitHub instead of a checkout. Empty: the one at hand.",
 		take: asTexts(isRepository, func(c *Settings) *[]string { return &c.Repositories }),
 	},
@@ -488,27 +489,27 @@ var All = []Setting{
 		take: asNumber(func(c *Settings) *int { return &c.Organisation.MaxNew }),
 	},
 	{
-		Flag: "fleet", Input: "fleet", Kind: Text, Verbs: []string{"pr"},
+		Flag: "fleet", Input: "fleet", Kind: Text, Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "File that remembers the repositories of an organisation, so that those in which nothing has changed are not read. It names private repositories: keep it out of caches that others share. Empty: none.",
 		take: asText(func(c *Settings) *string { return &c.Organisation.Memory }),
 	},
 	{
-		Flag: "shards", Input: "shards", Kind: Number, Default: "8", Min: 1, Verbs: []string{"shards"},
+		Flag: "shards", Input: "shards", Kind: Number, Default: "8", Min: 1, Verbs: []verbs.Verb{verbs.Shards},
 		Doc:  "Into how many parts, each a job of a workflow's matrix, a run over an organisation is divided; 256 at most.",
 		take: asOne(parseShards, func(c *Settings) *int { return &c.Organisation.Shards }),
 	},
 	{
-		Flag: "costs", Input: "costs", Kind: Text, Verbs: []string{"shards"},
+		Flag: "costs", Input: "costs", Kind: Text, Verbs: []verbs.Verb{verbs.Shards},
 		Doc:  "JSON report of an earlier run over the organisation, so that shards share what repositories cost. Empty: all cost alike.",
 		take: asText(func(c *Settings) *string { return &c.Organisation.Costs }),
 	},
 	{
-		Flag: "plan", Input: "plan", Kind: Text, Verbs: []string{"pr", "shards"},
+		Flag: "plan", Input: "plan", Kind: Text, Verbs: []verbs.Verb{verbs.PR, verbs.Shards},
 		Doc:  "File that says which shard has which repositories. shards writes it, plan.json if you name none; pr does with it what one shard has to do.",
 		take: asText(func(c *Settings) *string { return &c.Organisation.Plan }),
 	},
 	{
-		Flag: "shard", Input: "shard", Kind: Text, Verbs: []string{"pr"},
+		Flag: "shard", Input: "shard", Kind: Text, Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "The shard of the plan, like 3/8.",
 		take: asOne(asGiven(isShard), func(c *Settings) *string { return &c.Organisation.Shard }),
 	},
@@ -528,28 +529,28 @@ var All = []Setting{
 		take: asBool(func(c *Settings) *bool { return &c.Organisation.Pause }),
 	},
 	{
-		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config", "shards"),
+		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate, verbs.Shards),
 		Doc:  "Path of the configuration file. One outside of the repositories that are read is the operator's, over which their own are laid for what is proposed. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		take: asText(func(c *Settings) *string { return &c.File }),
 	},
 	{
-		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), "config show"),
+		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow),
 		Values: []string{"text", "json", "markdown", "html", "sarif"},
 		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing, and sarif is what code scanning reads, of check and verify alone. scan has neither markdown nor html, and config show text and json alone.",
 		take:   asText(func(c *Settings) *string { return &c.Format }),
 	},
 	{
-		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), "diff"),
+		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), verbs.Diff),
 		Doc:  "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What does not fit is cut, the least important first, and counted. 0: no limit.",
 		take: asNumber(func(c *Settings) *int { return &c.MaxBytes }),
 	},
 	{
-		Flag: "sarif-category", Input: "sarif-category", Kind: Text, Verbs: []string{"check", "verify"},
+		Flag: "sarif-category", Input: "sarif-category", Kind: Text, Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
 		Doc:  "Tells apart what several runs upload to code scanning for one commit, such as the jobs of a matrix: what has the same verb and category replaces what was there.",
 		take: asText(func(c *Settings) *string { return &c.SARIFCategory }),
 	},
 	{
-		Flag: "summary", Kind: Choice, Default: "auto", Verbs: append(slices.Clone(scanning), "diff"),
+		Flag: "summary", Kind: Choice, Default: "auto", Verbs: append(slices.Clone(scanning), verbs.Diff),
 		Values: []string{"auto", "true", "false"},
 		Doc:    "Show what changes in all, and no root module by itself. auto does so if more than 20 root modules have something to say.",
 		take:   asOne(parseSummary, func(c *Settings) **bool { return &c.Summary }),
@@ -565,7 +566,7 @@ var All = []Setting{
 		take: asNumber(func(c *Settings) *int { return &c.Jobs }),
 	},
 	{
-		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), "comment"),
+		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment),
 		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
 		take: asOne(optional(parseTimeout), func(c *Settings) *time.Duration { return &c.Timeout }),
 	},
