@@ -2,38 +2,28 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/command"
 )
 
-// The scripts start relock nine hundred times. A process costs about 20 ms of CPU
-// until it does something, so what they say with exec is done in the process of the
-// tests: all but main, which has nothing to do but what is here. So is what they let a
-// shell say of its status. A process it stays in the background, where it is
-// interrupted, from other programs, and where ofProcess says so.
-
-var (
-	startsRelock = regexp.MustCompile(`(?m)^(! )?exec relock((?: .*[^&\n])?)$`)
-	asksStatus   = regexp.MustCompile(`(?m)^exec sh -c 'relock ([\w ./:=,@-]*); echo (status )?\$\?'$`)
-	setsVariable = regexp.MustCompile(`(?m)^env .+$`)
-)
+// The scripts start relock twelve hundred times. A process costs about 20 ms of CPU
+// until it does something, so the command relock is done in the process of the tests:
+// all but main, which has nothing to do but what is here. A process it stays in the
+// background, where it is interrupted, from other programs, and where ofProcess says so.
 
 // ofProcess reports whether what is set for relock means something in a process of
 // its own alone: net/http reads its proxies once, and the file is read as the
@@ -42,42 +32,6 @@ func ofProcess(ts *testscript.TestScript) bool {
 	proxied := slices.ContainsFunc([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}, func(name string) bool { return ts.Getenv(name) != "" })
 	file := ts.Getenv("TF_CLI_CONFIG_FILE")
 	return proxied || file != "" && !filepath.IsAbs(file)
-}
-
-// scriptsHere copies the scripts to a directory, where exec relock is here, and
-// returns it with the names of the variables that each script sets.
-func scriptsHere(t *testing.T, from string) (dir string, names map[string][]string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(from, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	dir, names = t.TempDir(), map[string][]string{}
-	for _, file := range files {
-		script, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		for _, line := range setsVariable.FindAllString(string(script.Comment), -1) {
-			for _, set := range strings.Fields(line)[1:] {
-				variable, _, _ := strings.Cut(set, "=")
-				names[name] = append(names[name], variable)
-			}
-		}
-		script.Comment = startsRelock.ReplaceAll(script.Comment, []byte("${1}here$2"))
-		script.Comment = asksStatus.ReplaceAll(script.Comment, []byte("status-here '$2' $1"))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), txtar.Format(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir, names
-}
-
-// setenv sets a variable for what a script starts from here on.
-func setenv(ts *testscript.TestScript, name, value string) {
-	sceneOf(ts).variables[name] = true
-	ts.Setenv(name, value)
 }
 
 // runRelock runs relock as main does, in this process where that is possible.
@@ -106,25 +60,9 @@ func runRelock(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// statusHere runs relock, and prints its status behind a word, as a shell would.
-func statusHere(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) > 0, "status-here WORD ARGUMENT…")
-	word, args := args[0], args[1:]
-	if ofProcess(ts) {
-		ts.Check(ts.Exec("sh", "-c", "relock "+strings.Join(args, " ")+"; echo "+word+"$?"))
-		return
-	}
-	env := here(ts, args)
-	fmt.Fprintf(env.Stdout, "%s%d\n", word, command.Main(sceneOf(ts).test.Context(), env))
-}
-
 // here is what main finds in its process, for one that a script would start.
 func here(ts *testscript.TestScript, args []string) command.Env {
 	dir := ts.MkAbs(".")
-	environ := []string{"PWD=" + dir}
-	for _, name := range slices.Sorted(maps.Keys(sceneOf(ts).variables)) {
-		environ = append(environ, name+"="+ts.Getenv(name))
-	}
 	cache := ts.Getenv("XDG_CACHE_HOME")
 	if home := ts.Getenv("HOME"); cache == "" && home != "" {
 		cache = filepath.Join(home, ".cache")
@@ -136,7 +74,7 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		Stdout:   locked{&said, ts.Stdout()},
 		Stderr:   locked{&said, ts.Stderr()},
 		Getenv:   ts.Getenv,
-		Environ:  environ,
+		Environ:  append(environ(ts), "PWD="+dir),
 		WorkDir:  dir,
 		Home:     ts.Getenv("HOME"),
 		CacheDir: cache,
@@ -144,6 +82,18 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
 	}
+}
+
+// environ are the variables of a script, sorted. testscript says one whose name is known,
+// and all only to processes: they are read from the field that those get.
+func environ(ts *testscript.TestScript) []string {
+	variables := reflect.ValueOf(ts).Elem().FieldByName("env")
+	set := map[string]bool{} // by several lines at times, of which the last counts
+	for i := range variables.Len() {
+		name, _, _ := strings.Cut(variables.Index(i).String(), "=")
+		set[name+"="+ts.Getenv(name)] = true
+	}
+	return slices.Sorted(maps.Keys(set))
 }
 
 // locked is an output that several goroutines write to, as they may to a file.

@@ -274,9 +274,9 @@ func writeEvent(ts *testscript.TestScript, login, action string, args []string) 
 	ts.Check(err)
 	file := ts.MkAbs(ts.Getenv("WORK") + "/event.json")
 	ts.Check(os.WriteFile(file, payload, 0o644))
-	setenv(ts, "GITHUB_EVENT_NAME", "issue_comment")
-	setenv(ts, "GITHUB_EVENT_PATH", file)
-	setenv(ts, "GITHUB_REPOSITORY", args[1])
+	ts.Setenv("GITHUB_EVENT_NAME", "issue_comment")
+	ts.Setenv("GITHUB_EVENT_PATH", file)
+	ts.Setenv("GITHUB_REPOSITORY", args[1])
 }
 
 func meanwhile(ts *testscript.TestScript, neg bool, args []string) {

@@ -120,9 +120,9 @@ func installPrograms() (dir string, err error) {
 // GitHub's own description of its API; a script fails where they differ.
 //
 // With RELOCK_BIN, a directory that holds relock, that program plays the scripts
-// in place of this one, each time as a process: without, most of exec relock is
-// done in this process, as script_here_test.go says. With -v each script ends with all that was asked: so the
-// judge compares programs.
+// in place of this one, each time as a process: without, the command relock is mostly
+// done in this process, as script_here_test.go says. With -v each script ends with all
+// that was asked: so the judge compares programs.
 func TestScript(t *testing.T) {
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"sandbox":        startSandbox,
@@ -150,17 +150,11 @@ func TestScript(t *testing.T) {
 			perform(ts, neg, append([]string{name}, args...))
 		}
 	}
-	dir, names := filepath.Join("testdata", "script"), map[string][]string{}
-	if os.Getenv("RELOCK_BIN") == "" && runtime.GOOS != "windows" {
-		dir, names = scriptsHere(t, dir)
-		commands["here"], commands["status-here"] = runRelock, statusHere
-	}
 	testscript.Run(t, testscript.Params{
-		Dir:  dir,
+		Dir:  filepath.Join("testdata", "script"),
 		Cmds: commands,
 		Setup: func(env *testscript.Env) error {
-			script := filepath.Base(env.WorkDir)
-			at := &scene{test: scripted{t, script}, taken: map[string]*http.Request{}, variables: map[string]bool{}}
+			at := &scene{test: scripted{t, filepath.Base(env.WorkDir)}, taken: map[string]*http.Request{}}
 			env.Values[sceneKey{}] = at
 			env.Defer(func() { env.T().Log(at.asked.String()) })
 			env.Setenv("GIT_AUTHOR_DATE", "2026-01-05T09:00:00Z") // so that commits are alike in every run
@@ -169,13 +163,6 @@ func TestScript(t *testing.T) {
 				env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			}
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
-			for _, e := range env.Vars {
-				name, _, _ := strings.Cut(e, "=")
-				at.variables[name] = true
-			}
-			for _, name := range names[strings.TrimPrefix(script, "script-")] {
-				at.variables[name] = true
-			}
 			return nil
 		},
 		RequireUniqueNames: true,
@@ -202,8 +189,6 @@ type scene struct {
 	release     func()        // lets it go on
 	interrupted []*exec.Cmd
 	ended       int // the status of the last relock, if that was not interrupted
-
-	variables map[string]bool // the names of those that are set for what the script starts, or will be
 
 	mu    sync.Mutex
 	taken map[string]*http.Request // the last request that meanwhile acted before, by its place
@@ -261,11 +246,11 @@ func startSandbox(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	rc := ts.MkAbs("terraformrc")
 	ts.Check(os.WriteFile(rc, []byte(s.CLIConfig()), 0o644))
-	setenv(ts, "TF_CLI_CONFIG_FILE", rc)
-	setenv(ts, "GITHUB_API_URL", strings.TrimSuffix(s.GitHubAPI(), "/"))
-	setenv(ts, "GITHUB_GRAPHQL_URL", s.GraphQL())
-	setenv(ts, "GITHUB_TOKEN", sandbox.ActionsToken)
-	setenv(ts, "SANDBOX", s.URL())
+	ts.Setenv("TF_CLI_CONFIG_FILE", rc)
+	ts.Setenv("GITHUB_API_URL", strings.TrimSuffix(s.GitHubAPI(), "/"))
+	ts.Setenv("GITHUB_GRAPHQL_URL", s.GraphQL())
+	ts.Setenv("GITHUB_TOKEN", sandbox.ActionsToken)
+	ts.Setenv("SANDBOX", s.URL())
 	sceneOf(ts).sandbox = s
 }
 
@@ -383,7 +368,7 @@ func speakFor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	token := "ghs_script" + strings.Join(args, "")
 	world(ts).GitHub().Admit(token, who)
-	setenv(ts, "GITHUB_TOKEN", token)
+	ts.Setenv("GITHUB_TOKEN", token)
 }
 
 func showApp(ts *testscript.TestScript, neg bool, args []string) {
@@ -394,9 +379,9 @@ func showApp(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("the App %s is not installed at %s", args[0], args[1])
 	}
-	setenv(ts, "APP_ID", strconv.FormatInt(app.ID, 10))
-	setenv(ts, "APP_KEY", string(app.Key))
-	setenv(ts, "APP_INSTALLATION", strconv.FormatInt(installation, 10))
+	ts.Setenv("APP_ID", strconv.FormatInt(app.ID, 10))
+	ts.Setenv("APP_KEY", string(app.Key))
+	ts.Setenv("APP_INSTALLATION", strconv.FormatInt(installation, 10))
 }
 
 func clone(ts *testscript.TestScript, neg bool, args []string) {
