@@ -62,8 +62,20 @@ func (c checkedOut) ReadFile(name string) ([]byte, error) {
 
 // readOperators reads the operator's configuration file.
 func readOperators(env Env, name string) (settings.File, error) {
-	src, err := file.ReadAtMost(env.path(name), settings.MaxFileSize+1)
-	return settings.ReadOperatorFile(src, name, err)
+	return settings.ReadOperatorFile(anyOnDisk(env.WorkDir), name, name)
+}
+
+// anyOnDisk are all files of the disk, by their paths from a directory.
+type anyOnDisk string
+
+// Open opens a file by any path.
+func (dir anyOnDisk) Open(name string) (fs.File, error) {
+	return os.Open(file.Absolute(string(dir), name))
+}
+
+// ReadFile reads a configuration file by any path.
+func (dir anyOnDisk) ReadFile(name string) ([]byte, error) {
+	return file.ReadAtMost(file.Absolute(string(dir), name), settings.MaxFileSize+1) // of which an excess is seen
 }
 
 // leadsOut reports whether links make something of a path that is in none of the

@@ -133,14 +133,10 @@ func (g grounds) operator(ctx context.Context, from settings.From) (settings.Fil
 	if err != nil {
 		return settings.File{}, err
 	}
-	src, err := fs.ReadFile(base, g.name)
+	operator, err := settings.ReadOperatorFile(base, g.name, g.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return settings.File{}, fmt.Errorf("the base of the pull request has no configuration file %s", g.config)
 	}
-	if err != nil {
-		return settings.File{}, err
-	}
-	operator, err := settings.ReadOperatorFile(src, g.config, nil)
 	if err != nil {
 		return settings.File{}, fmt.Errorf("on the base of the pull request: %w", err)
 	}

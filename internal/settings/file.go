@@ -72,10 +72,11 @@ func ReadFile(files fs.FS, name string) (File, error) {
 	return readBy(ParseFile, src, name, err)
 }
 
-// ReadOperatorFile is the operator's configuration file that was read with an error, if
-// any. One that is called as a repository's own would be gets another name, since both
-// may be in force.
-func ReadOperatorFile(src []byte, name string, err error) (File, error) {
+// ReadOperatorFile reads the operator's configuration file at a path of some files. name is
+// what people call it. One that is called as a repository's own would be gets another name,
+// since both may be in force.
+func ReadOperatorFile(files fs.FS, path, name string) (File, error) {
+	src, err := fs.ReadFile(files, path)
 	if slices.Contains(FileNames, filepath.ToSlash(filepath.Clean(name))) {
 		name = "operator:" + name
 	}

@@ -14,7 +14,7 @@ import (
 // operators is an operator's configuration file.
 func operators(t *testing.T, text string) settings.File {
 	t.Helper()
-	file, err := settings.ReadOperatorFile([]byte("version: 1\n"+text), "central.yml", nil)
+	file, err := settings.ReadOperatorFile(fstest.MapFS{"op.yml": {Data: []byte("version: 1\n" + text)}}, "op.yml", "central.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestSourcesNeedTokens(t *testing.T) {
 func TestOperatorsFileHasANameOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"central.yml": "central.yml", ".relock.yml": "operator:.relock.yml", "./.relock.yml": "operator:./.relock.yml"} {
-		if file, err := settings.ReadOperatorFile([]byte("version: 1\n"), name, nil); err != nil || file.Name != want {
+		if file, err := settings.ReadOperatorFile(fstest.MapFS{"op.yml": {Data: []byte("version: 1\n")}}, "op.yml", name); err != nil || file.Name != want {
 			t.Errorf("the operator's file %s is called %q, %v, want %q", name, file.Name, err, want)
 		}
 	}
