@@ -140,12 +140,12 @@ func TestTargetsFailAlone(t *testing.T) {
 // of them has is a warning about the others.
 func TestSoughtOverTargets(t *testing.T) {
 	t.Parallel()
-	pattern := func(text string) wish {
+	pattern := func(text string) lookupTerm {
 		p, err := provider.ParsePattern(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return wish{pattern: p}
+		return lookupTerm{pattern: p}
 	}
 	var s Lookup
 	s.addFound(pattern("hashicorp/aws"))

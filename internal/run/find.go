@@ -34,10 +34,10 @@ type inventory struct {
 	trees       []tree
 	extent      extent
 	found       []found
-	lost        map[wish]problem.Problem // directories that were named and are not there
-	unlocked    []string                 // directories of root modules without a lock file
-	passedOver  []string                 // directories with configuration that nothing makes root modules
-	hidden      string                   // what hides lock files from git, and what to do; empty: nothing
+	lost        map[lookupTerm]problem.Problem // directories that were named and are not there
+	unlocked    []string                       // directories of root modules without a lock file
+	passedOver  []string                       // directories with configuration that nothing makes root modules
+	hidden      string                         // what hides lock files from git, and what to do; empty: nothing
 	unseen      unseenLocks
 	hashesOnly  []found  // lock files that no search comes to
 	excluded    []string // lock files that include or exclude leaves out
@@ -53,7 +53,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost, s.unseen.only = map[wish]problem.Problem{}, j.plan.Only
+	s.lost, s.unseen.only = map[lookupTerm]problem.Problem{}, j.plan.Only
 	for _, t := range s.trees {
 		c, err := committedIn(ctx, j, t)
 		if err != nil {
@@ -75,7 +75,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
 		for _, m := range modules {
-			s.found = append(s.found, found{tree: t, module: screened(j, m)})
+			s.found = append(s.found, found{tree: t, module: markUncontacted(j, m)})
 		}
 		before := len(s.found)
 		s = withPassed(ctx, j, s, t, passed)
@@ -85,7 +85,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			})
 		}
 		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
-		s.tell(diagnostics, j.names(t))
+		s.addNotices(diagnostics, j.names(t))
 	}
 	leaveOutShared(j, &s)
 	if j.env.Found != nil {
@@ -186,21 +186,21 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	if err != nil {
 		return nil, nil, err
 	}
-	roots, told, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
+	roots, more, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
 		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted, Absent: opts.Absent,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	diagnostics = append(diagnostics, told...)
+	diagnostics = append(diagnostics, more...)
 	modules := scan.Load(ctx, roots, source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
 	slices.SortFunc(diagnostics, problem.Problem.Compare)
 	return modules, diagnostics, nil
 }
 
-// tell adds what the scan of a tree says, with the names of its files.
-func (s *inventory) tell(diagnostics []problem.Problem, names problem.Naming) {
+// addNotices adds what the scan of a tree says, with the names of its files.
+func (s *inventory) addNotices(diagnostics []problem.Problem, names problem.Naming) {
 	for _, d := range diagnostics {
 		d.Place = names.Place(d.Place)
 		switch {

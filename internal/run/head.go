@@ -48,9 +48,9 @@ func (j job) ambient() func(place string) bool {
 	return func(place string) bool { return moduleTokens(j.env, j.settings)[place] != "" }
 }
 
-// screened is a root module that tells of the providers whose registry may not be
+// markUncontacted is a root module that reports the providers whose registry may not be
 // contacted.
-func screened(j job, m scan.RootModule) scan.RootModule {
+func markUncontacted(j job, m scan.RootModule) scan.RootModule {
 	admitted := j.contact()
 	if admitted == nil || j.ask.verb == verbs.Verify { // which says so of each hash
 		return m

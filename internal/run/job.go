@@ -72,8 +72,8 @@ type planned struct {
 	report    report.Report
 }
 
-// observe finds the root modules, and begins the report with what that says.
-func observe(ctx context.Context, j job) (planned, error) {
+// findRoots finds the root modules, and begins the report with what that says.
+func findRoots(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
 	p := planned{inventory: there, report: j.ask.report()}
 	p.report.DryRun, p.report.Asked, p.report.Summarised = j.settings.DryRun, restriction(j), j.env.Summary

@@ -43,7 +43,7 @@ func Settle(ctx context.Context, s *Session, m Means, top, name string, marked [
 	}
 	a := toSettle(m, &Remote{FS: tree, Commit: "of the merge"}, path.Dir(name), disputed)
 	j := newJob(s, a, a.means.Settings, a.targets[0], Visit{})
-	p, err := observe(ctx, j)
+	p, err := findRoots(ctx, j)
 	if err != nil {
 		return nil, p.report, err
 	}

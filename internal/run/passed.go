@@ -70,7 +70,7 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 		}
 	}
 	for _, m := range scan.Alone(ctx, t.FS(), judged, opts) {
-		f := found{tree: t, module: screened(j, m), hashesOnly: true}
+		f := found{tree: t, module: markUncontacted(j, m), hashesOnly: true}
 		switch {
 		case j.ask.touched != nil && !j.ask.touched(m):
 		case j.ask.verb == verbs.Verify:

@@ -78,7 +78,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 }
 
 // prepare asks GitHub for what the plan depends on: the base branch, and what
-// people have told relock to ignore.
+// people ignore by comments.
 func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	p, err := proposingTo(j, s)
 	if err != nil {
@@ -123,7 +123,7 @@ type proposer struct {
 
 // proposeAll brings the planned lock files to GitHub, a pull request for each
 // group of changes. What its text would say besides is asked as long as the run
-// asks at all. moved is as in work.
+// asks at all. moved is as in runJob.
 func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ report.Report, moved string) {
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known}
@@ -213,7 +213,7 @@ type share struct {
 	// proposed them before; unasked counts root modules of which that is so in part.
 	kept    []found
 	unasked int
-	told    []problem.Problem // of its pull request
+	notices []problem.Problem // of its pull request
 }
 
 // add puts in what the group has of a root module.
@@ -273,7 +273,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 			one.Alone = stands.alone
 			proposals = append(proposals, one)
 		} else if len(s.files) > 0 {
-			s.told = carrier.notices[key]
+			s.notices = carrier.notices[key]
 			one := p.proposal(ctx, key, s, stands.Standing)
 			if narrowed { // so that a run over everything writes the text anew
 				one.Facts += "-narrowed"
@@ -311,7 +311,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	about := p.about(key, s)
 	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
 	one := p.proposing.survey.Proposal(pr.New(key, base, p.settings.PullRequest.BranchPrefix, s.files))
-	general := slices.Concat(p.report.About(nil).Diagnostics, s.told)
+	general := slices.Concat(p.report.About(nil).Diagnostics, s.notices)
 	beside, own := p.failures(s)
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
@@ -320,7 +320,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
 		full := p.report.About(about)
-		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.told...)
+		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.notices...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.DryRun = false // it is shown as it would be
@@ -364,7 +364,7 @@ func (p *proposer) enrich(ctx context.Context) {
 	}
 }
 
-// about is what one group has of each root module: its changes, and what is told
+// about is what one group has of each root module: its changes, and what is reported
 // of its providers where nothing changes. Behind those that were found are those that
 // are kept.
 func (p *proposer) about(key string, s *share) []report.Module {
@@ -397,7 +397,7 @@ func carries(modules []report.Module) bool {
 	})
 }
 
-// facts identifies what the text of a pull request tells that is in no lock
+// facts identifies what the text of a pull request says that is in no lock
 // file: what needs an eye, and what was held back. Dates are not among it, since
 // they are asked only for a text that is written.
 func facts(modules []report.Module, general []problem.Problem) string {
@@ -407,7 +407,7 @@ func facts(modules []report.Module, general []problem.Problem) string {
 	signer := func(s provider.Signer) string {
 		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
 	}
-	tell := func(addr provider.Addr, f report.Facts) {
+	write := func(addr provider.Addr, f report.Facts) {
 		for _, held := range f.Held {
 			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
 		}
@@ -419,10 +419,10 @@ func facts(modules []report.Module, general []problem.Problem) string {
 	for _, m := range modules {
 		io.WriteString(h, "module "+m.Dir+"\n")
 		for _, change := range m.Changes {
-			tell(change.Addr, change.Facts)
+			write(change.Addr, change.Facts)
 		}
 		for _, kept := range m.Kept {
-			tell(kept.Addr, kept.Facts)
+			write(kept.Addr, kept.Facts)
 		}
 		for _, u := range m.Unread {
 			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
@@ -434,7 +434,7 @@ func facts(modules []report.Module, general []problem.Problem) string {
 			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Subject.Addr, d.Severity)
 		}
 	}
-	for _, d := range general { // not their messages, which may tell of a port or a time
+	for _, d := range general { // not their messages, which may name a port or a time
 		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.File(), d.Severity)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])

@@ -370,3 +370,20 @@ func (c *conversation) newest(ctx context.Context) error {
 	}
 	return nil
 }
+
+// notFound turns what was named and is nowhere into a refusal.
+func notFound(err error) error {
+	var missing NotFound
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var all []safe.Markdown
+	for _, d := range missing {
+		text := safe.Text(d.Message)
+		if d.Hint != "" {
+			text = text.And(" (%s)", safe.Text(d.Hint))
+		}
+		all = append(all, text)
+	}
+	return comment.Refuse(safe.Format("nothing was done: %s", safe.Join("; ", all...)))
+}

@@ -11,10 +11,10 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// inRepository carries an ask out for a repository that is not checked out, by the
+// runRepository carries an ask out for a repository that is not checked out, by the
 // configuration file of its default branch. What goes wrong is in the report: the
 // others go on.
-func inRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) report.Report {
+func runRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) report.Report {
 	r, err := byOwnFile(ctx, s, a, t, visit)
 	for i, m := range r.Modules {
 		r.Modules[i] = m.Named(problem.Naming{Repository: t.repository})
@@ -59,7 +59,7 @@ func byOwnFile(ctx context.Context, s *Session, a Ask, t target, visit Visit) (r
 	if err != nil {
 		return a.report(), err
 	}
-	r, err := forBases(ctx, s, a, at, visit)
+	r, err := runBases(ctx, s, a, at, visit)
 	r.Diagnostics = append(r.Diagnostics, at.settings.Notices...)
 	for i, d := range r.Diagnostics {
 		if _, missing := fs.Stat(at.target.remote().FS, d.Place.File()); missing == nil {

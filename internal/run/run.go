@@ -16,27 +16,24 @@ import (
 // An interrupt, the end of ctx, ends what is asked of others at once, and what is written to
 // GitHub after writingTime. The report then says how far the run has come.
 func Run(ctx context.Context, s *Session, a Ask) (report.Report, error) {
-	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) { return inAll(ctx, s, a) })
-}
-
-// inAll carries an ask out for its targets.
-func inAll(ctx context.Context, s *Session, a Ask) (report.Report, error) {
-	visit := Visit{Lookup: &Lookup{several: len(a.targets) > 1}}
-	if t := a.targets[0]; t.files != nil {
-		r, err := forBases(ctx, s, a, opened{t, a.means.Settings, branchHere(a, t)}, visit)
-		r.Diagnostics = append(r.Diagnostics, visit.Lookup.Problems()...)
-		return r, err
-	}
-	all := a.report()
-	for i, t := range a.targets {
-		if s.bounds.isInterrupted() {
-			s.bounds.skip(report.Unbegun{Repositories: len(a.targets) - i})
-			break
+	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
+		visit := Visit{Lookup: &Lookup{several: len(a.targets) > 1}}
+		if t := a.targets[0]; t.files != nil {
+			r, err := runBases(ctx, s, a, opened{t, a.means.Settings, branchHere(a, t)}, visit)
+			r.Diagnostics = append(r.Diagnostics, visit.Lookup.Problems()...)
+			return r, err
 		}
-		all = report.Join(all, inRepository(ctx, s, a, t, visit))
-	}
-	all.Diagnostics = append(all.Diagnostics, visit.Lookup.Problems()...)
-	return all, nil
+		all := a.report()
+		for i, t := range a.targets {
+			if s.bounds.isInterrupted() {
+				s.bounds.skip(report.Unbegun{Repositories: len(a.targets) - i})
+				break
+			}
+			all = report.Join(all, runRepository(ctx, s, a, t, visit))
+		}
+		all.Diagnostics = append(all.Diagnostics, visit.Lookup.Problems()...)
+		return all, nil
+	})
 }
 
 // opened is a repository of which a branch is at hand, and the settings that hold for it.
@@ -46,12 +43,12 @@ type opened struct {
 	branch   string // empty: nobody says which it is
 }
 
-// forBases carries an ask out for each base branch. One that fails does not stop the
+// runBases carries an ask out for each base branch. One that fails does not stop the
 // others; where there is but one, its error is returned.
-func forBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (report.Report, error) {
+func runBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (report.Report, error) {
 	bases := a.bases(at)
 	if len(bases) == 1 {
-		return forBase(ctx, s, a, at, bases[0], visit)
+		return runBase(ctx, s, a, at, bases[0], visit)
 	}
 	visit.Lookup.several = true
 	all := a.report()
@@ -59,7 +56,7 @@ func forBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (r
 		if s.bounds.isInterrupted() {
 			break
 		}
-		r, err := forBase(ctx, s, a, at, base, visit)
+		r, err := runBase(ctx, s, a, at, base, visit)
 		if err != nil {
 			visit.Lookup.unread = true
 			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
@@ -69,22 +66,22 @@ func forBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (r
 	return all, nil
 }
 
-// forBase carries an ask out for one base branch, again for each commit that it has moved
+// runBase carries an ask out for one base branch, again for each commit that it has moved
 // to meanwhile.
-func forBase(ctx context.Context, s *Session, a Ask, at opened, base string, visit Visit) (report.Report, error) {
+func runBase(ctx context.Context, s *Session, a Ask, at opened, base string, visit Visit) (report.Report, error) {
 	t, err := filesAtBase(ctx, s, a, at, base)
 	if err != nil {
 		return a.report(), err
 	}
 	j := newJob(s, a, at.settings, t, visit)
-	p, moved, err := work(ctx, j)
+	p, moved, err := runJob(ctx, j)
 	for err == nil && moved != "" && !s.bounds.isInterrupted() {
 		before := p
 		j, err = replan(ctx, j, before.proposing, moved)
 		if err != nil {
 			return before.report, err
 		}
-		p, moved, err = work(ctx, j)
+		p, moved, err = runJob(ctx, j)
 		p.report = KeepDone(p.report, before.report)
 	}
 	if err == nil && moved != "" {
@@ -93,15 +90,15 @@ func forBase(ctx context.Context, s *Session, a Ask, at opened, base string, vis
 	return p.report, err
 }
 
-// work finds, plans, checks and delivers. When the time for asking is over, or an
+// runJob finds, plans, checks and delivers. When the time for asking is over, or an
 // interrupt comes, what is known is carried through to the end. moved is the commit that
 // the base was found at, for which all is to be planned again; empty if there is nothing
 // to do again.
-func work(ctx context.Context, j job) (p planned, moved string, err error) {
+func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
 	defer func() { p.report.Stats = spent(j) }()
 	asking, stop := j.bounds.asking(ctx)
 	defer stop()
-	p, err = learn(asking, j)
+	p, err = planRoots(asking, j)
 	p.report.Diagnostics = append(p.report.Diagnostics, j.bounds.ended(asking)...)
 	if err != nil && asking.Err() != nil {
 		return p, "", nil // the report says so, and nothing is known that could be written
@@ -112,25 +109,18 @@ func work(ctx context.Context, j job) (p planned, moved string, err error) {
 	recordPlan(asking, j, p)
 	acting, stop := j.bounds.finishing(ctx, asking)
 	defer stop()
-	switch to := j.ask.to.(type) {
-	case Disk:
-		p.report = write(j, p)
-	case *Push:
-		p.report, err = push(acting, j, p, to)
-	case Pulls:
-		p.report, moved = proposeAll(acting, asking, j, p, to)
-	}
+	p.report, moved, err = deliver(acting, asking, j, p)
 	return p, moved, err
 }
 
-// learn finds the root modules and plans them.
-func learn(ctx context.Context, j job) (planned, error) {
-	p, err := observe(ctx, j)
+// planRoots finds the root modules and plans them.
+func planRoots(ctx context.Context, j job) (planned, error) {
+	p, err := findRoots(ctx, j)
 	if err != nil {
 		return p, err
 	}
-	told, err := honour(j, p.inventory)
-	p.report.Diagnostics = append(p.report.Diagnostics, told...)
+	notices, err := checkNamed(j, p.inventory)
+	p.report.Diagnostics = append(p.report.Diagnostics, notices...)
 	if err != nil {
 		return p, err
 	}
@@ -148,6 +138,22 @@ func learn(ctx context.Context, j job) (planned, error) {
 	if err != nil {
 		return p, err
 	}
-	p.report.Diagnostics = append(p.report.Diagnostics, forgive(ctx, j, p)...)
+	p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(ctx, j, p)...)
 	return judgeHashes(ctx, j, p), nil
+}
+
+// deliver brings the planned lock files where the ask wants them, and returns the report with
+// what became of that. moved is as in runJob.
+func deliver(acting, asking context.Context, j job, p planned) (r report.Report, moved string, err error) {
+	switch to := j.ask.to.(type) {
+	case Disk:
+		return write(j, p), "", nil
+	case *Push:
+		r, err = push(acting, j, p, to)
+		return r, "", err
+	case Pulls:
+		r, moved = proposeAll(acting, asking, j, p, to)
+		return r, moved, nil
+	}
+	return p.report, "", nil
 }

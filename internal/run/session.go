@@ -140,7 +140,7 @@ func (s *Session) Visit(ctx context.Context, a Ask, repository string, visit Vis
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
 	defer s.hubs.forget(repository)
-	return inRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
+	return runRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
 }
 
 // Env is the world around the runs of the session.

@@ -36,7 +36,7 @@ func having(t *testing.T, unread int, providers ...string) inventory {
 	}
 	m.Tree.Unread = make([]scan.Unread, unread)
 	in := tree{root: "/repo", dirs: []string{everything}}
-	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[wish]problem.Problem{}}
+	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[lookupTerm]problem.Problem{}}
 }
 
 // ruling are settings by which a repository's own file has a rule about a provider.
@@ -75,10 +75,10 @@ func TestNamesAreHonoured(t *testing.T) {
 			if tt.named != "" {
 				j.ask.named = []provider.Pattern{pattern(t, tt.named)}
 			}
-			told, err := honour(j, having(t, tt.unread, "hashicorp/null"))
+			told, err := checkNamed(j, having(t, tt.unread, "hashicorp/null"))
 			var missing NotFound
 			if errors.As(err, &missing); tt.fails != (err != nil) {
-				t.Errorf("honour() fails with %v, want a failure: %t", err, tt.fails)
+				t.Errorf("checkNamed() fails with %v, want a failure: %t", err, tt.fails)
 			}
 			all := slices.Concat(told, missing)
 			if len(all) != len(tt.told) {
@@ -107,8 +107,8 @@ func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
 	} {
 		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, ask: Ask{verb: verbs.PR}, settings: ruling(t, "acme/else")}
 		edit(&j, &in)
-		if told, err := honour(j, in); len(told) > 0 || err != nil {
-			t.Errorf("%s: honour() = %v, %v, want nothing", name, told, err)
+		if told, err := checkNamed(j, in); len(told) > 0 || err != nil {
+			t.Errorf("%s: checkNamed() = %v, %v, want nothing", name, told, err)
 		}
 	}
 }

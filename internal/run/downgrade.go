@@ -14,10 +14,10 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// forgive makes warnings of what was wrong before the change that is checked: who
+// downgradeKnown makes warnings of what was wrong before the change that is checked: who
 // proposes a change need not mend what others have left. The base is read only if
 // something is wrong, and planned for those root modules alone.
-func forgive(ctx context.Context, j job, p planned) []problem.Problem {
+func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string
 	for i, m := range p.report.Modules {
 		if m.Pending || m.Failed() || len(m.Findings) > 0 {
@@ -37,7 +37,7 @@ func forgive(ctx context.Context, j job, p planned) []problem.Problem {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
 		if at >= 0 {
 			m := &p.report.Modules[i]
-			forgiveModule(m, base.report.Modules[at], alike{f, base.found[at]})
+			downgradeModule(m, base.report.Modules[at], alike{f, base.found[at]})
 		}
 	}
 	return nil
@@ -59,7 +59,7 @@ func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (plann
 	}
 	a := j.ask.onBase(files, dirs)
 	base := newJob(j.Session, a, j.settings, a.targets[0], Visit{})
-	p, err := observe(ctx, base)
+	p, err := findRoots(ctx, base)
 	if err != nil {
 		return p, err
 	}
@@ -82,8 +82,8 @@ func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
 	return slices.DeleteFunc(slices.Clone(locks), func(l lockfile.Lock) bool { return l.Addr != addr })
 }
 
-// forgiveModule makes warnings of what the base has, too.
-func forgiveModule(m *report.Module, before report.Module, a alike) {
+// downgradeModule makes warnings of what the base has, too.
+func downgradeModule(m *report.Module, before report.Module, a alike) {
 	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
 	for i, d := range m.Diagnostics {
 		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool {

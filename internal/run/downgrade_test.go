@@ -77,7 +77,7 @@ func TestForgive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forgiveModule(&tt.m, tt.was, alike{tt.now, tt.before})
+			downgradeModule(&tt.m, tt.was, alike{tt.now, tt.before})
 			if tt.m.OnBase != tt.onBase || tt.m.Failed() != tt.fails || (len(tt.m.Findings) > 0) != tt.finds || tt.m.Forgiven != tt.anyIsForgiven {
 				t.Errorf("on the base: %t, failed: %t, findings: %v, forgiven: %t; want %+v", tt.m.OnBase, tt.m.Failed(), tt.m.Findings, tt.m.Forgiven, tt)
 			}

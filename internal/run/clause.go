@@ -1,0 +1,71 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/worktree"
+)
+
+// speaksOf reports whether a root module has something that a clause is about.
+func speaksOf(cl settings.Clause, f found) bool {
+	return cl.Where.In(f.module.Dir) && (len(cl.Where.Providers) == 0 || slices.ContainsFunc(f.providers(), cl.Where.Names))
+}
+
+// idle are warnings about the clauses that nothing in the repository is about.
+func idle(clauses []settings.Clause, all []found) []problem.Problem {
+	there := map[provider.Addr]bool{}
+	for _, f := range all {
+		for _, a := range f.providers() {
+			there[a] = true
+		}
+	}
+	var warnings []problem.Problem
+	for _, cl := range clauses {
+		if slices.ContainsFunc(all, func(f found) bool { return speaksOf(cl, f) }) {
+			continue
+		}
+		d := problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Place: cl.Place,
+			Message: cl.Key + " matches nothing in this repository",
+		}
+		for _, p := range cl.Where.Providers {
+			if near, ok := p.Near(slices.SortedFunc(maps.Keys(there), provider.Addr.Compare)); ok && !p.Match(near) {
+				d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
+			}
+		}
+		warnings = append(warnings, d)
+	}
+	slices.SortFunc(warnings, problem.Problem.Compare)
+	return warnings
+}
+
+// Idle warns of clauses of the configuration file that nothing in the repository
+// on disk is about, by its files and lock files alone: nobody is asked. Without a
+// repository, or if something is not known without asking, it says nothing.
+func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.Problem, error) {
+	root, ok := worktree.FindRoot(workDir)
+	if len(c.Clauses()) == 0 || !ok {
+		return nil, nil
+	}
+	t := tree{root: root}
+	opts := Ask{}.searching(c)
+	opts.Orphans = true
+	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts)
+	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
+		return nil, err
+	}
+	var all []found
+	for _, m := range modules {
+		if read := m.All(); problem.AnyError(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
+			return nil, nil
+		}
+		all = append(all, found{tree: t, module: m})
+	}
+	return idle(c.Clauses(), all), nil
+}
