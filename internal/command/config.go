@@ -170,20 +170,16 @@ branch.`,
 // settingsShown are the settings by which is proposed: from the checkout or, if one is
 // named, for a repository on GitHub.
 func settingsShown(ctx context.Context, env Env, given ...settings.Values) (settings.Sources, settings.Settings, report.SettingsShown, error) {
+	var of report.SettingsShown
 	repositories := settings.Merge(given...)["repo"].Items
-	switch len(repositories) {
-	case 0:
-		from, s, err := settingsOfRun(ctx, env, verbs.ConfigShow, given...)
-		return from, s, report.SettingsShown{}, err
-	case 1:
-	default:
-		return settings.Sources{}, settings.Settings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
+	if len(repositories) > 1 {
+		return settings.Sources{}, settings.Settings{}, of, errors.New("config show is about one repository; name one with --repo")
 	}
-	of := report.SettingsShown{Repository: repositories[0]}
 	from, s, err := settingsOfRun(ctx, env, verbs.ConfigShow, given...)
-	if err != nil {
+	if err != nil || len(repositories) == 0 {
 		return from, s, of, err
 	}
+	of.Repository = repositories[0]
 	ask := run.ToRead(run.Means{Settings: s}, of.Repository)
 	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
