@@ -24,14 +24,6 @@ func read(t *testing.T, name string) document {
 	return readDocument(name, src)
 }
 
-// TestReadmeIsShort keeps for the documents what only some need to know.
-func TestReadmeIsShort(t *testing.T) {
-	t.Parallel()
-	if size := len(read(t, "README.md").text); size >= 9000 {
-		t.Errorf("the README has %d bytes; detail belongs into docs", size)
-	}
-}
-
 // TestDocumentOfConfiguration holds that the example of a configuration file,
 // which another test parses, shows rules and groups.
 func TestDocumentOfConfiguration(t *testing.T) {

@@ -1,0 +1,58 @@
+package house
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestReadmeIsShort keeps for the documents what only some need to know.
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	if size := len(read(t, "README.md")); size >= 9000 {
+		t.Errorf("the README has %d bytes; detail belongs into docs", size)
+	}
+}
+
+const reliabilityDoc = "docs/reliability.md"
+
+// TestReliabilityNamesItsTests holds that every test and script that docs/reliability.md
+// names as the proof of a promise is there.
+func TestReliabilityNamesItsTests(t *testing.T) {
+	t.Parallel()
+	doc := string(read(t, reliabilityDoc))
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		src, err := fs.ReadFile(repository, name)
+		for _, m := range declared.FindAllSubmatch(src, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(doc, -1)
+	for _, m := range named {
+		if !tests[m[1]] {
+			t.Errorf("%s names %s, which is no test", reliabilityDoc, m[1])
+		}
+	}
+	scripts := 0
+	for _, list := range regexp.MustCompile("scripts? ((?:`\\w+`(?:, | and )?)+)").FindAllStringSubmatch(doc, -1) {
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(list[1], -1) {
+			scripts++
+			if _, err := fs.Stat(repository, "testdata/script/"+m[1]+".txtar"); err != nil {
+				t.Errorf("%s names the script %s, which is not there", reliabilityDoc, m[1])
+			}
+		}
+	}
+	if len(named) < 12 || scripts < 6 {
+		t.Errorf("%s names %d tests and %d scripts, which cannot be all", reliabilityDoc, len(named), scripts)
+	}
+}
