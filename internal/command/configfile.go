@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/worktree"
@@ -17,14 +16,11 @@ import (
 // it has none.
 func fileHere(env Env) (settings.File, error) {
 	dir := worktree.RootOf(env.WorkDir)
-	found, diagnostics := settings.Locate(os.DirFS(dir))
-	if len(diagnostics) > 0 {
-		return settings.File{}, problem.Several(diagnostics)
+	own, err := ownFileAt(dir, "", []string{dir})
+	if err != nil || own.Name != "" {
+		return own, err
 	}
-	if found == "" {
-		return fileOfHead(dir)
-	}
-	return ownFileAt(dir, found, []string{dir})
+	return fileOfHead(dir)
 }
 
 // fileOfHead reads the configuration file that the commit has and a sparse checkout lacks;
@@ -38,14 +34,21 @@ func fileOfHead(dir string) (settings.File, error) {
 	return settings.ReadFile(files, "")
 }
 
-// ownFileAt reads a configuration file of a repository, of which no link leads out.
+// ownFileAt reads a configuration file of a repository, of which no link leads out: by its
+// name or, if that is empty, by one of settings.FileNames.
 func ownFileAt(dir, name string, tops []string) (settings.File, error) {
-	return settings.ReadFile(checkedOut{os.DirFS(dir), dir, tops}, name)
+	return settings.ReadFile(checkedOut{os.DirFS(dir).(disk), dir, tops}, name)
+}
+
+// disk is what package os says of the files of a directory without reading them.
+type disk interface {
+	fs.StatFS
+	fs.ReadLinkFS
 }
 
 // checkedOut are the files of a directory that belongs to repositories.
 type checkedOut struct {
-	fs.FS
+	disk
 	dir  string
 	tops []string // of the repositories
 }

@@ -27,9 +27,9 @@ type File struct {
 	Enforced Values
 }
 
-// Locate returns the name of the repository's configuration file; empty if
+// locate returns the name of the repository's configuration file; empty if
 // there is none. Two are an error, since one of them would be ignored.
-func Locate(fsys fs.FS) (string, []problem.Problem) {
+func locate(fsys fs.FS) (string, []problem.Problem) {
 	var found []string
 	for _, name := range FileNames {
 		_, err := fs.Stat(fsys, name)
@@ -59,7 +59,7 @@ func Locate(fsys fs.FS) (string, []problem.Problem) {
 // has no name.
 func ReadFile(files fs.FS, name string) (File, error) {
 	if name == "" {
-		found, problems := Locate(files)
+		found, problems := locate(files)
 		if len(problems) > 0 {
 			return File{}, problem.Several(problems)
 		}

@@ -424,7 +424,7 @@ func TestParseFileReadsWindowsLineEndsAndByteOrderMark(t *testing.T) {
 	}
 }
 
-func TestLocate(t *testing.T) {
+func TestReadFileSearches(t *testing.T) {
 	tests := []struct {
 		files []string
 		want  string
@@ -438,15 +438,15 @@ func TestLocate(t *testing.T) {
 	for _, tt := range tests {
 		fsys := fstest.MapFS{}
 		for _, name := range tt.files {
-			fsys[name] = &fstest.MapFile{}
+			fsys[name] = &fstest.MapFile{Data: []byte("version: 1\n")}
 		}
-		got, problems := settings.Locate(fsys)
+		got, err := settings.ReadFile(fsys, "")
 		message := ""
-		if len(problems) > 0 {
-			message = problems[0].String()
+		if err != nil {
+			message = err.Error()
 		}
-		if got != tt.want || message != tt.err {
-			t.Errorf("Locate(%q) = %q, %q, want %q, %q", tt.files, got, message, tt.want, tt.err)
+		if got.Name != tt.want || message != tt.err {
+			t.Errorf("ReadFile(%q) = %q, %q, want %q, %q", tt.files, got.Name, message, tt.want, tt.err)
 		}
 	}
 }
