@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"path"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -8,6 +9,9 @@ import (
 
 // Name is the file name of a dependency lock file.
 const Name = ".terraform.lock.hcl"
+
+// Is reports whether a path is that of a lock file.
+func Is(name string) bool { return path.Base(name) == Name }
 
 // Lock is one entry: the selection of a provider and the hashes of its
 // packages. Hashes are sorted and without duplicates, as New makes them.

@@ -229,3 +229,15 @@ func TestParseKnowsOneSyntax(t *testing.T) {
 		t.Errorf("Parse of a lock file that is called old.json fails: %v", diags)
 	}
 }
+
+func TestIsLockFile(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		".terraform.lock.hcl": true, "live/prod/.terraform.lock.hcl": true,
+		"terraform.lock.hcl": false, "live/.terraform.lock.hcl/main.tf": false, "live/my.terraform.lock.hcl": false,
+	} {
+		if got := Is(name); got != want {
+			t.Errorf("Is(%q) = %t, want %t", name, got, want)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func (c committed) reads(name string, typ fs.FileMode) bool {
 
 // locks are the paths of the lock files, sorted.
 func (c committed) locks() []string {
-	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return !isLock(name) })
+	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return !lockfile.Is(name) })
 }
 
 // absent reports whether a directory is in the commit and not on disk, as far as that
@@ -93,7 +93,7 @@ func (c *committed) readHead(t tree) error {
 		if c.reads(name, typ) {
 			c.types[name] = typ
 		}
-		if typ == fs.ModeSymlink && isLock(name) {
+		if typ == fs.ModeSymlink && lockfile.Is(name) {
 			target, err := head.Link(name)
 			if err != nil {
 				target = "" // a partial clone does not have that
@@ -155,7 +155,7 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 		s.unseen.add(notInCheckout, j.names(t).Of, "./")
 	}
 	for _, name := range c.deleted {
-		if isLock(name) && j.ask.verb == verbs.PR {
+		if lockfile.Is(name) && j.ask.verb == verbs.PR {
 			s.unseen.add(deletedHere, j.names(t).Of, name)
 		}
 	}
@@ -175,7 +175,7 @@ func changedFiles(names []string) []filetree.ChangedPath {
 // uncheckedLocks are errors about lock files that the change touches and the checkout lacks.
 func uncheckedLocks(s *inventory, c committed) (errs []problem.Problem) {
 	for _, name := range c.missing {
-		if s.extent.changed != nil && s.extent.changed.files[name] && isLock(name) {
+		if s.extent.changed != nil && s.extent.changed.files[name] && lockfile.Is(name) {
 			errs = append(errs, problem.Problem{
 				Code: problem.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
 				Place: problem.Place{Path: name}, Hint: scan.CheckOut(path.Dir(name)),

@@ -79,7 +79,7 @@ func locksAt(t tree, revision string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.Contents(func(name string) bool { return isLock(name) && !inToolDir(name) && t.covers(path.Dir(name)) })
+	return at.Contents(func(name string) bool { return lockfile.Is(name) && !inToolDir(name) && t.covers(path.Dir(name)) })
 }
 
 // blobAtHead is git's id of what the checked out commit has for a file; empty if it has
@@ -97,7 +97,7 @@ func locksIn(t tree) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	for _, dir := range t.dirs {
 		err := t.visible(strings.TrimSuffix(dir, "/..."), func(file, name string) error {
-			if !isLock(name) {
+			if !lockfile.Is(name) {
 				return nil
 			}
 			f, err := os.Open(file)

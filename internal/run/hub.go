@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -269,7 +270,7 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 
 // locksOf are the lock files of a commit on GitHub, by path.
 func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[string][]byte, error) {
-	tree, err := repo.Snapshot(ctx, sha, isLock)
+	tree, err := repo.Snapshot(ctx, sha, lockfile.Is)
 	if err != nil {
 		return nil, err
 	}

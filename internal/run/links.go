@@ -53,7 +53,7 @@ func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool,
 			return fs.SkipDir
 		case d.IsDir() && slices.Contains(toolDirs, d.Name()):
 			return fs.SkipDir
-		case d.Type() == fs.ModeSymlink && isLock(name):
+		case d.Type() == fs.ModeSymlink && lockfile.Is(name):
 			note(name)
 		}
 		return nil

@@ -65,7 +65,7 @@ func (r baseMerge) merge(ctx context.Context) (*merge, error) {
 	var trees [3]fs.FS
 	var locks [3]map[string][]byte
 	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, r.pull.Head} {
-		tree, err := r.repo.Snapshot(ctx, sha, isLock)
+		tree, err := r.repo.Snapshot(ctx, sha, lockfile.Is)
 		if err != nil {
 			return nil, err
 		}

@@ -147,7 +147,7 @@ func (k passedLocks) inHead(dir string) (names []string, there bool, err error) 
 		return nil, false, nil
 	}
 	err = k.head.Walk(dir, func(name string, typ fs.FileMode) error {
-		if isLock(name) && (typ.IsRegular() || typ == fs.ModeSymlink) {
+		if lockfile.Is(name) && (typ.IsRegular() || typ == fs.ModeSymlink) {
 			names = append(names, name)
 		}
 		return nil

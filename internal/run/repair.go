@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -233,8 +231,6 @@ func (c *conversation) diff(ctx context.Context) error {
 	c.report = report.Report{Verb: verbs.Diff, Modules: compareAll(before, after)}
 	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
-
-func isLock(name string) bool { return path.Base(name) == lockfile.Name }
 
 // rebuild makes our pull request anew on the base as it is now. It does as a
 // scheduled run would, for this pull request alone.

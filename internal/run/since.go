@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -17,7 +18,7 @@ import (
 )
 
 // relevant are the files of a working tree that make a difference to a run.
-var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: isLock}
+var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: lockfile.Is}
 
 // errUnborn is why it is not known what changed since a revision.
 var errUnborn = errors.New("the repository has no commit yet")

@@ -258,7 +258,7 @@ func (t tree) locked(enters func(dir string) bool) []string {
 func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !isLock(name) || !d.Type().IsRegular() {
+		if err != nil || !lockfile.Is(name) || !d.Type().IsRegular() {
 			return err
 		}
 		f, err := fsys.Open(name)

@@ -250,7 +250,7 @@ func (w *workingCopy) shown(unit, workDir, name string) problem.Place {
 // notCopied reports whether Terragrunt leaves out a path when it copies a directory
 // [terragrunt 1.1 internal/util/file.go].
 func notCopied(rel string) bool {
-	if path.Base(rel) == lockfile.Name {
+	if lockfile.Is(rel) {
 		return false
 	}
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
