@@ -43,7 +43,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 		changes[i] = Change{Path: path, Old: before.file(path), New: after.file(path)}
 		if e, ok := after.at(path); ok && e.mode.IsRegular() {
 			changes[i].Mode = "100644"
-			if e.mode&0o111 != 0 {
+			if executable(e.mode) {
 				changes[i].Mode = "100755"
 			}
 		}

@@ -3,9 +3,11 @@ package github_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -136,5 +138,19 @@ func TestDifferenceSaysWhetherItIsAll(t *testing.T) {
 	h.box.Inject(sandbox.Fault{Method: "GET", Path: "/github/api/v3/repos/octo/infra/compare/...", Status: http.StatusOK, Body: `{"status": "ahead"}`})
 	if got, err := h.repository(t).Difference(t.Context(), from, some); err != nil || got.Complete {
 		t.Errorf("Difference() by half an answer = %+v, %v; want one that is not complete", got, err)
+	}
+}
+
+// A file keeps git's mode, and a new one is an ordinary file.
+func TestModeOf(t *testing.T) {
+	t.Parallel()
+	const name = "live/.terraform.lock.hcl"
+	for mode, want := range map[fs.FileMode]string{0o644: "100644", 0o755: "100755", 0o744: "100755", fs.ModeSymlink | 0o777: "100644"} {
+		if got := github.ModeOf(fstest.MapFS{name: {Mode: mode}}, name); got != want {
+			t.Errorf("ModeOf(%v) = %s, want %s", mode, got, want)
+		}
+	}
+	if got := github.ModeOf(fstest.MapFS{}, name); got != "100644" {
+		t.Errorf("ModeOf(no file) = %s", got)
 	}
 }

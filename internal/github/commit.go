@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -151,6 +152,17 @@ type File struct {
 	Content []byte // must be UTF-8, as lock files are
 	Gone    bool   // the file is taken away; it must be in the base tree
 }
+
+// ModeOf is git's mode of a file in a file tree: of one that is not there, or is no regular
+// file, that of an ordinary file.
+func ModeOf(files fs.FS, name string) string {
+	if info, err := fs.Lstat(files, name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
+		return "100755"
+	}
+	return "100644"
+}
+
+func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 
 // CreateTree stores the base tree with the files put into it, and returns the
 // new tree. The contents travel in the one request.

@@ -85,7 +85,7 @@ func (r baseMerge) merge(ctx context.Context) (*merge, error) {
 	rest := make([]github.File, len(names))
 	for i, name := range names {
 		content, there := locks[1][name]
-		rest[i] = github.File{Path: name, Mode: modeOf(trees[1], name), Content: content, Gone: !there}
+		rest[i] = github.File{Path: name, Mode: github.ModeOf(trees[1], name), Content: content, Gone: !there}
 	}
 	if err := r.rest(ctx, m, rest); err != nil {
 		return nil, err
@@ -141,10 +141,10 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 // changed it, and else the base's.
 func mergedMode(name string, trees [3]fs.FS, locks [3]map[string][]byte) string {
 	_, inBase := locks[1][name]
-	if _, inHead := locks[2][name]; inHead && (!inBase || modeOf(trees[2], name) != modeOf(trees[0], name)) {
-		return modeOf(trees[2], name)
+	if _, inHead := locks[2][name]; inHead && (!inBase || github.ModeOf(trees[2], name) != github.ModeOf(trees[0], name)) {
+		return github.ModeOf(trees[2], name)
 	}
-	return modeOf(trees[1], name)
+	return github.ModeOf(trees[1], name)
 }
 
 // rest lets GitHub merge the base into the head with the base's lock files.

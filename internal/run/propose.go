@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -447,19 +446,9 @@ func lockFile(f found) pr.File {
 	if f.module.Lock != nil {
 		file.Old = f.module.Lock.Source
 	}
-	file.Mode = modeOf(f.tree.FS(), name)
+	file.Mode = github.ModeOf(f.tree.FS(), name)
 	return file
 }
-
-// modeOf is git's mode of a file: of one that is not there, that of a new one.
-func modeOf(tree fs.FS, name string) string {
-	if info, err := fs.Lstat(tree, name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
-		return "100755"
-	}
-	return "100644"
-}
-
-func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 
 // sawAll reports whether the run has looked at all that the base wants looked at, and
 // everything that it asked was answered.

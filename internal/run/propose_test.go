@@ -1,9 +1,7 @@
 package run
 
 import (
-	"io/fs"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -93,19 +91,5 @@ func TestSawAll(t *testing.T) {
 		if got := p.sawAll(); got != tt.want {
 			t.Errorf("%s: sawAll() = %t, want %t", name, got, tt.want)
 		}
-	}
-}
-
-// A lock file keeps git's mode, and a new one is an ordinary file.
-func TestLockFileOfAProposal(t *testing.T) {
-	t.Parallel()
-	const name = "live/.terraform.lock.hcl"
-	for mode, want := range map[fs.FileMode]string{0o644: "100644", 0o755: "100755", 0o744: "100755", fs.ModeSymlink | 0o777: "100644"} {
-		if got := modeOf(fstest.MapFS{name: {Mode: mode}}, name); got != want {
-			t.Errorf("modeOf(%v) = %s, want %s", mode, got, want)
-		}
-	}
-	if got := modeOf(fstest.MapFS{}, name); got != "100644" {
-		t.Errorf("modeOf(no file) = %s", got)
 	}
 }
