@@ -96,7 +96,7 @@ func compareFiles(env Env, name, oldName, newName string) (report.Report, error)
 	if err != nil {
 		return r, err
 	}
-	r.Modules = []report.Module{run.Compare(filepath.ToSlash(name), before, after)}
+	r.Modules = []report.Module{report.FromLocks(filepath.ToSlash(name), before, after)}
 	return r, nil
 }
 

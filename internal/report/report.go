@@ -2,7 +2,7 @@
 // JSON for what comes next in a pipeline. What people are shown of it is outline's, and
 // render prints that.
 //
-// A report is built from what the other packages return (FromScan, FromPlan,
+// A report is built from what the other packages return (FromScan, FromPlan, FromLocks,
 // FromVerification), and knows nothing of where it will be shown. Names of directories,
 // module sources, version constraints, messages of registries and errors are written by
 // strangers, and it holds them as they came. The same report gives the same bytes.

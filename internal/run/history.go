@@ -2,13 +2,10 @@ package run
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -16,8 +13,8 @@ import (
 )
 
 // History compares the lock files in directories with those of a revision of
-// their repository, without a checkout of that. Directories are as in a
-// Request; below each, every lock file that is there now or was there counts.
+// their repository, without a checkout of that. Directories are as on the command
+// line; below each, every lock file that is there now or was there counts.
 func History(env Env, revision string, dirs []string) (report.Report, error) {
 	r := report.Report{Verb: verbs.Diff}
 	found, err := trees(env.WorkDir, dirs)
@@ -33,44 +30,11 @@ func History(env Env, revision string, dirs []string) (report.Report, error) {
 		if err != nil {
 			return r, err
 		}
-		for _, m := range compareAll(before, after) {
+		for _, m := range report.Differences(before, after) {
 			r.Modules = append(r.Modules, m.Named(t.names(env.WorkDir)))
 		}
 	}
 	return r, nil
-}
-
-// Compare reports the difference of the contents of one lock file. No content
-// is a lock file without entries.
-func Compare(name string, before, after []byte) report.Module {
-	m := report.Module{Dir: path.Dir(name), LockPath: name}
-	old, problems := lockfile.Parse(before, name)
-	m.Diagnostics = problems
-	now, problems := lockfile.Parse(after, name)
-	m.Diagnostics = append(m.Diagnostics, problems...)
-	if old == nil || now == nil {
-		return m
-	}
-	for _, change := range diff.Locks(old.Locks, now.Locks, nil) {
-		m.Changes = append(m.Changes, report.Change{Change: change})
-	}
-	return m
-}
-
-// compareAll compares lock files by their paths, and leaves out what is the same.
-func compareAll(before, after map[string][]byte) (differ []report.Module) {
-	for _, name := range union(before, after) {
-		if m := Compare(name, before[name], after[name]); len(m.Changes)+len(m.Diagnostics) > 0 {
-			differ = append(differ, m)
-		}
-	}
-	return differ
-}
-
-func union(before, after map[string][]byte) []string {
-	names := maps.Clone(before)
-	maps.Copy(names, after)
-	return slices.Sorted(maps.Keys(names))
 }
 
 // locksAt returns the lock files of a revision, by path in the tree.

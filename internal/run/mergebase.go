@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -111,7 +112,9 @@ func disagreed(fork, base, head map[string][]byte) []string {
 		y, inB := b[name]
 		return inA == inB && bytes.Equal(x, y)
 	}
-	return slices.DeleteFunc(union(base, head), func(name string) bool {
+	names := maps.Clone(base)
+	maps.Copy(names, head)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
 		return same(base, head, name) || same(base, fork, name) || same(head, fork, name)
 	})
 }

@@ -228,7 +228,7 @@ func (c *conversation) diff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report = report.Report{Verb: verbs.Diff, Modules: compareAll(before, after)}
+	c.report = report.Report{Verb: verbs.Diff, Modules: report.Differences(before, after)}
 	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 

@@ -1,0 +1,39 @@
+package report
+
+import (
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+)
+
+// FromLocks is the difference of two contents of one lock file. No content is a lock file
+// without entries.
+func FromLocks(name string, before, after []byte) Module {
+	m := Module{Dir: path.Dir(name), LockPath: name}
+	old, problems := lockfile.Parse(before, name)
+	m.Diagnostics = problems
+	now, problems := lockfile.Parse(after, name)
+	m.Diagnostics = append(m.Diagnostics, problems...)
+	if old == nil || now == nil {
+		return m
+	}
+	for _, change := range diff.Locks(old.Locks, now.Locks, nil) {
+		m.Changes = append(m.Changes, Change{Change: change})
+	}
+	return m
+}
+
+// Differences compares lock files by their paths, and leaves out what is the same.
+func Differences(before, after map[string][]byte) (differ []Module) {
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if m := FromLocks(name, before[name], after[name]); len(m.Changes)+len(m.Diagnostics) > 0 {
+			differ = append(differ, m)
+		}
+	}
+	return differ
+}
