@@ -15,24 +15,30 @@ import (
 
 // meansOf are what an ask rests on, by settings and what they were made of. Pull requests end
 // with a footer.
-func meansOf(from settings.Sources, s settings.Settings, footer safe.Markdown) run.Means {
-	return run.Means{Settings: s, Of: from.In, Body: func(r report.Report) safe.Markdown {
+func (env Env) meansOf(from settings.Sources, s settings.Settings, footer safe.Markdown) run.Means {
+	body := func(r report.Report) safe.Markdown {
 		r.Footer = footer
 		return render.Body(r)
-	}}
+	}
+	return run.Means{Settings: s, Of: from.In, Body: body, Head: env.head()}
+}
+
+// head says whether a checkout is that of a pull request's head, and whose.
+func (env Env) head() run.Head {
+	head, fork := env.runtime().Head()
+	if fork {
+		return run.ForkHead
+	}
+	if head {
+		return run.OwnHead
+	}
+	return run.NoHead
 }
 
 // checkout is what the runner says of the files on disk.
 func (env Env) checkout() run.Checkout {
 	rt := env.runtime()
-	c := run.Checkout{Repository: rt.Repository(), DefaultBranch: rt.DefaultBranch(), Branch: rt.Branch(), Commit: rt.SHA()}
-	head, fork := rt.Head()
-	if fork {
-		c.Head = run.ForkHead
-	} else if head {
-		c.Head = run.OwnHead
-	}
-	return c
+	return run.Checkout{Repository: rt.Repository(), DefaultBranch: rt.DefaultBranch(), Branch: rt.Branch(), Commit: rt.SHA()}
 }
 
 // event is what the event of a workflow says of a check. On the command line it is the zero

@@ -32,19 +32,24 @@ func inWorkflow(vars ...string) Env {
 	return Env{WorkDir: "/work", Getenv: func(name string) string { return set[name] }}
 }
 
-// What is on disk the runner says: it decides what is proposed to, and whose files they are.
+// The runner says what is on disk: that decides what is proposed to.
 func TestCheckoutOfAStep(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		vars []string
-		want run.Checkout
-	}{
-		{[]string{"GITHUB_EVENT_NAME=schedule"}, run.Checkout{Repository: "acme/infra"}},
-		{[]string{"GITHUB_EVENT_NAME=schedule", "GITHUB_REF=refs/heads/topic", "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=topic", "GITHUB_SHA=abc"}, run.Checkout{Repository: "acme/infra", Branch: "topic", Commit: "abc"}},
-		{[]string{"GITHUB_EVENT_NAME=pull_request", "GITHUB_REF=refs/pull/7/merge"}, run.Checkout{Repository: "acme/infra", Head: run.ForkHead}}, // whose it is nobody says
-	} {
-		if diff := cmp.Diff(tt.want, inWorkflow(tt.vars...).checkout()); diff != "" {
-			t.Errorf("checkout with %q (-want +got):\n%s", tt.vars, diff)
+	env := inWorkflow("GITHUB_EVENT_NAME=schedule", "GITHUB_REF=refs/heads/topic", "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=topic", "GITHUB_SHA=abc")
+	want := run.Checkout{Repository: "acme/infra", Branch: "topic", Commit: "abc"}
+	if diff := cmp.Diff(want, env.checkout()); diff != "" {
+		t.Errorf("checkout (-want +got):\n%s", diff)
+	}
+}
+
+// The event decides whose files they are, for whatever is asked: an event that does not say
+// may bring a fork's.
+func TestHeadOfAStep(t *testing.T) {
+	t.Parallel()
+	for event, want := range map[string]run.Head{"schedule": run.NoHead, "merge_group": run.OwnHead, "pull_request": run.ForkHead, "fork": run.ForkHead} {
+		env := inWorkflow("GITHUB_EVENT_NAME=" + event)
+		if got := env.meansOf(settings.Sources{}, settings.Settings{}, footer).Head; got != want {
+			t.Errorf("on %s the head is %d, want %d", event, got, want)
 		}
 	}
 }

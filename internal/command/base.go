@@ -49,7 +49,7 @@ func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, n
 	if files, ok := run.Committed(root, base, names); ok {
 		return files, nil
 	}
-	ask := run.ToScan(run.Means{Settings: s}, env.checkout(), nil)
+	ask := run.ToScan(run.Means{Settings: s, Head: env.head()}, env.checkout(), nil)
 	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	if s.Ledger != "" {
 		remark.Ledger = slashed(env, env.path(s.Ledger))
 	}
-	m := meansOf(from, s, footer)
+	m := env.meansOf(from, s, footer)
 	return during(env, run.ToAnswer(m, event.Repository), func(session *run.Session) (report.Report, error) {
 		return run.Answer(ctx, session, remark, m)
 	})

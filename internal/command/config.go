@@ -180,7 +180,7 @@ func settingsShown(ctx context.Context, env Env, given ...settings.Values) (sett
 		return from, s, of, err
 	}
 	of.Repository = repositories[0]
-	ask := run.ToRead(run.Means{Settings: s}, of.Repository)
+	ask := run.ToRead(run.Means{Settings: s, Head: env.head()}, of.Repository)
 	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
 		return from, s, of, err

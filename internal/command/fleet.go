@@ -63,7 +63,7 @@ func divide(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	if err != nil {
 		return organisation.Division{}, err
 	}
-	ask := run.ToProposeOf(meansOf(from, s, footer), s.Organisation.Owner, nil)
+	ask := run.ToProposeOf(env.meansOf(from, s, footer), s.Organisation.Owner, nil)
 	var p organisation.Division
 	_, err = during(env, ask, func(session *run.Session) (r report.Report, err error) {
 		p, err = organisation.PlanShards(ctx, session, ask, ofOwner(from, s), organisation.Sharing{Shards: s.Organisation.Shards, Costs: costs})

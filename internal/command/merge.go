@@ -100,7 +100,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 		return nil, err
 	}
 	var settled []byte
-	m := meansOf(from, s, footer)
+	m := run.Means{Settings: s, Of: from.In}
 	r, err := during(env, run.ToLock(m, run.Checkout{}, nil), func(session *run.Session) (r report.Report, err error) {
 		settled, r, err = run.Settle(ctx, session, m, worktree.RootOf(env.WorkDir), name, marked)
 		return r, err

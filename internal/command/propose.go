@@ -95,10 +95,10 @@ var anonymously = problem.Problem{
 // askToPropose is what pr asks, with what there is to say about the repository.
 func askToPropose(env Env, from settings.Sources, s settings.Settings, org *organisation.Organisation, dirs []string) (run.Ask, []problem.Problem, error) {
 	if org != nil {
-		return run.ToProposeOf(meansOf(from, s, footer), org.Owner, dirs), nil, nil
+		return run.ToProposeOf(env.meansOf(from, s, footer), org.Owner, dirs), nil, nil
 	}
 	if len(s.Repositories) > 0 {
-		return run.ToProposeIn(meansOf(from, s, footer), s.Repositories, dirs), nil, nil
+		return run.ToProposeIn(env.meansOf(from, s, footer), s.Repositories, dirs), nil, nil
 	}
 	here := env.checkout()
 	var notices []problem.Problem
@@ -113,6 +113,6 @@ func askToPropose(env Env, from settings.Sources, s settings.Settings, org *orga
 		}
 	}
 	// The run is named in this repository alone: that of another may be private.
-	m := meansOf(from, s, safe.Join("", writtenBy(env.runtime().RunURL()), footer))
+	m := env.meansOf(from, s, safe.Join("", writtenBy(env.runtime().RunURL()), footer))
 	return run.ToPropose(m, here, dirs), notices, nil
 }

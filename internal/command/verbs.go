@@ -110,9 +110,9 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 	case verbs.PR:
 		return propose(ctx, env, from, s, dirs)
 	case verbs.Verify:
-		return carryOutVerify(ctx, env, meansOf(from, s, footer), dirs)
+		return carryOutVerify(ctx, env, env.meansOf(from, s, footer), dirs)
 	}
-	ask := askOnDisk(env, meansOf(from, s, footer), verb, dirs, e)
+	ask := askOnDisk(env, env.meansOf(from, s, footer), verb, dirs, e)
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err

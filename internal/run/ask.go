@@ -65,6 +65,9 @@ type Means struct {
 	// Body returns the text of a pull request that proposes what a report says. It is
 	// called when that text is written.
 	Body func(report.Report) safe.Markdown
+	// Head says whether the files on disk are those of a pull request's head, and whose.
+	// Such a head may have chosen what a runner does, too: every Ask goes by it.
+	Head Head
 }
 
 // JudgedBy is what Verify judges by, besides settings.
@@ -117,7 +120,7 @@ func ToPropose(m Means, c Checkout, dirs []string) Ask {
 
 // ToProposeIn asks for pull requests in repositories, OWNER/NAME, that are not on disk.
 func ToProposeIn(m Means, repositories, dirs []string) Ask {
-	a := Ask{verb: verbs.PR, means: m, to: Pulls{}, named: givenProviders(m)}
+	a := Ask{verb: verbs.PR, means: m, head: m.Head, to: Pulls{}, named: givenProviders(m)}
 	for _, name := range repositories {
 		a.targets = append(a.targets, target{repository: name, dirs: dirs})
 	}
@@ -127,14 +130,14 @@ func ToProposeIn(m Means, repositories, dirs []string) Ask {
 // ToProposeOf asks for pull requests in repositories of an owner, which the caller names
 // one by one.
 func ToProposeOf(m Means, owner string, dirs []string) Ask {
-	return Ask{verb: verbs.PR, means: m, to: Pulls{}, named: givenProviders(m), owner: owner, targets: []target{{dirs: dirs}}}
+	return Ask{verb: verbs.PR, means: m, head: m.Head, to: Pulls{}, named: givenProviders(m), owner: owner, targets: []target{{dirs: dirs}}}
 }
 
 // ToRead asks for files of a repository that is not on disk, by GitHub alone. An App reads
 // with the owner's token.
 func ToRead(m Means, repository string) Ask {
 	owner, _, _ := strings.Cut(repository, "/")
-	return Ask{verb: verbs.Scan, means: m, owner: owner, public: true, targets: []target{{repository: repository}}}
+	return Ask{verb: verbs.Scan, means: m, head: m.Head, owner: owner, public: true, targets: []target{{repository: repository}}}
 }
 
 // ToAnswer asks for an answer to a comment under a pull request of a repository. What the
@@ -184,7 +187,7 @@ func ToRepair(m Means, verb verbs.Verb, h PullHead, w Wanted, to *Push) Ask {
 // ToRebuild asks for a pull request of ours to be made anew on its base branch, of which
 // these are the files.
 func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p Pulls) Ask {
-	return Ask{verb: verbs.PR, means: m, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}
+	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}
 }
 
 // toSettle asks for the disputed entries of one lock file, alone in a file tree.
@@ -206,7 +209,7 @@ func (a Ask) onBase(files *Remote, dirs []string) Ask {
 // onDisk asks something of a checkout.
 func onDisk(verb verbs.Verb, m Means, c Checkout, dirs []string) Ask {
 	return Ask{
-		verb: verb, means: m, head: c.Head, named: givenProviders(m),
+		verb: verb, means: m, head: m.Head, named: givenProviders(m),
 		targets: []target{{repository: c.Repository, base: c.DefaultBranch, files: c, dirs: dirs}},
 	}
 }

@@ -15,8 +15,8 @@ import (
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	aws := []provider.Pattern{pattern(t, "hashicorp/aws")}
-	m := Means{Settings: settings.Settings{Providers: aws}}
-	here, dirs := Checkout{Repository: "acme/infra", DefaultBranch: "main", Head: OwnHead}, []string{"live"}
+	m := Means{Settings: settings.Settings{Providers: aws}, Head: ForkHead}
+	here, dirs := Checkout{Repository: "acme/infra", DefaultBranch: "main"}, []string{"live"}
 	fork := PullHead{Repository: "acme/infra", Files: &Remote{Commit: "abc"}, Fork: true}
 	own := PullHead{Repository: "acme/infra", Files: fork.Files}
 	complete, push := Wanted{Mode: upgrade.Complete, Dirs: dirs}, &Push{Branch: "topic"}
@@ -29,19 +29,19 @@ func TestAsks(t *testing.T) {
 		head  Head
 		named bool // providers of the settings must be there
 	}{
-		"scan":     {ToScan(m, here, dirs), verbs.Scan, upgrade.Upgrade, nil, OwnHead, true},
-		"upgrade":  {ToUpgrade(m, here, dirs), verbs.Upgrade, upgrade.Upgrade, Disk{}, OwnHead, true},
-		"lock":     {ToLock(m, here, dirs), verbs.Lock, upgrade.Complete, Disk{}, OwnHead, true},
-		"check":    {ToCheck(m, here, dirs, upgrade.Complete, nil), verbs.Check, upgrade.Complete, nil, OwnHead, true},
-		"verify":   {ToVerify(m, here, dirs, JudgedBy{}), verbs.Verify, upgrade.Upgrade, nil, OwnHead, true},
-		"pr":       {ToPropose(m, Checkout{Repository: "acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, NoHead, true},
-		"pr_repo":  {ToProposeIn(m, []string{"acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, NoHead, true},
-		"pr_org":   {ToProposeOf(m, "acme", dirs), verbs.PR, upgrade.Upgrade, Pulls{}, NoHead, true},
+		"scan":     {ToScan(m, here, dirs), verbs.Scan, upgrade.Upgrade, nil, ForkHead, true},
+		"upgrade":  {ToUpgrade(m, here, dirs), verbs.Upgrade, upgrade.Upgrade, Disk{}, ForkHead, true},
+		"lock":     {ToLock(m, here, dirs), verbs.Lock, upgrade.Complete, Disk{}, ForkHead, true},
+		"check":    {ToCheck(m, here, dirs, upgrade.Complete, nil), verbs.Check, upgrade.Complete, nil, ForkHead, true},
+		"verify":   {ToVerify(m, here, dirs, JudgedBy{}), verbs.Verify, upgrade.Upgrade, nil, ForkHead, true},
+		"pr":       {ToPropose(m, Checkout{Repository: "acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
+		"pr_repo":  {ToProposeIn(m, []string{"acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
+		"pr_org":   {ToProposeOf(m, "acme", dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
 		"comment":  {ToAnswer(m, "acme/infra"), verbs.Comment, upgrade.Upgrade, nil, OwnHead, false},
 		"look":     {ToLook(m, verbs.Check, fork, complete, JudgedBy{}), verbs.Check, upgrade.Complete, nil, ForkHead, false},
 		"repair":   {ToRepair(m, verbs.Lock, own, complete, push), verbs.Lock, upgrade.Complete, push, OwnHead, false},
-		"rebuild":  {ToRebuild(m, "acme/infra", "main", fork.Files, dirs, rebuilt), verbs.PR, upgrade.Upgrade, rebuilt, NoHead, false},
-		"settings": {ToRead(m, "acme/infra"), verbs.Scan, upgrade.Upgrade, nil, NoHead, false},
+		"rebuild":  {ToRebuild(m, "acme/infra", "main", fork.Files, dirs, rebuilt), verbs.PR, upgrade.Upgrade, rebuilt, ForkHead, false},
+		"settings": {ToRead(m, "acme/infra"), verbs.Scan, upgrade.Upgrade, nil, ForkHead, false},
 	} {
 		a := tt.ask
 		if a.verb != tt.verb || a.mode != tt.mode || a.to != tt.to || a.head != tt.head || (len(a.named) > 0) != tt.named {

@@ -37,7 +37,6 @@ type Checkout struct {
 	DefaultBranch string // of that; empty if nobody says so
 	Branch        string // that is checked out; empty if nobody says so
 	Commit        string // of the checkout, for one that has no .git
-	Head          Head   // whether the files are those of a pull request's head
 }
 
 func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return trees(workDir, dirs) }
