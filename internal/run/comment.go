@@ -38,12 +38,12 @@ type Remark struct {
 // in the answer if there can be one. An error means that nobody could be asked.
 func Answer(ctx context.Context, s *Session, r Remark, m Means) (report.Report, error) {
 	a := ToAnswer(m, r.Repository)
-	repo, err := s.hubs.reach(accessFor(s.env, a, m.Settings), r.Repository)
+	repo, err := s.Repository(a)
 	if err != nil {
 		return a.report(), err
 	}
 	c := &conversation{Session: s, remark: r, repo: repo, means: m}
-	acting, stop := s.bounds.heed(ctx)
+	acting, stop := s.Acting(ctx)
 	defer stop()
 	c.end(acting, c.converse(acting))
 	c.report.Diagnostics = append(c.report.Diagnostics, c.notices...)
@@ -106,8 +106,8 @@ func (c *conversation) converse(ctx context.Context) error {
 	if c.decision, err = comment.Decide(c.command, now); err != nil {
 		return err
 	}
-	if c.bounds.isInterrupted() {
-		return &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: errInterrupted.Error()}}
+	if err := c.Interrupted(); err != nil {
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: err.Error()}}
 	}
 	return c.carryOut(ctx)
 }

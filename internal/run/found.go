@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -44,6 +46,24 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	told.Examples, told.Split = len(modules)-len(dirs), len(found.Groups) > 0
 	found.Notes = told.Notes()
 	return found, nil
+}
+
+// HostsIn are the registries that a commit names, by the settings of how to look for root
+// modules. Modules that it fetches are not looked into.
+func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
+	opts := Ask{}.searching(c)
+	opts.Create, opts.Orphans = true, true
+	modules, _, err := rootModules(ctx, files.FS, nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	var hosts []svchost.Hostname
+	for _, m := range modules {
+		for _, addr := range (found{module: m}).providers() {
+			hosts = append(hosts, addr.Host)
+		}
+	}
+	return hosts, nil
 }
 
 // widest is for how many platforms a lock file has packages' hashes. Which those are

@@ -3,10 +3,13 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
@@ -118,5 +121,25 @@ func TestFoundTellsOfToolsAndPlatforms(t *testing.T) {
 	empty, err := Found(context.Background(), lay(t, ".git/HEAD", "main.tf"))
 	if err != nil || empty.Notes["include"] != "no lock file." || len(empty.Groups)+len(empty.Exclude) > 0 {
 		t.Errorf("Found(a repository without lock files) = %+v, %v", empty, err)
+	}
+}
+
+// The hosts of a commit are those that requirements and lock files name, of root modules
+// without a lock file, too.
+func TestHostsIn(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{
+		"live/main.tf":             {Data: []byte("terraform {\n  required_providers {\n    a = { source = \"required.example/acme/a\" }\n  }\n}\n")},
+		"live/.terraform.lock.hcl": {Data: []byte("provider \"locked.example/acme/b\" {\n  version = \"1.0.0\"\n}\n")},
+		"new/main.tf":              {Data: []byte("terraform {\n  backend \"local\" {}\n  required_providers {\n    c = { source = \"new.example/acme/c\" }\n  }\n}\n")},
+		"gone/README.md":           {Data: []byte("unnamed.example")},
+	}
+	hosts, err := HostsIn(t.Context(), &Remote{FS: files}, settings.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(hosts)
+	if want := []svchost.Hostname{"locked.example", "new.example", "required.example"}; !slices.Equal(slices.Compact(hosts), want) {
+		t.Errorf("HostsIn() = %q, want %q", hosts, want)
 	}
 }

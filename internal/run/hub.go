@@ -233,13 +233,13 @@ func (s *hubs) fetch(ctx context.Context, h Hub, repository, branch string) (rem
 	if err != nil {
 		return nil, branch, err
 	}
-	remote, err = snapshot(ctx, repo, commit)
+	remote, err = Snapshot(ctx, repo, commit)
 	return remote, branch, err
 }
 
-// snapshot reads the file tree of a commit, with the contents of the files that a
+// Snapshot reads the file tree of a commit, with the contents of the files that a
 // run may read.
-func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Remote, error) {
+func Snapshot(ctx context.Context, repo *github.Repository, commit string) (*Remote, error) {
 	return snapshotOf(ctx, repo, commit, "")
 }
 

@@ -36,7 +36,7 @@ const mostChanged = 1000
 
 // files are those of the pull request's head. GitHub keeps the head of each pull request
 // in the repository that it is for.
-func (o order) files(ctx context.Context) (*Remote, error) { return snapshot(ctx, o.repo, o.pull.Head) }
+func (o order) files(ctx context.Context) (*Remote, error) { return Snapshot(ctx, o.repo, o.pull.Head) }
 
 // head is the pull request's head with its files, or with those that a merge makes of them.
 func (o order) head(ctx context.Context, files *Remote) PullHead {
@@ -98,26 +98,17 @@ func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge, to
 }
 
 // hosts are the registries that the base branch uses already: whoever may write
-// there has chosen them. Modules that the base fetches are not looked into. None
-// is known if the base cannot be read.
+// there has chosen them. None is known if the base cannot be read.
 func (o order) hosts(ctx context.Context) []svchost.Hostname {
-	base, err := snapshot(ctx, o.repo, o.base)
+	base, err := Snapshot(ctx, o.repo, o.base)
 	if err != nil {
 		o.log.Warn("the base branch could not be read for the hosts that it uses", "error", err)
 		return nil
 	}
-	options := Ask{}.searching(o.means.Settings)
-	options.Create, options.Orphans = true, true
-	modules, _, err := rootModules(ctx, base.FS, nil, options)
+	hosts, err := HostsIn(ctx, base, o.means.Settings)
 	if err != nil {
 		o.log.Warn("the base branch could not be scanned for the hosts that it uses", "error", err)
 		return nil
-	}
-	var hosts []svchost.Hostname
-	for _, m := range modules {
-		for _, addr := range (found{module: m}).providers() {
-			hosts = append(hosts, addr.Host)
-		}
 	}
 	return hosts
 }
@@ -133,11 +124,10 @@ func (o order) touched(ctx context.Context, verb verbs.Verb, remote *Remote) (fu
 	if !complete {
 		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
 	}
-	changed := newChanged(changedPathsIn(remote.FS, files))
 	if verb == verbs.Upgrade || verb == verbs.Lock {
-		return changed.concerns, nil
+		return ConcernedBy(remote, files), nil
 	}
-	return changed.touches, nil
+	return TouchedBy(remote, files), nil
 }
 
 // changes reports whether the pull request changes a file.

@@ -252,7 +252,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	if c.owned.Base != c.pull.Base {
 		return said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
 	}
-	files, err := snapshot(ctx, c.repo, c.base)
+	files, err := Snapshot(ctx, c.repo, c.base)
 	if err != nil {
 		return said, err
 	}
@@ -340,7 +340,7 @@ func (c *conversation) known(ctx context.Context) error {
 	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
 		return nil
 	}
-	files, err := snapshot(ctx, c.repo, c.pull.Head)
+	files, err := Snapshot(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func replan(ctx context.Context, j job, from proposing, moved string) (job, erro
 	if moved == from.head { // the base is where it was, the pull request of a group is not
 		j.env.Log.Info("a pull request has changed meanwhile: planning again")
 	} else {
-		remote, err := snapshot(ctx, from.repo, moved)
+		remote, err := Snapshot(ctx, from.repo, moved)
 		if err != nil {
 			return j, err
 		}

@@ -152,6 +152,12 @@ func (s *Session) Asking(ctx context.Context) (context.Context, context.CancelFu
 	return s.bounds.asking(ctx)
 }
 
+// Acting returns the context of all that somebody does by several asks whose reports are
+// not joined. It ends writingTime after an interrupt.
+func (s *Session) Acting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return s.bounds.heed(ctx)
+}
+
 // Interrupted is an error if the run was interrupted: then nothing new is begun.
 func (s *Session) Interrupted() error {
 	if s.bounds.isInterrupted() {
@@ -185,9 +191,14 @@ func (s *Session) Close() {
 	}
 }
 
+// Repository returns the first repository that an ask is about, with the client for it.
+func (s *Session) Repository(a Ask) (*github.Repository, error) {
+	return s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
+}
+
 // Committed returns those of the named files that a commit of a repository on GitHub has.
 func (s *Session) Committed(ctx context.Context, a Ask, commit string, names []string) (fs.FS, error) {
-	repo, err := s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
+	repo, err := s.Repository(a)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +208,7 @@ func (s *Session) Committed(ctx context.Context, a Ask, commit string, names []s
 // AtDefault returns those of the named files that the default branch of a repository on
 // GitHub has, and what that is called.
 func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files fs.FS, branch string, err error) {
-	repo, err := s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
+	repo, err := s.Repository(a)
 	if err != nil {
 		return nil, "", err
 	}

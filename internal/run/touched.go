@@ -117,6 +117,18 @@ func changedPathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
 	return paths
 }
 
+// TouchedBy returns a test for the root modules of a commit that a change of these files may
+// touch: those are judged.
+func TouchedBy(files *Remote, names []string) func(scan.RootModule) bool {
+	return newChanged(changedPathsIn(files.FS, names)).touches
+}
+
+// ConcernedBy returns a test for the root modules of a commit that depend on one of these
+// files by its name: those are written.
+func ConcernedBy(files *Remote, names []string) func(scan.RootModule) bool {
+	return newChanged(changedPathsIn(files.FS, names)).concerns
+}
+
 // extent is which root modules a run looks at.
 type extent struct {
 	touched func(scan.RootModule) bool                 // nil: all
@@ -176,7 +188,7 @@ func changedOnGitHub(ctx context.Context, j job) (files []string, before func(co
 	}
 	d, err := repo.Difference(ctx, change.Base, change.Head)
 	if err == nil && (d.Straight || !change.Straight) {
-		before = func(ctx context.Context) (*Remote, error) { return snapshot(ctx, repo, change.Base) }
+		before = func(ctx context.Context) (*Remote, error) { return Snapshot(ctx, repo, change.Base) }
 	}
 	switch {
 	case errors.Is(err, github.ErrNotFound):
