@@ -246,7 +246,7 @@ func Snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 // snapshotOf does so for a commit whose tree has this id, if that is known and an archive
 // is the cheapest way to its files.
 func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string) (*Remote, error) {
-	files, err := repo.SnapshotOf(ctx, commit, id, reads)
+	files, err := repo.SnapshotOf(ctx, commit, id, Reads)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 		for _, name := range names {
 			lacking[name] = true
 		}
-		if files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || lacking[name] }); err != nil {
+		if files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return Reads(name) || lacking[name] }); err != nil {
 			return nil, err
 		}
 	}
@@ -281,5 +281,5 @@ func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[stri
 // to be needed. What is lacking then is not known.
 const mostRounds = 4
 
-// reads reports whether a run may read a file.
-func reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }
+// Reads reports whether a run may read a file.
+func Reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }

@@ -35,13 +35,10 @@ const (
 // merge is the base of a pull request merged into its head, but for the lock files
 // that both have changed.
 type merge struct {
-	from    string // the branch
-	base    string // the commit that it is at
-	into    github.Commit
-	tree    *filetree.Tree
-	merged  map[string][]byte // what becomes of the lock files, perhaps with markers, by path
-	modes   map[string]string // git's, of those
-	without []string          // lock files that go
+	base MergedBase
+	// tree has the lock files as they are merged, and conflicts names them.
+	tree      *filetree.Tree
+	conflicts map[string]bool
 }
 
 // baseMerge merges the base of a pull request.
@@ -50,6 +47,15 @@ type baseMerge struct {
 	pull github.PullRequest
 	log  *slog.Logger
 }
+
+// side is what a merge has of one of its commits.
+type side struct {
+	files fs.FS
+	locks map[string][]byte // by path
+}
+
+// threeWay are the commits of a merge: where base and head have parted, and what both are now.
+type threeWay struct{ fork, base, head side }
 
 // merge merges the base into the head of the pull request where both have
 // changed a lock file since they parted; nil where they have not. GitHub merges
@@ -63,139 +69,163 @@ func (r baseMerge) merge(ctx context.Context) (*merge, error) {
 	if err != nil || compared.Fork.SHA == compared.Base.SHA {
 		return nil, err
 	}
-	var trees [3]fs.FS
-	var locks [3]map[string][]byte
-	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, r.pull.Head} {
-		tree, err := r.repo.Snapshot(ctx, sha, lockfile.Is)
-		if err != nil {
-			return nil, err
-		}
-		if locks[i], err = lockFiles(tree); err != nil {
-			return nil, err
-		}
-		trees[i] = tree
-	}
-	names := disagreed(locks[0], locks[1], locks[2])
-	if len(names) == 0 {
-		return nil, nil
-	}
-	m := &merge{from: r.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}, modes: map[string]string{}}
-	for _, name := range names {
-		m.modes[name] = mergedMode(name, trees, locks)
-	}
-	rest := make([]github.File, len(names))
-	for i, name := range names {
-		content, there := locks[1][name]
-		rest[i] = github.File{Path: name, Mode: github.ModeOf(trees[1], name), Content: content, Gone: !there}
-	}
-	if err := r.rest(ctx, m, rest); err != nil {
-		return nil, err
-	}
-	snapshot, err := r.repo.Snapshot(ctx, m.into.SHA, reads)
+	s, err := r.sides(ctx, compared.Fork.SHA, compared.Base.SHA)
 	if err != nil {
 		return nil, err
 	}
+	names := s.disagreed()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	into, err := r.rest(ctx, compared.Base.SHA, s.ofBase(names))
+	if err != nil {
+		return nil, err
+	}
+	rest, err := r.repo.Snapshot(ctx, into.SHA, Reads)
+	if err != nil {
+		return nil, err
+	}
+	m := &merge{base: MergedBase{Base: r.pull.Base, Commit: compared.Base.SHA, Tree: into.Tree}, conflicts: map[string]bool{}}
+	merged := map[string][]byte{}
 	for _, name := range names {
-		if err := m.unite(snapshot, name, locks); err != nil {
+		lock, err := s.unite(rest, name)
+		if err != nil {
 			return nil, err
 		}
+		if lock == nil {
+			continue
+		}
+		m.base.Locks = append(m.base.Locks, *lock)
+		if !lock.Gone {
+			merged[name], m.conflicts[name] = lock.Content, true
+		}
 	}
-	m.tree, err = filetree.Overlay(snapshot, m.merged)
+	m.tree, err = filetree.Overlay(rest, merged)
 	return m, err
+}
+
+// sides reads the lock files of the commits of the merge.
+func (r baseMerge) sides(ctx context.Context, fork, base string) (threeWay, error) {
+	var all [3]side
+	for i, sha := range []string{fork, base, r.pull.Head} {
+		files, err := r.repo.Snapshot(ctx, sha, lockfile.Is)
+		if err != nil {
+			return threeWay{}, err
+		}
+		locks, err := lockFiles(files)
+		if err != nil {
+			return threeWay{}, err
+		}
+		all[i] = side{files, locks}
+	}
+	return threeWay{fork: all[0], base: all[1], head: all[2]}, nil
 }
 
 // disagreed are the lock files that are changed from the fork on both sides, and
 // not alike.
-func disagreed(fork, base, head map[string][]byte) []string {
-	same := func(a, b map[string][]byte, name string) bool {
-		x, inA := a[name]
-		y, inB := b[name]
+func (s threeWay) disagreed() []string {
+	same := func(a, b side, name string) bool {
+		x, inA := a.locks[name]
+		y, inB := b.locks[name]
 		return inA == inB && bytes.Equal(x, y)
 	}
-	names := maps.Clone(base)
-	maps.Copy(names, head)
+	names := maps.Clone(s.base.locks)
+	maps.Copy(names, s.head.locks)
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
-		return same(base, head, name) || same(base, fork, name) || same(head, fork, name)
+		return same(s.base, s.head, name) || same(s.base, s.fork, name) || same(s.head, s.fork, name)
 	})
 }
 
-// unite makes one lock file of both sides. One that a single side has removed goes
-// where the merged tree has no configuration beside it, and else stays as the other
-// side has it.
-func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error {
-	base, inBase := locks[1][name]
-	head, inHead := locks[2][name]
+// ofBase are lock files as the base has them.
+func (s threeWay) ofBase(names []string) []github.File {
+	files := make([]github.File, len(names))
+	for i, name := range names {
+		content, there := s.base.locks[name]
+		files[i] = github.File{Path: name, Mode: github.ModeOf(s.base.files, name), Content: content, Gone: !there}
+	}
+	return files
+}
+
+// unite makes one lock file of both sides; nil if the base's stays as it is. One that a
+// single side has removed goes where the merged tree has no configuration beside it, and
+// else stays as the other side has it.
+func (s threeWay) unite(merged fs.FS, name string) (*github.File, error) {
+	base, inBase := s.base.locks[name]
+	head, inHead := s.head.locks[name]
+	lock := &github.File{Path: name, Mode: s.mode(name)}
 	switch {
 	case inBase && inHead:
-		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
+		content, _, wrong := lockfile.Merge(s.fork.locks[name], head, base, name)
 		if len(wrong) > 0 {
-			return comment.Refuse(safe.Text(wrong[0].String()))
+			return nil, comment.Refuse(safe.Text(wrong[0].String()))
 		}
-		m.merged[name] = content
-	case tfconfig.ConfiguredIn(tree, path.Dir(name)):
-		m.merged[name] = slices.Concat(base, head) // one of them is nothing
+		lock.Content = content
+	case tfconfig.ConfiguredIn(merged, path.Dir(name)):
+		lock.Content = slices.Concat(base, head) // one of them is nothing
 	case inBase:
-		m.without = append(m.without, name)
+		lock.Mode, lock.Gone = "100644", true
+	default:
+		return nil, nil
 	}
-	return nil
+	return lock, nil
 }
 
-// mergedMode is the mode that git would give a lock file: that of the head if it has
+// mode is the mode that git would give a lock file: that of the head if it has
 // changed it, and else the base's.
-func mergedMode(name string, trees [3]fs.FS, locks [3]map[string][]byte) string {
-	_, inBase := locks[1][name]
-	if _, inHead := locks[2][name]; inHead && (!inBase || github.ModeOf(trees[2], name) != github.ModeOf(trees[0], name)) {
-		return github.ModeOf(trees[2], name)
+func (s threeWay) mode(name string) string {
+	_, inBase := s.base.locks[name]
+	_, inHead := s.head.locks[name]
+	ofHead := github.ModeOf(s.head.files, name)
+	if inHead && (!inBase || ofHead != github.ModeOf(s.fork.files, name)) {
+		return ofHead
 	}
-	return github.ModeOf(trees[1], name)
+	return github.ModeOf(s.base.files, name)
 }
 
-// rest lets GitHub merge the base into the head with the base's lock files.
-func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err error) {
+// rest lets GitHub merge the base, which is at a commit, into the head with the base's lock
+// files.
+func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (into github.Commit, err error) {
 	prefix := fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number)
 	r.sweep(ctx, prefix)
 	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", r.pull.Base, mergeTrailer, r.pull.Number)
 	head, err := r.repo.Commit(ctx, r.pull.Head)
 	if err != nil {
-		return err
+		return into, err
 	}
 	tree, err := r.repo.CreateTree(ctx, head.Tree, locks)
 	if err != nil {
-		return err
+		return into, err
 	}
 	at, err := r.repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{head.SHA}})
 	if err != nil {
-		return err
+		return into, err
 	}
 	branch := prefix + r.pull.Head[:8]
 	if err := r.repo.CreateBranch(ctx, branch, at); err != nil {
-		return err
+		return into, err
 	}
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		if m.into.SHA != "" {
-			at = m.into.SHA
-		}
-		if err := r.repo.DeleteBranch(ctx, branch, at); err != nil {
+		if err := r.repo.DeleteBranch(ctx, branch, cmp.Or(into.SHA, at)); err != nil {
 			r.log.Warn("the branch of a merge could not be deleted; the next run tries again", "branch", branch, "error", err)
 		}
 	}()
-	m.into, err = r.repo.Merge(ctx, branch, m.base, message)
+	into, err = r.repo.Merge(ctx, branch, base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return comment.Refuse(safe.Format("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s",
+		return into, comment.Refuse(safe.Format("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s",
 			safe.Code(r.pull.Base), r.locally(locks)))
 	case err != nil && problem.Coded(err, problem.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
-		return comment.Refuse(safe.Format("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
+		return into, comment.Refuse(safe.Format("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
 			"It may do so where the base has changed workflows and the token may not write any "+
 			"(workflows: write, which only an App or a person can have). %s",
 			safe.Code(r.pull.Base), safe.Text(err.Error()), r.locally(locks)))
 	case err != nil:
-		return err
-	case m.into.SHA == "":
-		return comment.Refuse(safe.Const("the base has been merged meanwhile; look at what is there, then ask again"))
+		return into, err
+	case into.SHA == "":
+		return into, comment.Refuse(safe.Const("the base has been merged meanwhile; look at what is there, then ask again"))
 	}
-	return nil
+	return into, nil
 }
 
 // locally says how a person makes the merge.
@@ -228,26 +258,4 @@ func (r baseMerge) sweep(ctx context.Context, prefix string) {
 			r.log.Warn(deletingBranch, "branch", branch, "error", err)
 		}
 	}
-}
-
-// files completes what is pushed with the lock files of the merge that the plan
-// leaves alone. It returns false where one is left with a conflict.
-func (m *merge) files(planned []github.File) ([]github.File, bool) {
-	for i, f := range planned {
-		planned[i].Mode = cmp.Or(m.modes[f.Path], f.Mode)
-	}
-	for name, content := range m.merged {
-		if slices.ContainsFunc(planned, func(f github.File) bool { return f.Path == name }) {
-			continue
-		}
-		if f, _ := lockfile.Parse(content, name); f == nil {
-			return nil, false
-		}
-		planned = append(planned, github.File{Path: name, Mode: m.modes[name], Content: content})
-	}
-	for _, name := range m.without {
-		planned = append(planned, github.File{Path: name, Mode: "100644", Gone: true})
-	}
-	slices.SortFunc(planned, func(a, b github.File) int { return strings.Compare(a.Path, b.Path) })
-	return planned, true
 }

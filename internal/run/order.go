@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -143,15 +144,14 @@ func (o order) changes(ctx context.Context, name string) (bool, error) {
 func (m *merge) wanted(w Wanted) Wanted {
 	if len(w.Dirs) > 0 {
 		w.Dirs = slices.Clone(w.Dirs)
-		for name := range m.merged {
+		for _, name := range slices.Sorted(maps.Keys(m.conflicts)) {
 			w.Dirs = append(w.Dirs, path.Dir(name))
 		}
 	}
 	touched := w.Touched
 	if touched != nil {
 		w.Touched = func(root scan.RootModule) bool {
-			_, conflicting := m.merged[path.Join(root.Dir, lockfile.Name)]
-			return conflicting || touched(root)
+			return m.conflicts[path.Join(root.Dir, lockfile.Name)] || touched(root)
 		}
 	}
 	return w

@@ -5,26 +5,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/safe"
 )
+
+// ErrMoved is why nothing is pushed to a branch that is not where it was read.
+var ErrMoved = errors.New("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
 
 // Push says to which branch lock files are pushed, from the commit that they
 // were read at.
 type Push struct {
 	Repository string // OWNER/NAME
 	Branch     string
-	merge      *merge // of the base, which is committed with the lock files; nil: none
-	// ready is asked just before something is pushed, and may refuse.
-	ready func(context.Context) error
+	// Merged is what is committed with the lock files; nil: nothing.
+	Merged *MergedBase
+	// Ready is asked just before something is pushed. Its error is the push's.
+	Ready func(context.Context) error
 }
 
-// push commits the planned lock files to the branch as a fast-forward: if the
-// branch is not where it was read, nothing is pushed.
+// MergedBase is the base of a branch merged into it.
+type MergedBase struct {
+	Base   string // the base's name
+	Commit string // that the base is at
+	Tree   string // git's id of the merged tree
+	// Locks take the place of lock files there, as far as nothing is planned for them. They
+	// may have conflict markers.
+	Locks []github.File
+}
+
+// push commits the planned lock files to the branch as a fast-forward. Its error is
+// ErrMoved, and nothing is pushed, if the branch is not where it was read.
 func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
 	var files []github.File
 	var changed []pr.Changed
@@ -36,11 +51,13 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
 		changed = append(changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 	}
-	if m := to.merge; m != nil {
-		complete := false
-		if files, complete = m.files(files); !complete {
-			return p.report, nil // which tells why
+	merging := ""
+	if to.Merged != nil {
+		all, complete := to.Merged.with(files)
+		if !complete {
+			return p.report, nil // which says why
 		}
+		files, merging = all, "Merge "+to.Merged.Base+" into "+to.Branch
 	} else if len(files) == 0 {
 		return p.report, nil
 	}
@@ -48,12 +65,8 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err != nil {
 		return p.report, err
 	}
-	if err := to.ready(ctx); err != nil {
+	if err := to.Ready(ctx); err != nil {
 		return p.report, err
-	}
-	merging := ""
-	if to.merge != nil {
-		merging = "Merge " + to.merge.from + " into " + to.Branch
 	}
 	read := j.target.remote().Commit
 	sha, err := to.commit(ctx, repo, read, files, pr.Message(changed, merging))
@@ -62,7 +75,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)
 	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, comment.Refuse(safe.Const("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again"))
+		return p.report, ErrMoved
 	}
 	if err != nil {
 		return p.report, err
@@ -77,6 +90,25 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	return p.report, nil
 }
 
+// with completes planned lock files by those of the merge that the plan leaves alone. It is
+// false where one of these has a conflict.
+func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
+	files := slices.Clone(planned)
+	for _, merged := range m.Locks {
+		i := slices.IndexFunc(files, func(f github.File) bool { return f.Path == merged.Path })
+		if i >= 0 {
+			files[i].Mode = cmp.Or(merged.Mode, files[i].Mode)
+			continue
+		}
+		if f, _ := lockfile.Parse(merged.Content, merged.Path); f == nil {
+			return nil, false
+		}
+		files = append(files, merged)
+	}
+	slices.SortFunc(files, func(a, b github.File) int { return strings.Compare(a.Path, b.Path) })
+	return files, true
+}
+
 // moved reports whether the branch is elsewhere than it was read. Where it is not,
 // a rule of the repository refuses the push.
 func (p *Push) moved(ctx context.Context, repo *github.Repository, read string) bool {
@@ -86,23 +118,22 @@ func (p *Push) moved(ctx context.Context, repo *github.Repository, read string) 
 
 // commit stores the files as a commit on the one that they were made from.
 func (p *Push) commit(ctx context.Context, repo *github.Repository, read string, files []github.File, message string) (string, error) {
-	if m := p.merge; m != nil {
-		tree := m.into.Tree
-		if len(files) > 0 {
-			var err error
-			if tree, err = repo.CreateTree(ctx, tree, files); err != nil {
-				return "", err
-			}
+	commit := github.Commit{Message: message, Parents: []string{read}}
+	if p.Merged != nil {
+		commit.Tree, commit.Parents = p.Merged.Tree, []string{read, p.Merged.Commit}
+	} else {
+		parent, err := repo.Commit(ctx, read)
+		if err != nil {
+			return "", err
 		}
-		return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{read, m.base}})
+		commit.Tree = parent.Tree
 	}
-	parent, err := repo.Commit(ctx, read)
-	if err != nil {
-		return "", err
+	if len(files) > 0 { // else the merge alone is pushed
+		tree, err := repo.CreateTree(ctx, commit.Tree, files)
+		if err != nil {
+			return "", err
+		}
+		commit.Tree = tree
 	}
-	tree, err := repo.CreateTree(ctx, parent.Tree, files)
-	if err != nil {
-		return "", err
-	}
-	return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{parent.SHA}})
+	return repo.CreateCommit(ctx, commit)
 }

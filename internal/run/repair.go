@@ -45,7 +45,7 @@ func (c *conversation) repair(ctx context.Context) error {
 		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
 	if err != nil {
-		return notFound(err)
+		return refused(err)
 	}
 	if err := c.something(); err != nil {
 		return err
@@ -74,7 +74,11 @@ func (c *conversation) something() error {
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
 func (c *conversation) destination(merged *merge) *Push {
-	return &Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, merge: merged, ready: c.unqueued}
+	to := &Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, Ready: c.unqueued}
+	if merged != nil {
+		to.Merged = &merged.base
+	}
+	return to
 }
 
 // unqueued refuses to touch a pull request in a merge queue: a push takes it out,
@@ -206,7 +210,7 @@ func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by JudgedBy
 		return err
 	}
 	c.report, err = Run(ctx, c.Session, ask)
-	return notFound(err)
+	return refused(err)
 }
 
 // mostText bounds the text of an answer, in bytes; GitHub takes 65,536
@@ -346,7 +350,7 @@ func (c *conversation) known(ctx context.Context) error {
 	}
 	w := Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers}
 	_, err = Run(ctx, c.Session, ToLook(c.means, verbs.Scan, c.order().head(ctx, files), w, JudgedBy{}))
-	return notFound(err)
+	return refused(err)
 }
 
 // newest refuses to note something for a group where nobody would look for it:
@@ -367,8 +371,12 @@ func (c *conversation) newest(ctx context.Context) error {
 	return nil
 }
 
-// notFound turns what was named and is nowhere into a refusal.
-func notFound(err error) error {
+// refused turns what a run has not done into a refusal: what was named and is nowhere, and a
+// push to a branch that has moved.
+func refused(err error) error {
+	if errors.Is(err, ErrMoved) {
+		return comment.Refuse(safe.Text(err.Error()))
+	}
 	var missing NotFound
 	if !errors.As(err, &missing) {
 		return err

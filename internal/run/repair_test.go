@@ -70,22 +70,26 @@ func TestBecameOfARebuild(t *testing.T) {
 
 // What a command names and is nowhere is refused, with what was probably meant. Nobody
 // can write Markdown by the name of it.
-func TestNotFoundIsARefusal(t *testing.T) {
+func TestRefused(t *testing.T) {
 	t.Parallel()
 	missing := NotFound{
 		{Message: "no root module locks hashicorp/awss", Hint: "did you mean hashicorp/aws?"},
 		{Message: "there is no directory <img> here"},
 	}
 	var no *comment.Refusal
-	if !errors.As(notFound(missing), &no) {
-		t.Fatalf("%v is no refusal", notFound(missing))
+	if !errors.As(refused(missing), &no) {
+		t.Fatalf("%v is no refusal", refused(missing))
 	}
 	const want = "Nothing was done: no root module locks hashicorp/awss (did you mean hashicorp/aws?); there is no directory &lt;img&gt; here."
 	if got := no.Why.Sentence().String(); got != want {
 		t.Errorf("it says\n%q, want\n%q", got, want)
 	}
+	moved := refused(ErrMoved)
+	if !errors.As(moved, &no) || moved.Error() != ErrMoved.Error() {
+		t.Errorf("a push to a branch that has moved became %v", moved)
+	}
 	other := &problem.Error{Problem: problem.Problem{Message: "an outage"}}
-	if got := notFound(other); got != error(other) {
+	if got := refused(other); got != error(other) {
 		t.Errorf("another error became %v", got)
 	}
 }
