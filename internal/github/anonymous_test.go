@@ -16,7 +16,7 @@ import (
 func startAnonymous(t *testing.T, replies ...reply) (*fake, *github.Repository) {
 	t.Helper()
 	f, _ := start(t, replies...)
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Clock: f.clock()})
+	c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3"}, HTTP: f.Client(), Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ var proposing = map[string]string{"contents": "write", "pull_requests": "write",
 func TestAppActsInItsRepository(t *testing.T) {
 	h := newHub(t, appWorld)
 	app := h.register(t, proposing, "octo/infra", "octo/modules")
-	c := h.client(t, github.Options{App: &app, Token: "unused"})
+	c := h.client(t, github.Options{Access: github.Access{App: &app, Token: "unused"}})
 	repo := c.Repository("octo", "infra")
 	head, err := repo.Head(t.Context(), "main")
 	if err != nil {
@@ -125,7 +125,7 @@ func privateKey(t *testing.T) string {
 // app is the server as an App sees it.
 func (f *fake) app(t *testing.T, a github.App) *github.Client {
 	t.Helper()
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", App: &a, Clock: f.clock()})
+	c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3", App: &a}, HTTP: f.Client(), Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestAppRenewsItsToken(t *testing.T) {
 func TestAppAsksOnceForManyRequestsAtOnce(t *testing.T) {
 	h := newHub(t, appWorld)
 	app := h.register(t, proposing, "octo/infra")
-	repo := h.client(t, github.Options{App: &app}).Repository("octo", "infra")
+	repo := h.client(t, github.Options{Access: github.Access{App: &app}}).Repository("octo", "infra")
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
@@ -204,7 +204,7 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			if name == "suspended" {
 				must0(t, h.Suspend("relock", true))
 			}
-			c := h.client(t, github.Options{App: &app})
+			c := h.client(t, github.Options{Access: github.Access{App: &app}})
 			_, err := c.Repository("octo", "infra").Head(t.Context(), "main")
 			e := problem.Of(err)
 			if !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), test.message) || !strings.Contains(e.Hint, test.hint) {
@@ -246,7 +246,7 @@ func TestRefusesAppsThatCannotBe(t *testing.T) {
 	}
 	for name, test := range tests {
 		f, _ := start(t, ok(""))
-		_, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, App: &test.app})
+		_, err := github.New(github.Options{Access: github.Access{API: f.URL, App: &test.app}, HTTP: f.Client()})
 		if !problem.Coded(err, problem.CodeSettings) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error = %v, want %q", name, err, test.want)
 		}
@@ -256,7 +256,7 @@ func TestRefusesAppsThatCannotBe(t *testing.T) {
 	}
 	modules := github.App{ID: "7", PrivateKey: key, Installation: 9, Modules: true}
 	f, _ := start(t, ok(""))
-	if _, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, App: &modules}); err != nil {
+	if _, err := github.New(github.Options{Access: github.Access{API: f.URL, App: &modules}, HTTP: f.Client()}); err != nil {
 		t.Errorf("an App for modules with its installation: %v", err)
 	}
 }
@@ -285,11 +285,7 @@ func TestTokensAreToldOfBeforeTheirUse(t *testing.T) {
 	told, used := []string{}, map[string]bool{}
 	conn := f.Client()
 	conn.Transport = listener{t, conn.Transport, &told, used}
-	c, err := github.New(github.Options{
-		HTTP: conn, API: f.URL + "/api/v3", Clock: f.clock(),
-		App:  &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}},
-		Made: func(token string) error { told = append(told, token); return nil },
-	})
+	c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3", App: &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}}}, HTTP: conn, Clock: f.clock(), Made: func(token string) error { told = append(told, token); return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,11 +302,7 @@ func TestTokensAreToldOfBeforeTheirUse(t *testing.T) {
 
 func TestTokenThatCannotBeMaskedIsNotUsed(t *testing.T) {
 	f, _ := start(t)
-	c, err := github.New(github.Options{
-		HTTP: f.Client(), API: f.URL + "/api/v3", Clock: f.clock(),
-		App:  &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}},
-		Made: func(string) error { return errors.New("the log is closed") },
-	})
+	c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3", App: &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}}}, HTTP: f.Client(), Clock: f.clock(), Made: func(string) error { return errors.New("the log is closed") }})
 	if err != nil {
 		t.Fatal(err)
 	}

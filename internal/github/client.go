@@ -37,18 +37,8 @@ const PublicAPI = "https://api.github.com"
 type Options struct {
 	// HTTP makes the connections. Its own retries, if any, must not repeat a
 	// request that GitHub may have carried out.
-	HTTP *http.Client
-	// API is the address of the REST API as GITHUB_API_URL gives it; PublicAPI
-	// if empty.
-	API string
-	// GraphQL is the address of the GraphQL API as GITHUB_GRAPHQL_URL gives it;
-	// derived from API if empty.
-	GraphQL string
-	// Token is sent to the hosts of API and GraphQL and to no other. Without one, and
-	// without an App, the Client reads what is public: see Client.Anonymous.
-	Token string
-	// App, if given, takes the place of Token.
-	App *App
+	HTTP   *http.Client
+	Access Access
 	// Made is told of every token that is made for the App, before it is used: to
 	// keep it out of a log. A token that it fails for is not used. It may be nil.
 	Made func(token string) error
@@ -58,7 +48,23 @@ type Options struct {
 	Clock Clock
 }
 
-func (o Options) anonymous() bool { return o.Token == "" && o.App == nil }
+// Access says which GitHub server a client speaks to, and as whom.
+type Access struct {
+	// API is the address of the REST API as GITHUB_API_URL gives it; PublicAPI
+	// if empty.
+	API string
+	// GraphQL is the address of the GraphQL API as GITHUB_GRAPHQL_URL gives it;
+	// derived from API if empty.
+	GraphQL string
+	// Token is sent to the hosts of API and GraphQL and to no other. Without one, and
+	// without an App, the Client reads what is public: see Client.Anonymous.
+	Token string // secret
+	// App, if given, takes the place of Token.
+	App *App
+}
+
+// Anonymous reports whether there is neither a token nor an App.
+func (a Access) Anonymous() bool { return a.Token == "" && a.App == nil }
 
 // Client speaks to one GitHub server with one token, or as one installation of
 // an App. Use one Client for each of them, since limits are counted by it. It is
@@ -98,9 +104,9 @@ func New(o Options) (*Client, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	as := connection{o, s, &rates{}}
-	t := &tokens{given: o.Token}
-	if o.App != nil {
-		t, err = ofApp(*o.App, as)
+	t := &tokens{given: o.Access.Token}
+	if o.Access.App != nil {
+		t, err = ofApp(*o.Access.App, as)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +143,7 @@ func newClient(as connection, token func(*http.Request) (string, error)) *Client
 	rest.UserAgent = "relock"
 	return &Client{
 		rest: rest, graph: &graph{rest: rest, url: as.server.graphql}, host: hostname(as.server.api),
-		anonymous: as.options.anonymous(), shares: shares{as.rates, as.options.Clock, as.options.Log}, as: as,
+		anonymous: as.options.Access.Anonymous(), shares: shares{as.rates, as.options.Clock, as.options.Log}, as: as,
 	}
 }
 
@@ -164,12 +170,12 @@ func (c *Client) Repository(owner, name string) *Repository {
 type server struct{ api, graphql *url.URL }
 
 func serverOf(o Options) (server, error) {
-	rest := cmp.Or(o.API, PublicAPI)
+	rest := cmp.Or(o.Access.API, PublicAPI)
 	api, err := parseEndpoint(rest)
 	if err != nil {
 		return server{}, fmt.Errorf("the address of GitHub's REST API: %w", err)
 	}
-	graphql, err := parseEndpoint(cmp.Or(o.GraphQL, graphqlOf(rest)))
+	graphql, err := parseEndpoint(cmp.Or(o.Access.GraphQL, graphqlOf(rest)))
 	if err != nil {
 		return server{}, fmt.Errorf("the address of GitHub's GraphQL API: %w", err)
 	}
@@ -193,10 +199,10 @@ func careful(as connection, token func(*http.Request) (string, error)) *http.Cli
 	client := *o.HTTP
 	client.Timeout = 0 // it would count the waiting for limits; see send
 	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{hostOrigin(s.api), hostOrigin(s.graphql)}}
-	if o.anonymous() {
+	if o.Access.Anonymous() {
 		server = &frugal{next: o.HTTP.Transport}
 	}
-	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.anonymous(), rates: as.rates}}
+	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.Access.Anonymous(), rates: as.rates}}
 	return &client
 }
 

@@ -52,7 +52,7 @@ func start(t *testing.T, replies ...reply) (*fake, *github.Repository) {
 
 func (f *fake) repository(t *testing.T, api string) *github.Repository {
 	t.Helper()
-	c, err := github.New(github.Options{HTTP: f.Client(), API: api, Token: token, Clock: f.clock()})
+	c, err := github.New(github.Options{Access: github.Access{API: api, Token: token}, HTTP: f.Client(), Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestDoesNotRepeatAWriteWithoutAnswer(t *testing.T) {
 func TestRepeatsQueriesOfGraphQLAndNoMutations(t *testing.T) {
 	broken := reply{200, map[string]string{"Content-Length": "999"}, `{"data"`}
 	f, _ := start(t, broken, reply{502, nil, ""}, ok(`{"data": {}}`))
-	c, err := github.New(github.Options{Token: token, HTTP: f.Client(), API: f.URL, Clock: f.clock()})
+	c, err := github.New(github.Options{Access: github.Access{Token: token, API: f.URL}, HTTP: f.Client(), Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestTheTimeOfTheHTTPClientDoesNotCountTheWaiting(t *testing.T) {
 
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	f, _ := start(t, reply{429, map[string]string{"Retry-After": "600"}, ""})
-	c, err := github.New(github.Options{Token: token, HTTP: f.Client(), API: f.URL})
+	c, err := github.New(github.Options{Access: github.Access{Token: token, API: f.URL}, HTTP: f.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestSendsTheTokenToItsServerOnly(t *testing.T) {
 		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusMovedPermanently)
 	}))
 	defer server.Close()
-	c, err := github.New(github.Options{HTTP: server.Client(), API: server.URL, Token: token})
+	c, err := github.New(github.Options{Access: github.Access{API: server.URL, Token: token}, HTTP: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestRefusesAddressesThatAreNone(t *testing.T) {
 	for _, api := range []string{"ghe.example.com", "ftp://x", "https://", "https://me:secret@x", "https://x?token=secret", "://secret"} {
-		_, err := github.New(github.Options{HTTP: &http.Client{Transport: http.DefaultTransport}, API: api})
+		_, err := github.New(github.Options{Access: github.Access{API: api}, HTTP: &http.Client{Transport: http.DefaultTransport}})
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New(%q) = %v, want an error without secrets", api, err)
 		}
@@ -441,7 +441,7 @@ func TestReadsAllPages(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c, err := github.New(github.Options{HTTP: server.Client(), API: server.URL})
+	c, err := github.New(github.Options{Access: github.Access{API: server.URL}, HTTP: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}

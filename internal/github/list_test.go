@@ -22,7 +22,7 @@ func TestListsARepository(t *testing.T) {
 	h := newHub(t, listWorld)
 	app := h.register(t, organizing, "acme/app", "acme/old", "octo/infra")
 	app.Repositories, app.Owner, app.Properties = nil, "acme", true
-	c := h.client(t, github.Options{App: &app})
+	c := h.client(t, github.Options{Access: github.Access{App: &app}})
 	if err := c.Narrowed("acme/app", false, false).Repository("acme", "app").CreateBranch(t.Context(), "relock/all-1", h.headOf(t, "acme/app")); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestListsInPages(t *testing.T) {
 			}
 			h := newHub(t, world.String())
 			h.LimitListing(limit)
-			c := h.client(t, github.Options{Token: sandbox.UserToken})
+			c := h.client(t, github.Options{Access: github.Access{Token: sandbox.UserToken}})
 			got, err := c.List(t.Context(), "acme", github.ListOptions{})
 			var names []string
 			for _, l := range got {
@@ -103,7 +103,7 @@ func TestListSaysWhyItCannot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, listWorld)
 			h.Admit("narrow", sandbox.Identity{Login: "app[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}})
-			_, err := h.client(t, github.Options{Token: tt.token}).List(t.Context(), tt.owner, github.ListOptions{Properties: tt.properties})
+			_, err := h.client(t, github.Options{Access: github.Access{Token: tt.token}}).List(t.Context(), tt.owner, github.ListOptions{Properties: tt.properties})
 			if err == nil || !strings.Contains(problem.Of(err).Hint, tt.want) {
 				t.Errorf("List = %v, hint %q, want %q", err, problem.Of(err).Hint, tt.want)
 			}
@@ -133,7 +133,7 @@ func TestListMeetsBadAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := start(t, tt.replies...)
-			c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Token: token, Clock: f.clock()})
+			c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3", Token: token}, HTTP: f.Client(), Clock: f.clock()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,11 +165,11 @@ func TestListNamesWhatGitHubCannotGive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, world)
-			o := github.Options{Token: sandbox.UserToken, Clock: github.Clock{Sleep: func(context.Context, time.Duration) error { return nil }}}
+			o := github.Options{Access: github.Access{Token: sandbox.UserToken}, Clock: github.Clock{Sleep: func(context.Context, time.Duration) error { return nil }}}
 			if tt.app {
 				app := h.register(t, organizing, "acme/a", "acme/b", "acme/c")
 				app.Repositories, app.Owner = nil, "acme"
-				o.App, o.Token = &app, ""
+				o.Access.App, o.Access.Token = &app, ""
 			}
 			must0(t, h.Configure("acme/b", func(s *sandbox.Settings) { s.Unlisted = tt.Unlisted }))
 			c := h.client(t, o)

@@ -143,13 +143,13 @@ func TestWorkflow(t *testing.T) {
 	h := newHub(t, pullWorld)
 	h.Admit("ghs_ofAnApp", sandbox.Identity{Login: "relock[bot]", Bot: true})
 	for token, want := range map[string]bool{sandbox.ActionsToken: true, "ghs_ofAnApp": false, sandbox.UserToken: false} {
-		if got := h.client(t, github.Options{Token: token}).Repository("octo", "infra").Workflow(t.Context()); got != want {
+		if got := h.client(t, github.Options{Access: github.Access{Token: token}}).Repository("octo", "infra").Workflow(t.Context()); got != want {
 			t.Errorf("Workflow() with %s = %v, want %v", token, got, want)
 		}
 	}
 	h.WithoutGraphQL()
 	for token, want := range map[string]bool{"ghs_ofAnApp": true, sandbox.UserToken: false} {
-		if got := h.client(t, github.Options{Token: token}).Repository("octo", "infra").Workflow(t.Context()); got != want {
+		if got := h.client(t, github.Options{Access: github.Access{Token: token}}).Repository("octo", "infra").Workflow(t.Context()); got != want {
 			t.Errorf("Workflow() with %s and without GraphQL = %v, want %v", token, got, want)
 		}
 	}

@@ -34,7 +34,7 @@ func TestReadsWithOneTokenAndWritesWithAnother(t *testing.T) {
 	h := newHub(t, listWorld)
 	app := h.register(t, organizing, "acme/app", "acme/old")
 	app.Repositories, app.Owner = nil, "acme"
-	c := h.client(t, github.Options{App: &app})
+	c := h.client(t, github.Options{Access: github.Access{App: &app}})
 	var written *github.Repository
 	for _, name := range []string{"app", "old"} {
 		narrow := c.Narrowed("acme/"+name, false, false)
@@ -68,7 +68,7 @@ func TestTokensOfAnOrganisationAreRenewed(t *testing.T) {
 	app := h.register(t, organizing, "acme/app")
 	app.Repositories, app.Owner = nil, "acme"
 	now := time.Now()
-	c := h.client(t, github.Options{App: &app, Clock: github.Clock{Now: func() time.Time { return now }}})
+	c := h.client(t, github.Options{Access: github.Access{App: &app}, Clock: github.Clock{Now: func() time.Time { return now }}})
 	repo := c.Narrowed("acme/app", false, false).Repository("acme", "app")
 	for range 2 {
 		if err := repo.CreateBranch(t.Context(), fmt.Sprint("b", now.Unix()), h.headOf(t, "acme/app")); err != nil {

@@ -19,7 +19,7 @@ import (
 // treeOf is the tree of the default branch's head, as the list of an organisation has it.
 func (h *hub) treeOf(t *testing.T) string {
 	t.Helper()
-	all, err := h.client(t, github.Options{Token: sandbox.UserToken}).List(t.Context(), "octo", github.ListOptions{})
+	all, err := h.client(t, github.Options{Access: github.Access{Token: sandbox.UserToken}}).List(t.Context(), "octo", github.ListOptions{})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("List = %+v, %v, want octo/infra", all, err)
 	}

@@ -94,7 +94,7 @@ func TestChangedFiles(t *testing.T) {
 		fmt.Fprint(w, `[{"filename": "c"}]`)
 	}))
 	defer server.Close()
-	c := must[*github.Client](t)(github.New(github.Options{HTTP: server.Client(), API: server.URL}))
+	c := must[*github.Client](t)(github.New(github.Options{Access: github.Access{API: server.URL}, HTTP: server.Client()}))
 	for _, test := range []struct {
 		most     int
 		want     []string
@@ -276,7 +276,7 @@ func TestCommentsAreBounded(t *testing.T) {
 		fmt.Fprint(w, `[{"id": 1}]`)
 	}))
 	defer server.Close()
-	c := must[*github.Client](t)(github.New(github.Options{HTTP: server.Client(), API: server.URL}))
+	c := must[*github.Client](t)(github.New(github.Options{Access: github.Access{API: server.URL}, HTTP: server.Client()}))
 	if _, err := c.Repository("octo", "infra").Comments(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "more than 3,000") {
 		t.Errorf("error = %v, want one about their number", err)
 	}
@@ -391,7 +391,7 @@ func TestNamesTheMissingPermissions(t *testing.T) {
 func TestAsksAgainForNothing(t *testing.T) {
 	h := newHub(t, pullWorld)
 	h.LimitRate(sandbox.ActionsToken, 2)
-	c := h.client(t, github.Options{Token: sandbox.ActionsToken})
+	c := h.client(t, github.Options{Access: github.Access{Token: sandbox.ActionsToken}})
 	repo := c.Repository("octo", "infra")
 	head := must[string](t)(repo.Head(t.Context(), "main"))
 	for range 5 {

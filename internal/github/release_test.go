@@ -15,7 +15,7 @@ import (
 
 func (f *fake) client(t *testing.T) *github.Client {
 	t.Helper()
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Token: token, Clock: f.clock()})
+	c, err := github.New(github.Options{Access: github.Access{API: f.URL + "/api/v3", Token: token}, HTTP: f.Client(), Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func shared(t *testing.T, s github.Ration) (*hub, *github.Client, *github.Reposi
 	h, g := newHub(t, listWorld), &hourglass{now: time.Now()}
 	h.SetMachine(func() time.Time { return g.now })
 	conn := h.options(t)
-	conn.Token, conn.Clock = sandbox.UserToken, g.clock()
+	conn.Access.Token, conn.Clock = sandbox.UserToken, g.clock()
 	c, err := github.New(conn)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func newHub(t *testing.T, world string) *hub {
 func (h *hub) client(t *testing.T, o github.Options) *github.Client {
 	t.Helper()
 	at := h.options(t)
-	o.HTTP, o.API, o.GraphQL = at.HTTP, at.API, at.GraphQL
+	o.HTTP, o.Access.API, o.Access.GraphQL = at.HTTP, at.Access.API, at.Access.GraphQL
 	o.Clock.Sleep = func(context.Context, time.Duration) error { return nil }
 	c, err := github.New(o)
 	if err != nil {
@@ -88,12 +88,12 @@ func (h *hub) options(t *testing.T) github.Options {
 		t.Fatal(err)
 	}
 	conn.Admit(transport.HostPort(u))
-	return github.Options{HTTP: conn.HTTP(), API: h.box.GitHubAPI(), GraphQL: h.box.GraphQL()}
+	return github.Options{Access: github.Access{API: h.box.GitHubAPI(), GraphQL: h.box.GraphQL()}, HTTP: conn.HTTP()}
 }
 
 func (h *hub) repository(t *testing.T) *github.Repository {
 	t.Helper()
-	return h.client(t, github.Options{Token: sandbox.ActionsToken}).Repository("octo", "infra")
+	return h.client(t, github.Options{Access: github.Access{Token: sandbox.ActionsToken}}).Repository("octo", "infra")
 }
 
 func (h *hub) head(t *testing.T, branch string) string {
@@ -381,7 +381,7 @@ func served(t *testing.T, tree []treeEntry, archive ...tar.Header) (*github.Repo
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	c, err := github.New(github.Options{HTTP: server.Client(), API: server.URL, Token: token, Clock: github.Clock{
+	c, err := github.New(github.Options{Access: github.Access{API: server.URL, Token: token}, HTTP: server.Client(), Clock: github.Clock{
 		Sleep: func(context.Context, time.Duration) error { return nil },
 	}})
 	if err != nil {

@@ -56,7 +56,7 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 		at := k.p.proposing
 		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.settings.PullRequest.BranchPrefix)
 		switch {
-		case s.err != nil, s.Head != "" && at.hub.Anonymous():
+		case s.err != nil, s.Head != "" && at.client.Anonymous():
 			s.alone = pr.NotRead
 		case s.Head != "" && s.Files == nil:
 			s.alone = pr.NotReadable

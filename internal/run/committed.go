@@ -112,7 +112,7 @@ func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	if err != nil || !j.env.OnGitHub || j.target.repository == "" {
 		return err
 	}
-	repo, err := j.hubs.reach(j.access, j.target.repository)
+	repo, err := j.clients.reach(j.access, j.target.repository)
 	if err != nil {
 		return nil // nobody can be asked, and unknown says so
 	}

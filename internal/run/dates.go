@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
@@ -14,24 +15,24 @@ import (
 // know it, the one nearest to the release first.
 type dates struct {
 	source *registry.Client
-	hub    hub    // without a client where the run speaks to no GitHub server
-	host   string // of that server's repositories
+	github *github.Client // nil where the run speaks to no GitHub server
+	host   string         // of that server's repositories
 }
 
 // dateSource is the dates of a run. A token speaks to the GitHub server also for
 // verbs that do nothing else there, so that all of them come to the same plan.
-func dateSource(j job, server hub) dates {
-	from := j.access
-	if server.Client == nil && from.Token != "" {
+func dateSource(j job, server *github.Client) dates {
+	from := j.access.github
+	if server == nil && from.Token != "" {
 		from.App = nil
-		if reached, err := j.hubs.connect(from, ""); err == nil {
+		if reached, err := j.clients.connect(from, ""); err == nil {
 			server = reached
 		}
 	}
-	if server.Client != nil && server.Anonymous() { // which GraphQL does not answer
-		server = hub{}
+	if server != nil && server.Anonymous() { // which GraphQL does not answer
+		server = nil
 	}
-	return dates{source: j.source, hub: server, host: webHost(from.API)}
+	return dates{source: j.source, github: server, host: webHost(from.API)}
 }
 
 // Published returns the day that the registry gives, else that of the GitHub
@@ -70,10 +71,10 @@ func (d dates) platform(ctx context.Context, tool provider.Tool, want provider.W
 // read. A server that does not answer is an error: what comes next is not the
 // date that would be used on another day.
 func (d dates) released(ctx context.Context, r provider.Repository) (time.Time, error) {
-	if d.hub.Client == nil || r.Tag == "" || r.Host != d.host {
+	if d.github == nil || r.Tag == "" || r.Host != d.host {
 		return time.Time{}, nil
 	}
-	found, err := d.hub.Releases(ctx, []provider.Tagged{{Owner: r.Owner, Name: r.Name, Tags: []string{r.Tag}}})
+	found, err := d.github.Releases(ctx, []provider.Tagged{{Owner: r.Owner, Name: r.Name, Tags: []string{r.Tag}}})
 	switch {
 	case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
 		return time.Time{}, err

@@ -26,7 +26,7 @@ type job struct {
 	// scan, plan and access say how the settings have that done.
 	scan    scan.Options
 	plan    upgrade.Options
-	access  Hub
+	access  access
 	source  *registry.Client
 	modules *module.Client
 	clock   *clock

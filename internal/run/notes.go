@@ -24,7 +24,7 @@ import (
 const notesTime = time.Minute
 
 // readNotes reads what is said about all upgrades of the run.
-func readNotes(ctx context.Context, j job, server hub, all []found) []notes.Notes {
+func readNotes(ctx context.Context, j job, server *github.Client, all []found) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
 	host := webHost(j.env.API)

@@ -40,19 +40,19 @@ func (a Ask) planning(c settings.Settings) upgrade.Options {
 
 // accessFor is how GitHub is spoken to by settings, for an ask and for other repositories
 // that it leads to.
-func accessFor(env Env, a Ask, c settings.Settings, others ...string) Hub {
-	h := Hub{API: env.API, GraphQL: env.GraphQL, Token: c.Token, Anonymous: c.DryRun || a.public, Owner: a.owner}
+func accessFor(env Env, a Ask, c settings.Settings, others ...string) access {
+	to := access{github: github.Access{API: env.API, GraphQL: env.GraphQL, Token: c.Token}, owner: a.owner, public: c.DryRun || a.public}
 	if c.App.ID == "" {
-		return h
+		return to
 	}
-	h.App = &github.App{
+	to.github.App = &github.App{
 		ID: c.App.ID, PrivateKey: c.App.Key, Installation: c.App.Installation, Repositories: append(a.repositories(), others...),
 	}
 	for _, p := range slices.AppendSeq([]settings.PullRequest{c.PullRequest}, maps.Values(c.GroupPulls)) {
-		h.App.Teams = h.App.Teams || len(p.TeamReviewers) > 0
-		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
+		to.github.App.Teams = to.github.App.Teams || len(p.TeamReviewers) > 0
+		to.github.App.Labels = to.github.App.Labels || p.CreateLabels && len(p.Labels) > 0
 	}
-	return h
+	return to
 }
 
 // moduleTokens are the operator's tokens for git hosts that modules come from, by host.

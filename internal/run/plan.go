@@ -23,7 +23,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	p.options.Policy.Rules, p.options.Policy.Now = append(slices.Clip(p.options.Policy.Rules), rules...), j.env.Now
 	p.options.Announce, p.options.Sizes = j.env.Announce, j.source
-	p.options.Dates = dateSource(j, p.proposing.hub)
+	p.options.Dates = dateSource(j, p.proposing.client)
 	p.options.Former = j.source
 	p.options.Overridden = map[provider.ToolName][]provider.Addr{}
 	for name, config := range j.configs {

@@ -40,7 +40,7 @@ func groupKeys(book policy.Rulebook, all []found) []string {
 
 // proposing is what is known of pull requests before the plan.
 type proposing struct {
-	hub        hub
+	client     *github.Client
 	repo       *github.Repository
 	base, head string
 	// survey is what there is of pull requests, with what people ignore.
@@ -98,10 +98,10 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 	if len(s.trees) != 1 {
 		return p, errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	if p.hub, err = j.hubs.of(j.access, j.target.repository); err != nil {
+	if p.client, err = j.clients.of(j.access, j.target.repository); err != nil {
 		return p, err
 	}
-	if p.repo, err = p.hub.repository(j.target.repository); err != nil {
+	if p.repo, err = repositoryOf(p.client, j.target.repository); err != nil {
 		return p, err
 	}
 	if p.head, err = headOf(s.trees[0], j.target); err != nil {
@@ -127,8 +127,8 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known}
 	at := known.proposing
-	if j.settings.PullRequest.ReleaseNotes && !at.hub.Anonymous() {
-		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.hub, known.found) })
+	if j.settings.PullRequest.ReleaseNotes && !at.client.Anonymous() {
+		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.client, known.found) })
 	}
 	carrier := newCarrier(p)
 	proposals := p.proposals(asking, carrier)
@@ -144,11 +144,11 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		}
 	}
 	holds := at.holds(known.found)
-	if at.hub.Anonymous() {
+	if at.client.Anonymous() {
 		holds = nil // trees are dear to whoever has no token
 	}
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
-	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
+	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: j.settings.PullRequest.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: j.settings.PullRequest.BranchPrefix, Limit: j.settings.PullRequest.Limit,
 		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
@@ -278,7 +278,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 				one.Facts += "-narrowed"
 			}
 			carrier.over[one.Branch] = s.carriedOver(stands.Standing)
-			if read && !p.proposing.hub.Anonymous() {
+			if read && !p.proposing.client.Anonymous() {
 				one.From, one.KeepText = &stands.Standing, one.KeepText || narrowed
 			}
 			proposals = append(proposals, one)

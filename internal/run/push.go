@@ -61,7 +61,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	} else if len(files) == 0 {
 		return p.report, nil
 	}
-	repo, err := j.hubs.reach(accessFor(j.env, j.ask, j.settings, to.Repository), to.Repository)
+	repo, err := j.clients.reach(accessFor(j.env, j.ask, j.settings, to.Repository), to.Repository)
 	if err != nil {
 		return p.report, err
 	}

@@ -88,9 +88,9 @@ func openDefault(ctx context.Context, s *Session, a Ask, t target, known *github
 func defaultFiles(ctx context.Context, s *Session, a Ask, repository string, known *github.Listed) (*Remote, string, error) {
 	access := accessFor(s.env, a, a.means.Settings)
 	if known == nil {
-		return s.hubs.fetch(ctx, access, repository, "")
+		return s.clients.fetch(ctx, access, repository, "")
 	}
-	repo, err := s.hubs.reach(access, repository)
+	repo, err := s.clients.reach(access, repository)
 	if err != nil {
 		return nil, "", err
 	}
@@ -111,7 +111,7 @@ func filesAtBase(ctx context.Context, s *Session, a Ask, at opened, base string)
 	t.base = base
 	if base == "" && at.branch != "" {
 		var err error
-		t.base, err = s.hubs.defaultBranch(asking, access, t.repository)
+		t.base, err = s.clients.defaultBranch(asking, access, t.repository)
 		if err != nil {
 			return t, err
 		}
@@ -119,7 +119,7 @@ func filesAtBase(ctx context.Context, s *Session, a Ask, at opened, base string)
 	if t.base == at.branch {
 		return t, nil
 	}
-	remote, name, err := s.hubs.fetch(asking, access, t.repository, t.base)
+	remote, name, err := s.clients.fetch(asking, access, t.repository, t.base)
 	if err != nil {
 		return t, err
 	}

@@ -43,9 +43,9 @@ type Session struct {
 	// allowance is what may be downloaded to find out whether hashes belong to
 	// anything, but by Verify, which has its own.
 	allowance *verify.Allowance
-	notes     *notes.Cache // nil remembers nothing
-	hubs      *hubs
-	modules   *module.Client     // of all repositories of Hub.Owner; nil before the first
+	notes     *notes.Cache       // nil remembers nothing
+	clients   *clients           // of the GitHub server
+	modules   *module.Client     // of all repositories of an owner; nil before the first
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
 	// warnings are those of the CLI configuration.
@@ -67,7 +67,7 @@ func Open(env Env, a Ask) (*Session, error) {
 	}
 	s.notes = openNotes(env, a.verb)
 	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log, Dial: env.Dial})
-	s.hubs = &hubs{env: env, client: s.client}
+	s.clients = &clients{env: env, http: s.client}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		s.configs[name] = s.configOf(name)
 	}
@@ -139,7 +139,7 @@ func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (repor
 func (s *Session) Visit(ctx context.Context, a Ask, repository string, visit Visit) report.Report {
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
-	defer s.hubs.forget(repository)
+	defer s.clients.forget(repository)
 	return runRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
 }
 
@@ -169,8 +169,7 @@ func (s *Session) Interrupted() error {
 // Owner returns the client that lists and reads the repositories of the owner that an ask of
 // ToProposeOf is about, with custom properties if the caller chooses by them.
 func (s *Session) Owner(a Ask, properties bool) (*github.Client, error) {
-	client, err := s.hubs.ofOwner(accessFor(s.env, a, a.means.Settings), properties)
-	return client.Client, err
+	return s.clients.ofOwner(accessFor(s.env, a, a.means.Settings), properties)
 }
 
 // Releases is what registries say to an ask.
@@ -193,7 +192,7 @@ func (s *Session) Close() {
 
 // Repository returns the first repository that an ask is about, with the client for it.
 func (s *Session) Repository(a Ask) (*github.Repository, error) {
-	return s.hubs.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
+	return s.clients.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
 }
 
 // Committed returns those of the named files that a commit of a repository on GitHub has.

@@ -182,7 +182,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 // from, or why it does not say.
 func changedOnGitHub(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
 	change := j.ask.change
-	repo, err := j.hubs.reach(j.access, j.target.repository)
+	repo, err := j.clients.reach(j.access, j.target.repository)
 	if err != nil {
 		return nil, nil, "", err
 	}

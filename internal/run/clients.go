@@ -17,94 +17,86 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Hub says how a GitHub server is spoken to.
-type Hub struct {
-	// API and GraphQL are the addresses of its APIs as the runner gives them;
-	// empty: those of github.com.
-	API, GraphQL string
-	Token        string // secret
-	// App takes the place of the token if it is given; its Repositories are
-	// those of the requests.
-	App *github.App
-	// Owner is whose repositories the run is about, if it is about all of them: an App
+// access is how an ask speaks to the GitHub server.
+type access struct {
+	github github.Access
+	// owner is whose repositories the run is about, if it is about all of them: an App
 	// then reads with one token, and makes others for what is written.
-	Owner string
-	// Anonymous says that a run without a token and an App reads what is public.
-	Anonymous bool
+	owner string
+	// public says that a run without a token and an App reads what is public.
+	public bool
 }
 
-// hub is a GitHub server with the credentials for one repository, or for all.
-type hub struct{ *github.Client }
-
-// hubs are the clients of a session.
-type hubs struct {
-	env    Env
-	client *transport.Client
+// clients are those of a session that speak to GitHub, each with the credentials for one
+// repository, or for all.
+type clients struct {
+	env  Env
+	http *transport.Client
 
 	mu    sync.Mutex
-	known map[string]hub
+	known map[string]*github.Client
 }
 
 // of returns the client for a repository. A token serves all of them. An App has
 // a token for each: narrowed to several, it could not be had where the App is not
 // installed in one of them.
-func (s *hubs) of(h Hub, repository string) (hub, error) {
+func (c *clients) of(to access, repository string) (*github.Client, error) {
 	if _, _, err := split(repository); err != nil {
-		return hub{}, err
+		return nil, err
 	}
-	anonymous := h.Token == "" && h.App == nil
-	if anonymous && !h.Anonymous {
-		return hub{}, &problem.Error{Problem: problem.Problem{
+	anonymous := to.github.Anonymous()
+	if anonymous && !to.public {
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App; --dry-run needs none for what is public",
 		}}
 	}
 	if anonymous { // whose requests are counted by repository
-		return s.connect(h, "anonymous "+repository)
+		return c.connect(to.github, "anonymous "+repository)
 	}
-	if h.Owner != "" {
-		return s.inOwner(h, repository)
+	if to.owner != "" {
+		return c.inOwner(to, repository)
 	}
-	if h.App == nil {
-		return s.connect(h, "")
+	if to.github.App == nil {
+		return c.connect(to.github, "")
 	}
-	h.App = narrowed(h.App, repository)
+	to.github.App = narrowed(to.github.App, repository)
 	name := repository
-	if h.App.Teams {
+	if to.github.App.Teams {
 		name += " with teams"
 	}
-	return s.connect(h, name)
+	return c.connect(to.github, name)
 }
 
 // ofOwner returns the client that lists the repositories of an owner and reads them,
 // with custom properties where somebody chooses by them.
-func (s *hubs) ofOwner(h Hub, properties bool) (hub, error) {
-	if h.Token == "" && h.App == nil {
-		return hub{}, &problem.Error{Problem: problem.Problem{
+func (c *clients) ofOwner(to access, properties bool) (*github.Client, error) {
+	if to.github.Anonymous() {
+		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "give a GitHub App that is installed in the organisation, or set GITHUB_TOKEN to somebody's token",
 		}}
 	}
-	if h.App != nil {
-		h.App = &github.App{ID: h.App.ID, PrivateKey: h.App.PrivateKey, Installation: h.App.Installation, Owner: h.Owner, Properties: properties}
+	if to.github.App != nil {
+		to.github.App = &github.App{ID: to.github.App.ID, PrivateKey: to.github.App.PrivateKey, Installation: to.github.App.Installation, Owner: to.owner, Properties: properties}
 	}
-	return s.connect(h, "owner "+h.Owner)
+	return c.connect(to.github, "owner "+to.owner)
 }
 
 // inOwner returns the client for one of an owner's repositories.
-func (s *hubs) inOwner(h Hub, repository string) (hub, error) {
-	owner, err := s.ofOwner(h, false) // which is there already
+func (c *clients) inOwner(to access, repository string) (*github.Client, error) {
+	owner, err := c.ofOwner(to, false) // which is there already
 	if err != nil {
-		return hub{}, err
+		return nil, err
 	}
-	teams, labels := h.App != nil && h.App.Teams, h.App != nil && h.App.Labels
+	teams, labels := to.github.App != nil && to.github.App.Teams, to.github.App != nil && to.github.App.Labels
 	name := clientName(repository, teams, labels)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.known[name]; !known {
-		s.known[name] = hub{owner.Narrowed(repository, teams, labels)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.known[name]; !known {
+		c.known[name] = owner.Narrowed(repository, teams, labels)
 	}
-	return s.known[name], nil
+	return c.known[name], nil
 }
 
 // clientName is the name of a client for one repository.
@@ -113,12 +105,12 @@ func clientName(repository string, teams, labels bool) string {
 }
 
 // forget lets the clients of a repository go, with what they remember.
-func (s *hubs) forget(repository string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *clients) forget(repository string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, teams := range []bool{false, true} {
 		for _, labels := range []bool{false, true} {
-			delete(s.known, clientName(repository, teams, labels))
+			delete(c.known, clientName(repository, teams, labels))
 		}
 	}
 }
@@ -128,21 +120,21 @@ func (s *hubs) forget(repository string) {
 // the first module needs it.
 func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 	return func(ctx context.Context, host string) (string, error) {
-		given, h, repository := moduleTokens(j.env, j.settings)[host], j.access, j.target.repository
+		given, to, repository := moduleTokens(j.env, j.settings)[host], j.access, j.target.repository
 		_, _, err := split(repository)
-		if given != "" || h.App == nil || host != j.env.Server || err != nil {
+		if given != "" || to.github.App == nil || host != j.env.Server || err != nil {
 			return given, nil
 		}
-		if h.Owner != "" { // whose repositories can be read all
-			client, err := j.hubs.ofOwner(h, false)
+		if to.owner != "" { // whose repositories can be read all
+			client, err := j.clients.ofOwner(to, false)
 			if err != nil {
 				return "", err
 			}
 			return client.Token(ctx)
 		}
-		h.App = narrowed(h.App, repository)
-		h.App.Modules = true
-		client, err := j.hubs.connect(h, "modules for "+repository)
+		to.github.App = narrowed(to.github.App, repository)
+		to.github.App.Modules = true
+		client, err := j.clients.connect(to.github, "modules for "+repository)
 		if err != nil {
 			return "", err
 		}
@@ -151,28 +143,28 @@ func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 }
 
 // connect returns the client that is known by a name, or makes it.
-func (s *hubs) connect(h Hub, name string) (hub, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known, ok := s.known[name]; ok {
+func (c *clients) connect(to github.Access, name string) (*github.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.known[name]; ok {
 		return known, nil
 	}
-	for _, endpoint := range []string{h.API, h.GraphQL} {
+	for _, endpoint := range []string{to.API, to.GraphQL} {
 		if u, err := url.Parse(endpoint); err == nil {
-			s.client.Admit(transport.HostPort(u))
+			c.http.Admit(transport.HostPort(u))
 		}
 	}
 	client, err := github.New(github.Options{
-		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Made: s.env.Mask, Log: s.env.Log, Clock: s.env.Clock,
+		HTTP: c.http.HTTP(), Access: to, Made: c.env.Mask, Log: c.env.Log, Clock: c.env.Clock,
 	})
 	if err != nil {
-		return hub{}, err
+		return nil, err
 	}
-	if s.known == nil {
-		s.known = map[string]hub{}
+	if c.known == nil {
+		c.known = map[string]*github.Client{}
 	}
-	s.known[name] = hub{client}
-	return hub{client}, nil
+	c.known[name] = client
+	return client, nil
 }
 
 // narrowed is an App for one repository of the run. An installation belongs to
@@ -190,27 +182,27 @@ func narrowed(app *github.App, repository string) *github.App {
 	return &narrow
 }
 
-// repository returns the repository OWNER/NAME.
-func (h hub) repository(full string) (*github.Repository, error) {
+// repositoryOf returns the repository OWNER/NAME.
+func repositoryOf(client *github.Client, full string) (*github.Repository, error) {
 	owner, name, err := split(full)
 	if err != nil {
 		return nil, err
 	}
-	return h.Repository(owner, name), nil
+	return client.Repository(owner, name), nil
 }
 
 // reach returns a repository with the client for it.
-func (s *hubs) reach(h Hub, repository string) (*github.Repository, error) {
-	client, err := s.of(h, repository)
+func (c *clients) reach(to access, repository string) (*github.Repository, error) {
+	client, err := c.of(to, repository)
 	if err != nil {
 		return nil, err
 	}
-	return client.repository(repository)
+	return repositoryOf(client, repository)
 }
 
 // defaultBranch returns the name of a repository's default branch.
-func (s *hubs) defaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
-	repo, err := s.reach(h, repository)
+func (c *clients) defaultBranch(ctx context.Context, to access, repository string) (string, error) {
+	repo, err := c.reach(to, repository)
 	if err != nil {
 		return "", err
 	}
@@ -219,13 +211,14 @@ func (s *hubs) defaultBranch(ctx context.Context, h Hub, repository string) (str
 
 // fetch reads the file tree at the head of a branch, without a checkout. An
 // empty branch is the default one, whose name is returned.
-func (s *hubs) fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
-	repo, err := s.reach(h, repository)
+func (c *clients) fetch(ctx context.Context, to access, repository, branch string) (remote *Remote, base string, err error) {
+	repo, err := c.reach(to, repository)
 	if err != nil {
 		return nil, "", err
 	}
 	if branch == "" {
-		if branch, err = repo.DefaultBranch(ctx); err != nil {
+		branch, err = repo.DefaultBranch(ctx)
+		if err != nil {
 			return nil, "", err
 		}
 	}
