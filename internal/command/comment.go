@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/conversation"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -86,7 +87,7 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
 	env.Trail.willWrite()
-	remark := run.Remark{
+	remark := conversation.Remark{
 		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: from.Named,
 	}
@@ -95,6 +96,6 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	}
 	m := env.meansOf(from, s, footer)
 	return during(env, run.ToAnswer(m, event.Repository), func(session *run.Session) (report.Report, error) {
-		return run.Answer(ctx, session, remark, m)
+		return conversation.Answer(ctx, session, remark, m)
 	})
 }

@@ -28,8 +28,8 @@ var levels = map[string]int{
 	"outline":      8,
 	"render":       9,
 	"run":          10,
-	"organisation": 11,
-	"command":      12,
+	"conversation": 11, "organisation": 11,
+	"command": 12,
 }
 
 // outside holds packages that stand beside the levels: what they may import of
@@ -82,6 +82,8 @@ var direct = []rule{
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"worktree", "sandbox"}, "git on disk is read in one place; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
+	{module + "/internal/render", []string{"conversation", "command"}, "a run results in a report; who answers or prints writes it for people"},
+	{module + "/internal/comment", []string{"conversation", "command"}, "a run does not know who asks for it"},
 	{"github.com/vektah/gqlparser/", []string{"sandbox", "sandbox/schema"}, "GraphQL is read where GitHub is played; relock asks, and reads none"},
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
 	{"oras.land/oras-go/v2/registry/remote", []string{"oci"}, "OCI registries are asked in one place"},
@@ -92,7 +94,7 @@ var direct = []rule{
 	{"github.com/pelletier/go-toml/", []string{"versionfile"}, "our only TOML is mise's"},
 	{"os/exec", []string{"cliconfig", "module"}, "relock runs no program but credentials helpers and git"},
 	{"net/http", []string{"transport", "cliconfig", "oci", "module", "registry", "github", "sandbox"}, "the network is behind transport"},
-	{"log/slog", []string{"transport", "cliconfig", "module", "registry", "github", "pr", "run", "command", "action"}, "provider, lockfile, scan, diff and upgrade return what they know"},
+	{"log/slog", []string{"transport", "cliconfig", "module", "registry", "github", "pr", "run", "conversation", "command", "action"}, "provider, lockfile, scan, diff and upgrade return what they know"},
 }
 
 // pure packages must not reach the network through any of our packages.

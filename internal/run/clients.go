@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -259,15 +258,6 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 		}
 	}
 	return &Remote{FS: files, Commit: commit}, nil
-}
-
-// locksOf are the lock files of a commit on GitHub, by path.
-func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[string][]byte, error) {
-	tree, err := repo.Snapshot(ctx, sha, lockfile.Is)
-	if err != nil {
-		return nil, err
-	}
-	return lockFiles(tree)
 }
 
 // mostRounds bounds how often a commit is read again for files that were not known

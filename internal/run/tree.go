@@ -253,25 +253,6 @@ func (t tree) locked(enters func(dir string) bool) []string {
 	return dirs
 }
 
-// lockFiles reads the lock files of a file tree that holds nothing else, by
-// path.
-func lockFiles(fsys fs.FS) (map[string][]byte, error) {
-	locks := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !lockfile.Is(name) || !d.Type().IsRegular() {
-			return err
-		}
-		f, err := fsys.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		locks[name], err = worktree.ReadBounded(f)
-		return err
-	})
-	return locks, err
-}
-
 // visible calls visit with the regular files of a tree on disk at or below a directory
 // of it, by their paths and their names in the tree, but for those in toolDirs. Links are
 // none: nobody's leads elsewhere.

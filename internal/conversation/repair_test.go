@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -72,7 +73,7 @@ func TestBecameOfARebuild(t *testing.T) {
 // can write Markdown by the name of it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	missing := NotFound{
+	missing := run.NotFound{
 		{Message: "no root module locks hashicorp/awss", Hint: "did you mean hashicorp/aws?"},
 		{Message: "there is no directory <img> here"},
 	}
@@ -84,8 +85,8 @@ func TestRefused(t *testing.T) {
 	if got := no.Why.Sentence().String(); got != want {
 		t.Errorf("it says\n%q, want\n%q", got, want)
 	}
-	moved := refused(ErrMoved)
-	if !errors.As(moved, &no) || moved.Error() != ErrMoved.Error() {
+	moved := refused(run.ErrMoved)
+	if !errors.As(moved, &no) || moved.Error() != run.ErrMoved.Error() {
 		t.Errorf("a push to a branch that has moved became %v", moved)
 	}
 	other := &problem.Error{Problem: problem.Problem{Message: "an outage"}}

@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ const aLock = "live/.terraform.lock.hcl"
 // one that a single side has removed depends on the configuration beside it.
 func TestLockFilesOfAMerge(t *testing.T) {
 	t.Parallel()
-	one, two, three := lockOf("null", "3.2.2"), lockOf("null", "3.2.3"), lockOf("null", "3.2.4")
-	aws := lockOf("aws", "5.0.0")
+	one, two, three := lockText("null", "3.2.2"), lockText("null", "3.2.3"), lockText("null", "3.2.4")
+	aws := lockText("aws", "5.0.0")
 	for name, tt := range map[string]struct {
 		sides      threeWay
 		configured bool
@@ -82,7 +82,7 @@ func TestLockFilesOfAMerge(t *testing.T) {
 // A lock file that cannot be read ends the merge, with the reason.
 func TestUnreadableSideRefusesTheMerge(t *testing.T) {
 	t.Parallel()
-	_, err := sidesOf(lockOf("null", "3.2.2"), "provider {", lockOf("null", "3.2.4")).unite(fstest.MapFS{}, aLock)
+	_, err := sidesOf(lockText("null", "3.2.2"), "provider {", lockText("null", "3.2.4")).unite(fstest.MapFS{}, aLock)
 	var no *comment.Refusal
 	if !errors.As(err, &no) || !strings.Contains(err.Error(), "live/.terraform.lock.hcl:1") {
 		t.Errorf("unite() = %v, want a refusal that names the line", err)
@@ -113,4 +113,9 @@ func TestModeOfAMergedFile(t *testing.T) {
 			t.Errorf("%s: mode() = %s, want %s", what, got, tt.want)
 		}
 	}
+}
+
+// lockText is a lock file with one entry.
+func lockText(typ, version string) string {
+	return "provider \"registry.terraform.io/hashicorp/" + typ + "\" {\n  version = \"" + version + "\"\n}\n"
 }

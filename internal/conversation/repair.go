@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -29,7 +30,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var to *Push
+	var to *run.Push
 	var why safe.Markdown
 	if c.decision.ReportOnly {
 		why = safe.Const("relock may not push to the branch of this fork")
@@ -40,7 +41,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report, err = Run(ctx, c.Session, ask)
+	c.report, err = run.Run(ctx, c.Session, ask)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
 		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
@@ -59,7 +60,7 @@ func (c *conversation) conflicts(ctx context.Context) (*merge, error) {
 	if c.command.Verb != comment.Lock || c.decision.ReportOnly {
 		return nil, nil
 	}
-	return baseMerge{c.repo, c.pull, c.env.Log}.merge(ctx)
+	return baseMerge{c.repo, c.pull, c.Env().Log}.merge(ctx)
 }
 
 // something refuses a command that says no directory where there is nothing that
@@ -73,8 +74,8 @@ func (c *conversation) something() error {
 
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
-func (c *conversation) destination(merged *merge) *Push {
-	to := &Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, Ready: c.unqueued}
+func (c *conversation) destination(merged *merge) *run.Push {
+	to := &run.Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, Ready: c.unqueued}
 	if merged != nil {
 		to.Merged = &merged.base
 	}
@@ -152,7 +153,7 @@ func (c *conversation) why(ctx context.Context) error {
 // verify answers with what proves the hashes of the head. They are judged by the
 // ledger of the base: that the pull request changes it is a finding.
 func (c *conversation) verify(ctx context.Context) error {
-	var by JudgedBy
+	var by run.JudgedBy
 	var tampered bool
 	var err error
 	if name := c.remark.Ledger; name != "" {
@@ -197,19 +198,19 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 
 // look runs a verb that writes nothing, about something.
 func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
-	if err := c.examine(ctx, verb, JudgedBy{}); err != nil {
+	if err := c.examine(ctx, verb, run.JudgedBy{}); err != nil {
 		return err
 	}
 	return c.something()
 }
 
 // examine runs a verb that writes nothing.
-func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by JudgedBy) error {
+func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by run.JudgedBy) error {
 	ask, err := c.order().looking(ctx, verb, by)
 	if err != nil {
 		return err
 	}
-	c.report, err = Run(ctx, c.Session, ask)
+	c.report, err = run.Run(ctx, c.Session, ask)
 	return refused(err)
 }
 
@@ -256,12 +257,12 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	if c.owned.Base != c.pull.Base {
 		return said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
 	}
-	files, err := Snapshot(ctx, c.repo, c.base)
+	files, err := run.Snapshot(ctx, c.repo, c.base)
 	if err != nil {
 		return said, err
 	}
-	p := Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard}
-	c.report, err = Run(ctx, c.Session, ToRebuild(c.means, c.remark.Repository, c.owned.Base, files, c.means.Settings.Directories, p))
+	p := run.Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard}
+	c.report, err = run.Run(ctx, c.Session, run.ToRebuild(c.means, c.remark.Repository, c.owned.Base, files, c.means.Settings.Directories, p))
 	if err != nil {
 		return said, err
 	}
@@ -308,7 +309,7 @@ func (c *conversation) ignore(ctx context.Context) error {
 	if err := c.known(ctx); err != nil {
 		return err
 	}
-	ignores, said := ignoresAfter(c.command, c.owned.Marker.Ignores, c.remark.Author, c.env.Now)
+	ignores, said := ignoresAfter(c.command, c.owned.Marker.Ignores, c.remark.Author, c.Env().Now)
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
 		return c.say(ctx, said)
 	}
@@ -344,12 +345,12 @@ func (c *conversation) known(ctx context.Context) error {
 	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
 		return nil
 	}
-	files, err := Snapshot(ctx, c.repo, c.pull.Head)
+	files, err := run.Snapshot(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return err
 	}
-	w := Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers}
-	_, err = Run(ctx, c.Session, ToLook(c.means, verbs.Scan, c.order().head(ctx, files), w, JudgedBy{}))
+	w := run.Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers}
+	_, err = run.Run(ctx, c.Session, run.ToLook(c.means, verbs.Scan, c.order().head(ctx, files), w, run.JudgedBy{}))
 	return refused(err)
 }
 
@@ -374,10 +375,10 @@ func (c *conversation) newest(ctx context.Context) error {
 // refused turns what a run has not done into a refusal: what was named and is nowhere, and a
 // push to a branch that has moved.
 func refused(err error) error {
-	if errors.Is(err, ErrMoved) {
+	if errors.Is(err, run.ErrMoved) {
 		return comment.Refuse(safe.Text(err.Error()))
 	}
-	var missing NotFound
+	var missing run.NotFound
 	if !errors.As(err, &missing) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -35,7 +36,7 @@ const (
 // merge is the base of a pull request merged into its head, but for the lock files
 // that both have changed.
 type merge struct {
-	base MergedBase
+	base run.MergedBase
 	// tree has the lock files as they are merged, and conflicts names them.
 	tree      *filetree.Tree
 	conflicts map[string]bool
@@ -81,11 +82,11 @@ func (r baseMerge) merge(ctx context.Context) (*merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := r.repo.Snapshot(ctx, into.SHA, Reads)
+	rest, err := r.repo.Snapshot(ctx, into.SHA, run.Reads)
 	if err != nil {
 		return nil, err
 	}
-	m := &merge{base: MergedBase{Base: r.pull.Base, Commit: compared.Base.SHA, Tree: into.Tree}, conflicts: map[string]bool{}}
+	m := &merge{base: run.MergedBase{Base: r.pull.Base, Commit: compared.Base.SHA, Tree: into.Tree}, conflicts: map[string]bool{}}
 	merged := map[string][]byte{}
 	for _, name := range names {
 		lock, err := s.unite(rest, name)

@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -26,8 +27,8 @@ type order struct {
 	repository string // its name
 	pull       github.PullRequest
 	command    comment.Command
-	base       string // the commit that the base branch is at
-	means      Means  // with the settings of the base branch
+	base       string    // the commit that the base branch is at
+	means      run.Means // with the settings of the base branch
 	log        *slog.Logger
 }
 
@@ -37,18 +38,20 @@ const mostChanged = 1000
 
 // files are those of the pull request's head. GitHub keeps the head of each pull request
 // in the repository that it is for.
-func (o order) files(ctx context.Context) (*Remote, error) { return Snapshot(ctx, o.repo, o.pull.Head) }
+func (o order) files(ctx context.Context) (*run.Remote, error) {
+	return run.Snapshot(ctx, o.repo, o.pull.Head)
+}
 
 // head is the pull request's head with its files, or with those that a merge makes of them.
-func (o order) head(ctx context.Context, files *Remote) PullHead {
+func (o order) head(ctx context.Context, files *run.Remote) run.PullHead {
 	hosts := sync.OnceValue(func() []svchost.Hostname { return o.hosts(ctx) })
-	return PullHead{Repository: o.repository, Files: files, Fork: o.pull.Fork, Hosts: hosts}
+	return run.PullHead{Repository: o.repository, Files: files, Fork: o.pull.Fork, Hosts: hosts}
 }
 
 // wanted is what the command names. Without directories it is about the root modules that
 // the pull request touches, in those that the settings name.
-func (o order) wanted(ctx context.Context, verb verbs.Verb, files *Remote) (Wanted, error) {
-	w := Wanted{Mode: upgrade.Upgrade, Dirs: o.command.Dirs, Providers: o.command.Providers, Platforms: o.command.Platforms}
+func (o order) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote) (run.Wanted, error) {
+	w := run.Wanted{Mode: upgrade.Upgrade, Dirs: o.command.Dirs, Providers: o.command.Providers, Platforms: o.command.Platforms}
 	if o.command.Verb == comment.Lock {
 		w.Mode = upgrade.Complete
 	}
@@ -62,51 +65,51 @@ func (o order) wanted(ctx context.Context, verb verbs.Verb, files *Remote) (Want
 }
 
 // looking asks what a verb says of the head.
-func (o order) looking(ctx context.Context, verb verbs.Verb, by JudgedBy) (Ask, error) {
+func (o order) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) (run.Ask, error) {
 	files, err := o.files(ctx)
 	if err != nil {
-		return Ask{}, err
+		return run.Ask{}, err
 	}
 	w, err := o.wanted(ctx, verb, files)
-	return ToLook(o.means, verb, o.head(ctx, files), w, by), err
+	return run.ToLook(o.means, verb, o.head(ctx, files), w, by), err
 }
 
 // repairing asks for the lock files of the head to be repaired or, if the base had to be
 // merged into it, for those of the merge: then also those that conflict. Without a branch
 // to push to it asks what would change.
-func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge, to *Push) (Ask, error) {
-	var files *Remote
+func (o order) repairing(ctx context.Context, verb verbs.Verb, merged *merge, to *run.Push) (run.Ask, error) {
+	var files *run.Remote
 	var err error
 	if merged != nil {
-		files = &Remote{FS: merged.tree, Commit: o.pull.Head}
+		files = &run.Remote{FS: merged.tree, Commit: o.pull.Head}
 	} else {
 		files, err = o.files(ctx)
 	}
 	if err != nil {
-		return Ask{}, err
+		return run.Ask{}, err
 	}
 	w, err := o.wanted(ctx, verb, files)
 	if err != nil {
-		return Ask{}, err
+		return run.Ask{}, err
 	}
 	if merged != nil {
 		w = merged.wanted(w)
 	}
 	if to == nil {
-		return ToLook(o.means, verbs.Check, o.head(ctx, files), w, JudgedBy{}), nil
+		return run.ToLook(o.means, verbs.Check, o.head(ctx, files), w, run.JudgedBy{}), nil
 	}
-	return ToRepair(o.means, verb, o.head(ctx, files), w, to), nil
+	return run.ToRepair(o.means, verb, o.head(ctx, files), w, to), nil
 }
 
 // hosts are the registries that the base branch uses already: whoever may write
 // there has chosen them. None is known if the base cannot be read.
 func (o order) hosts(ctx context.Context) []svchost.Hostname {
-	base, err := Snapshot(ctx, o.repo, o.base)
+	base, err := run.Snapshot(ctx, o.repo, o.base)
 	if err != nil {
 		o.log.Warn("the base branch could not be read for the hosts that it uses", "error", err)
 		return nil
 	}
-	hosts, err := HostsIn(ctx, base, o.means.Settings)
+	hosts, err := run.HostsIn(ctx, base, o.means.Settings)
 	if err != nil {
 		o.log.Warn("the base branch could not be scanned for the hosts that it uses", "error", err)
 		return nil
@@ -117,7 +120,7 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 // touched returns a test for the root modules that the pull request touches. To be judged
 // is what it may touch; to be written, what depends on a file of it by name: a link that
 // it adds is no reason to upgrade everything.
-func (o order) touched(ctx context.Context, verb verbs.Verb, remote *Remote) (func(scan.RootModule) bool, error) {
+func (o order) touched(ctx context.Context, verb verbs.Verb, remote *run.Remote) (func(scan.RootModule) bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err != nil {
 		return nil, err
@@ -126,9 +129,9 @@ func (o order) touched(ctx context.Context, verb verbs.Verb, remote *Remote) (fu
 		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
 	}
 	if verb == verbs.Upgrade || verb == verbs.Lock {
-		return ConcernedBy(remote, files), nil
+		return run.ConcernedBy(remote, files), nil
 	}
-	return TouchedBy(remote, files), nil
+	return run.TouchedBy(remote, files), nil
 }
 
 // changes reports whether the pull request changes a file.
@@ -141,7 +144,7 @@ func (o order) changes(ctx context.Context, name string) (bool, error) {
 }
 
 // wanted adds to what a command names the lock files that conflict.
-func (m *merge) wanted(w Wanted) Wanted {
+func (m *merge) wanted(w run.Wanted) run.Wanted {
 	if len(w.Dirs) > 0 {
 		w.Dirs = slices.Clone(w.Dirs)
 		for _, name := range slices.Sorted(maps.Keys(m.conflicts)) {

@@ -1,4 +1,4 @@
-package run
+package conversation
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -36,11 +37,11 @@ type Remark struct {
 // pushed to by a fast-forward from there; settings come from the base branch
 // alone. A refusal is an answer like any other. What fails is in the report, and
 // in the answer if there can be one. An error means that nobody could be asked.
-func Answer(ctx context.Context, s *Session, r Remark, m Means) (report.Report, error) {
-	a := ToAnswer(m, r.Repository)
+func Answer(ctx context.Context, s *run.Session, r Remark, m run.Means) (report.Report, error) {
+	a := run.ToAnswer(m, r.Repository)
 	repo, err := s.Repository(a)
 	if err != nil {
-		return a.report(), err
+		return report.Report{Verb: verbs.Comment}, err
 	}
 	c := &conversation{Session: s, remark: r, repo: repo, means: m}
 	acting, stop := s.Acting(ctx)
@@ -53,10 +54,10 @@ func Answer(ctx context.Context, s *Session, r Remark, m Means) (report.Report, 
 
 // conversation is one command on its way.
 type conversation struct {
-	*Session
+	*run.Session
 	remark Remark
 	repo   *github.Repository
-	means  Means // with the settings of the base branch, once these are read
+	means  run.Means // with the settings of the base branch, once these are read
 
 	self     string // the login that we answer by, if a reaction has told it
 	workflow *bool  // whether the credential is a workflow's own; nil if nobody had to ask
@@ -78,7 +79,7 @@ func (c *conversation) converse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.env.Log.Info("a command was given", "by", c.remark.Author, "permission", permission, "role", role)
+	c.Env().Log.Info("a command was given", "by", c.remark.Author, "permission", permission, "role", role)
 	if !comment.May(permission) {
 		_, err := comment.Decide(comment.Command{}, comment.Situation{Permission: permission})
 		return err
@@ -115,7 +116,7 @@ func (c *conversation) converse(ctx context.Context) error {
 // order is what the command is about.
 func (c *conversation) order() order {
 	return order{
-		repo: c.repo, repository: c.remark.Repository, pull: c.pull, command: c.command, base: c.base, means: c.means, log: c.env.Log,
+		repo: c.repo, repository: c.remark.Repository, pull: c.pull, command: c.command, base: c.base, means: c.means, log: c.Env().Log,
 	}
 }
 
@@ -207,7 +208,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Reopen:
 		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const("Opened again."))
 	}
-	panic("run: a command that is in the language and not here: " + string(c.command.Verb))
+	panic("conversation: a command that is in the language and not here: " + string(c.command.Verb))
 }
 
 func (c *conversation) done(ctx context.Context, err error, said safe.Markdown) error {
@@ -261,7 +262,7 @@ func (c *conversation) end(ctx context.Context, err error) {
 func (c *conversation) react(ctx context.Context, r github.Reaction) {
 	self, err := c.repo.React(ctx, c.remark.CommentID, r)
 	if err != nil {
-		c.env.Log.Debug("the comment got no reaction", "reaction", r, "error", err)
+		c.Env().Log.Debug("the comment got no reaction", "reaction", r, "error", err)
 		return
 	}
 	c.self = self
