@@ -85,5 +85,5 @@ func (dir anyOnDisk) ReadFile(name string) ([]byte, error) {
 // directories.
 func leadsOut(path string, tops []string) bool {
 	target, err := filepath.EvalSymlinks(path)
-	return err != nil || run.Apart(target, tops)
+	return err != nil || file.Outside(target, tops)
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -77,7 +76,7 @@ func groundsOf(env Env, verb verbs.Verb, given []settings.Values) grounds {
 
 // whereIs is where a configuration file lies, for a run that reads repositories from disk.
 func whereIs(path string, read []string, here string) settings.Path {
-	inRead, atHand := !run.Apart(path, read), !run.Apart(path, []string{here})
+	inRead, atHand := !file.Outside(path, read), !file.Outside(path, []string{here})
 	switch {
 	case inRead && atHand:
 		return settings.PathAtHand

@@ -82,7 +82,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	if !disputed {
 		return marked, false
 	}
-	settled, err := settle(ctx, env, name, marked)
+	settled, err := planDisputed(ctx, env, name, marked)
 	if err != nil {
 		complain(env.Stderr, err)
 	}
@@ -93,8 +93,8 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	return settled, false
 }
 
-// settle plans what both sides have changed; nil if that fails.
-func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
+// planDisputed plans what both sides have changed; nil if that fails.
+func planDisputed(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
 	from, s, err := settingsOfRun(ctx, env, verbs.MergeDriver)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	var settled []byte
 	m := run.Means{Settings: s, Of: from.In}
 	r, err := during(env, run.ToLock(m, run.Checkout{}, nil), func(session *run.Session) (r report.Report, err error) {
-		settled, r, err = run.Settle(ctx, session, m, worktree.RootOf(env.WorkDir), name, marked)
+		settled, r, err = run.PlanDisputed(ctx, session, m, worktree.RootOf(env.WorkDir), name, marked)
 		return r, err
 	})
 	if err != nil {

@@ -153,7 +153,7 @@ func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 		free := uncounted(resp)
 		pause, again := l.again(req, resp, err, tries)
 		if !again {
-			l.settle(behaviourOf(req).write, free, l.clock.Now())
+			l.record(behaviourOf(req).write, free, l.clock.Now())
 			return resp, err
 		}
 		if resp != nil {

@@ -127,8 +127,8 @@ func uncounted(resp *http.Response) bool {
 	return resp != nil && (resp.StatusCode == http.StatusNotModified || resp.StatusCode == http.StatusOK && resp.Header.Get("X-RateLimit-Remaining") == "")
 }
 
-// settle notes what came of a request that may have made content, or that was free.
-func (r *rates) settle(wrote, free bool, now time.Time) {
+// record notes what came of a request that may have made content, or that was free.
+func (r *rates) record(wrote, free bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if free && r.sent > 0 {

@@ -54,12 +54,12 @@ func main() {
 
 // options are what the command line says.
 type options struct {
-	base, head string // head empty: the checkout as it lies
-	seeds      int    // generated worlds
-	corpus     string // a folder that holds lockfiles/
-	only       *regexp.Regexp
-	jobs       int
-	deaf       bool // what relock says is not compared
+	base, head   string // head empty: the checkout as it lies
+	seeds        int    // generated worlds
+	corpus       string // a folder that holds lockfiles/
+	only         *regexp.Regexp
+	jobs         int
+	ignoreOutput bool // what relock says is not compared
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -73,7 +73,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.seeds, "seeds", 200, "how many `worlds` are made from seeds")
 	flags.StringVar(&o.corpus, "corpus", os.Getenv("RELOCK_CORPUS"), "`folder` that holds lockfiles/*.hcl; none: $RELOCK_CORPUS, or what lies beside the checkout")
 	only := flags.String("run", "", "play the worlds alone whose names match the regular `expression`")
-	flags.BoolVar(&o.deaf, "deaf", false, "compare files, statuses and requests alone: for commits whose texts differ on purpose; scripts are not played, they are all text")
+	flags.BoolVar(&o.ignoreOutput, "ignore-output", false, "compare files, statuses and requests alone: for commits whose texts differ on purpose; scripts are not played, they are all text")
 	flags.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many worlds are played at once")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -134,7 +134,7 @@ func TestJudgeIsNotBlind(t *testing.T) {
 	}
 }
 
-// The deaf judge misses what is said, and nothing else.
+// A judge that ignores output misses what is said, and nothing else.
 func TestDeafJudge(t *testing.T) {
 	t.Parallel()
 	one := outcome{status: 0, stdout: "a", stderr: []string{"b\n"}, requests: []string{"GET /a"}, files: map[string]string{"f": "1"}}
@@ -151,8 +151,8 @@ func TestDeafJudge(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			other := one
 			change.change(&other)
-			if got := one.deaf().difference(other.deaf()); (got != "") != change.heard {
-				t.Errorf("the deaf judge says %q", got)
+			if got := one.ignoreOutput().difference(other.ignoreOutput()); (got != "") != change.heard {
+				t.Errorf("a judge that ignores output says %q", got)
 			}
 			if one.difference(other) == "" {
 				t.Error("the other judge hears nothing")

@@ -44,8 +44,8 @@ func allWorlds(top string, o options) ([]world, error) {
 	}
 	var worlds []world
 	for _, w := range slices.Concat(generatedWorlds(o.seeds), requirements, locks, files, scripts) {
-		w.deaf = o.deaf
-		if o.only.MatchString(w.name) && !(w.deaf && w.script != "") {
+		w.ignoreOutput = o.ignoreOutput
+		if o.only.MatchString(w.name) && !(w.ignoreOutput && w.script != "") {
 			worlds = append(worlds, w)
 		}
 	}

@@ -29,14 +29,14 @@ type world struct {
 	name  string
 	offer func() (*sandbox.World, error)
 	// mounts are handlers beside the world, by the prefix of their paths.
-	mounts map[string]http.Handler
-	cli    string // more of the CLI configuration
-	env    map[string]string
-	home   map[string]string // files of the home directory
-	links  map[string]string // of the repository: path -> target
-	faults []string          // as sandbox.ParseFault reads them
-	steps  []step
-	deaf   bool // what relock says does not count
+	mounts       map[string]http.Handler
+	cli          string // more of the CLI configuration
+	env          map[string]string
+	home         map[string]string // files of the home directory
+	links        map[string]string // of the repository: path -> target
+	faults       []string          // as sandbox.ParseFault reads them
+	steps        []step
+	ignoreOutput bool // what relock says does not count
 
 	// script of testdata/script, in place of everything else, and what plays it.
 	script string
@@ -325,8 +325,8 @@ func (s *stage) run(ctx context.Context, p program, step step) (outcome, error) 
 		stderr: slices.Sorted(strings.Lines(stderr.String())), requests: s.taken(),
 	}
 	o.files, err = snapshot(s.repository())
-	if s.world.deaf {
-		o = o.deaf()
+	if s.world.ignoreOutput {
+		o = o.ignoreOutput()
 	}
 	return o, err
 }
@@ -372,8 +372,8 @@ func snapshot(dir string) (map[string]string, error) {
 	return files, err
 }
 
-// deaf is the outcome without what relock said.
-func (o outcome) deaf() outcome {
+// ignoreOutput is the outcome without what relock said.
+func (o outcome) ignoreOutput() outcome {
 	o.stdout, o.stderr = "", nil
 	return o
 }

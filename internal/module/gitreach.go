@@ -52,7 +52,7 @@ func (r *route) open(ctx context.Context) error {
 			return err
 		}
 		r.asks = firstQuestion(asked)
-		moved, err := r.settle(ctx, asked)
+		moved, err := r.followRedirects(ctx, asked)
 		if err != nil || moved == nil {
 			return err
 		}
@@ -159,11 +159,11 @@ const refsPath = "/info/refs"
 
 func firstQuestion(repository *url.URL) *url.URL { return repository.JoinPath(refsPath) }
 
-// settle follows the redirects of a server for git, which is told not to: the
+// followRedirects follows the redirects of a server for git, which is told not to: the
 // rules for what may be connected to hold at each hop only here. It returns where
 // the repository has moved to, nil if nowhere. What cannot be asked is left to
 // git where it may know other ways by the operator's configuration.
-func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) {
+func (r *route) followRedirects(ctx context.Context, asked *url.URL) (*gitRemote, error) {
 	u := firstQuestion(asked)
 	query := u.Query()
 	query.Set("service", "git-upload-pack")

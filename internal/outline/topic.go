@@ -256,7 +256,7 @@ func (all *causes) finding(f problem.Problem, dir string) {
 func (all *causes) change(c report.Change, dir string) {
 	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
 	d, what := all.d, safe.Join(" ", all.d.Name(c.Addr), all.d.Move(c))
-	if c.Carried && !c.Unasked {
+	if c.FromPull && !c.Unasked {
 		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
 	}
 	switch {

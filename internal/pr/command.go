@@ -34,7 +34,7 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 	if err := r.readBranch(ctx, &s, pull.Base); err != nil || s.owner == foreign {
 		return Owned{}, false, err
 	}
-	if err := r.settle(ctx, &s); err != nil {
+	if err := r.decideOwner(ctx, &s); err != nil {
 		return Owned{}, false, err
 	}
 	o := Owned{Pull: pull, Group: s.mark.Group, Base: s.mark.Base, Touched: s.owner == touched}

@@ -165,7 +165,7 @@ func (h *history) step() {
 	if h.rng.IntN(3) == 0 {
 		h.outage()
 	}
-	h.settle()
+	h.runUndisturbed()
 }
 
 // any does one of the acts. What cannot be done now is refused, as it is to a
@@ -705,8 +705,8 @@ func (h *history) replaced(pull sandbox.PullRequest, name string) string {
 	return ""
 }
 
-// settle runs undisturbed, checks what GitHub holds then, and runs again.
-func (h *history) settle() {
+// runUndisturbed runs undisturbed, checks what GitHub holds then, and runs again.
+func (h *history) runUndisturbed() {
 	h.Helper()
 	before := h.fromOurs()
 	for _, base := range h.bases {

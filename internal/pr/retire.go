@@ -31,7 +31,7 @@ func (t ending) once(ctx context.Context, head string) error {
 	if err := t.readPulls(ctx, &s, base); err != nil {
 		return err
 	}
-	if err := t.settle(ctx, &s); err != nil {
+	if err := t.decideOwner(ctx, &s); err != nil {
 		return err
 	}
 	if s.owner == foreign && !s.done() {

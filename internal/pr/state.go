@@ -134,7 +134,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 	if err := r.readCounting(ctx, &s); err != nil {
 		return s, err
 	}
-	if err := r.settle(ctx, &s); err != nil {
+	if err := r.decideOwner(ctx, &s); err != nil {
 		return s, err
 	}
 	return s, r.readDemand(ctx, p, &s)
@@ -164,9 +164,9 @@ func (s state) adds(p Proposal) bool {
 	return !slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != github.BlobID(f.Content) })
 }
 
-// settle finds out whether a branch whose newest commits we have not made as they are
+// decideOwner finds out whether a branch whose newest commits we have not made as they are
 // holds what the base has, with our files over it, and nothing else.
-func (r *surveyor) settle(ctx context.Context, s *state) error {
+func (r *surveyor) decideOwner(ctx context.Context, s *state) error {
 	if s.owner != unsettled {
 		return nil
 	}
@@ -181,7 +181,8 @@ func (r *surveyor) settle(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
-	if s.owner = touched; ok {
+	s.owner = touched
+	if ok {
 		s.owner = ours
 	}
 	return nil

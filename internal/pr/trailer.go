@@ -105,7 +105,7 @@ const (
 	touched              // ours, but somebody has pushed to it or rewritten it
 	// unsettled is ours, if trees say so: a merge of the base by GitHub, for us or for a
 	// person, may hold anything else as well, and so may what a person has rebased.
-	// State.settle finds out.
+	// surveyor.decideOwner finds out.
 	unsettled
 	ours
 )

@@ -71,7 +71,7 @@ var unneeded = map[string]string{
 	"FailOn":                             "verify alone fails by it",
 	"Modules.Undecided":                  "the text has it with --verbose alone, which no command that reads reports has",
 	"Modules.Changes.Line":               "SARIF alone says where an entry begins",
-	"Modules.Changes.Unasked":            "it takes the meaning from Carried, which is written where it has one",
+	"Modules.Changes.Unasked":            "it takes the meaning from FromPull, which is written where it has one",
 	"Modules.Changes.Signer.Expired":     "verify finds it",
 	"Modules.Changes.Signer.Ahead":       "verify finds it",
 	"Modules.Changes.SignerFrom.Expired": "verify finds it",
@@ -79,7 +79,7 @@ var unneeded = map[string]string{
 	"Modules.Kept.SignerFrom":            "what is said of a provider that stays as it is does not say it",
 	"Modules.Kept.Published":             "what is said of a provider that stays as it is does not say it",
 	"Modules.Kept.Marks":                 "what is said of a provider that stays as it is does not say it",
-	"Modules.Kept.Carried":               "what is said of a provider that stays as it is does not say it",
+	"Modules.Kept.FromPull":              "what is said of a provider that stays as it is does not say it",
 	"Modules.Kept.Unasked":               "what is said of a provider that stays as it is does not say it",
 	"Modules.Kept.Signer.Expired":        "verify finds it",
 	"Modules.Kept.Signer.Ahead":          "verify finds it",
@@ -235,7 +235,7 @@ func (g *random) agree(p any) {
 		if p.Kind == diff.Removed { // nothing was looked for
 			p.Missing, p.Serving, p.Warnings = nil, provider.Version{}, nil
 		}
-		p.Carried = p.Carried && !p.Unasked
+		p.FromPull = p.FromPull && !p.Unasked
 	case *diff.Change:
 		switch p.Kind {
 		case diff.Added:

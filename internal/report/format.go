@@ -478,14 +478,14 @@ type changeJSON struct {
 	SignerFrom     *provider.Signer     `json:"signer_from"`
 	Marks          []provider.Mark      `json:"marks"`
 	Held           []heldJSON           `json:"held"`
-	Carried        bool                 `json:"carried,omitempty"`
+	FromPull       bool                 `json:"carried,omitempty"`
 }
 
 func (w shaper) changeOf(c Change) changeJSON {
 	j := changeJSON{
 		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
 		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), Carried: c.Carried && !c.Unasked,
+		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), FromPull: c.FromPull && !c.Unasked,
 	}
 	for _, v := range c.Olds() { // one at most
 		j.From = &v
@@ -505,7 +505,7 @@ func (j changeJSON) change() Change {
 		},
 		Facts: Facts{
 			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
-			Held: collect.Mapped(j.Held, heldJSON.held), Carried: j.Carried,
+			Held: collect.Mapped(j.Held, heldJSON.held), FromPull: j.FromPull,
 		},
 	}
 }

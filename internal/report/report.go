@@ -153,9 +153,9 @@ type Facts struct {
 	// Origins say which of the versions of fetched modules the constraints in Held
 	// stand in.
 	Origins Origins
-	// Carried is true if the entry is what the pull request proposed before, since
+	// FromPull is true if the entry is what the pull request proposed before, since
 	// the run failed to find out about the provider.
-	Carried bool
+	FromPull bool
 	// Unasked is true if the run was not about the entry at all.
 	Unasked bool
 }
@@ -414,7 +414,7 @@ func factsOf(s upgrade.Selection) Facts {
 	return Facts{
 		Coverage: s.Platforms, Missing: s.Missing, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
 		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
-		Carried: s.Carried, Unasked: s.Unasked,
+		FromPull: s.FromPull, Unasked: s.Unasked,
 	}
 }
 

@@ -190,8 +190,8 @@ func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p
 	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}
 }
 
-// toSettle asks for the disputed entries of one lock file, alone in a file tree.
-func toSettle(m Means, files *Remote, dir string, disputed []provider.Pattern) Ask {
+// toPlanDisputed asks for the disputed entries of one lock file, alone in a file tree.
+func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Pattern) Ask {
 	return Ask{
 		verb: verbs.Lock, mode: upgrade.Complete, only: disputed, lockedOnly: true,
 		means: Means{Settings: m.Settings.Searching(nil, nil), Of: m.Of}, targets: []target{{files: files, dirs: []string{dir}}},

@@ -266,5 +266,5 @@ func (k *carrier) coversAll(plan upgrade.Result, f pr.File) bool {
 	}
 	stands.Take = func(provider.Addr) bool { return true }
 	_, became := plan.Carry(stands, k.p.options)
-	return !became.Carried && len(became.Overtaken)+len(became.Refused) == 0
+	return !became.FromPull && len(became.Overtaken)+len(became.Refused) == 0
 }

@@ -89,7 +89,7 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool {
 			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Subject.Addr == d.Subject.Addr && b.Message == d.Message
 		})
-		if d.Severity == problem.SeverityError && had && !ofTheDay(d.Code) && (d.Subject.Addr == provider.Addr{} || a.entry(d.Subject.Addr)) {
+		if d.Severity == problem.SeverityError && had && !transient(d.Code) && (d.Subject.Addr == provider.Addr{} || a.entry(d.Subject.Addr)) {
 			m.Diagnostics[i], m.Forgiven = onBase(d), true
 		}
 	}
@@ -131,9 +131,9 @@ func onBase(d problem.Problem) problem.Problem {
 	return d
 }
 
-// ofTheDay are problems that say nothing of a repository: both sides have them, and
+// transient are problems that say nothing of a repository: both sides have them, and
 // what would be found without them is not known.
-func ofTheDay(code problem.Code) bool {
+func transient(code problem.Code) bool {
 	return slices.Contains([]problem.Code{
 		problem.CodeUnreachable, problem.CodeUnauthorized, problem.CodeBadAnswer, problem.CodeGitHub,
 		problem.CodeCancelled, problem.CodeInternal,

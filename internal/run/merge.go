@@ -16,13 +16,13 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// Settle makes a lock file of one with conflict markers, as Lock does, for a merge
+// PlanDisputed makes a lock file of one with conflict markers, as Lock does, for a merge
 // that is under way: there is no merged configuration yet, so that constraints are
 // those that both sides record. Entries that are not disputed keep their bytes.
 // The name is the path of the file in the repository at top, of which nothing else
 // is read but version files. The content is nil if something failed, which the
 // report tells.
-func Settle(ctx context.Context, s *Session, m Means, top, name string, marked []byte) ([]byte, report.Report, error) {
+func PlanDisputed(ctx context.Context, s *Session, m Means, top, name string, marked []byte) ([]byte, report.Report, error) {
 	none := report.Report{Verb: verbs.Lock}
 	united, problems := lockfile.Read(marked, name, nil)
 	if len(problems) > 0 {
@@ -41,7 +41,7 @@ func Settle(ctx context.Context, s *Session, m Means, top, name string, marked [
 	if err != nil {
 		return nil, none, err
 	}
-	a := toSettle(m, &Remote{FS: tree, Commit: "of the merge"}, path.Dir(name), disputed)
+	a := toPlanDisputed(m, &Remote{FS: tree, Commit: "of the merge"}, path.Dir(name), disputed)
 	j := newJob(s, a, a.means.Settings, a.targets[0], Visit{})
 	p, err := findRoots(ctx, j)
 	if err != nil {

@@ -91,7 +91,7 @@ func eachDate(m report.Module, visit func(want provider.Want, published *time.Ti
 	}
 	for i := range m.Changes {
 		change := &m.Changes[i]
-		if !change.To.IsZero() && !change.Carried { // nobody could be asked about that
+		if !change.To.IsZero() && !change.FromPull { // nobody could be asked about that
 			visit(provider.Want{Addr: change.Addr, Version: change.To}, &change.Published)
 		}
 		facts(change.Addr, &change.Facts)

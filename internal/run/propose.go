@@ -392,7 +392,7 @@ func (s *share) carriedOver(stands pr.Standing) report.CarriedOver {
 // else asks for an eye, the run that proposed them knew.
 func carries(modules []report.Module) bool {
 	return slices.ContainsFunc(modules, func(m report.Module) bool {
-		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.Carried })
+		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.FromPull })
 	})
 }
 
@@ -411,7 +411,7 @@ func facts(modules []report.Module, general []problem.Problem) string {
 			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
 		}
 		fmt.Fprintf(h, "eye %s %v %v %v %s %s\n", addr, f.Missing, f.Warnings, f.Marks, signer(f.Signer), signer(f.SignerFrom))
-		if f.Carried {
+		if f.FromPull {
 			fmt.Fprintf(h, "carried %s\n", addr)
 		}
 	}

@@ -29,7 +29,7 @@ func TestFactsOfAText(t *testing.T) {
 		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{By: policy.Hold{Reason: policy.HeldByAge}}} },
 		"missing":    func(m *report.Module) { m.Changes[0].Missing = []provider.Platform{{OS: "linux", Arch: "amd64"}} },
 		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
-		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },
+		"carried":    func(m *report.Module) { m.Changes[0].FromPull = true },
 		"unread":     func(m *report.Module) { m.Unread = []scan.Unread{{Module: "vpc"}} },
 		"finding":    func(m *report.Module) { m.Findings = []problem.Problem{{Subject: problem.Subject{Hash: "h1:x"}}} },
 		"diagnostic": func(m *report.Module) { m.Diagnostics = []problem.Problem{{Code: problem.CodeNoVersion}} },

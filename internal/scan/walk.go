@@ -429,10 +429,10 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	w.module(to)
 }
 
-// settle says what becomes of what no known release takes. For one of these it is an
+// judgeUnknown says what becomes of what no known release takes. For one of these it is an
 // error. A newer one may take it: a block that says nothing of providers here is then a
 // note, or a warning of the run, and a provider that it is about is in doubt.
-func (w *walker) settle(h *harvest) {
+func (w *walker) judgeUnknown(h *harvest) {
 	var diags []problem.Problem
 	for _, d := range h.Diags {
 		part, place := d.Code == tfconfig.UnknownPart, d.Code == tfconfig.UnknownPlace
@@ -472,7 +472,7 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 		}
 		return why != "" || r.Addr.Builtin()
 	})
-	w.settle(h)
+	w.judgeUnknown(h)
 	t := h.ModuleTree
 	t.Requirements, t.Diagnostics = all, sorted(h.Diags)
 	slices.Sort(t.Dirs)

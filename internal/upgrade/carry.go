@@ -26,8 +26,8 @@ type Standing struct {
 
 // Carriage is what became of a standing proposal where the plan knows no better.
 type Carriage struct {
-	// Carried says that the proposal says something in place of what was not seen.
-	Carried bool
+	// FromPull says that the proposal says something in place of what was not seen.
+	FromPull bool
 	// Overtaken are the providers whose proposed entry cannot stand, since the old lock
 	// file has another by now than the one that it replaces.
 	Overtaken []provider.Addr
@@ -67,7 +67,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 		l, fate := c.carry(addr)
 		became.note(fate, lockfile.Lock{Addr: addr, Version: l.Version})
 		if fate >= overtaken && r.untouched && (c.allOrNothing || old.Version.IsZero()) {
-			became.Carried = false
+			became.FromPull = false
 			return r, became
 		}
 		if fate != carriable {
@@ -78,7 +78,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true, Unasked: !selected(c.Only, addr)}
+			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.Only, addr)}
 			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
 				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
 				selections = slices.Delete(selections, i, i+1)
@@ -86,7 +86,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 			selections = append(selections, s)
 		}
 	}
-	if !became.Carried {
+	if !became.FromPull {
 		return r, became
 	}
 	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
@@ -124,7 +124,7 @@ func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) 
 			r.New = append(r.New, l)
 		}
 		r.Selections = append(r.Selections, Selection{
-			Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true, Unasked: true,
+			Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: true,
 		})
 	}
 	if len(became.Refused) > 0 {
@@ -137,7 +137,7 @@ func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) 
 func (b *Carriage) note(f fate, l lockfile.Lock) {
 	switch f {
 	case carriable:
-		b.Carried = true
+		b.FromPull = true
 	case overtaken:
 		b.Overtaken = append(b.Overtaken, l.Addr)
 	case barred:
@@ -293,7 +293,7 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 			found[recorded{f.Subject.Addr, f.Subject.Version, f.Subject.Hash}] = true
 		}
 		for _, s := range r.Selections {
-			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {
+			if s.Err == nil && s.Signer.KeyID != "" && !s.FromPull {
 				l, _ := find(r.New, s.Requirement.Addr)
 				for _, h := range slices.Concat(l.Hashes, []provider.Hash{""}) {
 					listed[recorded{l.Addr, l.Version, h}] = true

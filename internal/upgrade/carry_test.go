@@ -101,8 +101,8 @@ func carryCases() []carryCase {
 		{name: "only another provider is asked for", later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") },
 			want: []string{"same"}, carried: "b", check: func(t *testing.T, r Result) {
 				for _, s := range r.Selections {
-					if s.Unasked != s.Carried {
-						t.Errorf("%s is asked for: %t, carried over: %t", s.Requirement.Addr, !s.Unasked, s.Carried)
+					if s.Unasked != s.FromPull {
+						t.Errorf("%s is asked for: %t, carried over: %t", s.Requirement.Addr, !s.Unasked, s.FromPull)
 					}
 				}
 			}},
@@ -217,8 +217,8 @@ func (tt carryCase) run(t *testing.T) {
 	}
 	standing.Refuted = Refuted(results)
 	got, became := results[0].Carry(standing, opts)
-	if became.Carried != (tt.carried != "") {
-		t.Errorf("Carry() = %t", became.Carried)
+	if became.FromPull != (tt.carried != "") {
+		t.Errorf("Carry() = %t", became.FromPull)
 	}
 	var overtaken, refused []string
 	for _, addr := range became.Overtaken {
@@ -235,7 +235,7 @@ func (tt carryCase) run(t *testing.T) {
 	}
 	var told []string
 	for _, s := range got.Selections {
-		if s.Carried {
+		if s.FromPull {
 			told = append(told, s.Requirement.Addr.Type)
 		}
 	}
@@ -281,12 +281,12 @@ func unseenOf(t *testing.T, opts Options, refuted func(lockfile.Lock) bool) (got
 func TestWhatNobodyLookedAtStaysAsItStands(t *testing.T) {
 	t.Parallel()
 	got, became, proposed := unseenOf(t, Options{}, nil)
-	if !bytes.Equal(got.File, proposed) || !became.Carried || len(became.Refused)+len(became.Overtaken) > 0 {
+	if !bytes.Equal(got.File, proposed) || !became.FromPull || len(became.Refused)+len(became.Overtaken) > 0 {
 		t.Errorf("Unseen() = %+v with the file\n%s", became, got.File)
 	}
 	var told []string
 	for _, s := range got.Selections {
-		told = append(told, fmt.Sprint(s.Requirement.Addr.Type, " ", s.From, " ", s.To, " ", s.Carried, " ", s.Unasked))
+		told = append(told, fmt.Sprint(s.Requirement.Addr.Type, " ", s.From, " ", s.To, " ", s.FromPull, " ", s.Unasked))
 	}
 	if diff := cmp.Diff([]string{"a 1.0.0 1.1.0 true true", "b 0.0.0 1.1.0 true true", "gone 1.0.0 0.0.0 true true"}, told); diff != "" {
 		t.Errorf("selections (-want +got):\n%s", diff)

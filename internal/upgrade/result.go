@@ -77,10 +77,10 @@ type Selection struct {
 	// Warnings are the registry's words about the provider, untrusted.
 	Warnings []string
 	Err      error
-	// Carried says that the new entry is that of a standing proposal: Err or a
+	// FromPull says that the new entry is that of a standing proposal: Err or a
 	// problem of the whole root module kept the run from knowing better, or it was not
 	// asked to: then it is Unasked as well.
-	Carried, Unasked bool
+	FromPull, Unasked bool
 }
 
 // Held is a release that was not selected though it is newer: the newest of
