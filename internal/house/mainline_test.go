@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -21,25 +22,120 @@ const maxDepth = 6
 // and that none is deep in its package.
 func TestMainLine(t *testing.T) {
 	t.Parallel()
-	steps := step.FindAllStringSubmatch(string(read(t, "ARCHITECTURE.md")), -1)
+	steps := step.FindAllStringSubmatch(section(t, "From main.tf to the bytes"), -1)
 	if len(steps) < 20 || len(steps) > 25 {
 		t.Errorf("ARCHITECTURE.md leads from main.tf to the bytes in %d steps, want 20 to 25", len(steps))
 	}
-	packages := map[string][]function{}
+	packages := functionsOf(t, steps)
 	for _, s := range steps {
-		dir := path.Dir(s[2])
-		if packages[dir] == nil {
-			packages[dir] = functionsIn(roomAt(t, dir))
-		}
-		i := slices.IndexFunc(packages[dir], func(f function) bool { return f.name == s[1] && f.file == s[2] })
+		all := packages[path.Dir(s[2])]
+		i := named(all, s)
 		if i < 0 {
 			t.Errorf("ARCHITECTURE.md names %s in %s, which does not declare it", s[1], s[2])
 			continue
 		}
-		if n := depth(packages[dir], i); n == 0 || n > maxDepth {
+		if n := depth(all, i); n == 0 || n > maxDepth {
 			t.Errorf("%s in %s is %d calls deep in its package, want %d at most", s[1], s[2], n, maxDepth)
 		}
 	}
+}
+
+// section is what stands in ARCHITECTURE.md below a heading, up to the next one of its kind.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	_, after, found := strings.Cut(string(read(t, "ARCHITECTURE.md")), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("ARCHITECTURE.md has no section %q", heading)
+	}
+	text, _, _ := strings.Cut(after, "\n## ")
+	return text
+}
+
+// functionsOf are the functions of the packages in which steps are, by directory.
+func functionsOf(t *testing.T, steps [][]string) map[string][]function {
+	t.Helper()
+	packages := map[string][]function{}
+	for _, s := range steps {
+		if dir := path.Dir(s[2]); packages[dir] == nil {
+			packages[dir] = functionsIn(roomAt(t, dir))
+		}
+	}
+	return packages
+}
+
+// named is the index of the function that a step is about; -1 if there is none.
+func named(all []function, step []string) int {
+	return slices.IndexFunc(all, func(f function) bool { return f.name == step[1] && f.file == step[2] })
+}
+
+// What a trace may have: files that a reader opens, and calls from a step to one that is
+// written below it.
+const (
+	maxFiles = 12
+	maxCalls = 4
+)
+
+// TestTraces holds the runs of which ARCHITECTURE.md lists the functions, in the order in which
+// they are called: each is where the list says, and is called by one before it, directly or
+// through a few others. Calls are told by name.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	traces := strings.Split(section(t, "Three runs, function by function"), "\n**")[1:]
+	if len(traces) != 3 {
+		t.Errorf("ARCHITECTURE.md has %d traces, want 3", len(traces))
+	}
+	for _, text := range traces {
+		title, _, _ := strings.Cut(text, "**")
+		steps := step.FindAllStringSubmatch(text, -1)
+		if len(steps) < 10 {
+			t.Errorf("the trace %q has %d steps, want 10 at least", title, len(steps))
+		}
+		packages, files := functionsOf(t, steps), map[string]bool{}
+		var all []function
+		for _, dir := range slices.Sorted(maps.Keys(packages)) {
+			all = append(all, packages[dir]...)
+		}
+		var before []int
+		for _, s := range steps {
+			files[s[2]] = true
+			i := named(all, s)
+			if i < 0 {
+				t.Errorf("the trace %q names %s in %s, which does not declare it", title, s[1], s[2])
+				continue
+			}
+			if len(before) > 0 && !slices.ContainsFunc(before, func(from int) bool { return calls(all, from, i) }) {
+				t.Errorf("in the trace %q nothing above %s calls it within %d calls", title, s[1], maxCalls)
+			}
+			before = append(before, i)
+		}
+		if len(files) > maxFiles {
+			t.Errorf("the trace %q leads through %d files, want %d at most", title, len(files), maxFiles)
+		}
+	}
+}
+
+// calls reports whether a function calls another, directly or through a few others.
+func calls(all []function, from, to int) bool {
+	reached := map[string]bool{all[from].short(): true}
+	next := []function{all[from]}
+	for range maxCalls {
+		var further []function
+		for _, f := range next {
+			if f.calls[all[to].short()] {
+				return true
+			}
+			for _, called := range all {
+				if name := called.short(); f.calls[name] && !reached[name] {
+					further = append(further, called)
+				}
+			}
+		}
+		for _, f := range further {
+			reached[f.short()] = true
+		}
+		next = further
+	}
+	return false
 }
 
 // function is a function of a package, or a method as TYPE.NAME, and what it calls by
