@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // openedSession is a session in a repository with one outdated root module, live.
@@ -156,5 +157,33 @@ func TestSoughtOverTargets(t *testing.T) {
 	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != problem.SeverityWarning ||
 		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {
 		t.Errorf("told %v", told.Diagnostics)
+	}
+}
+
+// What is fetched for one repository serves the others of a run, but for an App that has a
+// token for each, and for files that another person chose.
+func TestModulesAreShared(t *testing.T) {
+	t.Parallel()
+	app := forLinux
+	app.Settings.App = settings.App{ID: "1", Key: "key"}
+	remote := func(repository string) target { return target{repository: repository, files: &Remote{}} }
+	fork := PullHead{Repository: "acme/one", Files: &Remote{}, Fork: true}
+	for name, tt := range map[string]struct {
+		one, other             Ask
+		oneTarget, otherTarget target
+		shared                 bool
+	}{
+		"two_repositories": {ToProposeIn(forLinux, nil, nil), ToProposeIn(forLinux, nil, nil), remote("acme/one"), remote("acme/two"), true},
+		"an_app":           {ToProposeIn(app, nil, nil), ToProposeIn(app, nil, nil), remote("acme/one"), remote("acme/two"), false},
+		"an_owner":         {ToProposeOf(app, "acme", nil), ToProposeOf(app, "acme", nil), remote("acme/one"), remote("acme/two"), true},
+		"a_checkout":       {ToPropose(forLinux, Checkout{}, nil), ToPropose(forLinux, Checkout{}, nil), target{files: Checkout{}}, remote("acme/one"), false},
+		"a_fork":           {ToProposeIn(forLinux, nil, nil), ToLook(forLinux, verbs.Check, fork, Wanted{}, JudgedBy{}), remote("acme/one"), remote("acme/one"), false},
+	} {
+		s, _ := openedSession(t, tt.one)
+		one := newJob(s, tt.one, tt.one.Settings(), tt.oneTarget, Visit{})
+		other := newJob(s, tt.other, tt.other.Settings(), tt.otherTarget, Visit{})
+		if shared := one.modules == other.modules; shared != tt.shared {
+			t.Errorf("%s: shared is %t, want %t", name, shared, tt.shared)
+		}
 	}
 }

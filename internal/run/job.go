@@ -37,21 +37,10 @@ type job struct {
 func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	j := job{
 		Session: s, ask: a, settings: c, target: t, visit: visit, scan: a.searching(c), plan: a.planning(c), access: accessFor(s.env, a, c),
-		clock: &clock{}, plans: 1, modules: s.modules,
+		clock: &clock{}, plans: 1,
 	}
 	client := s.clientFor(a)
-	j.source = s.registries(a.head, c, client)
-	if a.owner != "" && j.modules != nil {
-		return j // which repositories call them makes no difference to whoever has a token for all
-	}
-	j.modules = module.New(client, s.configs, module.Options{
-		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
-		Token: moduleToken(j), TokenHost: s.env.Server, Contact: j.contact(), Ambient: j.ambient(), Head: a.head != NoHead,
-		Cache: moduleCache(s.env, a, c.Cache), Jobs: c.Jobs, Documents: s.documentsFor(a.head),
-	})
-	if a.owner != "" {
-		s.modules = j.modules
-	}
+	j.source, j.modules = s.registries(a.head, c, client), s.modulesFor(j, client)
 	return j
 }
 

@@ -43,10 +43,10 @@ type Session struct {
 	// allowance is what may be downloaded to find out whether hashes belong to
 	// anything, but by Verify, which has its own.
 	allowance *verify.Allowance
-	notes     *notes.Cache       // nil remembers nothing
-	clients   *clients           // of the GitHub server
-	modules   *module.Client     // of all repositories of an owner; nil before the first
-	named     []svchost.Hostname // by the operator, in the CLI configuration
+	notes     *notes.Cache                  // nil remembers nothing
+	clients   *clients                      // of the GitHub server
+	modules   map[modulesKey]*module.Client // see modulesFor
+	named     []svchost.Hostname            // by the operator, in the CLI configuration
 	broken    []broken
 	// warnings are those of the CLI configuration.
 	warnings []problem.Problem
@@ -58,7 +58,7 @@ func Open(env Env, a Ask) (*Session, error) {
 	c := a.means.Settings
 	s := &Session{
 		env: env, bounds: newBounds(c.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
-		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
+		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}, modules: map[modulesKey]*module.Client{},
 		documents: map[Head]*cliconfig.Documents{},
 	}
 	var err error
@@ -116,6 +116,31 @@ func (s *Session) clientFor(a Ask) *transport.Client {
 		return s.client.For(transport.ForkHead, a.ofBase)
 	}
 	return s.client
+}
+
+// modulesKey tells apart the jobs that may share fetched modules.
+type modulesKey struct {
+	head  Head // who named the modules
+	local bool // they may lie elsewhere on the disk
+	// repository has a token of its own for modules; empty: all have the same.
+	repository string
+}
+
+// modulesFor returns what fetches modules for a job. What is fetched for one repository or
+// base branch serves all: which of them call a module makes no difference.
+func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
+	key := modulesKey{head: j.ask.head, local: !s.env.OnGitHub && j.target.remote() == nil}
+	if j.access.github.App != nil && j.access.owner == "" {
+		key.repository = j.target.repository
+	}
+	if s.modules[key] == nil {
+		s.modules[key] = module.New(client, s.configs, module.Options{
+			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: key.local,
+			Token: moduleToken(j), TokenHost: s.env.Server, Contact: j.contact(), Ambient: j.ambient(), Head: key.head != NoHead,
+			Cache: moduleCache(s.env, j.ask, j.settings.Cache), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head),
+		})
+	}
+	return s.modules[key]
 }
 
 // documentsFor returns what hosts have said, by who named the hosts.
