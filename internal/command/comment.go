@@ -87,15 +87,15 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
 	env.Trail.willWrite()
-	remark := conversation.Remark{
+	asked := conversation.Remark{
 		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: from.Named,
 	}
 	if s.Ledger != "" {
-		remark.Ledger = slashed(env, env.path(s.Ledger))
+		asked.Ledger = slashed(env, env.path(s.Ledger))
 	}
 	m := env.meansOf(from, s, footer)
 	return during(env, run.ToAnswer(m, event.Repository), func(session *run.Session) (report.Report, error) {
-		return conversation.Answer(ctx, session, remark, m)
+		return conversation.Answer(ctx, session, asked, m)
 	})
 }

@@ -1,24 +1,29 @@
 package comment
 
 import (
+	"context"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Situation is what GitHub said of a pull request and of the person who gives a
-// command, when it was asked.
-type Situation struct {
-	// Permission is what the person may do in the repository now: admin, write,
-	// read or none, as GitHub's API has it. What the event says of them
-	// (author_association) is older and weaker.
-	Permission string
-	Open       bool
-	Merged     bool
-	// Ours says that relock opened the pull request.
-	Ours bool
-	// Touched says that somebody else has pushed to a branch of ours.
-	Touched bool
+// Source is what a decision asks of GitHub. The facts are those of now: what an event says of
+// its author (author_association) is older and weaker. Errors of a Source are returned as
+// they are.
+type Source interface {
+	// Permission is what the author of the comment may do in the repository: admin,
+	// write (of which maintain is a kind), read or none, as GitHub's API has it.
+	Permission(ctx context.Context) (string, error)
+	// Pull is the pull request that the comment is under.
+	Pull(ctx context.Context) (Pull, error)
+	// Ownership says whose that is. It takes the settings of the base branch.
+	Ownership(ctx context.Context) (Ownership, error)
+}
+
+// Pull is what a pull request says of itself.
+type Pull struct {
+	Open   bool
+	Merged bool
 	// Head is the commit that the branch is at.
 	Head string
 	// Writable says that relock's token may push to the branch. It may not push
@@ -27,8 +32,17 @@ type Situation struct {
 	Writable bool
 }
 
-// Decision is what becomes of a command.
+// Ownership says whose a pull request is.
+type Ownership struct {
+	// Ours says that relock opened it.
+	Ours bool
+	// Touched says that somebody else has pushed to a branch of ours.
+	Touched bool
+}
+
+// Decision is that a command is carried out.
 type Decision struct {
+	Command Command
 	// ReportOnly says that the result is shown and not pushed.
 	ReportOnly bool
 }
@@ -47,30 +61,56 @@ func (r *Refusal) Error() string { return r.Why.String() }
 // Refuse returns the error that a command is not carried out, a *Refusal.
 func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
 
-// May reports whether a permission is one of those who may give commands:
-// admin or write, of which maintain is a kind.
-func May(permission string) bool { return permission == "admin" || permission == "write" }
-
-// Decide says whether a command is carried out. Its errors are each a *Refusal.
-func Decide(c Command, s Situation) (Decision, error) {
-	u, ok := usageOf(c.Verb)
-	switch {
-	case !May(s.Permission):
-		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
-	case !ok:
-		return Decision{}, unknown("")
-	case u.Own && !s.Ours:
-		return Decision{}, Refuse(safe.Const("this is for pull requests that relock opened"))
-	case s.Merged && !u.Closed, s.Merged && c.Verb == Reopen:
-		return Decision{}, Refuse(safe.Const("the pull request is merged"))
-	case !s.Open && !u.Closed:
-		return Decision{}, Refuse(safe.Const("the pull request is closed"))
-	case s.Open && c.Verb == Reopen:
-		return Decision{}, Refuse(safe.Const("the pull request is open"))
-	case s.Ours && s.Touched && u.rebuilds:
-		return Decision{}, Refuse(safe.Const("somebody else has pushed to the branch; `/relock recreate` discards their commits"))
-	case c.SHA != "" && !strings.HasPrefix(s.Head, c.SHA):
-		return Decision{}, Refuse(safe.Const("the branch is not at the commit that --sha names; look at what was pushed, then ask again"))
+// Decide decides whether the command of a comment for which Addressed holds is carried out.
+// A fact is asked for when nothing that is known before refuses the command, so that a
+// refusal costs no question too many: the table of the language is for who may write, and
+// takes no pull request. Its errors are each a *Refusal, but for those of the source.
+func Decide(ctx context.Context, text string, from Source) (Decision, error) {
+	permission, err := from.Permission(ctx)
+	if err != nil {
+		return Decision{}, err
 	}
-	return Decision{ReportOnly: !s.Writable && u.Pushes && !u.Own}, nil
+	if permission != "admin" && permission != "write" {
+		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
+	}
+	c, err := Parse(text)
+	if err != nil || c.Verb == Help {
+		return Decision{Command: c}, err
+	}
+	u, _ := usageOf(c.Verb) // there is one, or Parse refuses
+	pull, err := from.Pull(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
+	if err := pull.refuses(u, c.SHA); err != nil {
+		return Decision{}, err
+	}
+	owner, err := from.Ownership(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
+	if u.Own && !owner.Ours {
+		return Decision{}, Refuse(safe.Const("this is for pull requests that relock opened"))
+	}
+	if u.rebuilds && owner.Ours && owner.Touched {
+		return Decision{}, Refuse(safe.Const("somebody else has pushed to the branch; `/relock recreate` discards their commits"))
+	}
+	return Decision{Command: c, ReportOnly: !pull.Writable && u.Pushes && !u.Own}, nil
+}
+
+// refuses returns why a verb is not for a pull request as it is now, whether it is ours or not;
+// nil if it may be. sha is what the commit begins with that the command is about; empty: any.
+func (p Pull) refuses(u Usage, sha string) error {
+	reopens := u.Verb == Reopen
+	switch {
+	case p.Merged && (!u.Closed || reopens):
+		return Refuse(safe.Const("the pull request is merged"))
+	case !p.Open && !u.Closed:
+		return Refuse(safe.Const("the pull request is closed"))
+	case p.Open && reopens:
+		return Refuse(safe.Const("the pull request is open"))
+	case sha != "" && !strings.HasPrefix(p.Head, sha):
+		return Refuse(safe.Const("the branch is not at the commit that --sha names; look at what was pushed, then ask again"))
+	}
+	return nil
 }

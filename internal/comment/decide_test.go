@@ -1,75 +1,176 @@
 package comment_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/comment"
 )
 
-func TestDecide(t *testing.T) {
+// world answers what a decision asks, and notes it.
+type world struct {
+	permission string
+	state      string // open, closed or merged
+	owner      string // others, ours or touched
+	writable   bool
+	fails      string // the question that has no answer
+	asked      []string
+}
+
+var errOutage = errors.New("an outage")
+
+// ask notes a question.
+func (w *world) ask(question string) error {
+	w.asked = append(w.asked, question)
+	if w.fails == question {
+		return errOutage
+	}
+	return nil
+}
+
+// Permission implements comment.Source.
+func (w *world) Permission(context.Context) (string, error) {
+	return w.permission, w.ask("permission")
+}
+
+// Pull implements comment.Source.
+func (w *world) Pull(context.Context) (comment.Pull, error) {
+	p := comment.Pull{Open: w.state == "open", Merged: w.state == "merged", Head: "0123abcd", Writable: w.writable}
+	return p, w.ask("pull request")
+}
+
+// Ownership implements comment.Source.
+func (w *world) Ownership(context.Context) (comment.Ownership, error) {
+	return comment.Ownership{Ours: w.owner != "others", Touched: w.owner == "touched"}, w.ask("owner")
+}
+
+// outcomes are what a decision can come to, by words of the refusal, and the questions that
+// it takes. A refusal that needs no settings costs none.
+var outcomes = map[string]struct{ refusal, asked string }{
+	"writers": {"for people who may write to this repository", "permission"},
+	"no-verb": {"there is no such command", "permission"},
+	"help":    {"", "permission"},
+	"merged":  {"the pull request is merged", "permission, pull request"},
+	"closed":  {"the pull request is closed", "permission, pull request"},
+	"open":    {"the pull request is open", "permission, pull request"},
+	"sha":     {"not at the commit that --sha names", "permission, pull request"},
+	"own":     {"pull requests that relock opened", "permission, pull request, owner"},
+	"touched": {"somebody else has pushed", "permission, pull request, owner"},
+	"done":    {"", "permission, pull request, owner"},
+	"report":  {"", "permission, pull request, owner"},
+}
+
+// decisions are what becomes of each command, by the state of the pull request and by who has
+// opened it; touched is one of ours to which others have pushed. With --fork the branch is of
+// a fork to which we may not push.
+const decisions = `
+command                         open:others open:ours open:touched closed:others closed:ours closed:touched merged:others merged:ours merged:touched
+upgrade                         done        done      touched      closed        closed      closed         merged        merged      merged
+upgrade --fork                  report      report    touched      closed        closed      closed         merged        merged      merged
+upgrade --sha 0123abc           done        done      touched      closed        closed      closed         merged        merged      merged
+upgrade --sha 0123abe           sha         sha       sha          closed        closed      closed         merged        merged      merged
+lock                            done        done      touched      closed        closed      closed         merged        merged      merged
+lock --fork                     report      report    touched      closed        closed      closed         merged        merged      merged
+lock --sha 0123abe              sha         sha       sha          closed        closed      closed         merged        merged      merged
+check                           done        done      done         closed        closed      closed         merged        merged      merged
+check --fork                    done        done      done         closed        closed      closed         merged        merged      merged
+check --sha 0123abe             sha         sha       sha          closed        closed      closed         merged        merged      merged
+verify                          done        done      done         closed        closed      closed         merged        merged      merged
+verify --fork                   done        done      done         closed        closed      closed         merged        merged      merged
+verify --sha 0123abe            sha         sha       sha          closed        closed      closed         merged        merged      merged
+diff                            done        done      done         closed        closed      closed         merged        merged      merged
+diff --fork                     done        done      done         closed        closed      closed         merged        merged      merged
+rebase                          own         done      touched      closed        closed      closed         merged        merged      merged
+rebase --fork                   own         done      touched      closed        closed      closed         merged        merged      merged
+rebase --sha 0123abe            sha         sha       sha          closed        closed      closed         merged        merged      merged
+recreate                        own         done      done         closed        closed      closed         merged        merged      merged
+recreate --fork                 own         done      done         closed        closed      closed         merged        merged      merged
+recreate --sha 0123abe          sha         sha       sha          closed        closed      closed         merged        merged      merged
+ignore */aws                    own         done      done         own           done        done           own           done        done
+ignore */aws --fork             own         done      done         own           done        done           own           done        done
+unignore */aws                  own         done      done         own           done        done           own           done        done
+unignore */aws --fork           own         done      done         own           done        done           own           done        done
+show                            done        done      done         done          done        done           done          done        done
+show --fork                     done        done      done         done          done        done           done          done        done
+close                           own         done      done         closed        closed      closed         merged        merged      merged
+close --fork                    own         done      done         closed        closed      closed         merged        merged      merged
+reopen                          open        open      open         own           done        done           merged        merged      merged
+reopen --fork                   open        open      open         own           done        done           merged        merged      merged
+why */aws                       done        done      done         closed        closed      closed         merged        merged      merged
+why */aws --fork                done        done      done         closed        closed      closed         merged        merged      merged
+help                            help        help      help         help          help        help           help          help        help
+help --fork                     help        help      help         help          help        help           help          help        help
+merge                           no-verb     no-verb   no-verb      no-verb       no-verb     no-verb        no-verb       no-verb     no-verb
+`
+
+// decisionRows are the rows of decisions as a command, whether we may push, and a cell for
+// each column.
+func decisionRows(t *testing.T, each func(text string, writable bool, column, want string)) {
+	t.Helper()
+	var columns []string
+	for line := range strings.Lines(strings.TrimSpace(decisions)) {
+		words := strings.Fields(line)
+		if columns == nil {
+			columns = words[1:]
+			continue
+		}
+		command, cells := words[:len(words)-len(columns)], words[len(words)-len(columns):]
+		own := slices.DeleteFunc(slices.Clone(command), func(word string) bool { return word == "--fork" })
+		for i, want := range cells {
+			each("/relock "+strings.Join(own, " "), len(own) == len(command), columns[i], want)
+		}
+	}
+}
+
+// Every command is decided for every person, every state of a pull request and everybody who
+// may have opened it, and each fact is asked for when what is known before does not refuse.
+func TestDecisions(t *testing.T) {
 	t.Parallel()
-	open := comment.Situation{Permission: "write", Open: true, Head: "0123abcd", Writable: true}
-	with := func(change func(*comment.Situation)) comment.Situation {
-		s := open
-		change(&s)
-		return s
-	}
-	ours := with(func(s *comment.Situation) { s.Ours = true })
-	closed := with(func(s *comment.Situation) { s.Ours, s.Open = true, false })
-	merged := with(func(s *comment.Situation) { s.Ours, s.Open, s.Merged = true, false, true })
-	touched := with(func(s *comment.Situation) { s.Ours, s.Touched = true, true })
-	fork := with(func(s *comment.Situation) { s.Writable = false })
-	tests := []struct {
-		name    string
-		command string
-		now     comment.Situation
-		want    string // refusal; "report" for a report alone; empty: carried out
-	}{
-		{"a writer upgrades", "upgrade", open, ""},
-		{"an administrator upgrades", "upgrade", with(func(s *comment.Situation) { s.Permission = "admin" }), ""},
-		{"a reader does not", "upgrade", with(func(s *comment.Situation) { s.Permission = "read" }), "people who may write"},
-		{"nor gets help", "help", with(func(s *comment.Situation) { s.Permission = "none" }), "people who may write"},
-		{"nor somebody of whom GitHub says nothing", "show", with(func(s *comment.Situation) { s.Permission = "" }), "people who may write"},
-		{"upgrade on a fork reports", "upgrade", fork, "report"},
-		{"lock on a fork reports", "lock", fork, "report"},
-		{"check on a fork is a report anyway", "check", fork, ""},
-		{"rebase is for ours", "rebase", open, "relock opened"},
-		{"rebase on ours", "rebase", ours, ""},
-		{"ignore is for ours", "ignore */aws", open, "relock opened"},
-		{"ignore on a closed one of ours", "ignore */aws", closed, ""},
-		{"close on a closed one", "close", closed, "is closed"},
-		{"upgrade on a closed one", "upgrade", closed, "is closed"},
-		{"rebase over somebody's commits", "rebase", touched, "recreate"},
-		{"upgrade of ours over somebody's commits", "upgrade", touched, "recreate"},
-		{"recreate over somebody's commits", "recreate", touched, ""},
-		{"ignore on one with somebody's commits", "ignore */aws", touched, ""},
-		{"reopen on a closed one of ours", "reopen", closed, ""},
-		{"reopen on an open one", "reopen", ours, "is open"},
-		{"reopen on a merged one", "reopen", merged, "is merged"},
-		{"lock on a merged one", "lock", merged, "is merged"},
-		{"ignore on a merged one of ours", "ignore */aws", merged, ""},
-		{"show on a merged one", "show", merged, ""},
-		{"the commit that was looked at", "upgrade --sha 0123abc", open, ""},
-		{"another commit", "upgrade --sha 0123abe", open, "--sha"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c, err := comment.Parse("/relock " + tt.command)
-			if err != nil {
-				t.Fatal(err)
+	decided := map[comment.Verb]bool{}
+	decisionRows(t, func(text string, writable bool, column, want string) {
+		state, owner, _ := strings.Cut(column, ":")
+		for _, permission := range []string{"admin", "write", "read", "triage", "none", ""} {
+			wanted := want
+			if permission != "admin" && permission != "write" {
+				wanted = "writers"
 			}
-			got, err := comment.Decide(c, tt.now)
+			w := &world{permission: permission, state: state, owner: owner, writable: writable}
+			got, err := comment.Decide(t.Context(), text, w)
+			what := outcomes[wanted]
+			var no *comment.Refusal
 			switch {
-			case tt.want == "" && (err != nil || got.ReportOnly):
-				t.Errorf("Decide = %+v, %v, want it carried out", got, err)
-			case tt.want == "report" && (err != nil || !got.ReportOnly):
-				t.Errorf("Decide = %+v, %v, want a report alone", got, err)
-			case tt.want != "" && tt.want != "report" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("Decide = %v, want a refusal with %q", err, tt.want)
+			case what.refusal == "" && (err != nil || got.ReportOnly != (wanted == "report")):
+				t.Errorf("%s by %q, %s, writable %t: %+v, %v, want %s", text, permission, column, writable, got, err, wanted)
+			case what.refusal != "" && (!errors.As(err, &no) || !strings.Contains(err.Error(), what.refusal) || no.NoVerb != (wanted == "no-verb")):
+				t.Errorf("%s by %q, %s, writable %t: %v, want a refusal with %q", text, permission, column, writable, err, what.refusal)
 			}
-		})
+			if asked := strings.Join(w.asked, ", "); asked != what.asked {
+				t.Errorf("%s by %q, %s, writable %t: it asked for %s, want %s", text, permission, column, writable, asked, what.asked)
+			}
+		}
+		if c, err := comment.Parse(text); err == nil {
+			decided[c.Verb] = true
+		}
+	})
+	for _, u := range comment.Verbs {
+		if !decided[u.Verb] {
+			t.Errorf("no row decides %s", u.Verb)
+		}
+	}
+}
+
+// What GitHub does not say decides nothing, and nothing is asked after that.
+func TestDecisionWithoutAFact(t *testing.T) {
+	t.Parallel()
+	questions := []string{"permission", "pull request", "owner"}
+	for i, question := range questions {
+		w := &world{permission: "write", state: "open", owner: "ours", writable: true, fails: question}
+		if _, err := comment.Decide(t.Context(), "/relock rebase", w); !errors.Is(err, errOutage) || !slices.Equal(w.asked, questions[:i+1]) {
+			t.Errorf("without %s: %v after %q", question, err, w.asked)
+		}
 	}
 }
 

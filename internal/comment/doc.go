@@ -3,8 +3,8 @@
 //
 // A command is the first line of a comment that begins with /relock. Verbs is
 // the one table of what may follow: Parse reads by it, Help and docs/comments.md are
-// written from it. Decide says whether a command is carried out, from facts that
-// the caller has asked GitHub for.
+// written from it. Decide says whether a command is carried out. It asks a Source for each
+// fact when what is known before does not refuse the command.
 //
 // A comment is written by strangers. Everything here is bounded, nothing of a
 // comment is repeated in a message, and words are only ever words: there is no

@@ -23,7 +23,7 @@ import (
 // request, and pushes to it.
 func (c *conversation) repair(ctx context.Context) error {
 	verb := verbs.Upgrade
-	if c.command.Verb == comment.Lock {
+	if c.request.command.Verb == comment.Lock {
 		verb = verbs.Lock
 	}
 	merged, err := c.conflicts(ctx)
@@ -32,17 +32,17 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	var to *run.Push
 	var why safe.Markdown
-	if c.decision.ReportOnly {
+	if c.reportOnly {
 		why = safe.Const("relock may not push to the branch of this fork")
 	} else {
 		to = c.destination(merged)
 	}
-	ask, err := c.order().repairing(ctx, verb, merged, to)
+	ask, err := c.request.repairing(ctx, verb, merged, to)
 	if err != nil {
 		return err
 	}
-	c.report, err = run.Run(ctx, c.Session, ask)
-	if err != nil && c.pull.Fork && c.pushFailed(err) {
+	c.report, err = run.Run(ctx, c.session, ask)
+	if err != nil && c.request.pull.Fork && c.pushFailed(err) {
 		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
 	if err != nil {
@@ -57,16 +57,16 @@ func (c *conversation) repair(ctx context.Context) error {
 // conflicts merges the base where the command is to repair the lock files that
 // conflict with it.
 func (c *conversation) conflicts(ctx context.Context) (*merge, error) {
-	if c.command.Verb != comment.Lock || c.decision.ReportOnly {
+	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
-	return baseMerge{c.repo, c.pull, c.Env().Log}.merge(ctx)
+	return baseMerge{c.repo, c.request.pull, c.log}.merge(ctx)
 }
 
 // something refuses a command that says no directory where there is nothing that
 // it could be about.
 func (c *conversation) something() error {
-	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
+	if len(c.report.Modules) > 0 || len(c.request.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
 	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to take one all the same"))
@@ -75,7 +75,7 @@ func (c *conversation) something() error {
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
 func (c *conversation) destination(merged *merge) *run.Push {
-	to := &run.Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, Ready: c.unqueued}
+	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.unqueued}
 	if merged != nil {
 		to.Merged = &merged.base
 	}
@@ -85,9 +85,9 @@ func (c *conversation) destination(merged *merge) *run.Push {
 // unqueued refuses to touch a pull request in a merge queue: a push takes it out,
 // and what is merged then need not be what was reviewed.
 func (c *conversation) unqueued(ctx context.Context) error {
-	now, err := c.repo.Merging(ctx, c.pull)
+	now, err := c.repo.Merging(ctx, c.request.pull)
 	if err == nil && now.Open && now.Queued {
-		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.pull.Base)))
+		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.request.pull.Base)))
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func byHand(lines ...string) safe.Markdown {
 
 // local is the command line that does the same in a checkout.
 func (c *conversation) local(verb verbs.Verb) string {
-	asked := report.Asked{Providers: c.command.Providers, Platforms: c.command.Platforms}
+	asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
 	return report.CommandLine(verb, asked, c.report.PendingDirs())
 }
 
@@ -144,7 +144,7 @@ func (c *conversation) why(ctx context.Context) error {
 		return err
 	}
 	var said strings.Builder
-	if err := render.Text(&said, c.report, render.TextOptions{Why: c.command.Providers}); err != nil {
+	if err := render.Text(&said, c.report, render.TextOptions{Why: c.request.command.Providers}); err != nil {
 		return err
 	}
 	return c.say(ctx, safe.Fenced("text", strings.TrimSpace(said.String()), mostText))
@@ -161,7 +161,7 @@ func (c *conversation) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tampered, err = c.order().changes(ctx, name)
+		tampered, err = c.request.changes(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (c *conversation) verify(ctx context.Context) error {
 
 // ledger reads a ledger as the base branch has it. One that it has not knows nothing.
 func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
-	files, err := c.repo.Snapshot(ctx, c.base, func(n string) bool { return n == name })
+	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 		ledger, err = verify.ReadLedger(src, name)
 	}
 	if err != nil {
-		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.pull.Base), safe.Text(err.Error())))
+		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.request.pull.Base), safe.Text(err.Error())))
 	}
 	return ledger, nil
 }
@@ -206,11 +206,11 @@ func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
 
 // examine runs a verb that writes nothing.
 func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by run.JudgedBy) error {
-	ask, err := c.order().looking(ctx, verb, by)
+	ask, err := c.request.looking(ctx, verb, by)
 	if err != nil {
 		return err
 	}
-	c.report, err = run.Run(ctx, c.Session, ask)
+	c.report, err = run.Run(ctx, c.session, ask)
 	return refused(err)
 }
 
@@ -221,7 +221,7 @@ const mostText = 60_000
 // diff shows what the pull request changes in lock files, from where it left its
 // base.
 func (c *conversation) diff(ctx context.Context) error {
-	compared, err := c.repo.Compare(ctx, c.pull.Base, c.pull.Head)
+	compared, err := c.repo.Compare(ctx, c.request.pull.Base, c.request.pull.Head)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c *conversation) diff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := locksOf(ctx, c.repo, c.pull.Head)
+	after, err := locksOf(ctx, c.repo, c.request.pull.Head)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 	if err != nil {
 		return err
 	}
-	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
+	if len(c.request.command.Providers)+len(c.request.command.Platforms)+len(c.request.command.Dirs) > 0 {
 		said = said.And("\n\nrelock rebuilds its own pull requests as a whole, whatever the command names. " +
 			"`/relock ignore` leaves a provider out.")
 	}
@@ -254,21 +254,21 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 // propose runs the verb pr for the pull request's branch, and says what became
 // of that.
 func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Markdown, err error) {
-	if c.owned.Base != c.pull.Base {
+	if c.owned.Base != c.request.pull.Base {
 		return said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
 	}
-	files, err := run.Snapshot(ctx, c.repo, c.base)
+	files, err := run.Snapshot(ctx, c.repo, c.request.base)
 	if err != nil {
 		return said, err
 	}
-	p := run.Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard}
-	c.report, err = run.Run(ctx, c.Session, run.ToRebuild(c.means, c.remark.Repository, c.owned.Base, files, c.means.Settings.Directories, p))
+	p := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard}
+	c.report, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.remark.Repository, c.owned.Base, files, c.request.means.Settings.Directories, p))
 	if err != nil {
 		return said, err
 	}
 	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
 	for _, p := range c.report.PullRequests {
-		if p.Branch == c.pull.HeadBranch {
+		if p.Branch == c.request.pull.HeadBranch {
 			said = c.became(ctx, p)
 		}
 	}
@@ -280,11 +280,11 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 
 // became says what became of the pull request.
 func (c *conversation) became(ctx context.Context, p report.PullRequest) safe.Markdown {
-	switch pushed := p.HeadSHA != c.pull.Head; {
+	switch pushed := p.HeadSHA != c.request.pull.Head; {
 	case p.Operation == string(pr.Closed):
 		return safe.Text(p.Reason).Sentence()
 	case p.Operation != string(pr.None) && pushed:
-		return safe.Format("Rebuilt on %s: commit %s.%s", safe.Code(c.pull.Base), safe.Text(p.HeadSHA), c.approval(ctx))
+		return safe.Format("Rebuilt on %s: commit %s.%s", safe.Code(c.request.pull.Base), safe.Text(p.HeadSHA), c.approval(ctx))
 	case p.Operation != string(pr.None):
 		return safe.Const("The text is up to date again; nothing had to be pushed.")
 	}
@@ -309,11 +309,11 @@ func (c *conversation) ignore(ctx context.Context) error {
 	if err := c.known(ctx); err != nil {
 		return err
 	}
-	ignores, said := ignoresAfter(c.command, c.owned.Marker.Ignores, c.remark.Author, c.Env().Now)
+	ignores, said := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.remark.Author, c.session.Env().Now)
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
 		return c.say(ctx, said)
 	}
-	if c.pull.Open {
+	if c.request.pull.Open {
 		if err := c.unqueued(ctx); err != nil {
 			return err
 		}
@@ -322,7 +322,7 @@ func (c *conversation) ignore(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case !c.pull.Open:
+	case !c.request.pull.Open:
 		return c.say(ctx, said)
 	case c.owned.Touched:
 		return c.say(ctx, said.And(" The branch stays as it is, since somebody else has pushed to it."))
@@ -341,31 +341,31 @@ func (c *conversation) ignore(ctx context.Context) error {
 // locks, since the one that was meant would go on to move. A pattern is for what
 // is to come, too.
 func (c *conversation) known(ctx context.Context) error {
-	literal := slices.ContainsFunc(c.command.Providers, provider.Pattern.Literal)
-	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
+	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal)
+	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
 		return nil
 	}
-	files, err := run.Snapshot(ctx, c.repo, c.pull.Head)
+	files, err := run.Snapshot(ctx, c.repo, c.request.pull.Head)
 	if err != nil {
 		return err
 	}
-	w := run.Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers}
-	_, err = run.Run(ctx, c.Session, run.ToLook(c.means, verbs.Scan, c.order().head(ctx, files), w, run.JudgedBy{}))
+	w := run.Wanted{Dirs: c.request.means.Settings.Directories, Providers: c.request.command.Providers}
+	_, err = run.Run(ctx, c.session, run.ToLook(c.request.means, verbs.Scan, c.request.head(ctx, files), w, run.JudgedBy{}))
 	return refused(err)
 }
 
 // newest refuses to note something for a group where nobody would look for it:
 // that is its newest pull request.
 func (c *conversation) newest(ctx context.Context) error {
-	if c.pull.Open {
+	if c.request.pull.Open {
 		return nil
 	}
-	latest, err := c.repo.Latest(ctx, []string{c.pull.HeadBranch})
+	latest, err := c.repo.Latest(ctx, []string{c.request.pull.HeadBranch})
 	if err != nil {
 		return err
 	}
-	for _, p := range latest[c.pull.HeadBranch] {
-		if p.Base == c.pull.Base && p.Number > c.pull.Number {
+	for _, p := range latest[c.request.pull.HeadBranch] {
+		if p.Base == c.request.pull.Base && p.Number > c.request.pull.Number {
 			return comment.Refuse(safe.Format("there is a newer pull request of this group; say it under #%s", safe.Int(p.Number)))
 		}
 	}

@@ -40,7 +40,8 @@ func TestOutcomeOfARepair(t *testing.T) {
 				"```text\nrelock lock --provider hashicorp/aws prod\n```\n"},
 	}
 	for name, tt := range tests {
-		c := &conversation{self: tt.self, report: tt.report, command: comment.Command{Providers: []provider.Pattern{pattern}}}
+		command := comment.Command{Providers: []provider.Pattern{pattern}}
+		c := &conversation{reply: &reply{self: tt.self}, report: tt.report, request: request{command: command}}
 		if got := c.outcome(t.Context(), verbs.Lock, tt.why).String(); got != tt.want {
 			t.Errorf("%s: outcome says\n%q, want\n%q", name, got, tt.want)
 		}
@@ -62,7 +63,7 @@ func TestBecameOfARebuild(t *testing.T) {
 		"moved, by all": {report.PullRequest{Operation: string(pr.None), HeadSHA: "new"}, "Nothing was pushed."},
 	}
 	for name, tt := range tests {
-		c := &conversation{self: "relock[bot]", pull: github.PullRequest{Base: "main", Head: "old"}}
+		c := &conversation{reply: &reply{self: "relock[bot]"}, request: request{pull: github.PullRequest{Base: "main", Head: "old"}}}
 		if got := c.became(t.Context(), tt.pull).String(); got != tt.want {
 			t.Errorf("%s: became says %q, want %q", name, got, tt.want)
 		}

@@ -1,0 +1,104 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// reply is where a comment is answered: by reactions, and by one comment of ours.
+type reply struct {
+	repo  *github.Repository
+	remark Remark
+	log   *slog.Logger
+
+	self     string        // the login that we answer by, if a reaction has told it
+	workflow *bool         // whether the credential is a workflow's own; nil if nobody had to ask
+	posted   int64         // our answer, once there is one
+	said     safe.Markdown // what it says
+}
+
+// say answers: with a comment, which what is said later replaces.
+func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
+	c.said = markdown
+	if c.posted != 0 {
+		return c.repo.EditComment(ctx, c.posted, markdown)
+	}
+	posted, err := c.repo.PostComment(ctx, c.remark.Number, markdown)
+	c.posted = posted.ID
+	return err
+}
+
+// end tells how it ended. What went wrong, with the command or with the answer, is returned.
+func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.Problem {
+	if err == nil && !r.Failed() {
+		c.react(ctx, github.Rocket)
+		return nil
+	}
+	c.react(ctx, github.Confused)
+	if err == nil {
+		return nil // the answer tells of the failure
+	}
+	var wrong []problem.Problem
+	var text safe.Markdown
+	var no *comment.Refusal
+	if errors.As(err, &no) {
+		text = no.Why.Sentence()
+		if no.NoVerb {
+			text = text.And("\n\n%s", comment.Table())
+		}
+	} else {
+		d := problem.Of(err)
+		wrong = append(wrong, d)
+		text = safe.Format("This did not work.\n\n%s", render.Problems([]problem.Problem{d}))
+	}
+	if err := c.say(ctx, text); err != nil {
+		d := problem.Of(err)
+		wrong = append(wrong, d)
+		c.said = c.said.And("\n\nThe answer could not be posted:\n\n%s", render.Problems([]problem.Problem{d}))
+	}
+	return wrong
+}
+
+// react is a courtesy: a conversation does not fail for it.
+func (c *reply) react(ctx context.Context, r github.Reaction) {
+	self, err := c.repo.React(ctx, c.remark.CommentID, r)
+	if err != nil {
+		c.log.Debug("the comment got no reaction", "reaction", r, "error", err)
+		return
+	}
+	c.self = self
+}
+
+// byWorkflow reports whether we speak with a workflow's own token. It cannot
+// push to a fork, and since 2026-06-11 the workflows on what it pushes wait for
+// an approval [github.blog changelog 2026-06-11]; servers before start none.
+//
+// It is the credential's, whoever tells it: the reactions that worked, or else
+// GitHub when it is asked.
+func (c *reply) byWorkflow(ctx context.Context) bool {
+	if c.self != "" {
+		return c.self == github.WorkflowLogin
+	}
+	if c.workflow == nil {
+		own := c.repo.Workflow(ctx)
+		c.workflow = &own
+	}
+	return *c.workflow
+}
+
+// approval says what the workflows on our push wait for.
+func (c *reply) approval(ctx context.Context) safe.Markdown {
+	if !c.byWorkflow(ctx) {
+		return safe.Markdown{}
+	}
+	return safe.Const("\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
+		"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves.")
+}
