@@ -87,7 +87,7 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
 	env.Trail.willWrite()
-	asked := conversation.Remark{
+	asked := conversation.Event{
 		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: from.Named,
 	}

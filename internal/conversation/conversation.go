@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Remark is a comment under a pull request that holds a command.
-type Remark struct {
+// Event is a comment under a pull request that holds a command.
+type Event struct {
 	Repository string // OWNER/NAME
 	Number     int    // of the pull request
 	CommentID  int64
@@ -34,14 +34,14 @@ type Remark struct {
 // pushed to by a fast-forward from there; settings come from the base branch
 // alone. A refusal is an answer like any other. What fails is in the report, and
 // in the answer if there can be one. An error means that nobody could be asked.
-func Answer(ctx context.Context, s *run.Session, e Remark, m run.Means) (report.Report, error) {
+func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.Report, error) {
 	repo, err := s.Repository(run.ToAnswer(m, e.Repository))
 	if err != nil {
 		return report.Report{Verb: verbs.Comment}, err
 	}
 	acting, stop := s.Acting(ctx)
 	defer stop()
-	to := &reply{repo: repo, remark: e, log: s.Env().Log}
+	to := &reply{repo: repo, event: e, log: s.Env().Log}
 	to.react(acting, github.Eyes)
 	of := &premises{reply: to, means: m}
 	r, err := converse(acting, s, of)
@@ -52,7 +52,7 @@ func Answer(ctx context.Context, s *run.Session, e Remark, m run.Means) (report.
 
 // converse decides about the command of a comment and carries it out.
 func converse(ctx context.Context, s *run.Session, of *premises) (report.Report, error) {
-	decided, err := comment.Decide(ctx, of.remark.Body, of)
+	decided, err := comment.Decide(ctx, of.event.Body, of)
 	if err != nil {
 		return report.Report{}, err
 	}

@@ -26,17 +26,17 @@ type premises struct {
 
 // Permission implements comment.Source.
 func (p *premises) Permission(ctx context.Context) (string, error) {
-	permission, role, err := p.repo.Permission(ctx, p.remark.Author)
+	permission, role, err := p.repo.Permission(ctx, p.event.Author)
 	if err != nil {
 		return "", err
 	}
-	p.log.Info("a command was given", "by", p.remark.Author, "permission", permission, "role", role)
+	p.log.Info("a command was given", "by", p.event.Author, "permission", permission, "role", role)
 	return permission, nil
 }
 
 // Pull implements comment.Source.
 func (p *premises) Pull(ctx context.Context) (comment.Pull, error) {
-	pull, err := p.repo.PullRequest(ctx, p.remark.Number)
+	pull, err := p.repo.PullRequest(ctx, p.event.Number)
 	if err != nil {
 		return comment.Pull{}, err
 	}
@@ -70,7 +70,7 @@ func (p *premises) Ownership(ctx context.Context) (comment.Ownership, error) {
 // settingsAt are the settings for a commit of the base branch.
 func (p *premises) settingsAt(ctx context.Context, commit string) (settings.Settings, error) {
 	files, err := p.repo.Snapshot(ctx, commit, func(name string) bool {
-		return name == p.remark.Config || slices.Contains(settings.FileNames, name)
+		return name == p.event.Config || slices.Contains(settings.FileNames, name)
 	})
 	if err != nil {
 		return settings.Settings{}, err
@@ -85,6 +85,6 @@ func (p *premises) settingsAt(ctx context.Context, commit string) (settings.Sett
 // request is a command about the pull request, once all is asked for.
 func (p *premises) request(c comment.Command) request {
 	return request{
-		repo: p.repo, repository: p.remark.Repository, pull: p.pull, command: c, base: p.base, means: p.means, log: p.log,
+		repo: p.repo, repository: p.event.Repository, pull: p.pull, command: c, base: p.base, means: p.means, log: p.log,
 	}
 }

@@ -156,7 +156,7 @@ func (c *conversation) verify(ctx context.Context) error {
 	var by run.JudgedBy
 	var tampered bool
 	var err error
-	if name := c.remark.Ledger; name != "" {
+	if name := c.event.Ledger; name != "" {
 		by.Ledger, err = c.ledger(ctx, name)
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (c *conversation) verify(ctx context.Context) error {
 		return err
 	}
 	if tampered {
-		c.report.Modules = append(c.report.Modules, report.Tampered(c.remark.Ledger, "ledger", ""))
+		c.report.Modules = append(c.report.Modules, report.Tampered(c.event.Ledger, "ledger", ""))
 	}
 	if err := c.something(); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 		return said, err
 	}
 	p := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard}
-	c.report, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.remark.Repository, c.owned.Base, files, c.request.means.Settings.Directories, p))
+	c.report, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.event.Repository, c.owned.Base, files, c.request.means.Settings.Directories, p))
 	if err != nil {
 		return said, err
 	}
@@ -309,7 +309,7 @@ func (c *conversation) ignore(ctx context.Context) error {
 	if err := c.known(ctx); err != nil {
 		return err
 	}
-	ignores, said := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.remark.Author, c.session.Env().Now)
+	ignores, said := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
 		return c.say(ctx, said)
 	}

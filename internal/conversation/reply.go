@@ -16,7 +16,7 @@ import (
 // reply is where a comment is answered: by reactions, and by one comment of ours.
 type reply struct {
 	repo  *github.Repository
-	remark Remark
+	event Event
 	log   *slog.Logger
 
 	self     string        // the login that we answer by, if a reaction has told it
@@ -31,7 +31,7 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	if c.posted != 0 {
 		return c.repo.EditComment(ctx, c.posted, markdown)
 	}
-	posted, err := c.repo.PostComment(ctx, c.remark.Number, markdown)
+	posted, err := c.repo.PostComment(ctx, c.event.Number, markdown)
 	c.posted = posted.ID
 	return err
 }
@@ -69,7 +69,7 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 
 // react is a courtesy: a conversation does not fail for it.
 func (c *reply) react(ctx context.Context, r github.Reaction) {
-	self, err := c.repo.React(ctx, c.remark.CommentID, r)
+	self, err := c.repo.React(ctx, c.event.CommentID, r)
 	if err != nil {
 		c.log.Debug("the comment got no reaction", "reaction", r, "error", err)
 		return
