@@ -33,9 +33,9 @@ const (
 	deletingBranch = "a branch of an earlier merge could not be deleted"
 )
 
-// merge is the base of a pull request merged into its head, but for the lock files
-// that both have changed.
-type merge struct {
+// mergedHead is the head of a pull request with its base merged into it. Lock files that both
+// have changed may have conflict markers.
+type mergedHead struct {
 	base run.MergedBase
 	// tree has the lock files as they are merged, and conflicts names them.
 	tree      *filetree.Tree
@@ -62,7 +62,7 @@ type threeWay struct{ fork, base, head side }
 // changed a lock file since they parted; nil where they have not. GitHub merges
 // everything else, on a branch of its own whose lock files are already the base's,
 // so that they do not conflict.
-func (r baseMerge) merge(ctx context.Context) (*merge, error) {
+func (r baseMerge) merge(ctx context.Context) (*mergedHead, error) {
 	if r.pull.Fork {
 		return nil, nil // GitHub would merge in a repository where the head is no branch
 	}
@@ -86,7 +86,7 @@ func (r baseMerge) merge(ctx context.Context) (*merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merge{base: run.MergedBase{Base: r.pull.Base, Commit: compared.Base.SHA, Tree: into.Tree}, conflicts: map[string]bool{}}
+	m := &mergedHead{base: run.MergedBase{Base: r.pull.Base, Commit: compared.Base.SHA, Tree: into.Tree}, conflicts: map[string]bool{}}
 	merged := map[string][]byte{}
 	for _, name := range names {
 		lock, err := s.unite(rest, name)

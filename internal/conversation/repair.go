@@ -26,7 +26,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if c.request.command.Verb == comment.Lock {
 		verb = verbs.Lock
 	}
-	merged, err := c.conflicts(ctx)
+	merged, err := c.mergeBase(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,24 +48,24 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
-	if err := c.something(); err != nil {
+	if err := c.refuseEmpty(); err != nil {
 		return err
 	}
 	return c.say(ctx, render.Comment(c.outcome(ctx, verb, why), c.report))
 }
 
-// conflicts merges the base where the command is to repair the lock files that
+// mergeBase merges the base where the command is to repair the lock files that
 // conflict with it.
-func (c *conversation) conflicts(ctx context.Context) (*merge, error) {
+func (c *conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
 	return baseMerge{c.repo, c.request.pull, c.log}.merge(ctx)
 }
 
-// something refuses a command that says no directory where there is nothing that
+// refuseEmpty refuses a command that says no directory where there is nothing that
 // it could be about.
-func (c *conversation) something() error {
+func (c *conversation) refuseEmpty() error {
 	if len(c.report.Modules) > 0 || len(c.request.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
@@ -74,17 +74,17 @@ func (c *conversation) something() error {
 
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
-func (c *conversation) destination(merged *merge) *run.Push {
-	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.unqueued}
+func (c *conversation) destination(merged *mergedHead) *run.Push {
+	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.refuseQueued}
 	if merged != nil {
 		to.Merged = &merged.base
 	}
 	return to
 }
 
-// unqueued refuses to touch a pull request in a merge queue: a push takes it out,
+// refuseQueued refuses to touch a pull request in a merge queue: a push takes it out,
 // and what is merged then need not be what was reviewed.
-func (c *conversation) unqueued(ctx context.Context) error {
+func (c *conversation) refuseQueued(ctx context.Context) error {
 	now, err := c.repo.Merging(ctx, c.request.pull)
 	if err == nil && now.Open && now.Queued {
 		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.request.pull.Base)))
@@ -92,8 +92,8 @@ func (c *conversation) unqueued(ctx context.Context) error {
 	return err
 }
 
-// pushFailed reports whether everything is known but could not be pushed: then a
-// person can still be told how to do so.
+// pushFailed reports whether everything is known but could not be pushed: then the answer
+// can still say how a person does so.
 func (c *conversation) pushFailed(err error) bool {
 	var no *comment.Refusal
 	return len(c.report.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
@@ -106,7 +106,7 @@ func (c *conversation) outcome(ctx context.Context, verb verbs.Verb, why safe.Ma
 	case c.report.Pushed != "":
 		return safe.Format("Pushed commit %s.%s", safe.Text(c.report.Pushed), c.approval(ctx))
 	case !why.Empty() && c.report.Pending():
-		return safe.Join(" ", nothingPushed(why), byHand(c.local(verb)))
+		return safe.Join(" ", nothingPushed(why), byHand(c.commandLine(verb)))
 	}
 	return nothingPushed(safe.Markdown{})
 }
@@ -124,8 +124,8 @@ func byHand(lines ...string) safe.Markdown {
 	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced("text", strings.Join(lines, "\n"), 4096))
 }
 
-// local is the command line that does the same in a checkout.
-func (c *conversation) local(verb verbs.Verb) string {
+// commandLine is the command line that does the same in a checkout.
+func (c *conversation) commandLine(verb verbs.Verb) string {
 	asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
 	return report.CommandLine(verb, asked, c.report.PendingDirs())
 }
@@ -138,7 +138,7 @@ func (c *conversation) inspect(ctx context.Context, verb verbs.Verb) error {
 	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
-// why says for a provider where each constraint stands.
+// why says for a provider where each constraint is.
 func (c *conversation) why(ctx context.Context) error {
 	if err := c.look(ctx, verbs.Scan); err != nil {
 		return err
@@ -173,13 +173,13 @@ func (c *conversation) verify(ctx context.Context) error {
 	if tampered {
 		c.report.Modules = append(c.report.Modules, report.Tampered(c.event.Ledger, "ledger", ""))
 	}
-	if err := c.something(); err != nil {
+	if err := c.refuseEmpty(); err != nil {
 		return err
 	}
 	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
 }
 
-// ledger reads a ledger as the base branch has it. One that it has not knows nothing.
+// ledger reads a ledger as the base branch has it; an empty one, if that has none.
 func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
 	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
 	if err := c.examine(ctx, verb, run.JudgedBy{}); err != nil {
 		return err
 	}
-	return c.something()
+	return c.refuseEmpty()
 }
 
 // examine runs a verb that writes nothing.
@@ -269,7 +269,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
 	for _, p := range c.report.PullRequests {
 		if p.Branch == c.request.pull.HeadBranch {
-			said = c.became(ctx, p)
+			said = c.outcomeOf(ctx, p)
 		}
 	}
 	if problems := render.Problems(failures(c.report)); !problems.Empty() {
@@ -278,8 +278,8 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Mar
 	return said, nil
 }
 
-// became says what became of the pull request.
-func (c *conversation) became(ctx context.Context, p report.PullRequest) safe.Markdown {
+// outcomeOf says what became of the pull request.
+func (c *conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.Markdown {
 	switch pushed := p.HeadSHA != c.request.pull.Head; {
 	case p.Operation == string(pr.Closed):
 		return safe.Text(p.Reason).Sentence()
@@ -303,10 +303,10 @@ func failures(r report.Report) []problem.Problem {
 // ignore changes what is ignored for the group of the pull request, and rebuilds
 // that if it is open.
 func (c *conversation) ignore(ctx context.Context) error {
-	if err := c.newest(ctx); err != nil {
+	if err := c.refuseOlder(ctx); err != nil {
 		return err
 	}
-	if err := c.known(ctx); err != nil {
+	if err := c.refuseUnknown(ctx); err != nil {
 		return err
 	}
 	ignores, said := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
@@ -314,7 +314,7 @@ func (c *conversation) ignore(ctx context.Context) error {
 		return c.say(ctx, said)
 	}
 	if c.request.pull.Open {
-		if err := c.unqueued(ctx); err != nil {
+		if err := c.refuseQueued(ctx); err != nil {
 			return err
 		}
 	}
@@ -337,10 +337,10 @@ func (c *conversation) ignore(ctx context.Context) error {
 	return c.say(ctx, said.And(" %s", then))
 }
 
-// known refuses to ignore a provider that nothing in the repository requires or
-// locks, since the one that was meant would go on to move. A pattern is for what
-// is to come, too.
-func (c *conversation) known(ctx context.Context) error {
+// refuseUnknown refuses to ignore a provider that nothing in the repository requires or
+// locks, since the one that was meant would still be proposed. A pattern is for
+// providers that are to come, too.
+func (c *conversation) refuseUnknown(ctx context.Context) error {
 	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal)
 	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
 		return nil
@@ -354,9 +354,9 @@ func (c *conversation) known(ctx context.Context) error {
 	return refused(err)
 }
 
-// newest refuses to note something for a group where nobody would look for it:
+// refuseOlder refuses to note something for a group where nobody would look for it:
 // that is its newest pull request.
-func (c *conversation) newest(ctx context.Context) error {
+func (c *conversation) refuseOlder(ctx context.Context) error {
 	if c.request.pull.Open {
 		return nil
 	}

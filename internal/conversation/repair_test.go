@@ -64,8 +64,8 @@ func TestBecameOfARebuild(t *testing.T) {
 	}
 	for name, tt := range tests {
 		c := &conversation{reply: &reply{self: "relock[bot]"}, request: request{pull: github.PullRequest{Base: "main", Head: "old"}}}
-		if got := c.became(t.Context(), tt.pull).String(); got != tt.want {
-			t.Errorf("%s: became says %q, want %q", name, got, tt.want)
+		if got := c.outcomeOf(t.Context(), tt.pull).String(); got != tt.want {
+			t.Errorf("%s: outcomeOf says %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -19,8 +19,8 @@ type reply struct {
 	event Event
 	log   *slog.Logger
 
-	self     string        // the login that we answer by, if a reaction has told it
-	workflow *bool         // whether the credential is a workflow's own; nil if nobody had to ask
+	self     string        // the login that we answer by; empty before a reaction of ours
+	workflow *bool         // whether the credential is a workflow's own; nil before GitHub was asked
 	posted   int64         // our answer, once there is one
 	said     safe.Markdown // what it says
 }
@@ -36,7 +36,7 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	return err
 }
 
-// end tells how it ended. What went wrong, with the command or with the answer, is returned.
+// end says how it ended. It returns what went wrong, with the command or with the answer.
 func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.Problem {
 	if err == nil && !r.Failed() {
 		c.react(ctx, github.Rocket)
@@ -44,7 +44,7 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 	}
 	c.react(ctx, github.Confused)
 	if err == nil {
-		return nil // the answer tells of the failure
+		return nil // the answer says so
 	}
 	var wrong []problem.Problem
 	var text safe.Markdown
@@ -81,8 +81,7 @@ func (c *reply) react(ctx context.Context, r github.Reaction) {
 // push to a fork, and since 2026-06-11 the workflows on what it pushes wait for
 // an approval [github.blog changelog 2026-06-11]; servers before start none.
 //
-// It is the credential's, whoever tells it: the reactions that worked, or else
-// GitHub when it is asked.
+// The login of a reaction says so. Where none worked, GitHub is asked.
 func (c *reply) byWorkflow(ctx context.Context) bool {
 	if c.self != "" {
 		return c.self == github.WorkflowLogin

@@ -78,7 +78,7 @@ func (q request) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) 
 // repairing asks for the lock files of the head to be repaired or, if the base had to be
 // merged into it, for those of the merge: then also those that conflict. Without a branch
 // to push to it asks what would change.
-func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *merge, to *run.Push) (run.Ask, error) {
+func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *mergedHead, to *run.Push) (run.Ask, error) {
 	var files *run.Remote
 	var err error
 	if merged != nil {
@@ -145,7 +145,7 @@ func (q request) changes(ctx context.Context, name string) (bool, error) {
 }
 
 // wanted adds to what a command names the lock files that conflict.
-func (m *merge) wanted(w run.Wanted) run.Wanted {
+func (m *mergedHead) wanted(w run.Wanted) run.Wanted {
 	if len(w.Dirs) > 0 {
 		w.Dirs = slices.Clone(w.Dirs)
 		for _, name := range slices.Sorted(maps.Keys(m.conflicts)) {
