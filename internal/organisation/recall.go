@@ -55,7 +55,7 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	}
 }
 
-// open reads what earlier runs know. Trouble with that costs requests, and is told.
+// open reads what earlier runs know. Trouble with that costs requests, and is reported.
 func (t *turns) open() []problem.Problem {
 	name := t.org.Memory
 	if name == "" {
@@ -96,7 +96,7 @@ func (t *turns) save() []problem.Problem {
 	return unremembered(name, err)
 }
 
-// unremembered tells of trouble with the memory; nothing, where there is none.
+// unremembered reports trouble with the memory, if there is any.
 func unremembered(name string, err error) []problem.Problem {
 	if err == nil {
 		return nil
@@ -172,23 +172,23 @@ func (r remembered) report(repository string) report.Report {
 
 // remember keeps what a turn has found out, if the same would be found again: nothing
 // was written, nothing failed, and nothing waits for the budget.
-func (t *turns) remember(l github.Listed, seen *recorder, told report.Report) {
+func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	if seen == nil {
 		return
 	}
 	t.memory.forget(l)
-	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
-	if wrote || seen.partial || seen.plans > 1 || told.Failed() || t.budget.waits || l.Heads == nil {
+	wrote := slices.ContainsFunc(found.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
+	if wrote || seen.partial || seen.plans > 1 || found.Failed() || t.budget.waits || l.Heads == nil {
 		return
 	}
-	r := remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: told.Excluded}
-	for _, d := range told.Diagnostics {
+	r := remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: found.Excluded}
+	for _, d := range found.Diagnostics {
 		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)
 		}
 	}
 	r.Requires = slices.SortedFunc(maps.Keys(seen.requires), func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	for _, m := range told.Modules {
+	for _, m := range found.Modules {
 		module := rememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
 		for _, u := range m.InUse {
 			module.Versions[u.Addr.String()] = u.Version.String()

@@ -107,7 +107,7 @@ func (t *turns) all(ctx context.Context) bool {
 		}
 		t.done++
 		if t.done%oftenSaved == 0 {
-			t.save() // trouble is told at the end
+			t.save() // trouble is reported at the end
 		}
 	}
 	return true

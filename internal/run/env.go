@@ -38,26 +38,26 @@ type Env struct {
 	// change that somebody makes.
 	Planned bool
 	Log     *slog.Logger
-	// Mask is told of every secret that is made in the run, before it is used; nil:
-	// nobody prints a log for others.
+	// Mask gets every secret that is made in the run, before it is used, to keep it out of
+	// a log; nil: there is no such log.
 	Mask func(secret string) error
 	// Now is when the run is, for rules about dates.
 	Now time.Time
 	// Clock measures the waiting for limits of GitHub; its zero value is the real one.
 	Clock github.Clock
-	// Announce is told of packages before they are downloaded, and when it is known how
-	// large they are; nil: nobody is.
+	// Announce is called before packages are downloaded, and when it is known how large
+	// they are. It may be nil.
 	Announce func(provider.Downloads)
-	// Watch is told of the downloads of packages, as registry.Options.Watch is.
+	// Watch follows the downloads of packages, as registry.Options.Watch does.
 	Watch func(name string, size int64) registry.Download
-	// Fetching is told the source of each module that is fetched, when that begins;
-	// nil: nobody is.
+	// Fetching is called with the source of a module when it begins to be fetched. It may
+	// be nil.
 	Fetching func(source string)
-	// Did hears, in a sentence without a full stop, of what was done on GitHub, when it
-	// was; nil: nobody does.
+	// Did is called when something was done on GitHub, with a sentence on that without a
+	// full stop. It may be nil.
 	Did func(done string)
-	// Found is told how many root modules a target has, before they are planned; nil:
-	// nobody is.
+	// Found is called with the number of root modules of a file tree, before they are
+	// planned. It may be nil.
 	Found func(roots int)
 	// Dial is as in transport.Options.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)

@@ -20,7 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// Found tells of the repository on disk what bears on its settings, by its files
+// Found says of the repository on disk what bears on its settings, by its files
 // and lock files alone: nobody is asked.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
@@ -28,23 +28,23 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
-	told := report.Surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
+	seen := report.Surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
 	var dirs []string
 	for _, m := range modules {
 		dirs = append(dirs, m.Dir)
-		told.Tools[m.Tool.String()]++
+		seen.Tools[m.Tool.String()]++
 		if m.Assumed {
-			told.Assumed++
+			seen.Assumed++
 		}
 		if m.Lock != nil { // it can be read
-			told.Covered[widest(m.Lock.Locks)]++
+			seen.Covered[widest(m.Lock.Locks)]++
 		}
 	}
 	found := settings.Found{Exclude: examplesIn(dirs)}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return globs.InAny(found.Exclude, dir) })
 	found.Groups = groupsOf(dirs)
-	told.Examples, told.Split = len(modules)-len(dirs), len(found.Groups) > 0
-	found.Notes = told.Notes()
+	seen.Examples, seen.Split = len(modules)-len(dirs), len(found.Groups) > 0
+	found.Notes = seen.Notes()
 	return found, nil
 }
 
@@ -67,7 +67,7 @@ func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost
 }
 
 // widest is for how many platforms a lock file has packages' hashes. Which those are
-// stands in no lock file: it takes packages to tell.
+// is in no lock file: only the packages say it.
 func widest(locks []lockfile.Lock) int {
 	most := 0
 	for _, l := range locks {
