@@ -62,9 +62,12 @@ func converse(ctx context.Context, s *run.Session, of *premises) (report.Report,
 	if err := s.Interrupted(); err != nil {
 		return report.Report{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: err.Error()}}
 	}
-	c := &conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, reportOnly: decided.ReportOnly}
-	err = c.carryOut(ctx)
-	return c.report, err
+	c := conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, reportOnly: decided.ReportOnly}
+	r, said, err := c.carryOut(ctx)
+	if err != nil {
+		return r, err
+	}
+	return r, c.say(ctx, said)
 }
 
 // conversation is one command that is carried out.
@@ -74,15 +77,15 @@ type conversation struct {
 	request    request
 	owned      *pr.Owned // nil if the pull request is not ours
 	reportOnly bool      // the result is shown and not pushed
-	report     report.Report
 }
 
-// carryOut does what was decided. What changes something is announced, so that
-// nothing is changed where no answer can be given.
-func (c *conversation) carryOut(ctx context.Context) error {
+// carryOut does what was decided, and returns what is to be said at the end. What changes
+// something is announced, so that nothing is changed where no answer can be given. With an
+// error comes the report of what was done before.
+func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	switch c.request.command.Verb {
 	case comment.Check:
-		return c.inspect(ctx, verbs.Check)
+		return c.check(ctx)
 	case comment.Verify:
 		return c.verify(ctx)
 	case comment.Diff:
@@ -90,10 +93,10 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return c.say(ctx, inForce(c.owned, c.request.means.Settings.Policy))
+		return r, inForce(c.owned, c.request.means.Settings.Policy), nil
 	}
 	if err := c.say(ctx, safe.Const("On it.")); err != nil {
-		return err
+		return r, said, err
 	}
 	switch c.request.command.Verb {
 	case comment.Upgrade, comment.Lock:
@@ -108,21 +111,20 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Ignore, comment.Unignore:
 		return c.ignore(ctx)
 	case comment.Close:
-		kept, err := pr.Close(ctx, c.repo, *c.owned)
-		said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
-		if !kept.Empty() {
-			said = said.And(" %s", kept)
-		}
-		return c.done(ctx, err, said)
+		said, err = c.close(ctx)
+		return r, said, err
 	case comment.Reopen:
-		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), safe.Const("Opened again."))
+		return r, safe.Const("Opened again."), pr.Reopen(ctx, c.repo, *c.owned)
 	}
 	panic("conversation: a command that is in the language and not here: " + string(c.request.command.Verb))
 }
 
-func (c *conversation) done(ctx context.Context, err error, said safe.Markdown) error {
-	if err != nil {
-		return err
+// close closes our pull request.
+func (c conversation) close(ctx context.Context) (safe.Markdown, error) {
+	kept, err := pr.Close(ctx, c.repo, *c.owned)
+	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+	if !kept.Empty() {
+		said = said.And(" %s", kept)
 	}
-	return c.say(ctx, said)
+	return said, err
 }

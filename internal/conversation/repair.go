@@ -21,14 +21,14 @@ import (
 
 // repair upgrades or completes lock files on the branch of somebody's pull
 // request, and pushes to it.
-func (c *conversation) repair(ctx context.Context) error {
+func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	verb := verbs.Upgrade
 	if c.request.command.Verb == comment.Lock {
 		verb = verbs.Lock
 	}
 	merged, err := c.mergeBase(ctx)
 	if err != nil {
-		return err
+		return r, said, err
 	}
 	var to *run.Push
 	var why safe.Markdown
@@ -39,24 +39,24 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	ask, err := c.request.repairing(ctx, verb, merged, to)
 	if err != nil {
-		return err
+		return r, said, err
 	}
-	c.report, err = run.Run(ctx, c.session, ask)
-	if err != nil && c.request.pull.Fork && c.pushFailed(err) {
-		c.report.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
+	r, err = run.Run(ctx, c.session, ask)
+	if err != nil && c.request.pull.Fork && pushFailed(r, err) {
+		r.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
 	if err != nil {
-		return refused(err)
+		return r, said, refused(err)
 	}
-	if err := c.refuseEmpty(); err != nil {
-		return err
+	if err := c.refuseEmpty(r); err != nil {
+		return r, said, err
 	}
-	return c.say(ctx, render.Comment(c.outcome(ctx, verb, why), c.report))
+	return r, render.Comment(c.outcome(ctx, r, verb, why), r), nil
 }
 
 // mergeBase merges the base where the command is to repair the lock files that
 // conflict with it.
-func (c *conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
+func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
@@ -65,8 +65,8 @@ func (c *conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 
 // refuseEmpty refuses a command that says no directory where there is nothing that
 // it could be about.
-func (c *conversation) refuseEmpty() error {
-	if len(c.report.Modules) > 0 || len(c.request.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
+func (c conversation) refuseEmpty(r report.Report) error {
+	if len(r.Modules) > 0 || len(c.request.command.Dirs) > 0 || r.Failed() || r.Pushed != "" {
 		return nil
 	}
 	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to take one all the same"))
@@ -74,7 +74,7 @@ func (c *conversation) refuseEmpty() error {
 
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
-func (c *conversation) destination(merged *mergedHead) *run.Push {
+func (c conversation) destination(merged *mergedHead) *run.Push {
 	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.refuseQueued}
 	if merged != nil {
 		to.Merged = &merged.base
@@ -84,7 +84,7 @@ func (c *conversation) destination(merged *mergedHead) *run.Push {
 
 // refuseQueued refuses to touch a pull request in a merge queue: a push takes it out,
 // and what is merged then need not be what was reviewed.
-func (c *conversation) refuseQueued(ctx context.Context) error {
+func (c conversation) refuseQueued(ctx context.Context) error {
 	now, err := c.repo.Merging(ctx, c.request.pull)
 	if err == nil && now.Open && now.Queued {
 		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.request.pull.Base)))
@@ -94,19 +94,20 @@ func (c *conversation) refuseQueued(ctx context.Context) error {
 
 // pushFailed reports whether everything is known but could not be pushed: then the answer
 // can still say how a person does so.
-func (c *conversation) pushFailed(err error) bool {
+func pushFailed(r report.Report, err error) bool {
 	var no *comment.Refusal
-	return len(c.report.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
+	return len(r.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
 }
 
 // outcome says in a sentence or two what became of the lock files, and why if
 // they could not be pushed.
-func (c *conversation) outcome(ctx context.Context, verb verbs.Verb, why safe.Markdown) safe.Markdown {
-	switch {
-	case c.report.Pushed != "":
-		return safe.Format("Pushed commit %s.%s", safe.Text(c.report.Pushed), c.approval(ctx))
-	case !why.Empty() && c.report.Pending():
-		return safe.Join(" ", nothingPushed(why), byHand(c.commandLine(verb)))
+func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.Verb, why safe.Markdown) safe.Markdown {
+	if r.Pushed != "" {
+		return safe.Format("Pushed commit %s.%s", safe.Text(r.Pushed), c.approval(ctx))
+	}
+	if !why.Empty() && r.Pending() {
+		asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
+		return safe.Join(" ", nothingPushed(why), byHand(report.CommandLine(verb, asked, r.PendingDirs())))
 	}
 	return nothingPushed(safe.Markdown{})
 }
@@ -124,63 +125,56 @@ func byHand(lines ...string) safe.Markdown {
 	return safe.Format("Run this at the top of a checkout of the branch, and commit the result:\n\n%s", safe.Fenced("text", strings.Join(lines, "\n"), 4096))
 }
 
-// commandLine is the command line that does the same in a checkout.
-func (c *conversation) commandLine(verb verbs.Verb) string {
-	asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
-	return report.CommandLine(verb, asked, c.report.PendingDirs())
-}
-
-// inspect answers with the report of a verb that writes nothing.
-func (c *conversation) inspect(ctx context.Context, verb verbs.Verb) error {
-	if err := c.look(ctx, verb); err != nil {
-		return err
+// check answers with the report of what would change.
+func (c conversation) check(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
+	r, err = c.look(ctx, verbs.Check, run.JudgedBy{})
+	if err != nil {
+		return r, said, err
 	}
-	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
+	return r, render.Comment(safe.Markdown{}, r), c.refuseEmpty(r)
 }
 
 // why says for a provider where each constraint is.
-func (c *conversation) why(ctx context.Context) error {
-	if err := c.look(ctx, verbs.Scan); err != nil {
-		return err
+func (c conversation) why(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
+	r, err = c.look(ctx, verbs.Scan, run.JudgedBy{})
+	if err != nil {
+		return r, said, err
 	}
-	var said strings.Builder
-	if err := render.Text(&said, c.report, render.TextOptions{Why: c.request.command.Providers}); err != nil {
-		return err
+	if err := c.refuseEmpty(r); err != nil {
+		return r, said, err
 	}
-	return c.say(ctx, safe.Fenced("text", strings.TrimSpace(said.String()), mostText))
+	var text strings.Builder
+	err = render.Text(&text, r, render.TextOptions{Why: c.request.command.Providers})
+	return r, safe.Fenced("text", strings.TrimSpace(text.String()), mostText), err
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the
 // ledger of the base: that the pull request changes it is a finding.
-func (c *conversation) verify(ctx context.Context) error {
+func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	var by run.JudgedBy
 	var tampered bool
-	var err error
 	if name := c.event.Ledger; name != "" {
 		by.Ledger, err = c.ledger(ctx, name)
 		if err != nil {
-			return err
+			return r, said, err
 		}
 		tampered, err = c.request.changes(ctx, name)
 		if err != nil {
-			return err
+			return r, said, err
 		}
 	}
-	err = c.examine(ctx, verbs.Verify, by)
+	r, err = c.look(ctx, verbs.Verify, by)
 	if err != nil {
-		return err
+		return r, said, err
 	}
 	if tampered {
-		c.report.Modules = append(c.report.Modules, report.Tampered(c.event.Ledger, "ledger", ""))
+		r.Modules = append(r.Modules, report.Tampered(c.event.Ledger, "ledger", ""))
 	}
-	if err := c.refuseEmpty(); err != nil {
-		return err
-	}
-	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
+	return r, render.Comment(safe.Markdown{}, r), c.refuseEmpty(r)
 }
 
 // ledger reads a ledger as the base branch has it; an empty one, if that has none.
-func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
+func (c conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
 	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
 	if err != nil {
 		return nil, err
@@ -196,22 +190,14 @@ func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger,
 	return ledger, nil
 }
 
-// look runs a verb that writes nothing, about something.
-func (c *conversation) look(ctx context.Context, verb verbs.Verb) error {
-	if err := c.examine(ctx, verb, run.JudgedBy{}); err != nil {
-		return err
-	}
-	return c.refuseEmpty()
-}
-
-// examine runs a verb that writes nothing.
-func (c *conversation) examine(ctx context.Context, verb verbs.Verb, by run.JudgedBy) error {
+// look runs a verb that writes nothing.
+func (c conversation) look(ctx context.Context, verb verbs.Verb, by run.JudgedBy) (report.Report, error) {
 	ask, err := c.request.looking(ctx, verb, by)
 	if err != nil {
-		return err
+		return report.Report{}, err
 	}
-	c.report, err = run.Run(ctx, c.session, ask)
-	return refused(err)
+	r, err := run.Run(ctx, c.session, ask)
+	return r, refused(err)
 }
 
 // mostText bounds the text of an answer, in bytes; GitHub takes 65,536
@@ -220,66 +206,66 @@ const mostText = 60_000
 
 // diff shows what the pull request changes in lock files, from where it left its
 // base.
-func (c *conversation) diff(ctx context.Context) error {
+func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	compared, err := c.repo.Compare(ctx, c.request.pull.Base, c.request.pull.Head)
 	if err != nil {
-		return err
+		return r, said, err
 	}
 	before, err := locksOf(ctx, c.repo, compared.Fork.SHA)
 	if err != nil {
-		return err
+		return r, said, err
 	}
 	after, err := locksOf(ctx, c.repo, c.request.pull.Head)
 	if err != nil {
-		return err
+		return r, said, err
 	}
-	c.report = report.Report{Verb: verbs.Diff, Modules: report.Differences(before, after)}
-	return c.say(ctx, render.Comment(safe.Markdown{}, c.report))
+	r = report.Report{Verb: verbs.Diff, Modules: report.Differences(before, after)}
+	return r, render.Comment(safe.Markdown{}, r), nil
 }
 
 // rebuild makes our pull request anew on the base as it is now. It does as a
 // scheduled run would, for this pull request alone.
-func (c *conversation) rebuild(ctx context.Context, discard bool) error {
-	said, err := c.propose(ctx, discard)
+func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
+	r, said, err = c.propose(ctx, discard)
 	if err != nil {
-		return err
+		return r, said, err
 	}
 	if len(c.request.command.Providers)+len(c.request.command.Platforms)+len(c.request.command.Dirs) > 0 {
 		said = said.And("\n\nrelock rebuilds its own pull requests as a whole, whatever the command names. " +
 			"`/relock ignore` leaves a provider out.")
 	}
-	return c.say(ctx, said)
+	return r, said, nil
 }
 
 // propose runs the verb pr for the pull request's branch, and says what became
 // of that.
-func (c *conversation) propose(ctx context.Context, discard bool) (said safe.Markdown, err error) {
+func (c conversation) propose(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
 	if c.owned.Base != c.request.pull.Base {
-		return said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
+		return r, said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
 	}
 	files, err := run.Snapshot(ctx, c.repo, c.request.base)
 	if err != nil {
-		return said, err
+		return r, said, err
 	}
-	p := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard}
-	c.report, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.event.Repository, c.owned.Base, files, c.request.means.Settings.Directories, p))
+	to := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard}
+	r, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.event.Repository, c.owned.Base, files, c.request.means.Settings.Directories, to))
 	if err != nil {
-		return said, err
+		return r, said, err
 	}
 	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
-	for _, p := range c.report.PullRequests {
+	for _, p := range r.PullRequests {
 		if p.Branch == c.request.pull.HeadBranch {
 			said = c.outcomeOf(ctx, p)
 		}
 	}
-	if problems := render.Problems(failures(c.report)); !problems.Empty() {
+	if problems := render.Problems(failures(r)); !problems.Empty() {
 		said = said.And("\n\n%s", problems)
 	}
-	return said, nil
+	return r, said, nil
 }
 
 // outcomeOf says what became of the pull request.
-func (c *conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.Markdown {
+func (c conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.Markdown {
 	switch pushed := p.HeadSHA != c.request.pull.Head; {
 	case p.Operation == string(pr.Closed):
 		return safe.Text(p.Reason).Sentence()
@@ -302,45 +288,42 @@ func failures(r report.Report) []problem.Problem {
 
 // ignore changes what is ignored for the group of the pull request, and rebuilds
 // that if it is open.
-func (c *conversation) ignore(ctx context.Context) error {
+func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	if err := c.refuseOlder(ctx); err != nil {
-		return err
+		return r, said, err
 	}
 	if err := c.refuseUnknown(ctx); err != nil {
-		return err
+		return r, said, err
 	}
-	ignores, said := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
+	ignores, note := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
-		return c.say(ctx, said)
+		return r, note, nil
 	}
 	if c.request.pull.Open {
 		if err := c.refuseQueued(ctx); err != nil {
-			return err
+			return r, said, err
 		}
 	}
 	if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
-		return err
+		return r, said, err
 	}
-	switch {
-	case !c.request.pull.Open:
-		return c.say(ctx, said)
-	case c.owned.Touched:
-		return c.say(ctx, said.And(" The branch stays as it is, since somebody else has pushed to it."))
+	if !c.request.pull.Open {
+		return r, note, nil
 	}
-	if err := c.say(ctx, said.And(" The pull request is being rebuilt.")); err != nil {
-		return err
+	if c.owned.Touched {
+		return r, note.And(" The branch stays as it is, since somebody else has pushed to it."), nil
 	}
-	then, err := c.propose(ctx, false)
-	if err != nil {
-		return err
+	if err := c.say(ctx, note.And(" The pull request is being rebuilt.")); err != nil {
+		return r, said, err
 	}
-	return c.say(ctx, said.And(" %s", then))
+	r, then, err := c.propose(ctx, false)
+	return r, note.And(" %s", then), err
 }
 
 // refuseUnknown refuses to ignore a provider that nothing in the repository requires or
 // locks, since the one that was meant would still be proposed. A pattern is for
 // providers that are to come, too.
-func (c *conversation) refuseUnknown(ctx context.Context) error {
+func (c conversation) refuseUnknown(ctx context.Context) error {
 	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal)
 	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
 		return nil
@@ -356,7 +339,7 @@ func (c *conversation) refuseUnknown(ctx context.Context) error {
 
 // refuseOlder refuses to note something for a group where nobody would look for it:
 // that is its newest pull request.
-func (c *conversation) refuseOlder(ctx context.Context) error {
+func (c conversation) refuseOlder(ctx context.Context) error {
 	if c.request.pull.Open {
 		return nil
 	}
