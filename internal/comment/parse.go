@@ -102,13 +102,14 @@ func unknown(word string) error {
 // else has a meaning.
 func split(line string) ([]string, error) {
 	var words []string
-	for rest := strings.TrimLeft(line, " \t"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
-		var word string
-		var err error
-		if word, rest, err = next(rest); err != nil {
+	for rest := strings.TrimLeft(line, " \t"); rest != ""; {
+		word, after, err := next(rest)
+		if err != nil {
 			return nil, err
 		}
-		if words = append(words, word); len(words) > maxWords {
+		rest = strings.TrimLeft(after, " \t")
+		words = append(words, word)
+		if len(words) > maxWords {
 			return nil, Refuse(safe.Format("the command has more than %s words", safe.Int(maxWords)))
 		}
 	}
@@ -163,10 +164,12 @@ func (u Usage) read(words []string) (Command, error) {
 		providers, args = args[:1], args[1:]
 	}
 	var err error
-	if c.Providers, err = patterns(providers); err != nil {
+	c.Providers, err = patterns(providers)
+	if err != nil {
 		return c, err
 	}
-	if c.Platforms, err = platformsOf(platforms); err != nil {
+	c.Platforms, err = platformsOf(platforms)
+	if err != nil {
 		return c, err
 	}
 	if c.SHA != "" && !shaForm.MatchString(c.SHA) {
