@@ -62,9 +62,9 @@ func (r *Refusal) Error() string { return r.Why.String() }
 func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
 
 // Decide decides whether the command of a comment for which Addressed holds is carried out.
-// A fact is asked for when nothing that is known before refuses the command, so that a
-// refusal costs no question too many: the table of the language is for who may write, and
-// takes no pull request. Its errors are each a *Refusal, but for those of the source.
+// It asks for a fact when nothing that is known before refuses the command. So a closed pull
+// request costs no settings, and Help no pull request. Its errors are each a *Refusal, but
+// for those of the source.
 func Decide(ctx context.Context, text string, from Source) (Decision, error) {
 	permission, err := from.Permission(ctx)
 	if err != nil {

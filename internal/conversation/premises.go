@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// premises are what the decision about a command rests on. It asks for them one by one
-// (comment.Source); what has been asked for stays for who carries the command out.
+// premises are what the decision about a command rests on. The decision asks for them one by
+// one (comment.Source). What they say is kept here for the request that is carried out.
 type premises struct {
 	*reply
 	means   run.Means // with the settings of the base branch, once the ownership is known

@@ -102,8 +102,8 @@ func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *mergedH
 	return run.ToRepair(q.means, verb, q.head(ctx, files), w, to), nil
 }
 
-// hosts are the registries that the base branch uses already: whoever may write
-// there has chosen them. None is known if the base cannot be read.
+// hosts are the registries that the base branch uses already: people who may write there have
+// chosen them. None is known if the base cannot be read.
 func (q request) hosts(ctx context.Context) []svchost.Hostname {
 	base, err := run.Snapshot(ctx, q.repo, q.base)
 	if err != nil {

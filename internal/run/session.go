@@ -177,8 +177,8 @@ func (s *Session) Asking(ctx context.Context) (context.Context, context.CancelFu
 	return s.bounds.asking(ctx)
 }
 
-// Acting returns the context of all that somebody does by several asks whose reports are
-// not joined. It ends writingTime after an interrupt.
+// Acting returns the context of what is done around asks, such as an answer to who has asked.
+// It ends writingTime after an interrupt.
 func (s *Session) Acting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return s.bounds.heed(ctx)
 }
