@@ -253,7 +253,8 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 		for _, name := range names {
 			lacking[name] = true
 		}
-		if files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return Reads(name) || lacking[name] }); err != nil {
+		files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return Reads(name) || lacking[name] })
+		if err != nil {
 			return nil, err
 		}
 	}

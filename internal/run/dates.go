@@ -42,10 +42,12 @@ func (d dates) Published(ctx context.Context, tool provider.Tool, want provider.
 	if err != nil || !said.Published.IsZero() {
 		return said.Published, err
 	}
-	if want.Platform, err = d.platform(ctx, tool, want); err != nil || want.Platform == (provider.Platform{}) {
+	want.Platform, err = d.platform(ctx, tool, want)
+	if err != nil || want.Platform == (provider.Platform{}) {
 		return time.Time{}, err
 	}
-	if said, err = d.source.Repository(ctx, tool, want); err != nil {
+	said, err = d.source.Repository(ctx, tool, want)
+	if err != nil {
 		return time.Time{}, err
 	}
 	if at, err := d.released(ctx, said); err != nil || !at.IsZero() {

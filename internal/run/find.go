@@ -47,10 +47,12 @@ type inventory struct {
 // findAll finds the root modules of every tree.
 func findAll(ctx context.Context, j job) (s inventory, err error) {
 	defer j.clock.stage(stageScan)()
-	if s.trees, err = j.target.files.trees(j.env.WorkDir, j.target.dirs); err != nil {
+	s.trees, err = j.target.files.trees(j.env.WorkDir, j.target.dirs)
+	if err != nil {
 		return s, err
 	}
-	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
+	s.extent, s.diagnostics, err = narrow(ctx, j, s.trees)
+	if err != nil {
 		return s, err
 	}
 	s.lost, s.unseen.only = map[lookupTerm]problem.Problem{}, j.plan.Only

@@ -47,7 +47,8 @@ func PlanDisputed(ctx context.Context, s *Session, m Means, top, name string, ma
 	if err != nil {
 		return nil, p.report, err
 	}
-	if p = planAll(ctx, j, p); p.report.Failed() || len(p.found) != 1 {
+	p = planAll(ctx, j, p)
+	if p.report.Failed() || len(p.found) != 1 {
 		return nil, p.report, nil
 	}
 	return p.found[0].result.File, p.report, nil

@@ -53,12 +53,14 @@ type proposing struct {
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
 	if !j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix) {
-		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
+		p.proposing, err = prepare(ctx, j, p.inventory)
+		if err != nil {
 			return p, err
 		}
 		return planAll(ctx, j, p), nil
 	}
-	if p.proposing, err = proposingTo(j, p.inventory); err != nil {
+	p.proposing, err = proposingTo(j, p.inventory)
+	if err != nil {
 		return p, err
 	}
 	p.proposing.survey = pr.Nothing()
@@ -66,7 +68,8 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	if !first.report.Pending() {
 		return first, nil
 	}
-	if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
+	p.proposing, err = prepare(ctx, j, p.inventory)
+	if err != nil {
 		return p, err
 	}
 	if len(p.proposing.survey.Ignores) > 0 {
@@ -84,7 +87,8 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 		return p, err
 	}
 	if p.base == "" {
-		if p.base, err = p.repo.DefaultBranch(ctx); err != nil {
+		p.base, err = p.repo.DefaultBranch(ctx)
+		if err != nil {
 			return p, err
 		}
 	}
@@ -98,26 +102,26 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 	if len(s.trees) != 1 {
 		return p, errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	if p.client, err = j.clients.of(j.access, j.target.repository); err != nil {
+	p.client, err = j.clients.of(j.access, j.target.repository)
+	if err != nil {
 		return p, err
 	}
-	if p.repo, err = repositoryOf(p.client, j.target.repository); err != nil {
+	p.repo, err = repositoryOf(p.client, j.target.repository)
+	if err != nil {
 		return p, err
 	}
-	if p.head, err = headOf(s.trees[0], j.target); err != nil {
-		return p, err
-	}
+	p.head, err = headOf(s.trees[0], j.target)
 	p.base = j.target.base
-	return p, nil
+	return p, err
 }
 
 // proposer brings what was planned to GitHub.
 type proposer struct {
 	job
 	planned
-	// notes are read once for all pull requests, and only if one is written; nil if
-	// they are not wanted.
-	notes func() []notes.Notes
+	// readNotes reads release notes once for all pull requests, and only if one is written;
+	// nil if they are not wanted.
+	readNotes func() []notes.Notes
 }
 
 // proposeAll brings the planned lock files to GitHub, a pull request for each
@@ -128,7 +132,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	p := &proposer{job: j, planned: known}
 	at := known.proposing
 	if j.settings.PullRequest.ReleaseNotes && !at.client.Anonymous() {
-		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.client, known.found) })
+		p.readNotes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.client, known.found) })
 	}
 	carrier := newCarrier(p)
 	proposals := p.proposals(asking, carrier)
@@ -257,34 +261,44 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 	var proposals []pr.Proposal
 	narrowed := p.narrowed() // before the report says what a group proposes already
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
-		s := shares[key]
 		if narrowed {
 			for _, k := range carrier.unseenFiles(ctx, key) {
-				s.keep(k)
+				shares[key].keep(k)
 			}
 		}
-		stands, read := carrier.known[key]
-		if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
-			carrier.notices[key] = append(carrier.notices[key], problem.Of(stands.err))
-		}
-		if stands.alone != "" {
-			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil))
-			one.Alone = stands.alone
-			proposals = append(proposals, one)
-		} else if len(s.files) > 0 {
-			s.notices = carrier.notices[key]
-			one := p.proposal(ctx, key, s, stands.Standing)
-			if narrowed { // so that a run over everything writes the text anew
-				one.Facts += "-narrowed"
-			}
-			carrier.over[one.Branch] = s.carriedOver(stands.Standing)
-			if read && !p.proposing.client.Anonymous() {
-				one.From, one.KeepText = &stands.Standing, one.KeepText || narrowed
-			}
+		one, ok := p.groupProposal(ctx, carrier, key, shares[key], narrowed)
+		if ok {
 			proposals = append(proposals, one)
 		}
 	}
 	return proposals
+}
+
+// groupProposal is what a group proposes, if anything: its share, or that what stands is left
+// alone. A narrowed run has not looked at all that the group is about.
+func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key string, s *share, narrowed bool) (pr.Proposal, bool) {
+	stands, read := carrier.known[key]
+	if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
+		carrier.notices[key] = append(carrier.notices[key], problem.Of(stands.err))
+	}
+	if stands.alone != "" {
+		one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil))
+		one.Alone = stands.alone
+		return one, true
+	}
+	if len(s.files) == 0 {
+		return pr.Proposal{}, false
+	}
+	s.notices = carrier.notices[key]
+	one := p.proposal(ctx, key, s, stands.Standing)
+	if narrowed { // so that a run over everything writes the text anew
+		one.Facts += "-narrowed"
+	}
+	carrier.over[one.Branch] = s.carriedOver(stands.Standing)
+	if read && !p.proposing.client.Anonymous() {
+		one.From, one.KeepText = &stands.Standing, one.KeepText || narrowed
+	}
+	return one, true
 }
 
 // parts splits the plan of a root module by group. Groups that have no change
@@ -358,8 +372,8 @@ func (p *proposer) shared(s *share) []found {
 // text is to be written, so that a run with nothing to do does not ask.
 func (p *proposer) enrich(ctx context.Context) {
 	fillDates(ctx, p.job, p.found, p.report.Modules)
-	if p.notes != nil {
-		p.report.Notes = p.notes()
+	if p.readNotes != nil {
+		p.report.Notes = p.readNotes()
 	}
 }
 

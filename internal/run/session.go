@@ -45,7 +45,7 @@ type Session struct {
 	allowance *verify.Allowance
 	notes     *notes.Cache                  // nil remembers nothing
 	clients   *clients                      // of the GitHub server
-	modules   map[modulesKey]*module.Client // see modulesFor
+	fetchers  map[modulesKey]*module.Client // see modulesFor
 	named     []svchost.Hostname            // by the operator, in the CLI configuration
 	broken    []broken
 	// warnings are those of the CLI configuration.
@@ -58,11 +58,12 @@ func Open(env Env, a Ask) (*Session, error) {
 	c := a.means.Settings
 	s := &Session{
 		env: env, bounds: newBounds(c.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
-		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}, modules: map[modulesKey]*module.Client{},
+		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}, fetchers: map[modulesKey]*module.Client{},
 		documents: map[Head]*cliconfig.Documents{},
 	}
 	var err error
-	if s.hashes, err = openCache(env, a); err != nil {
+	s.hashes, err = openCache(env, a)
+	if err != nil {
 		return nil, err
 	}
 	s.notes = openNotes(env, a.verb)
@@ -133,14 +134,14 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 	if j.access.github.App != nil && j.access.owner == "" {
 		key.repository = j.target.repository
 	}
-	if s.modules[key] == nil {
-		s.modules[key] = module.New(client, s.configs, module.Options{
+	if s.fetchers[key] == nil {
+		s.fetchers[key] = module.New(client, s.configs, module.Options{
 			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: key.local,
 			Token: moduleToken(j), TokenHost: s.env.Server, Contact: j.contact(), Ambient: j.ambient(), Head: key.head != NoHead,
 			Cache: moduleCache(s.env, j.ask, j.settings.Cache), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head),
 		})
 	}
-	return s.modules[key]
+	return s.fetchers[key]
 }
 
 // documentsFor returns what hosts have said, by who named the hosts.

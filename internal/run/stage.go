@@ -68,13 +68,15 @@ type span struct {
 func (s *span) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open++; s.open == 1 {
+	s.open++
+	if s.open == 1 {
 		s.since = time.Now()
 	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.open--; s.open == 0 {
+		s.open--
+		if s.open == 0 {
 			s.total += time.Since(s.since)
 		}
 	}
