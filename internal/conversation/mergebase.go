@@ -82,7 +82,7 @@ func (r baseMerge) merge(ctx context.Context) (*mergedHead, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := r.repo.Snapshot(ctx, into.SHA, run.Reads)
+	rest, err := run.ReadCommit(ctx, r.repo, into.SHA)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -238,14 +239,27 @@ func Snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 // snapshotOf does so for a commit whose tree has this id, if that is known and an archive
 // is the cheapest way to its files.
 func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string) (*Remote, error) {
-	files, err := repo.SnapshotOf(ctx, commit, id, Reads)
+	files, err := readCommit(ctx, repo, commit, id)
 	if err != nil {
 		return nil, err
 	}
+	return &Remote{FS: files, Commit: commit}, nil
+}
+
+// ReadCommit reads the files of a commit as Snapshot does.
+func ReadCommit(ctx context.Context, repo *github.Repository, commit string) (*filetree.Tree, error) {
+	return readCommit(ctx, repo, commit, "")
+}
+
+func readCommit(ctx context.Context, repo *github.Repository, commit, id string) (*filetree.Tree, error) {
+	files, err := repo.SnapshotOf(ctx, commit, id, reads)
 	// Which files Terragrunt units read only their configuration says, which may read
 	// others in turn.
 	lacking := map[string]bool{}
 	for range mostRounds {
+		if err != nil {
+			return nil, err
+		}
 		names := slices.DeleteFunc(terragrunt.Lacks(files), func(name string) bool { return lacking[name] })
 		if len(names) == 0 {
 			break
@@ -253,17 +267,14 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 		for _, name := range names {
 			lacking[name] = true
 		}
-		files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return Reads(name) || lacking[name] })
-		if err != nil {
-			return nil, err
-		}
+		files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || lacking[name] })
 	}
-	return &Remote{FS: files, Commit: commit}, nil
+	return files, err
 }
 
 // mostRounds bounds how often a commit is read again for files that were not known
 // to be needed. What is lacking then is not known.
 const mostRounds = 4
 
-// Reads reports whether a run may read a file.
-func Reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }
+// reads reports whether a run may read a file.
+func reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }

@@ -18,7 +18,7 @@ import (
 )
 
 // relevant are the files of a working tree that make a difference to a run.
-var relevant = worktree.Filter{Reads: Reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: lockfile.Is}
+var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: lockfile.Is}
 
 // errUnborn is why it is not known what changed since a revision.
 var errUnborn = errors.New("the repository has no commit yet")
@@ -64,7 +64,7 @@ func filesAt(t tree, revision string) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := at.Tree(Reads)
+	files, err := at.Tree(reads)
 	if err != nil {
 		return nil, err
 	}
