@@ -75,7 +75,8 @@ func believe(s *state, pull *github.PullRequest) {
 	if turnedDown(*pull, s.marker) {
 		s.rejected = s.marker.Digest
 	}
-	if s.owner = ours; s.marker.Stopped {
+	s.owner = ours
+	if s.marker.Stopped {
 		s.owner = touched
 	}
 }

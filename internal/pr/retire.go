@@ -17,30 +17,16 @@ type ending struct{ *task }
 
 // once is one attempt to end it.
 func (t ending) once(ctx context.Context, head string) error {
-	if head == "" {
-		return nil // somebody was faster
-	}
 	s := state{branch: t.Branch, head: head}
-	base, err := t.readUnwanted(ctx, &s)
+	base, err := t.readEnding(ctx, &s)
 	if err != nil || base == "" {
 		return err
-	}
-	if s.owner != foreign {
-		t.Group, t.known = s.mark.Group, true
-	}
-	if err := t.readPulls(ctx, &s, base); err != nil {
-		return err
-	}
-	if err := t.decideOwner(ctx, &s); err != nil {
-		return err
-	}
-	if s.owner == foreign && !s.done() {
-		return nil
 	}
 	t.see(s)
 	t.known = true
 	if t.opts.Spare != nil && !s.done() && !s.contained {
-		if t.Reason, err = t.spared(ctx, s, base); err != nil || t.Reason != "" {
+		t.Reason, err = t.spared(ctx, s, base)
+		if err != nil || t.Reason != "" {
 			return err
 		}
 	}
@@ -67,7 +53,8 @@ func (t ending) once(ctx context.Context, head string) error {
 	}
 	if t.opts.DryRun {
 		if base == t.opts.Base {
-			if t.Warnings, err = t.otherBase(ctx, s.base, true); err != nil {
+			t.Warnings, err = t.otherBase(ctx, s.base, true)
+			if err != nil {
 				return err
 			}
 		}
@@ -75,6 +62,31 @@ func (t ending) once(ctx context.Context, head string) error {
 		return nil
 	}
 	return t.end(ctx, s, todo, base)
+}
+
+// readEnding reads the branch and its pull request, and returns the base that it is for;
+// none if the branch is gone, or is not this run's to end.
+func (t ending) readEnding(ctx context.Context, s *state) (base string, err error) {
+	if s.head == "" {
+		return "", nil // somebody was faster
+	}
+	base, err = t.readUnwanted(ctx, s)
+	if err != nil || base == "" {
+		return "", err
+	}
+	if s.owner != foreign {
+		t.Group, t.known = s.mark.Group, true
+	}
+	if err := t.readPulls(ctx, s, base); err != nil {
+		return "", err
+	}
+	if err := t.decideOwner(ctx, s); err != nil {
+		return "", err
+	}
+	if s.owner == foreign && !s.done() {
+		return "", nil
+	}
+	return base, nil
 }
 
 // spared returns why a branch is not ended by a run that did not see everything. Of what
@@ -143,7 +155,8 @@ func (t ending) readOrphan(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
-	if s.owner = touched; intact {
+	s.owner = touched
+	if intact {
 		s.owner, s.mark = ours, mark
 	}
 	return nil

@@ -279,7 +279,8 @@ func (r *surveyor) readUnrelated(ctx context.Context, s *state) error {
 		return err
 	}
 	s.judged = judge(s.branch, github.Comparison{Own: recent, Total: len(recent)}, s.head)
-	if s.owner, s.mark = s.judged.owner, s.judged.mark; s.judged.rewritten {
+	s.owner, s.mark = s.judged.owner, s.judged.mark
+	if s.judged.rewritten {
 		s.fork = s.judged.base()
 	}
 	return nil

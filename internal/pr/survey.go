@@ -79,7 +79,8 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 // lookAt asks for the branches and the pull requests of the groups. For a group without
 // one it puts in place of its branch that which has the former name of the base.
 func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches []string) (err error) {
-	if found.heads, err = r.repo.Branches(ctx, r.opts.Prefix); err != nil {
+	found.heads, err = r.repo.Branches(ctx, r.opts.Prefix)
+	if err != nil {
 		return err
 	}
 	formers, asked := make([][]string, len(groups)), slices.Clone(branches)
@@ -89,7 +90,8 @@ func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches [
 			asked = append(asked, formers[i]...)
 		}
 	}
-	if found.newest, err = r.newest(ctx, asked); err != nil {
+	found.newest, err = r.newest(ctx, asked)
+	if err != nil {
 		return err
 	}
 	for i := range groups {
@@ -182,7 +184,8 @@ func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]gi
 		r.opts.Log.Debug("asking for pull requests one by one", "error", err)
 		latest = map[string][]github.PullRequest{}
 		for _, branch := range branches {
-			if latest[branch], err = r.repo.PullRequests(ctx, branch); err != nil {
+			latest[branch], err = r.repo.PullRequests(ctx, branch)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -49,7 +49,8 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 		if err == nil {
 			return
 		}
-		if t.Err = err; n == mostAttempts || !movable(err) {
+		t.Err = err
+		if n == mostAttempts || !movable(err) {
 			return
 		}
 		if n > 1 {

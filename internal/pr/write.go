@@ -36,11 +36,13 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		return todo.err
 	}
 	t.Stale = todo.stale
-	if todo, err = t.limited(ctx, p, todo); err != nil {
+	todo, err = t.limited(ctx, p, todo)
+	if err != nil {
 		return err
 	}
 	if t.opts.DryRun {
-		if t.Warnings, err = t.otherBase(ctx, s.base, todo.push || todo.update); err != nil {
+		t.Warnings, err = t.otherBase(ctx, s.base, todo.push || todo.update)
+		if err != nil {
 			return err
 		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
@@ -272,7 +274,8 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 		}
 		if s.marker.AutoMerge && p.mergesItself() && !s.pull.AutoMerge {
 			var err error
-			if m.AutoMerge, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+			m.AutoMerge, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge)
+			if err != nil {
 				t.Warnings = append(t.Warnings, err)
 			}
 		}
@@ -308,7 +311,8 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	}
 	if s.awaitsAutoMerge(p) {
 		var err error
-		if unmerging, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+		unmerging, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge)
+		if err != nil {
 			t.Warnings = append(t.Warnings, err)
 		}
 	}
