@@ -67,7 +67,7 @@ func sarifRun(r report.Report, o SARIFOptions) *sarif.Run {
 		print := i.Fingerprint()
 		seen[print]++
 		result := i.result(fmt.Sprintf("%s:%d", strings.TrimSuffix(print, ":1"), seen[print]))
-		result.RuleIndex = slices.IndexFunc(rules, func(rule verify.Meaning) bool { return rule.Code == i.Code })
+		result.RuleIndex = slices.IndexFunc(rules, func(rule problem.Meaning) bool { return rule.Code == i.Code })
 		run.AddResult(result)
 	}
 	return run

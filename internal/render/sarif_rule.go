@@ -7,7 +7,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // projectURL is where relock is told about, and helpURL begins the address of what
@@ -19,7 +18,7 @@ const (
 
 // checkRules are those of what a check finds besides: what would change in a lock
 // file, and what could not be read.
-var checkRules = []verify.Meaning{
+var checkRules = []problem.Meaning{
 	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
 	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
 	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
@@ -28,7 +27,7 @@ var checkRules = []verify.Meaning{
 }
 
 // otherRules are those of problems, which any verb may have.
-var otherRules = []verify.Meaning{
+var otherRules = []problem.Meaning{
 	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "mend the line"},
 	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
 	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
@@ -40,17 +39,17 @@ var otherRules = []verify.Meaning{
 
 // rulesOf are the rules of a verb, and those of what else the report tells of. A
 // problem of the run that has no words of its own here is called by its code.
-func rulesOf(verb verbs.Verb, issues []issue) []verify.Meaning {
-	rules, others := slices.Clone(verify.Meanings), slices.Concat(checkRules, otherRules)
+func rulesOf(verb verbs.Verb, issues []issue) []problem.Meaning {
+	rules, others := slices.Clone(problem.Meanings), slices.Concat(checkRules, otherRules)
 	if verb == verbs.Check {
-		rules, others = slices.Clone(checkRules), slices.Concat(verify.Meanings, otherRules)
+		rules, others = slices.Clone(checkRules), slices.Concat(problem.Meanings, otherRules)
 	}
 	for _, i := range issues {
-		of := func(rule verify.Meaning) bool { return rule.Code == i.Code }
+		of := func(rule problem.Meaning) bool { return rule.Code == i.Code }
 		if slices.ContainsFunc(rules, of) {
 			continue
 		}
-		rule := verify.Meaning{Code: i.Code, Title: "A problem of the kind " + string(i.Code), Help: "the message says what to do"}
+		rule := problem.Meaning{Code: i.Code, Title: "A problem of the kind " + string(i.Code), Help: "the message says what to do"}
 		if at := slices.IndexFunc(others, of); at >= 0 {
 			rule = others[at]
 		}
@@ -61,7 +60,7 @@ func rulesOf(verb verbs.Verb, issues []issue) []verify.Meaning {
 
 // sarifRule is a rule as SARIF has it. It is as severe as the worst of its results:
 // people may choose the severity of a code, and what fails a check is an error.
-func sarifRule(verb verbs.Verb, rule verify.Meaning, issues []issue) *sarif.ReportingDescriptor {
+func sarifRule(verb verbs.Verb, rule problem.Meaning, issues []issue) *sarif.ReportingDescriptor {
 	severity, found := rule.Severity, false
 	for _, i := range issues {
 		if i.Code == rule.Code && (!found || i.Severity < severity) {
@@ -90,7 +89,7 @@ var scores = map[problem.Severity]string{problem.SeverityError: "8.0", problem.S
 
 func sarifProperties(code problem.Code, severity problem.Severity) *sarif.PropertyBag {
 	bag := sarif.NewPropertyBag().WithTags([]string{"supply-chain"})
-	_, proven := verify.MeaningOf(code)
+	_, proven := problem.MeaningOf(code)
 	if score := scores[severity]; proven && score != "" {
 		bag.AddTag("security").Add("security-severity", score)
 	}

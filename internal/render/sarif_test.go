@@ -97,7 +97,7 @@ func TestSARIF(t *testing.T) {
 	t.Parallel()
 	golden(t, "verified.sarif", results(sarifRead(t, verified(), asShown)))
 	run := sarifRead(t, report.Report{Verb: verbs.Verify}, asShown)
-	if len(run.Results) > 0 || len(run.Tool.Driver.Rules) != len(verify.Meanings) || !*run.Invocations[0].ExecutionSuccessful {
+	if len(run.Results) > 0 || len(run.Tool.Driver.Rules) != len(problem.Meanings) || !*run.Invocations[0].ExecutionSuccessful {
 		t.Errorf("nothing was found: %d results, %d rules, successful %t", len(run.Results), len(run.Tool.Driver.Rules), *run.Invocations[0].ExecutionSuccessful)
 	}
 }
@@ -134,7 +134,7 @@ func TestSARIFOfACheck(t *testing.T) {
 	}
 	for _, rule := range run.Tool.Driver.Rules {
 		score := rule.Properties.Properties["security-severity"]
-		if own, found := verify.MeaningOf(problem.Code(*rule.ID)); (score != nil) != (found && own.Severity != problem.SeverityNote) {
+		if own, found := problem.MeaningOf(problem.Code(*rule.ID)); (score != nil) != (found && own.Severity != problem.SeverityNote) {
 			t.Errorf("%s has the score %v", *rule.ID, score)
 		}
 	}

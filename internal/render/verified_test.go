@@ -13,7 +13,7 @@ import (
 
 // found is a finding about an entry, as verify makes it.
 func found(code problem.Code, dir, name, v string, line int) problem.Problem {
-	meaning, _ := verify.MeaningOf(code)
+	meaning, _ := problem.MeaningOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
 	return problem.Problem{
 		Severity: meaning.Severity, Code: code, Subject: problem.Subject{Addr: addr(name), Version: version(v), Versioned: v != ""}, Place: problem.Place{Path: path, Line: line},

@@ -27,7 +27,7 @@ func FromVerification(v verify.Verification) Module {
 // Tampered reports that a pull request changes a file that it is judged by. head names
 // what the file is there: whoever accepts that has looked at no other.
 func Tampered(name, what, head string) Module {
-	meaning, _ := verify.MeaningOf(problem.CodeTamperedBoth)
+	meaning, _ := problem.MeaningOf(problem.CodeTamperedBoth)
 	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Problem{{
 		Code: problem.CodeTamperedBoth, Severity: meaning.Severity, Place: problem.Place{Path: name, Line: 1}, Hint: meaning.Help, About: head,
 		Message: "this pull request changes the " + what + ", and is judged by the base's",

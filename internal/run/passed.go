@@ -260,7 +260,7 @@ func downgradeKnownHashes(base func() (*Remote, error), r upgrade.Result) upgrad
 // lockInToolCache is the finding about a lock file that a change adds or changes where only the
 // tools write.
 func lockInToolCache(name string) problem.Problem {
-	meaning, _ := verify.MeaningOf(problem.CodeLockInCache)
+	meaning, _ := problem.MeaningOf(problem.CodeLockInCache)
 	return problem.Problem{
 		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",

@@ -28,7 +28,7 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 		if !l.Date.IsZero() {
 			from = l.Date
 		}
-		meaning, known := MeaningOf(l.Code)
+		meaning, known := problem.MeaningOf(l.Code)
 		message := ""
 		switch {
 		case l.Code != "" && !known:

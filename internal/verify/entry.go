@@ -135,7 +135,7 @@ func (e judgedEntry) coverage() {
 		switch {
 		case !published:
 			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
-			f.Subject.Platform, f.Severity = p, asNote
+			f.Subject.Platform, f.Severity = p, problem.SeverityNote
 		case !recorded[file.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
 			f.Subject.Platform = p

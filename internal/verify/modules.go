@@ -133,8 +133,8 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 	compareForm(&r, p)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		meaning, _ := MeaningOf(f.Code)
-		if f.Severity == asError { // else it says so itself
+		meaning, _ := problem.MeaningOf(f.Code)
+		if f.Severity == problem.SeverityError { // else it says so itself
 			f.Severity = SeverityOf(p.Severities, f.Code, p.Strict)
 		}
 		f.Hint = cmp.Or(f.Hint, meaning.Help)

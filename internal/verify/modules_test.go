@@ -70,7 +70,7 @@ func codesOf(findings []problem.Problem) []string {
 	var all []string
 	for _, f := range findings {
 		text := string(f.Code)
-		if f.Severity != asError {
+		if f.Severity != problem.SeverityError {
 			text = f.Severity.String() + " " + text
 		}
 		all = append(all, text)
@@ -177,7 +177,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
 	elsewhere := []problem.Code{problem.CodeHashOfOther, problem.CodeLockInCache, problem.CodeTamperedBoth}
-	for _, r := range Meanings {
+	for _, r := range problem.Meanings {
 		planted := slices.Contains(elsewhere, r.Code)
 		for name := range plants {
 			planted = planted || name == string(r.Code) || strings.HasSuffix(name, " "+string(r.Code))

@@ -86,7 +86,7 @@ func (w published) foundIn(t *testing.T, text string) []problem.Problem {
 	}
 	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: provider.Newest(provider.Terraform), Lock: f, Standalone: true}}
 	results, _ := Prove(t.Context(), w, []scan.RootModule{m}, Policy{Allowance: NewAllowance(0), Jobs: 1})
-	return slices.DeleteFunc(results[0].Findings, func(f problem.Problem) bool { return f.Severity != asError })
+	return slices.DeleteFunc(results[0].Findings, func(f problem.Problem) bool { return f.Severity != problem.SeverityError })
 }
 
 // places are those of the characters of hashes, versions and addresses.

@@ -11,7 +11,7 @@ import (
 
 // SeverityOf is the severity of findings of a code, by what people make of it.
 func SeverityOf(s settings.Severities, code problem.Code, strict bool) problem.Severity {
-	meaning, _ := MeaningOf(code)
+	meaning, _ := problem.MeaningOf(code)
 	severity := meaning.Severity
 	if strict {
 		severity = meaning.Strict
@@ -32,13 +32,13 @@ func SeverityOf(s settings.Severities, code problem.Code, strict bool) problem.S
 func Sound(s settings.Severities) error {
 	for _, codes := range []map[problem.Code]problem.Severity{s.Chosen, s.Given, s.Raised} {
 		for _, code := range slices.Sorted(maps.Keys(codes)) {
-			if _, known := MeaningOf(code); !known {
+			if _, known := problem.MeaningOf(code); !known {
 				return fmt.Errorf("there is no code %q", code)
 			}
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(s.Raised)) {
-		meaning, _ := MeaningOf(code)
+		meaning, _ := problem.MeaningOf(code)
 		if _, given := s.Given[code]; !given && s.Raised[code] > meaning.Severity {
 			return fmt.Errorf("%s is of the severity %s, and a repository's own configuration file may not make it a %s", code, meaning.Severity, s.Raised[code])
 		}

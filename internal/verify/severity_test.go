@@ -20,21 +20,21 @@ func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 		want, strict problem.Severity
 		unsound      string
 	}{
-		"nobody says anything":           {settings.Severities{}, asWarning, asError, ""},
-		"raised":                         {settings.Severities{Raised: of(unsigned, asError)}, asError, asError, ""},
-		"raised to what it is":           {settings.Severities{Raised: of(unsigned, asWarning)}, asWarning, asError, ""},
-		"lowered by a repository":        {settings.Severities{Raised: of(unsigned, asNote)}, asWarning, asError, "may not make it a note"},
-		"another code raised":            {settings.Severities{Raised: of(problem.CodeKeyExpired, asError)}, asWarning, asError, ""},
-		"chosen, higher":                 {settings.Severities{Chosen: of(unsigned, asError)}, asError, asError, ""},
-		"chosen, lower":                  {settings.Severities{Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"raised, and chosen lower":       {settings.Severities{Raised: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"given, lower":                   {settings.Severities{Given: of(unsigned, asNote)}, asNote, asNote, ""},
-		"given, and raised":              {settings.Severities{Given: of(unsigned, asNote), Raised: of(unsigned, asWarning)}, asWarning, asWarning, ""},
-		"given, and raised to less":      {settings.Severities{Given: of(unsigned, asError), Raised: of(unsigned, asNote)}, asError, asError, ""},
-		"given, and chosen":              {settings.Severities{Given: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
-		"a code that is none, given":     {settings.Severities{Given: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
-		"a code that is none":            {settings.Severities{Chosen: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
-		"a code that is none, in a file": {settings.Severities{Raised: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
+		"nobody says anything":           {settings.Severities{}, problem.SeverityWarning, problem.SeverityError, ""},
+		"raised":                         {settings.Severities{Raised: of(unsigned, problem.SeverityError)}, problem.SeverityError, problem.SeverityError, ""},
+		"raised to what it is":           {settings.Severities{Raised: of(unsigned, problem.SeverityWarning)}, problem.SeverityWarning, problem.SeverityError, ""},
+		"lowered by a repository":        {settings.Severities{Raised: of(unsigned, problem.SeverityNote)}, problem.SeverityWarning, problem.SeverityError, "may not make it a note"},
+		"another code raised":            {settings.Severities{Raised: of(problem.CodeKeyExpired, problem.SeverityError)}, problem.SeverityWarning, problem.SeverityError, ""},
+		"chosen, higher":                 {settings.Severities{Chosen: of(unsigned, problem.SeverityError)}, problem.SeverityError, problem.SeverityError, ""},
+		"chosen, lower":                  {settings.Severities{Chosen: of(unsigned, problem.SeverityNote)}, problem.SeverityNote, problem.SeverityNote, ""},
+		"raised, and chosen lower":       {settings.Severities{Raised: of(unsigned, problem.SeverityError), Chosen: of(unsigned, problem.SeverityNote)}, problem.SeverityNote, problem.SeverityNote, ""},
+		"given, lower":                   {settings.Severities{Given: of(unsigned, problem.SeverityNote)}, problem.SeverityNote, problem.SeverityNote, ""},
+		"given, and raised":              {settings.Severities{Given: of(unsigned, problem.SeverityNote), Raised: of(unsigned, problem.SeverityWarning)}, problem.SeverityWarning, problem.SeverityWarning, ""},
+		"given, and raised to less":      {settings.Severities{Given: of(unsigned, problem.SeverityError), Raised: of(unsigned, problem.SeverityNote)}, problem.SeverityError, problem.SeverityError, ""},
+		"given, and chosen":              {settings.Severities{Given: of(unsigned, problem.SeverityError), Chosen: of(unsigned, problem.SeverityNote)}, problem.SeverityNote, problem.SeverityNote, ""},
+		"a code that is none, given":     {settings.Severities{Given: of("odd", problem.SeverityNote)}, problem.SeverityWarning, problem.SeverityError, "no code \"odd\""},
+		"a code that is none":            {settings.Severities{Chosen: of("odd", problem.SeverityNote)}, problem.SeverityWarning, problem.SeverityError, "no code \"odd\""},
+		"a code that is none, in a file": {settings.Severities{Raised: of("odd", problem.SeverityNote)}, problem.SeverityWarning, problem.SeverityError, "no code \"odd\""},
 	} {
 		for strict, want := range map[bool]problem.Severity{false: tt.want, true: tt.strict} {
 			p := sound()
