@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -21,7 +22,7 @@ import (
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
 func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string) (report.Report, error) {
 	s := m.Settings
-	ledger, err := readLedger(ctx, env, s)
+	seen, err := readLedger(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -29,10 +30,10 @@ func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string) (r
 	if err != nil {
 		return report.Report{}, err
 	}
-	ask := run.ToVerify(m, env.checkout(), dirs, run.JudgedBy{Ledger: ledger.Ledger, Baseline: baseline.Baseline})
+	ask := run.ToVerify(m, env.checkout(), dirs, run.JudgedBy{Ledger: seen.Ledger, Baseline: baseline.Baseline})
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.Notices...), s.FailOn
-	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", ledger.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
+	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", seen.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
 		if f.head == "" {
 			continue
 		}
@@ -43,14 +44,14 @@ func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string) (r
 	}
 	r.Diagnostics = append(r.Diagnostics, baseline.Idle()...)
 	if err == nil {
-		r.Diagnostics = append(r.Diagnostics, ledger.write(s.Ledger)...)
+		r.Diagnostics = append(r.Diagnostics, seen.write(s.Ledger)...)
 	}
 	return r, err
 }
 
 // ledgerFile is the ledger of a run.
 type ledgerFile struct {
-	*verify.Ledger
+	*ledger.Ledger
 	judged
 }
 
@@ -59,17 +60,17 @@ func readLedger(ctx context.Context, env Env, s settings.Settings) (l ledgerFile
 	if s.Ledger == "" {
 		return l, nil
 	}
-	l.judged, err = readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger})
+	l.judged, err = readJudging(ctx, env, s, judging{"ledger", s.Ledger, ledger.MaxLedger})
 	if err != nil {
 		return l, err
 	}
-	l.Ledger, err = verify.ReadLedger(l.src, s.Ledger)
+	l.Ledger, err = ledger.ReadLedger(l.src, s.Ledger)
 	return l, err
 }
 
 // baselineFile is the baseline of a run.
 type baselineFile struct {
-	*verify.Baseline
+	*ledger.Baseline
 	judged
 }
 
@@ -87,7 +88,7 @@ func readBaseline(ctx context.Context, env Env, s settings.Settings) (b baseline
 		return b, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
 	}
 	var problems []problem.Problem
-	b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now)
+	b.Baseline, problems = ledger.ReadBaseline(b.src, s.Baseline, env.Now)
 	if len(problems) > 0 {
 		return b, problem.Several(problems)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -16,7 +17,6 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // repair upgrades or completes lock files on the branch of somebody's pull
@@ -174,20 +174,20 @@ func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Ma
 }
 
 // ledger reads a ledger as the base branch has it; an empty one, if that has none.
-func (c conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
+func (c conversation) ledger(ctx context.Context, name string) (*ledger.Ledger, error) {
 	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
 	if err != nil {
 		return nil, err
 	}
 	src, err := fs.ReadFile(files, name)
-	var ledger *verify.Ledger
+	var seen *ledger.Ledger
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		ledger, err = verify.ReadLedger(src, name)
+		seen, err = ledger.ReadLedger(src, name)
 	}
 	if err != nil {
 		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.request.pull.Base), safe.Text(err.Error())))
 	}
-	return ledger, nil
+	return seen, nil
 }
 
 // look runs a verb that writes nothing.

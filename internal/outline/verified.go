@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // Judged is what a verification found in all lock files.
@@ -31,7 +31,7 @@ type FindingOf struct {
 // AcceptedOf is a finding that a baseline accepts, and the index of its root module.
 type AcceptedOf struct {
 	Module     int
-	Acceptance verify.Acceptance
+	Acceptance ledger.Acceptance
 }
 
 // UncheckedIn says what could not be judged, and in which root modules, by index.

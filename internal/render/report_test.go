@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -23,7 +24,6 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
@@ -106,7 +106,7 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 		planned.Findings = []problem.Problem{{Code: problem.CodeHashUnknown, Message: "forged", Place: place("dir/.terraform.lock.hcl")}}
 		planned.Undecided = planned.Findings
 		proven := planned
-		proven.Verified = &report.Verified{Accepted: []verify.Acceptance{{Problem: planned.Findings[0]}}}
+		proven.Verified = &report.Verified{Accepted: []ledger.Acceptance{{Problem: planned.Findings[0]}}}
 		seen := report.FromScan(scan.RootModule{
 			Root: scan.Root{
 				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")}, Terragrunt: &versionfile.Pin{Text: "1.1", Place: place("terragrunt.txt")},

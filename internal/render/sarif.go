@@ -9,12 +9,12 @@ import (
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // SARIFOptions are what a report does not know of itself.
@@ -90,13 +90,13 @@ type issue struct {
 	problem.Problem
 	names    problem.Naming     // of its files
 	path     string             // in the repository
-	accepted *verify.Acceptance // nil unless a baseline accepts it
+	accepted *ledger.Acceptance // nil unless a baseline accepts it
 }
 
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
 func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
-	add := func(f problem.Problem, m report.Module, accepted *verify.Acceptance) {
+	add := func(f problem.Problem, m report.Module, accepted *ledger.Acceptance) {
 		i, ok := o.placed(f, m)
 		i.accepted = accepted
 		if !ok {

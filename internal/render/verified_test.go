@@ -3,6 +3,7 @@ package render_test
 import (
 	"strings"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -34,7 +35,7 @@ func verified() report.Report {
 	prod, dev, bare := module("envs/prod"), module("envs/dev"), module(".")
 	prod.Verified = &report.Verified{
 		Counts: verify.Counts{verify.ByList: 12, verify.ByPackage: 3, verify.ByCache: 2, verify.Disproven: 2},
-		Accepted: []verify.Acceptance{
+		Accepted: []ledger.Acceptance{
 			{Problem: forged("envs/prod", "h1:accepted=", 9), Reason: "built by ourselves", By: "mona", Until: day("2027-05-31")},
 		},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
@@ -27,7 +28,6 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
@@ -603,7 +603,7 @@ func (w shaper) markedOf(f problem.Problem) findingJSON {
 	return j
 }
 
-func (w shaper) acceptedOf(a verify.Acceptance) findingJSON {
+func (w shaper) acceptedOf(a ledger.Acceptance) findingJSON {
 	j := w.markedOf(a.Problem)
 	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
 	return j

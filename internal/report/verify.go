@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verify"
 )
@@ -12,7 +13,7 @@ type Verified struct {
 	// Unchecked says what could not be judged at all, and why.
 	Unchecked []string
 	// Accepted are findings that a baseline accepts; they are none of the module's.
-	Accepted []verify.Acceptance
+	Accepted []ledger.Acceptance
 }
 
 // FromVerification makes the report of a root module that was verified.

@@ -8,6 +8,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
@@ -15,7 +16,6 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/verify"
 )
 
 // Ask is what a person or an event wants of relock: which verb, about which files, and
@@ -74,9 +74,9 @@ type Means struct {
 type JudgedBy struct {
 	// Ledger is what earlier runs have seen; nil: there is none. What the run sees is
 	// added to it.
-	Ledger *verify.Ledger
+	Ledger *ledger.Ledger
 	// Baseline is which findings are accepted; nil: none.
-	Baseline *verify.Baseline
+	Baseline *ledger.Baseline
 }
 
 // ToScan asks what root modules on disk require.

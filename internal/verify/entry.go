@@ -56,7 +56,7 @@ func (e judgedEntry) hashes() {
 		if code == problem.CodeHashReported || code == problem.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
 		}
-		on := pile{code, e.policy.Baseline.accepts(f)}
+		on := pile{code, e.policy.Baseline.Accepts(f)}
 		named[on]++
 		if named[on] <= fewFindings {
 			last[on] = len(e.result.Findings)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -31,11 +32,11 @@ type Policy struct {
 	// Signers are the keys that may sign.
 	Signers provider.Signers
 	// Ledger is what was seen before; nil if nobody keeps one.
-	Ledger *Ledger
+	Ledger *ledger.Ledger
 	// AcceptReReleased names releases that may have been replaced.
 	AcceptReReleased []provider.ReleasePattern
 	// Baseline is what somebody accepts; nil if nothing is.
-	Baseline *Baseline
+	Baseline *ledger.Baseline
 	// Recheck is how many packages that the hash cache knows are downloaded and hashed
 	// anew; which ones, Seed decides.
 	Recheck int
@@ -58,13 +59,13 @@ type Verification struct {
 	Module   scan.RootModule
 	Findings []problem.Problem
 	// Accepted are findings that the baseline accepts; they are none of Findings.
-	Accepted []Acceptance
+	Accepted []ledger.Acceptance
 	// Counts are those of the hashes of its lock file.
 	Counts Counts
 	// Unchecked says what of the root module could not be judged at all, and why.
 	Unchecked []string
 	// Seen are the packages of the lists that were verified, for a ledger.
-	Seen []Sighting
+	Seen []ledger.Sighting
 }
 
 // Prove gives every hash of every lock file its verdict. Results are in the order

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -140,10 +141,15 @@ func pinTo(key string) provider.Signers {
 	return provider.Signers{must(provider.ParsePattern("hashicorp/alpha")): {key}}
 }
 
+const (
+	fingerprint  = "AAAABBBBCCCCDDDDEEEEFFFF0123456789ABCDEF"
+	ledgerHeader = "relock ledger 1"
+)
+
 // ledgerOf is a ledger that has seen a package of another version.
-func ledgerOf(zhAndKey string) *Ledger {
+func ledgerOf(zhAndKey string) *ledger.Ledger {
 	line := "registry.terraform.io/hashicorp/alpha 0.9.0 linux_amd64 " + zhAndKey + " 2026-01-02\n"
-	return must(ReadLedger([]byte(ledgerHeader+"\n"+line), "relock.ledger"))
+	return must(ledger.ReadLedger([]byte(ledgerHeader+"\n"+line), "relock.ledger"))
 }
 
 func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
@@ -440,15 +446,15 @@ func TestUnreadModulesSayNothingOfStaleEntries(t *testing.T) {
 func TestLedgerRemembersWhatVanishes(t *testing.T) {
 	t.Parallel()
 	p := sound()
-	ledger := must(ReadLedger(nil, "relock.ledger"))
-	p.policy.Ledger = ledger
+	first := must(ledger.ReadLedger(nil, "relock.ledger"))
+	p.policy.Ledger = first
 	r := p.verify(t)
 	day := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
-	if !ledger.Note(r.Seen, day) || ledger.Note(r.Seen, day.AddDate(0, 0, 1)) {
+	if !first.Note(r.Seen, day) || first.Note(r.Seen, day.AddDate(0, 0, 1)) {
 		t.Fatal("the ledger notes packages once")
 	}
-	again := must(ReadLedger(ledger.Print(), "relock.ledger"))
-	if string(again.Print()) != string(ledger.Print()) {
+	again := must(ledger.ReadLedger(first.Print(), "relock.ledger"))
+	if string(again.Print()) != string(first.Print()) {
 		t.Errorf("printed again:\n%s", again.Print())
 	}
 	p = sound()
@@ -491,7 +497,7 @@ func TestReleasesOfTwoKeysAreLockedSideBySide(t *testing.T) {
 		newer + strings.Replace(own, fingerprint, "1111"+fingerprint[4:], 1): {"signer-changed"},
 	} {
 		p := sound()
-		p.policy.Ledger = must(ReadLedger([]byte(ledgerHeader+"\n"+text), "relock.ledger"))
+		p.policy.Ledger = must(ledger.ReadLedger([]byte(ledgerHeader+"\n"+text), "relock.ledger"))
 		if got := codesOf(p.verify(t).Findings); !slices.Equal(got, want) {
 			t.Errorf("found %v by this ledger, want %v:\n%s", got, want, text)
 		}
@@ -514,7 +520,7 @@ func TestSignerMayChangeWhereSomebodySaysSo(t *testing.T) {
 		p := sound()
 		p.policy.Signers = tt.pins
 		text := string(ledgerOf("zh:" + strings.Repeat("0", 64) + " " + old).Print())
-		p.policy.Ledger = must(ReadLedger([]byte(text+tt.rotate), "l"))
+		p.policy.Ledger = must(ledger.ReadLedger([]byte(text+tt.rotate), "l"))
 		if got := slices.Contains(codesOf(p.verify(t).Findings), "signer-changed"); got != tt.want {
 			t.Errorf("%s: signer-changed is found: %t, want %t", name, got, tt.want)
 		}

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -72,7 +73,7 @@ func (e judgedEntry) replaced() {
 		return
 	}
 	gone := e.vanished()
-	lost := e.policy.Ledger.lost(l.Addr, l.Version, e.of.files)
+	lost := e.policy.Ledger.Lost(l.Addr, l.Version, e.of.files)
 	switch {
 	case len(gone) > 0:
 		e.addHash(problem.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
@@ -116,9 +117,9 @@ func (e judgedEntry) ledgerSigner() {
 // are right.
 func (e judgedEntry) formerKey() (before string, changed bool) {
 	addr, key := e.of.release.want.Addr, e.of.signer
-	before = e.policy.Ledger.key(addr, e.of.release.want.Version)
+	before = e.policy.Ledger.Key(addr, e.of.release.want.Version)
 	switch {
-	case before == "", key.Is(before), e.policy.Ledger.rotated(addr, before, key.Fingerprint):
+	case before == "", key.Is(before), e.policy.Ledger.Rotated(addr, before, key.Fingerprint):
 		return before, false
 	case e.policy.pinned(addr) && e.policy.Signers.Admits(addr, key) && e.policy.Signers.Admits(addr, provider.Signer{KeyID: before, Fingerprint: before}):
 		return before, false
@@ -133,7 +134,7 @@ func (e judgedEntry) seen() {
 		return
 	}
 	for _, f := range e.of.files {
-		e.result.Seen = append(e.result.Seen, Sighting{
+		e.result.Seen = append(e.result.Seen, ledger.Sighting{
 			Addr: e.of.release.want.Addr, Version: e.of.release.want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: e.of.signer.Fingerprint,
 		})
 	}

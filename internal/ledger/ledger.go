@@ -1,4 +1,7 @@
-package verify
+// Package ledger reads and writes the files by which people keep what verifying
+// finds: a ledger says what was first seen of each release, and a baseline which
+// findings somebody accepts for a time.
+package ledger
 
 import (
 	"bytes"
@@ -55,8 +58,8 @@ const ledgerHeader = "relock ledger 1"
 const noValue = "-"
 
 var (
-	ledgerDay = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
-	ledgerKey = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64}|-)$`)
+	dayForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	keyForm = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64}|-)$`)
 )
 
 // MaxLedger bounds a ledger's file: some 200,000 packages.
@@ -118,9 +121,9 @@ func (l *Ledger) read(line string) error {
 		return errors.Join(failed[:]...)
 	case s.ZH.Scheme() != provider.SchemeZH || !s.ZH.WellFormed():
 		return errors.New("the fourth word is no zh hash")
-	case !ledgerKey.MatchString(f[4]):
+	case !keyForm.MatchString(f[4]):
 		return errors.New("the fifth word is no fingerprint")
-	case !ledgerDay.MatchString(s.Day):
+	case !dayForm.MatchString(s.Day):
 		return errors.New("the sixth word is no day")
 	}
 	l.note(s)
@@ -128,7 +131,7 @@ func (l *Ledger) read(line string) error {
 }
 
 func (l *Ledger) readRotation(f []string) error {
-	if len(f) < 5 || !ledgerKey.MatchString(f[1]) || !ledgerKey.MatchString(f[2]) || !ledgerDay.MatchString(f[3]) {
+	if len(f) < 5 || !keyForm.MatchString(f[1]) || !keyForm.MatchString(f[2]) || !dayForm.MatchString(f[3]) {
 		return errors.New("a rotation is: rotate ADDRESS OLD NEW DAY REASON")
 	}
 	addr, err := provider.ParseAddr(f[0], provider.Terraform)
@@ -176,9 +179,9 @@ func (l *Ledger) Print() []byte {
 	return []byte(ledgerHeader + "\n" + strings.Join(lines, ""))
 }
 
-// lost are the packages of a release that the ledger has seen and that no list
+// Lost are the packages of a release that the ledger has seen and that no list
 // names any more.
-func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) []provider.Hash {
+func (l *Ledger) Lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) []provider.Hash {
 	if l == nil {
 		return nil
 	}
@@ -191,10 +194,10 @@ func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[pr
 	return gone
 }
 
-// key is who signed the packages of a release when they were seen, or else those of
+// Key is who signed the packages of a release when they were seen, or else those of
 // its provider that were seen last: releases of two keys may be locked side by side.
 // It is empty if none were seen, or if nobody did.
-func (l *Ledger) key(addr provider.Addr, version provider.Version) string {
+func (l *Ledger) Key(addr provider.Addr, version provider.Version) string {
 	if l == nil {
 		return ""
 	}
@@ -213,8 +216,8 @@ func (l *Ledger) key(addr provider.Addr, version provider.Version) string {
 	return last.Fingerprint
 }
 
-// rotated reports whether somebody has noted that a provider's key is another one
+// Rotated reports whether somebody has noted that a provider's key is another one
 // now.
-func (l *Ledger) rotated(addr provider.Addr, old, fresh string) bool {
+func (l *Ledger) Rotated(addr provider.Addr, old, fresh string) bool {
 	return slices.ContainsFunc(l.rotations, func(r rotation) bool { return r.addr == addr && r.old == old && r.fresh == fresh })
 }

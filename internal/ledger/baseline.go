@@ -1,4 +1,4 @@
-package verify
+package ledger
 
 import (
 	"fmt"
@@ -74,8 +74,8 @@ func (b *Baseline) Accept(findings []problem.Problem) (standing []problem.Proble
 	return standing, accepted
 }
 
-// accepts reports whether a line accepts the finding.
-func (b *Baseline) accepts(f problem.Problem) bool { return b != nil && b.line(f) >= 0 }
+// Accepts reports whether a line accepts the finding.
+func (b *Baseline) Accepts(f problem.Problem) bool { return b != nil && b.line(f) >= 0 }
 
 // line is the first line that accepts the finding, or -1. Every line that is about
 // it counts as used, also one that has expired.
