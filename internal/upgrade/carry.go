@@ -55,7 +55,7 @@ func (r Result) Failed() bool {
 // carried over; under Exact and Strict, and where an entry would be lacking, all
 // or nothing.
 func (r Result) Carry(standing Standing, opts Options) (with Result, became Carriage) {
-	c := carrier{Standing: standing, result: r, behaviour: opts.behaviour()}
+	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
 	locks, selections := slices.Clone(r.New), slices.Clone(r.Selections)
 	if r.untouched {
 		for i := range locks {
@@ -66,7 +66,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 		old, _ := find(r.Old, addr)
 		l, fate := c.carry(addr)
 		became.note(fate, lockfile.Lock{Addr: addr, Version: l.Version})
-		if fate >= overtaken && r.untouched && (c.allOrNothing || old.Version.IsZero()) {
+		if fate >= overtaken && r.untouched && (c.behaviour.allOrNothing || old.Version.IsZero()) {
 			became.FromPull = false
 			return r, became
 		}
@@ -78,7 +78,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.Only, addr)}
+			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.behaviour.Only, addr)}
 			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
 				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
 				selections = slices.Delete(selections, i, i+1)
@@ -103,11 +103,11 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 // the old lock file, which must be the one that the proposal replaces.
 func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) (Result, Carriage) {
 	r := Result{Module: m, Old: standing.Before, File: content}
-	c := carrier{Standing: standing, result: r, behaviour: opts.behaviour()}
+	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
 	became := Carriage{}
 	for _, addr := range c.all() {
-		old, before := find(c.Before, addr)
-		l, after := find(c.After, addr)
+		old, before := find(c.standing.Before, addr)
+		l, after := find(c.standing.After, addr)
 		if before == after && l.Equal(old) {
 			r.New = append(r.New, l)
 			continue
@@ -147,9 +147,9 @@ func (b *Carriage) note(f fate, l lockfile.Lock) {
 
 // carrier decides what can be carried over.
 type carrier struct {
-	Standing
-	behaviour
-	result Result
+	standing  Standing
+	behaviour behaviour
+	result    Result
 }
 
 // fate is what becomes of one entry of a standing proposal.
@@ -165,7 +165,7 @@ const (
 // all are the providers of the proposal, sorted.
 func (c carrier) all() []provider.Addr {
 	var addrs []provider.Addr
-	for _, l := range slices.Concat(c.Before, c.After) {
+	for _, l := range slices.Concat(c.standing.Before, c.standing.After) {
 		addrs = append(addrs, l.Addr)
 	}
 	slices.SortFunc(addrs, provider.Addr.Compare)
@@ -176,13 +176,13 @@ func (c carrier) all() []provider.Addr {
 func (c carrier) unseen() []provider.Addr {
 	var addrs []provider.Addr
 	add := func(addr provider.Addr) {
-		before := Result{Old: c.Before, New: c.After}
-		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) {
+		before := Result{Old: c.standing.Before, New: c.standing.After}
+		if !slices.Contains(addrs, addr) && c.standing.Take(before.successor(addr)) {
 			addrs = append(addrs, addr)
 		}
 	}
 	for _, addr := range c.all() {
-		if c.result.untouched || !selected(c.Only, addr) {
+		if c.result.untouched || !selected(c.behaviour.Only, addr) {
 			add(addr)
 		}
 	}
@@ -196,8 +196,8 @@ func (c carrier) unseen() []provider.Addr {
 
 // carry decides about one entry. The entry without a version stands for none.
 func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
-	was, before := find(c.Before, addr)
-	l, after := find(c.After, addr)
+	was, before := find(c.standing.Before, addr)
+	l, after := find(c.standing.After, addr)
 	old, now := find(c.result.Old, addr)
 	tree := c.result.Module.Tree
 	required := requirementFor(tree.Requirements, addr)
@@ -227,7 +227,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		return l, carriable
 	}
 	constraints := l.Constraints
-	if required != nil && len(tree.Unread) == 0 && !problem.AnyError(tree.Diagnostics) && !c.allBytes {
+	if required != nil && len(tree.Unread) == 0 && !problem.AnyError(tree.Diagnostics) && !c.behaviour.allBytes {
 		constraints = required.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
@@ -247,7 +247,7 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	switch {
 	case !allows(l.Version), c.condemned(old, l):
 		return false
-	case down && !c.AllowDowngrade && !c.lowers:
+	case down && !c.behaviour.AllowDowngrade && !c.behaviour.lowers:
 		return false
 	}
 	// An error may be no outage but an answer: the release is not offered, or not what
@@ -271,11 +271,11 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 // whatever is required: the rules forbid its version, no plan has made its hashes, or
 // the run has found one of them to be false.
 func (c carrier) condemned(old, l lockfile.Lock) bool {
-	rules := c.Policy.About(c.result.Module.Dir, l.Addr)
+	rules := c.behaviour.Policy.About(c.result.Module.Dir, l.Addr)
 	rules.From = old.Version
 	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
 	held := rules.Judge(provider.Release{Version: l.Version}).Reason
-	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.Refuted != nil && c.Refuted(l)
+	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.standing.Refuted != nil && c.standing.Refuted(l)
 }
 
 // Refuted returns what tells whether a run found a hash of an entry to be false:
