@@ -326,19 +326,26 @@ func (c chosen) holding() []Held {
 		}
 		told[h.By.Reason] = true
 		if h.By.Reason == HeldByConstraint {
-			for _, oldest := range slices.Backward(newer) {
-				if t, ok := excluding(c.requirement, oldest.Version); ok {
-					h.Term = t
-					break
-				}
-			}
-			for _, t := range c.requirement.Terms {
-				if t != h.Term && excludes(t, r.Version) {
-					h.Others = append(h.Others, t)
-				}
-			}
+			h.Term, h.Others = excluders(c.requirement, r, newer)
 		}
 		all = append(all, h)
 	}
 	return all
+}
+
+// excluders are the terms that exclude a release, the one that decides before the
+// others. newer are the releases above the selected one, the newest first.
+func excluders(required scan.Requirement, r provider.Release, newer []provider.Release) (decides scan.Term, others []scan.Term) {
+	for _, oldest := range slices.Backward(newer) {
+		if t, ok := excluding(required, oldest.Version); ok {
+			decides = t
+			break
+		}
+	}
+	for _, t := range required.Terms {
+		if t != decides && excludes(t, r.Version) {
+			others = append(others, t)
+		}
+	}
+	return decides, others
 }

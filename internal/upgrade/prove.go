@@ -106,10 +106,36 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 
 // enter proves the hashes of the new entry.
 func (p proven) enter(found []provider.Hashes, b behaviour) proven {
+	p, prior := p.confront(found, b)
+	if p.Err != nil {
+		return p
+	}
+	recorded := toRecord(found, b)
+	p.hashes = slices.Concat(prior, recorded)
+	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
+		p.hashes = recorded
+	}
+	p.Marks = provider.Marks(found, recorded)
+	p.Hashes = platformsOf(p.hashes, found)
+	var platforms []provider.Platform
+	for _, h := range found {
+		if h.Mirror == "" {
+			p.Signer = h.Signer
+		}
+		platforms = append(platforms, h.Package.Platform)
+	}
+	platforms = slices.AppendSeq(platforms, maps.Values(p.Hashes))
+	slices.SortFunc(platforms, provider.Platform.Compare)
+	p.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
+	return p
+}
+
+// confront holds the packages against the hashes of the old entry and against each
+// other, and returns those that the new entry keeps.
+func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior []provider.Hash) {
 	// init throws hashes of unknown schemes away and providers lock keeps them; they
 	// are kept here too unless the bytes must be init's, since a newer tool may know
 	// the scheme.
-	var prior []provider.Hash
 	if p.isLock && p.old.Version == p.to {
 		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown && !p.lockAlone })
 	}
@@ -129,20 +155,24 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 			prior = nil
 		default:
 			p.Replaced, p.Err = false, p.reReleased(h)
-			return p
+			return p, nil
 		}
 	}
 	if err := p.altered(found); err != nil {
 		if b.refusesAltered {
 			p.Err = err
-			return p
+			return p, nil
 		}
 		p.notices = append(slices.Clone(p.notices), err)
 	}
-	// Of each package the tool writes the h1, every line of the signed list, and what
-	// the source finds verified or reported, which it leaves empty where the tool does
-	// not record it [cases 33, 80]. Under Strict nothing is recorded on a source's word
-	// alone.
+	return p, prior
+}
+
+// toRecord are the hashes that an entry records of packages. Of each one the tool
+// writes the h1, every line of the signed list, and what the source finds verified or
+// reported, which it leaves empty where the tool does not record it [cases 33, 80].
+// Under Strict nothing is recorded on a source's word alone.
+func toRecord(found []provider.Hashes, b behaviour) []provider.Hash {
 	var recorded []provider.Hash
 	for _, h := range found {
 		recorded = slices.Concat(recorded, []provider.Hash{h.H1}, h.Listed, h.Verified)
@@ -151,34 +181,27 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 				recorded = append(recorded, reported...)
 			}
 		}
-		if h.Mirror == "" {
-			p.Signer = h.Signer
-		}
 	}
-	p.hashes = slices.Concat(prior, recorded)
-	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
-		p.hashes = recorded
-	}
-	p.Marks = provider.Marks(found, recorded)
-	p.Hashes = map[provider.Hash]provider.Platform{}
+	return recorded
+}
+
+// platformsOf says which platform each h1 of an entry belongs to. What a package is
+// found to hash to goes before what others report.
+func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.Hash]provider.Platform {
+	platforms := map[provider.Hash]provider.Platform{}
 	for _, h := range found {
 		for platform, reported := range h.Reported {
 			for _, r := range h1(reported) {
-				if slices.Contains(p.hashes, r) {
-					p.Hashes[r] = platform
+				if slices.Contains(hashes, r) {
+					platforms[r] = platform
 				}
 			}
 		}
 	}
-	var platforms []provider.Platform
 	for _, h := range found {
-		p.Hashes[h.H1] = h.Package.Platform
-		platforms = append(platforms, h.Package.Platform)
+		platforms[h.H1] = h.Package.Platform
 	}
-	platforms = slices.AppendSeq(platforms, maps.Values(p.Hashes))
-	slices.SortFunc(platforms, provider.Platform.Compare)
-	p.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
-	return p
+	return platforms
 }
 
 // contradicting finds a package whose bytes changed under the same version. init

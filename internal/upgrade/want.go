@@ -65,8 +65,8 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	standsIn := b.takesRecorded && (b.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
-	r := root{module: m, partial: standsIn && len(m.Tree.Unread) > 0 && m.Lock != nil}
+	preserves := b.takesRecorded && (b.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
+	r := root{module: m, partial: preserves && len(m.Tree.Unread) > 0 && m.Lock != nil}
 	if r.partial {
 		r.module.Tree.Requirements = preserved(m)
 	}
@@ -77,39 +77,16 @@ func want(m scan.RootModule, b behaviour) root {
 	}
 	r.unknown = problem.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
-		if u.Module == "" && u.Entry == nil && r.partial {
-			continue // whoever made the configuration tells of it, once for all
-		}
-		r.diagnostics = append(r.diagnostics, lacking(u, r.partial))
-		known := len(r.doubtful)
-		if u.Entry != nil && m.Lock != nil {
-			for _, l := range m.Lock.Locks {
-				if u.Entry.May(l.Addr) {
-					r.doubtful = append(r.doubtful, l.Addr)
-				}
-			}
-		}
-		r.unknown = r.unknown || !r.partial && (b.allOrNothing || len(r.doubtful) == known)
-	}
-	if r.partial {
-		r.doubtful = nil
+		r = r.lacks(u, b)
 	}
 	if r.unknown {
 		return r
 	}
 	for _, required := range r.module.Tree.Requirements {
-		if slices.Contains(r.doubtful, required.Addr) {
-			continue
-		}
-		if !selected(b.Only, required.Addr) && !disputed(m, required.Addr) {
-			continue
-		}
-		overridden := m.Tool.Has(provider.SkippedOverrides) && slices.Contains(b.Overridden[m.Tool.Name], required.Addr)
-		if overridden && b.skipsOverridden {
+		if !r.decides(required.Addr, b) {
 			continue
 		}
 		w := wantProvider(m, untested, required, b)
-		w.lockAlone = overridden && b.twoCommands
 		if w.spared(b) {
 			r.idle = append(r.idle, w)
 		} else {
@@ -117,6 +94,41 @@ func want(m scan.RootModule, b behaviour) root {
 		}
 	}
 	return r
+}
+
+// lacks notes a module call that could not be followed, or an entry that leaves open
+// what it requires. The locked providers that such an entry may mean are doubtful. Where
+// there are none, or the plan writes all or nothing, nothing is decided.
+func (r root) lacks(u scan.Unread, b behaviour) root {
+	if u.Module == "" && u.Entry == nil && r.partial {
+		return r // the program that made the configuration says so, once for all
+	}
+	r.diagnostics = append(r.diagnostics, lacking(u, r.partial))
+	if r.partial {
+		return r
+	}
+	known := len(r.doubtful)
+	if u.Entry != nil && r.module.Lock != nil {
+		for _, l := range r.module.Lock.Locks {
+			if u.Entry.May(l.Addr) {
+				r.doubtful = append(r.doubtful, l.Addr)
+			}
+		}
+	}
+	r.unknown = r.unknown || b.allOrNothing || len(r.doubtful) == known
+	return r
+}
+
+// decides reports whether the plan is about the provider.
+func (r root) decides(addr provider.Addr, b behaviour) bool {
+	named := selected(b.Only, addr) || disputed(r.module, addr)
+	return named && !slices.Contains(r.doubtful, addr) && !(b.skipsOverridden && b.overrides(r.module.Tool, addr))
+}
+
+// overrides reports whether the CLI configuration replaces the provider in a release
+// of the tool to which that matters.
+func (b behaviour) overrides(tool provider.Tool, addr provider.Addr) bool {
+	return tool.Has(provider.SkippedOverrides) && slices.Contains(b.Overridden[tool.Name], addr)
 }
 
 // lacking is the problem of a module call that could not be followed, or of an entry that
@@ -147,6 +159,7 @@ func lacking(u scan.Unread, partial bool) problem.Problem {
 // files are read.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
+	w.lockAlone = b.twoCommands && b.overrides(m.Tool, required.Addr)
 	w.rules = b.Policy.About(m.Dir, required.Addr)
 	if !b.Platforms.Demanded {
 		w.ownPlatforms = w.rules.Platforms()
