@@ -19,11 +19,11 @@ import (
 
 // Assembly is a unit as init sees it.
 type Assembly struct {
-	Unit
-	// Tree are the files that init sees, and Dir is where in it it runs; nil if the
-	// unit is not statically known.
-	Tree *tfconfig.Tree
-	Dir  string
+	Unit Unit
+	// Tree are the files that init sees, and TreeDir is where in it it runs; nil if
+	// the unit is not statically known.
+	Tree    *tfconfig.Tree
+	TreeDir string
 	// Dirs are the directories of the file tree that it was made of.
 	Dirs []string
 	// Start is the lock file that the module carries, where the unit has none: with
@@ -35,7 +35,7 @@ type Assembly struct {
 
 // Assembler makes what init sees of units, which share what was read and fetched.
 type Assembler struct {
-	*Configs
+	units  *Configs
 	source scan.Source
 	// repository is where the file tree is on this machine; empty if it is nowhere,
 	// or if nothing of it may be read but the tree.
@@ -54,7 +54,7 @@ type Assembler struct {
 // this machine, absolute and slash-separated: archives and git repositories in it are
 // read there; empty if it is nowhere.
 func NewAssembler(r *Configs, source scan.Source, at string) *Assembler {
-	return &Assembler{Configs: r, source: source, repository: at, packages: map[string]*fileReader{}}
+	return &Assembler{units: r, source: source, repository: at, packages: map[string]*fileReader{}}
 }
 
 // Assemble makes the files that init sees in a unit, by the rules of a tool. It
@@ -65,7 +65,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		return made
 	}
 	if s := u.Source; s.Local {
-		made.AnyChange = made.AnyChange || a.withoutFile(path.Join(s.Package, s.Subdir))
+		made.Unit.AnyChange = made.Unit.AnyChange || a.units.tree.withoutFile(path.Join(s.Package, s.Subdir))
 	}
 	w, dir, ok := a.module(ctx, &made, tool)
 	if !ok {
@@ -75,16 +75,16 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
 			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
 		}
-		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, &u.lists, nil})
+		w.layers = append(w.layers, layer{a.units.tree, u.Dir, dir, &u.lists, nil})
 	}
 	for _, f := range u.Generated {
 		made.write(w, dir, f, tool)
 	}
-	if !configured(w, dir) && made.Known() {
+	if !configured(w, dir) && made.Unit.Known() {
 		made.refuse(u.Source.place, "the module has no configuration of Terraform or OpenTofu, and none is generated")
 	}
-	if made.Known() {
-		made.Dir = dir
+	if made.Unit.Known() {
+		made.TreeDir = dir
 		made.Tree = tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(u.Dir, dir, name) }).Sharing(&a.decoded, w.ofModule)
 		made.Dirs = []string{u.Dir}
 		if u.Source.Local {
@@ -108,9 +108,9 @@ func (made *Assembly) refuse(at problem.Place, reason string) {
 
 func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
 	if at.Path == "" {
-		at = problem.Place{Path: made.File, Line: 1}
+		at = problem.Place{Path: made.Unit.File, Line: 1}
 	}
-	made.Problems = append(slices.Clip(made.Problems), Hindrance{why, at})
+	made.Unit.Problems = append(slices.Clip(made.Unit.Problems), Hindrance{why, at})
 }
 
 // module begins the copy with the module. It returns where in it init runs.
@@ -119,10 +119,10 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
 	case u.Source.own():
-		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", &u.lists, nil}}
+		w.layers = []layer{{a.units.tree, u.Dir, ".", &u.lists, nil}}
 		return w, ".", true
-	case u.Source.Local && a.isDir(u.Source.Package):
-		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", &u.lists, nil}}
+	case u.Source.Local && a.units.tree.isDir(u.Source.Package):
+		w.layers = []layer{{a.units.tree, u.Source.Package, ".", &u.lists, nil}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
 			made.refuse(u.Source.place, "the directory of the module does not exist")
 			return nil, "", false
@@ -131,7 +131,7 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
 		made.problem(u.Source.place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
-	case u.Source.Local && !a.isFile(u.Source.Package):
+	case u.Source.Local && !a.units.tree.isFile(u.Source.Package):
 		made.refuse(u.Source.place, "the directory of the module does not exist")
 		return nil, "", false
 	}
@@ -140,8 +140,8 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 
 // fetched begins the copy with a module that is fetched.
 func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
-	at := made.Source.place
-	call, why := made.Source.call(tool, a.repository)
+	at := made.Unit.Source.place
+	call, why := made.Unit.Source.call(tool, a.repository)
 	if why != nil {
 		made.problem(at, *why)
 		return nil, "", false
@@ -157,7 +157,7 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
 		return nil, "", false
 	}
-	source := moduleaddr.ShownPackage(made.Source.Text)
+	source := moduleaddr.ShownPackage(made.Unit.Source.Text)
 	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) problem.Place {
 		return problem.Place{Path: name, Package: source}
 	}}}

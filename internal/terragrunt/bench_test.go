@@ -128,11 +128,11 @@ func FuzzUnit(f *testing.F) {
 			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
 			"u/main.tf": {Data: []byte("")},
 		}), nil, "")
-		made := a.Assemble(t.Context(), a.Unit("u"), provider.Newest(provider.OpenTofu))
-		if (made.Tree == nil) == made.Known() {
-			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Problems)
+		made := a.Assemble(t.Context(), a.units.Unit("u"), provider.Newest(provider.OpenTofu))
+		if (made.Tree == nil) == made.Unit.Known() {
+			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)
 		}
-		for _, p := range made.Problems {
+		for _, p := range made.Unit.Problems {
 			if p.Reason == "" || strings.Contains(p.Reason, repositoryTop) {
 				t.Errorf("a problem is %+v", p)
 			}

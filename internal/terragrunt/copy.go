@@ -30,7 +30,7 @@ type workingCopy struct {
 
 // layer is a directory of a file tree, and where it is in the copy.
 type layer struct {
-	*fileReader
+	tree    *fileReader
 	dir, at string
 	// keep says which paths below the directory are copied; nil: every one is.
 	keep *copyList
@@ -83,7 +83,7 @@ func (w *workingCopy) find(name string) (copyNode, error) {
 		if !ok {
 			continue
 		}
-		real, found, err := l.stat(path.Join(l.dir, rel))
+		real, found, err := l.tree.stat(path.Join(l.dir, rel))
 		if err != nil || rel != "." && l.keep != nil && !l.copies(rel, found.IsDir()) {
 			continue
 		}
@@ -111,7 +111,7 @@ func pathError(op, name string, err error) error { return &fs.PathError{Op: op, 
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]
-		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.linked(path.Join(l.dir, rel)) {
+		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.tree.linked(path.Join(l.dir, rel)) {
 			w.linked.Store(true)
 		}
 	}
@@ -150,7 +150,7 @@ func (w *workingCopy) ReadFile(name string) ([]byte, error) {
 	case n.layer == nil:
 		return nil, pathError("open", name, file.ErrIrregular)
 	}
-	src, err := n.layer.read(n.real)
+	src, err := n.layer.tree.read(n.real)
 	if err != nil {
 		return nil, pathError("open", name, file.Cause(err))
 	}
@@ -171,11 +171,11 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 		if !ok {
 			continue
 		}
-		real, found, err := l.stat(path.Join(l.dir, rel))
+		real, found, err := l.tree.stat(path.Join(l.dir, rel))
 		if err != nil || !found.IsDir() {
 			continue
 		}
-		entries, err := l.ReadDir(real)
+		entries, err := l.tree.ReadDir(real)
 		if err != nil {
 			unread = file.Cause(err)
 		}
@@ -266,7 +266,7 @@ type copyList struct{ include, exclude []pathPattern }
 func (l *layer) copies(rel string, dir bool) bool {
 	for i := 1; i <= len(rel) && len(l.keep.exclude) > 0; i++ {
 		if anyMatches(l.keep.exclude, rel[:i]) {
-			if _, _, err := l.stat(path.Join(l.dir, rel[:i])); err == nil {
+			if _, _, err := l.tree.stat(path.Join(l.dir, rel[:i])); err == nil {
 				return false
 			}
 		}

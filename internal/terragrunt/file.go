@@ -55,7 +55,7 @@ type fileContent struct {
 }
 
 type parsed struct {
-	file *configSource
+	file *configFile
 	why  *staticeval.Unknown
 }
 
@@ -131,17 +131,17 @@ func unitConfig(dir string, isFile func(name string) bool) string {
 	return ""
 }
 
-// configSource is a configuration file as it is written.
-type configSource struct {
-	name string
-	body
+// configFile is a configuration file as it is written.
+type configFile struct {
+	name     string
+	body     body
 	locals   map[string]*hcl.Attribute
 	includes []configBlock
 	features map[string]configBlock
 }
 
 // parse reads a configuration file.
-func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
+func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
 	p := r.files.Get(name, func() parsed {
 		src, err := r.read(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -154,20 +154,20 @@ func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
 		if len(diags) > 0 {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Place.Line, diags[0].Message)}}
 		}
-		return parsed{file: newFile(name, f.Body)}
+		return parsed{file: newConfigFile(name, f.Body)}
 	})
 	return p.file, p.why
 }
 
-func newFile(name string, b hcl.Body) *configSource {
-	f := &configSource{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
-	for _, b := range f.blocks("locals", 0) {
-		for name, attr := range b.attributes() {
+func newConfigFile(name string, b hcl.Body) *configFile {
+	f := &configFile{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
+	for _, b := range f.body.blocks("locals", 0) {
+		for name, attr := range b.body.attributes() {
 			f.locals[name] = attr
 		}
 	}
-	f.includes = f.blocks("include", 1)
-	for _, b := range f.blocks("feature", 1) {
+	f.includes = f.body.blocks("include", 1)
+	for _, b := range f.body.blocks("feature", 1) {
 		f.features[b.label] = b
 	}
 	return f
@@ -178,7 +178,7 @@ type body struct{ hcl.Body }
 
 // configBlock is a block with one label or none.
 type configBlock struct {
-	body
+	body  body
 	label string
 	line  int
 }

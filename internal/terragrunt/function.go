@@ -110,41 +110,44 @@ func textFunction(name, meaning, source string, do func(args []string) (cty.Valu
 }
 
 // functionTable makes the functions that a file can call.
-type functionTable struct{ *evaluated }
+type functionTable struct {
+	reading *unitReading
+	caller  *evaluator
+}
 
 // functions are all of them.
-func (c functionTable) functions() []staticeval.Function {
+func (t functionTable) functions() []staticeval.Function {
 	constant := func(name, meaning, value string) staticeval.Function {
 		return textFunction(name, meaning, helpers, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
 	}
 	own := []staticeval.Function{
-		textFunction("find_in_parent_folders", "the nearest file or directory of a name above", helpers, c.findInParents),
+		textFunction("find_in_parent_folders", "the nearest file or directory of a name above", helpers, t.findInParents),
 		textFunction("path_relative_to_include", "the way from an included file's directory", helpers, func(args []string) (cty.Value, error) {
-			in, err := c.selected(args)
+			in, err := t.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
-			return cty.StringVal(filetree.Relative(path.Dir(in.path), c.dir)), nil
+			return cty.StringVal(filetree.Relative(path.Dir(in.path), t.caller.dir)), nil
 		}),
 		textFunction("path_relative_from_include", "the way to an included file's directory", helpers, func(args []string) (cty.Value, error) {
-			in, err := c.selected(args)
+			in, err := t.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
-			return cty.StringVal(filetree.Relative(c.dir, path.Dir(in.path))), nil
+			return cty.StringVal(filetree.Relative(t.caller.dir, path.Dir(in.path))), nil
 		}),
 		textFunction("get_parent_terragrunt_dir", "the directory of an included file", helpers, func(args []string) (cty.Value, error) {
-			in, err := c.selected(args)
+			in, err := t.selected(args)
 			if in == nil || err != nil {
-				return cty.StringVal(asSeen(c.dir)), err
+				return cty.StringVal(asSeen(t.caller.dir)), err
 			}
 			return cty.StringVal(asSeen(path.Dir(in.path))), nil
 		}),
-		constant("get_terragrunt_dir", "the directory of the configuration", asSeen(c.dir)),
-		constant("get_original_terragrunt_dir", "the directory of the unit", asSeen(c.unit)),
+		constant("get_terragrunt_dir", "the directory of the configuration", asSeen(t.caller.dir)),
+		constant("get_original_terragrunt_dir", "the directory of the unit", asSeen(t.reading.unit)),
 		constant("get_repo_root", "the top of the repository", repositoryTop),
-		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(c.dir, ".")),
-		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", c.dir)),
+		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(t.caller.dir, ".")),
+		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", t.caller.dir)),
 		textFunction("get_env", "a variable's default: the environment is not read", helpers, environment),
 		textFunction("abspath", "an absolute path", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
@@ -156,16 +159,16 @@ func (c functionTable) functions() []staticeval.Function {
 			return cty.StringVal(path.Clean(args[0])), nil
 		}),
 	}
-	return slices.Concat(own, c.fileFunctions(), sameFunctions)
+	return slices.Concat(own, t.fileFunctions(), sameFunctions)
 }
 
 // selected is the include that the functions about included files are about; nil if
 // there is none [terragrunt 1.1 pkg/config/config_helpers.go].
-func (c functionTable) selected(args []string) (*include, error) {
-	if c.parent != nil {
-		return c.parent, nil
+func (t functionTable) selected(args []string) (*include, error) {
+	if t.caller.parent != nil {
+		return t.caller.parent, nil
 	}
-	includes, why, _ := c.includes()
+	includes, why, _ := t.caller.includes()
 	switch {
 	case why != nil:
 		return nil, why
@@ -186,14 +189,14 @@ func (c functionTable) selected(args []string) (*include, error) {
 
 // findInParents begins above the directory of the unit, or of a file that is read,
 // also in a file that is included.
-func (c functionTable) findInParents(args []string) (cty.Value, error) {
+func (t functionTable) findInParents(args []string) (cty.Value, error) {
 	if len(args) > 2 {
 		return cty.NilVal, errors.New("it takes at most two arguments")
 	}
-	for dir := c.dir; dir != "."; {
+	for dir := t.caller.dir; dir != "."; {
 		dir = path.Dir(dir)
 		if len(args) == 0 || args[0] == "" {
-			if name := c.config(dir); name != "" {
+			if name := t.reading.config(dir); name != "" {
 				return cty.StringVal(asSeen(name)), nil
 			}
 			continue
@@ -202,7 +205,7 @@ func (c functionTable) findInParents(args []string) (cty.Value, error) {
 		if why != nil || path.IsAbs(args[0]) {
 			break
 		}
-		if _, _, err := c.stat(name); err == nil {
+		if _, _, err := t.reading.stat(name); err == nil {
 			return cty.StringVal(asSeen(name)), nil
 		}
 	}

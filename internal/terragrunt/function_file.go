@@ -22,14 +22,14 @@ import (
 )
 
 // fileFunctions are those that read files, and those that make the text of one.
-func (c functionTable) fileFunctions() []staticeval.Function {
+func (t functionTable) fileFunctions() []staticeval.Function {
 	var all []staticeval.Function
 	for name, encode := range staticeval.Encodings {
 		all = append(all, textFunction("file"+name, "the content of a file, encoded", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			src, err := c.content(args[0], path.Dir(c.name))
+			src, err := t.content(args[0], path.Dir(t.caller.file.name))
 			if err != nil {
 				return cty.NilVal, err
 			}
@@ -37,29 +37,29 @@ func (c functionTable) fileFunctions() []staticeval.Function {
 		}))
 	}
 	return append(all, []staticeval.Function{
-		textFunction("read_tfvars_file", "the values of variables as JSON", helpers, c.readVariables),
+		textFunction("read_tfvars_file", "the values of variables as JSON", helpers, t.readVariables),
 		textFunction("file", "the content of a file", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			src, err := c.content(args[0], path.Dir(c.name))
+			src, err := t.content(args[0], path.Dir(t.caller.file.name))
 			return cty.StringVal(string(src)), err
 		}),
 		textFunction("fileexists", "whether there is a file", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			name, why := pathIn(path.Dir(c.name), args[0])
+			name, why := pathIn(path.Dir(t.caller.file.name), args[0])
 			if why != nil {
 				return cty.NilVal, why
 			}
-			return cty.BoolVal(c.isFile(name)), nil
+			return cty.BoolVal(t.reading.isFile(name)), nil
 		}),
-		{Name: "read_terragrunt_config", Meaning: "another configuration as an object", Source: helpers, Call: c.readConfigFunc()},
-		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: c.templateFunc()},
-		{Name: "jsonencode", Meaning: "a value as JSON", Source: "cty 1.19 function/stdlib", Call: c.encodeFunc()},
+		{Name: "read_terragrunt_config", Meaning: "another configuration as an object", Source: helpers, Call: t.readConfigFunc()},
+		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: t.templateFunc()},
+		{Name: "jsonencode", Meaning: "a value as JSON", Source: "cty 1.19 function/stdlib", Call: t.encodeFunc()},
 		{Name: "deep_merge", Meaning: "maps in one, with what nests in them", Source: helpers, Call: deepMergeFunc},
-		textFunction("fileset", "the files below a directory that a pattern matches", fileRules, c.fileSet),
+		textFunction("fileset", "the files below a directory that a pattern matches", fileRules, t.fileSet),
 	}...)
 }
 
@@ -67,11 +67,11 @@ func (c functionTable) fileFunctions() []staticeval.Function {
 const maxFound = 10_000
 
 // fileSet is fileset: of files, through links.
-func (c functionTable) fileSet(args []string) (cty.Value, error) {
+func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a directory and a pattern")
 	}
-	dir, why := pathIn(path.Dir(c.name), args[0])
+	dir, why := pathIn(path.Dir(t.caller.file.name), args[0])
 	if why != nil {
 		return cty.NilVal, why
 	}
@@ -87,20 +87,20 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 	var walk func(rel string) bool
 	walk = func(rel string) bool {
 		at := path.Join(dir, rel)
-		c.files[at+"/"] = true
-		real, _, err := c.stat(at)
+		t.reading.looked[at+"/"] = true
+		real, _, err := t.reading.stat(at)
 		if err != nil {
 			return true
 		}
-		entries, _ := c.ReadDir(real)
+		entries, _ := t.reading.tree.ReadDir(real)
 		for _, e := range entries {
 			looked++
-			if looked > maxFound || !c.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
+			if looked > maxFound || !t.reading.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
 				return false
 			}
 			name := path.Join(rel, e.Name())
 			switch {
-			case c.isDir(path.Join(dir, name)):
+			case t.reading.isDir(path.Join(dir, name)):
 				if !walk(name) {
 					return false
 				}
@@ -142,19 +142,19 @@ func braced(pattern string, most int) []string {
 }
 
 // content reads a file by a path that may be relative to a directory.
-func (c functionTable) content(text, dir string) ([]byte, error) {
+func (t functionTable) content(text, dir string) ([]byte, error) {
 	name, why := pathIn(dir, text)
 	if why != nil {
 		return nil, why
 	}
-	_, _, _ = c.stat(name)
-	src, err := c.fileReader.read(name)
+	_, _, _ = t.reading.stat(name)
+	src, err := t.reading.tree.read(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 	case err != nil:
 		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + file.Cause(err).Error()}
-	case !c.bound.Take(len(src)):
+	case !t.reading.bound.Take(len(src)):
 		return nil, staticeval.Costly
 	}
 	return src, nil
@@ -168,11 +168,11 @@ const (
 )
 
 // readVariables is read_tfvars_file.
-func (c functionTable) readVariables(args []string) (cty.Value, error) {
+func (t functionTable) readVariables(args []string) (cty.Value, error) {
 	if len(args) != 1 {
 		return cty.NilVal, errors.New("it takes one argument")
 	}
-	src, err := c.content(args[0], c.dir)
+	src, err := t.content(args[0], t.caller.dir)
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -183,14 +183,14 @@ func (c functionTable) readVariables(args []string) (cty.Value, error) {
 		}
 		return cty.StringVal(string(src)), nil
 	}
-	if !c.bound.Take(perParsed * len(src)) {
+	if !t.reading.bound.Take(perParsed * len(src)) {
 		return cty.NilVal, staticeval.Costly
 	}
 	f, diags := hclfile.Parse(src, problem.Place{Path: "variables.tfvars"})
 	if len(diags) > 0 {
 		return cty.NilVal, errors.New("the file is no valid HCL")
 	}
-	literals := &evaluated{unitReading: c.unitReading, scope: &staticeval.Scope{Bound: &c.bound}}
+	literals := &evaluator{reading: t.reading, scope: &staticeval.Scope{Bound: &t.reading.bound}}
 	v := literals.object(body{f.Body}.attributes())
 	if why := staticeval.ReasonFor(v); why != nil {
 		return cty.NilVal, why
@@ -200,54 +200,54 @@ func (c functionTable) readVariables(args []string) (cty.Value, error) {
 }
 
 // readConfigFunc is read_terragrunt_config.
-func (c functionTable) readConfigFunc() function.Function {
+func (t functionTable) readConfigFunc() function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "path", Type: cty.String}},
 		VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true},
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			name, why := pathIn(c.dir, args[0].AsString())
+			name, why := pathIn(t.caller.dir, args[0].AsString())
 			if why != nil {
 				return cty.NilVal, why
 			}
-			if c.isDir(name) {
-				name = c.config(name)
+			if t.reading.isDir(name) {
+				name = t.reading.config(name)
 			}
-			if _, _, err := c.stat(name); err != nil && len(args) == 2 {
+			if _, _, err := t.reading.stat(name); err != nil && len(args) == 2 {
 				return args[1], nil
 			}
-			return c.readConfig(name)
+			return t.readConfig(name)
 		},
 	})
 }
 
 // readConfig reads another configuration, which is evaluated for itself.
-func (c functionTable) readConfig(name string) (cty.Value, error) {
-	if v, ok := c.unitReading.read[name]; ok {
+func (t functionTable) readConfig(name string) (cty.Value, error) {
+	if v, ok := t.reading.objects[name]; ok {
 		return v, nil
 	}
 	if path.Base(name) == stackName {
 		return cty.NilVal, &staticeval.Unknown{Reason: "it reads the configuration of a stack"}
 	}
 	// While it is read this stands for it: who meets it then goes round in circles.
-	c.unitReading.read[name], _ = notAllowed("a configuration reads itself")
-	other, why := c.open(name, path.Dir(name), nil)
+	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
+	other, why := t.reading.open(name, path.Dir(name), nil)
 	if why != nil {
-		delete(c.unitReading.read, name)
+		delete(t.reading.objects, name)
 		return cty.NilVal, why
 	}
 	v, why := other.merged()
 	if why != nil {
-		delete(c.unitReading.read, name)
+		delete(t.reading.objects, name)
 		return cty.NilVal, why
 	}
-	c.unitReading.read[name] = v
+	t.reading.objects[name] = v
 	return v, nil
 }
 
 // templateFunc is templatefile, which a template must not call
 // [terraform 1.11 internal/lang/funcs/filesystem.go].
-func (c functionTable) templateFunc() function.Function {
+func (t functionTable) templateFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
 			{Name: "path", Type: cty.String},
@@ -255,11 +255,11 @@ func (c functionTable) templateFunc() function.Function {
 		},
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			src, err := c.content(args[0].AsString(), path.Dir(c.name))
+			src, err := t.content(args[0].AsString(), path.Dir(t.caller.file.name))
 			if err != nil {
 				return cty.NilVal, err
 			}
-			if len(src) > staticeval.MaxExpression || !c.bound.Take(perParsed*len(src)) {
+			if len(src) > staticeval.MaxExpression || !t.reading.bound.Take(perParsed*len(src)) {
 				return cty.NilVal, staticeval.Costly
 			}
 			expr, diags := hclfile.ParseTemplate(src, problem.Place{Path: "template"})
@@ -267,13 +267,13 @@ func (c functionTable) templateFunc() function.Function {
 				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}
 			vars, marks := args[1].Unmark()
-			functions := slices.Clone(c.table)
+			functions := slices.Clone(t.caller.table)
 			for i, f := range functions {
 				if f.Name == "templatefile" {
 					functions[i].Call = notInTemplates
 				}
 			}
-			s := &staticeval.Scope{Functions: functions, Holes: &c.holes, Bound: &c.bound}
+			s := &staticeval.Scope{Functions: functions, Holes: &t.reading.holes, Bound: &t.reading.bound}
 			s.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) { return templateValue(vars, root, name) }
 			v, why := s.Value(expr)
 			if why != nil {
@@ -320,7 +320,7 @@ func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unkn
 }
 
 // encodeFunc is jsonencode, which has holes for what is not known.
-func (c functionTable) encodeFunc() function.Function {
+func (t functionTable) encodeFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "val", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
@@ -340,7 +340,7 @@ func (c functionTable) encodeFunc() function.Function {
 					if v.IsKnown() {
 						return v, nil
 					}
-					return cty.StringVal(c.holes.Text(why)), nil
+					return cty.StringVal(t.reading.holes.Text(why)), nil
 				})
 				if err != nil {
 					return cty.NilVal, why

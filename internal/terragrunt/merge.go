@@ -47,24 +47,24 @@ type unitSettings struct {
 
 // exclusion is an exclude block, in its file.
 type exclusion struct {
-	*evaluated
-	configBlock
+	file  *evaluator
+	block configBlock
 }
 
 // initialises reports whether Terragrunt runs init in spite of the block: unless it is
 // known to be on and about init.
-func (e *exclusion) initialises() bool {
-	on, actions := e.attribute("if"), e.attribute("actions")
+func (x *exclusion) initialises() bool {
+	on, actions := x.block.body.attribute("if"), x.block.body.attribute("actions")
 	if on == nil || actions == nil {
 		return true
 	}
-	v, why := e.value(on.Expr)
+	v, why := x.file.value(on.Expr)
 	if why != nil {
 		return true
 	}
-	text, _ := e.text(v, "false")
-	list, why := e.value(actions.Expr)
-	names, notList := e.strings(list)
+	text, _ := x.file.reading.text(v, "false")
+	list, why := x.file.value(actions.Expr)
+	names, notList := x.file.reading.strings(list)
 	return text != "true" || why != nil || notList != nil ||
 		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"init", "all", "all_except_output"}, name) })
 }
@@ -87,58 +87,58 @@ type hook struct {
 var topAttributes = []string{"terraform_binary", "download_dir", "terraform_version_constraint"}
 
 // own collects what one file says.
-func (c *evaluated) own() *unitSettings {
+func (e *evaluator) own() *unitSettings {
 	s := &unitSettings{attributes: map[string]result{}, hooks: map[string]hook{}, generate: map[string]generation{}}
 	for _, name := range topAttributes {
-		s.set(c, name, c.attribute(name))
+		s.set(e, name, e.file.body.attribute(name))
 	}
-	for _, b := range c.blocks("terraform", 0) {
+	for _, b := range e.file.body.blocks("terraform", 0) {
 		s.terraform = true
-		attrs := b.attributes()
+		attrs := b.body.attributes()
 		if attr := attrs["source"]; attr != nil && slices.ContainsFunc(attr.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "dependency" }) {
-			s.refuse(c.place(attr), "the source must not depend on outputs of another unit")
+			s.refuse(e.place(attr), "the source must not depend on outputs of another unit")
 		}
 		for _, name := range []string{"source", "version", "copy_terraform_lock_file"} {
-			s.set(c, name, attrs[name])
+			s.set(e, name, attrs[name])
 		}
 		if attr := attrs["include_in_copy"]; attr != nil {
-			s.include = append(s.include, c.result(attr.Expr))
+			s.include = append(s.include, e.result(attr.Expr))
 		}
 		if attr := attrs["exclude_from_copy"]; attr != nil {
-			s.exclude = append(s.exclude, c.result(attr.Expr))
+			s.exclude = append(s.exclude, e.result(attr.Expr))
 		}
-		c.hooks(b, s)
+		e.hooks(b, s)
 	}
-	for _, b := range c.blocks("exclude", 0) {
-		s.exclusion = &exclusion{c, b}
+	for _, b := range e.file.body.blocks("exclude", 0) {
+		s.exclusion = &exclusion{e, b}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.features)) {
-		if b := c.features[name]; b.attribute("default") == nil {
-			s.refuse(problem.Place{Path: c.name, Line: b.line}, "feature %q has no default", plainLabel(name))
+	for _, name := range slices.Sorted(maps.Keys(e.file.features)) {
+		if b := e.file.features[name]; b.body.attribute("default") == nil {
+			s.refuse(problem.Place{Path: e.file.name, Line: b.line}, "feature %q has no default", plainLabel(name))
 		}
 	}
-	c.generations(s)
-	c.remoteState(s)
+	e.generations(s)
+	e.remoteState(s)
 	return s
 }
 
-func (c *evaluated) place(attr *hcl.Attribute) problem.Place {
-	return problem.Place{Path: c.name, Line: attr.Range.Start.Line}
+func (e *evaluator) place(attr *hcl.Attribute) problem.Place {
+	return problem.Place{Path: e.file.name, Line: attr.Range.Start.Line}
 }
 
 // set keeps an attribute, unless it is null.
-func (s *unitSettings) set(c *evaluated, name string, attr *hcl.Attribute) {
+func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 	if attr == nil {
 		return
 	}
-	if r := c.result(attr.Expr); r.why != nil || !r.value.IsNull() {
+	if r := e.result(attr.Expr); r.why != nil || !r.value.IsNull() {
 		s.attributes[name] = r
 	}
 }
 
-func (c *evaluated) result(expr hcl.Expression) result {
-	v, why := c.value(expr)
-	return result{v, why, problem.Place{Path: c.name, Line: expr.Range().Start.Line}}
+func (e *evaluator) result(expr hcl.Expression) result {
+	v, why := e.value(expr)
+	return result{v, why, problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
 }
 
 // early are the commands whose hooks run before init does, as Terragrunt names them:
@@ -148,50 +148,50 @@ var early = []string{"terragrunt-read-config", "init-from-module"}
 
 // hooks collects the hooks, of which the last of a name counts, and says which can
 // change what init sees.
-func (c *evaluated) hooks(terraform configBlock, s *unitSettings) {
+func (e *evaluator) hooks(terraform configBlock, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
-		for _, b := range terraform.blocks(kind, 1) {
-			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands[kind]), problem.Place{Path: c.name, Line: b.line}}
+		for _, b := range terraform.body.blocks(kind, 1) {
+			s.hooks[kind+" "+b.label] = hook{b.label, e.changes(b, commands[kind]), problem.Place{Path: e.file.name, Line: b.line}}
 		}
 	}
 }
 
 // changes reports whether a hook may run with one of these commands.
-func (c *evaluated) changes(b configBlock, commands []string) bool {
-	if attr := b.attribute("if"); attr != nil {
-		if v, why := c.value(attr.Expr); why == nil {
-			if text, why := c.text(v, "true"); why == nil && text == "false" {
+func (e *evaluator) changes(b configBlock, commands []string) bool {
+	if attr := b.body.attribute("if"); attr != nil {
+		if v, why := e.value(attr.Expr); why == nil {
+			if text, why := e.reading.text(v, "true"); why == nil && text == "false" {
 				return false
 			}
 		}
 	}
-	attr := b.attribute("commands")
+	attr := b.body.attribute("commands")
 	if attr == nil {
 		return false
 	}
-	v, why := c.value(attr.Expr)
-	listed, _ := c.strings(v)
+	v, why := e.value(attr.Expr)
+	listed, _ := e.reading.strings(v)
 	return why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) })
 }
 
 // generations collects the files to be generated, in either form.
-func (c *evaluated) generations(s *unitSettings) {
-	for _, b := range c.blocks("generate", 1) {
-		g := generation{label: b.label, fields: map[string]result{}, place: problem.Place{Path: c.name, Line: b.line}}
-		for _, attr := range inOrder(b.attributes()) {
-			g.fields[attr.Name] = c.result(attr.Expr)
+func (e *evaluator) generations(s *unitSettings) {
+	for _, b := range e.file.body.blocks("generate", 1) {
+		g := generation{label: b.label, fields: map[string]result{}, place: problem.Place{Path: e.file.name, Line: b.line}}
+		for _, attr := range inOrder(b.body.attributes()) {
+			g.fields[attr.Name] = e.result(attr.Expr)
 		}
 		if _, twice := s.generate[b.label]; twice {
 			s.refuse(g.place, "the generate block %q is there twice", b.label)
 		}
 		s.generate[b.label] = g
 	}
-	if attr := c.attribute("generate"); attr != nil {
-		if !c.native() {
+	if attr := e.file.body.attribute("generate"); attr != nil {
+		if !e.file.body.native() {
 			clear(s.generate) // in JSON the blocks are the attribute
 		}
-		r := c.result(attr.Expr)
+		r := e.result(attr.Expr)
 		objects, why := fieldsOf(r.value)
 		if why != nil {
 			s.problem(*why, r.place, "what is generated is not statically known")
@@ -242,19 +242,19 @@ func fieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
 }
 
 // remoteState keeps the file that remote_state generates.
-func (c *evaluated) remoteState(s *unitSettings) {
+func (e *evaluator) remoteState(s *unitSettings) {
 	var r result
-	if attr := c.attribute("remote_state"); attr != nil {
-		whole := c.result(attr.Expr)
+	if attr := e.file.body.attribute("remote_state"); attr != nil {
+		whole := e.result(attr.Expr)
 		parts, why := fieldsOf(whole.value)
 		r = result{parts["generate"], why, whole.place}
 		if parts["generate"] == cty.NilVal {
 			r.value = cty.NullVal(cty.DynamicPseudoType)
 		}
-	} else if blocks := c.blocks("remote_state", 0); len(blocks) > 0 {
-		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: problem.Place{Path: c.name, Line: blocks[0].line}}
-		if attr := blocks[0].attribute("generate"); attr != nil {
-			r = c.result(attr.Expr)
+	} else if blocks := e.file.body.blocks("remote_state", 0); len(blocks) > 0 {
+		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: problem.Place{Path: e.file.name, Line: blocks[0].line}}
+		if attr := blocks[0].body.attribute("generate"); attr != nil {
+			r = e.result(attr.Expr)
 		}
 	} else {
 		return
@@ -287,9 +287,9 @@ func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about s
 
 // all is what a file says with the files that it includes: the last one wins over
 // those before it, and the file itself over all.
-func (c *evaluated) all() *unitSettings {
-	s := c.beside()
-	includes, why, at := c.includes()
+func (e *evaluator) all() *unitSettings {
+	s := e.beside()
+	includes, why, at := e.includes()
 	if why != nil {
 		s.problem(*why, at, "what it includes is not known")
 	}
@@ -297,11 +297,11 @@ func (c *evaluated) all() *unitSettings {
 		if in.strategy == noMerge {
 			continue
 		}
-		base := in.config.beside()
-		if _, why, at := in.config.includes(); why != nil {
+		base := in.evaluator.beside()
+		if _, why, at := in.evaluator.includes(); why != nil {
 			s.problem(*why, at, "")
 		}
-		base.under(s, in.strategy, problem.Place{Path: c.name, Line: in.line})
+		base.under(s, in.strategy, problem.Place{Path: e.file.name, Line: in.line})
 		s = base
 	}
 	return s
@@ -309,13 +309,13 @@ func (c *evaluated) all() *unitSettings {
 
 // beside is what a file says with the file beside it that a stack writes, which wins
 // [terragrunt 1.1 pkg/config/config.go].
-func (c *evaluated) beside() *unitSettings {
-	s := c.own()
-	name := path.Join(path.Dir(c.name), autoName)
-	if path.Base(c.name) == autoName || !c.isFile(name) {
+func (e *evaluator) beside() *unitSettings {
+	s := e.own()
+	name := path.Join(path.Dir(e.file.name), autoName)
+	if path.Base(e.file.name) == autoName || !e.reading.isFile(name) {
 		return s
 	}
-	auto, why := c.open(name, c.dir, nil)
+	auto, why := e.reading.open(name, e.dir, nil)
 	if why != nil {
 		s.problem(*why, problem.Place{Path: name, Line: 1}, "")
 		return s
@@ -351,29 +351,4 @@ func (s *unitSettings) under(winner *unitSettings, strategy string, at problem.P
 		s.remote = winner.remote
 	}
 	s.problems = append(s.problems, winner.problems...)
-}
-
-// strings are the texts of a list.
-func (c *evaluated) strings(v cty.Value) ([]string, *staticeval.Unknown) {
-	v = c.holes.Whole(v)
-	if why := staticeval.ReasonFor(v); why != nil {
-		return nil, why
-	}
-	v, _ = v.UnmarkDeep()
-	switch {
-	case !v.IsWhollyKnown():
-		return nil, &staticeval.Unknown{Reason: "its value is not known here"}
-	case v.IsNull():
-		return nil, nil
-	case !v.CanIterateElements():
-		return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
-	}
-	var list []string
-	for _, element := range v.AsValueSlice() {
-		if element.IsNull() || element.Type() != cty.String {
-			return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
-		}
-		list = append(list, element.AsString())
-	}
-	return list, nil
 }

@@ -55,31 +55,11 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 	made := make([]Assembly, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
 	a.absent = opts.Absent
-	units := func(ctx context.Context, do func(i int)) error {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(max(cmp.Or(opts.Jobs, defaultJobs), runtime.GOMAXPROCS(0)))
-		for i, r := range roots {
-			if r.Kind == scan.TerragruntUnit {
-				group.Go(func() error {
-					if ctx.Err() == nil {
-						do(i)
-					}
-					return ctx.Err()
-				})
-			}
-		}
-		return group.Wait()
-	}
-	if err := units(ctx, func(i int) { made[i].Unit = a.Unit(roots[i].Dir) }); err != nil {
+	if err := eachUnit(ctx, roots, opts.Jobs, func(i int) { made[i].Unit = a.units.Unit(roots[i].Dir) }); err != nil {
 		return nil, nil, err
 	}
-	included := map[string]bool{}
-	for _, m := range made {
-		for _, name := range m.Includes {
-			included[name] = true
-		}
-	}
-	_ = units(context.WithoutCancel(ctx), func(i int) { // what has been fetched counts when ctx ends
+	included := includedFiles(made)
+	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Jobs, func(i int) { // what has been fetched counts when ctx ends
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
 			if opts.Wanted == nil || !u.Source.fetched() || opts.Wanted(a.unassembled(r, u)) {
@@ -95,7 +75,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 			kept = append(kept, r)
 			continue
 		}
-		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !tfconfig.ConfiguredIn(a.fileReader, r.Dir)) {
+		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].Unit.File] || made[i].Unit.Template || made[i].Unit.Empty() && !tfconfig.ConfiguredIn(a.units.tree, r.Dir)) {
 			continue // it is what units are made of
 		}
 		if r, ok := rootOf(r, made[i], &told, opts); ok {
@@ -107,11 +87,41 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 
 const defaultJobs = 8
 
+// eachUnit calls do for the index of every unit, for several at once, until ctx is
+// done, which is the error.
+func eachUnit(ctx context.Context, roots []scan.Root, jobs int, do func(i int)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(cmp.Or(jobs, defaultJobs), runtime.GOMAXPROCS(0)))
+	for i, r := range roots {
+		if r.Kind != scan.TerragruntUnit {
+			continue
+		}
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				do(i)
+			}
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// includedFiles are the files that units include.
+func includedFiles(made []Assembly) map[string]bool {
+	included := map[string]bool{}
+	for _, m := range made {
+		for _, name := range m.Unit.Includes {
+			included[name] = true
+		}
+	}
+	return included
+}
+
 // unassembled is the root module of a unit before its module is fetched: which of the
 // files below it that calls is not known.
 func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
-	r.AnyChange = r.AnyChange || u.AnyChange || a.linkedBelow(u.Dir)
+	r.AnyChange = r.AnyChange || u.AnyChange || a.units.tree.linkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
 }
 
@@ -137,10 +147,10 @@ func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
 // rootOf is the root module of a unit; false if it is left out.
 func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
 	switch {
-	case made.LeavesLock:
+	case made.Unit.LeavesLock:
 		told.note(cause{kind: leftAlone}, r.Dir)
 		return r, false
-	case r.Lock == nil && len(r.Problems) == 0 && made.Excluded:
+	case r.Lock == nil && len(r.Problems) == 0 && made.Unit.Excluded:
 		if opts.Create || r.Named {
 			told.note(cause{kind: excluded}, r.Dir)
 		}
@@ -151,51 +161,51 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		}
 		return r, false
 	}
-	r.Origin, r.Files, r.AnyChange = made.Source.Text, slices.Concat(r.Files, made.Files), r.AnyChange || made.AnyChange
-	for _, f := range made.Generated {
+	r.Origin, r.Files, r.AnyChange = made.Unit.Source.Text, slices.Concat(r.Files, made.Unit.Files), r.AnyChange || made.Unit.AnyChange
+	for _, f := range made.Unit.Generated {
 		if f.Holes > 0 {
 			r.Holes = append(r.Holes, scan.Hole{Generated: f.Path, Parts: f.Holes, Place: f.Place})
 		}
 	}
-	r.Assumptions = made.Assumed
+	r.Assumptions = made.Unit.Assumed
 	if r.Guessed {
 		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
 	}
-	if !r.Assumed && !made.Tools.Empty() && !made.Tools.Allows(r.Tool.Version) {
+	if !r.Assumed && !made.Unit.Tools.Empty() && !made.Unit.Tools.Allows(r.Tool.Version) {
 		r.Problems = append(r.Problems, problem.Problem{
-			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: problem.Place{Path: made.File},
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: problem.Place{Path: made.Unit.File},
 		})
 		return r, true
 	}
-	for _, p := range made.Refused() {
+	for _, p := range made.Unit.Refused() {
 		r.Problems = append(r.Problems, problem.Problem{
 			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, Place: p.Place,
 		})
 	}
-	if len(made.Refused()) > 0 {
+	if len(made.Unit.Refused()) > 0 {
 		return r, true
 	}
 	if passing(made.Failed) {
 		d := problem.Of(made.Failed)
-		d.Place = made.Source.place
+		d.Place = made.Unit.Source.place
 		r.Problems = append(r.Problems, d)
 		return r, true
 	}
 	for _, text := range r.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
-	for _, h := range made.Hooks {
+	for _, h := range made.Unit.Hooks {
 		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
 		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.Place))
 		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
-	for _, p := range made.Problems {
+	for _, p := range made.Unit.Problems {
 		r.Unread = append(r.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
 		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
 	r.Preserve = true
 	if made.Tree != nil {
-		r.Standalone, r.Tree, r.TreeDir, r.Sources = false, made.Tree, made.Dir, made.Dirs
+		r.Standalone, r.Tree, r.TreeDir, r.Sources = false, made.Tree, made.TreeDir, made.Dirs
 	}
 	if r.Lock == nil && made.Start != nil {
 		r.Start, _ = lockfile.Read(made.Start, path.Join(r.Dir, lockfile.Name), nil)
@@ -215,7 +225,7 @@ func passing(err error) bool {
 
 func unreadUnit(made Assembly, reason, hint string, at problem.Place) scan.Unread {
 	return scan.Unread{
-		Source: made.Source.Text, Code: problem.CodeTerragruntUnit,
+		Source: made.Unit.Source.Text, Code: problem.CodeTerragruntUnit,
 		Reason: reason, Hint: hint, Place: at,
 	}
 }
@@ -322,7 +332,7 @@ func Lacks(t *filetree.Tree) []string {
 		}
 	}
 	var names []string
-	r.missing.Range(func(name, _ any) bool {
+	r.tree.missing.Range(func(name, _ any) bool {
 		names = append(names, name.(string))
 		return true
 	})

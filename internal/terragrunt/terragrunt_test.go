@@ -27,26 +27,26 @@ func tree(text string) fstest.MapFS {
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
 	a := NewAssembler(NewConfigs(fsys), nil, "")
-	made := a.Assemble(t.Context(), a.Unit(unit), provider.Newest(provider.Terraform))
+	made := a.Assemble(t.Context(), a.units.Unit(unit), provider.Newest(provider.Terraform))
 	var said []string
-	for _, p := range made.Problems {
+	for _, p := range made.Unit.Problems {
 		how := "unknown"
 		if p.Refused {
 			how = "refused"
 		}
 		said = append(said, how+": "+p.Reason)
 	}
-	for _, text := range made.Assumed {
+	for _, text := range made.Unit.Assumed {
 		said = append(said, "assumed: "+text)
 	}
-	for _, h := range made.Hooks {
+	for _, h := range made.Unit.Hooks {
 		said = append(said, "hook: "+h.Name)
 	}
 	if made.Tree == nil {
 		return said
 	}
 	modules := scan.Load(t.Context(), []scan.Root{{
-		Dir: unit, Kind: scan.TerragruntUnit, Tool: provider.Newest(provider.Terraform), Tree: made.Tree, TreeDir: made.Dir, Sources: made.Dirs,
+		Dir: unit, Kind: scan.TerragruntUnit, Tool: provider.Newest(provider.Terraform), Tree: made.Tree, TreeDir: made.TreeDir, Sources: made.Dirs,
 	}}, nil, scan.Options{})
 	for _, d := range modules[0].Tree.Diagnostics {
 		said = append(said, "error: "+d.Message)

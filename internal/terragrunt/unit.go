@@ -18,7 +18,7 @@ import (
 
 // Configs reads the units of one file tree, which should be the whole repository. It
 // reads each file once, and nothing outside of the tree.
-type Configs struct{ *fileReader }
+type Configs struct{ tree *fileReader }
 
 // NewConfigs returns a reader of a file tree, which must be an fs.ReadLinkFS for
 // links to be followed.
@@ -88,35 +88,35 @@ type Generated struct {
 
 // Unit reads the unit of a directory.
 func (r *Configs) Unit(dir string) Unit {
-	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile)}
+	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile)}
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
-	reading := newReading(r.fileReader, dir)
-	c, why := reading.open(u.File, dir, nil)
+	reading := newReading(r.tree, dir)
+	file, why := reading.open(u.File, dir, nil)
 	if why != nil {
 		u.Problems = []Hindrance{{*why, problem.Place{Path: u.File, Line: 1}}}
 		return u
 	}
-	b := builder{evaluated: c, unitSettings: c.all(), unit: &u, assumed: map[string]bool{}}
+	b := builder{file: file, settings: file.all(), unit: &u, assumed: map[string]bool{}}
 	b.build()
 	u.Template = reading.template
-	for _, in := range c.below {
+	for _, in := range file.inclusion.files {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Files = slices.Sorted(maps.Keys(reading.files))
-	u.AnyChange = slices.ContainsFunc(u.Files, r.linked) || strings.Contains(u.Source.text, repositoryTop)
+	u.Files = slices.Sorted(maps.Keys(reading.looked))
+	u.AnyChange = slices.ContainsFunc(u.Files, r.tree.linked) || strings.Contains(u.Source.text, repositoryTop)
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
 }
 
 // builder makes a unit of its settings.
 type builder struct {
-	*evaluated
-	*unitSettings
-	unit    *Unit
-	assumed map[string]bool
+	file     *evaluator
+	settings *unitSettings
+	unit     *Unit
+	assumed  map[string]bool
 }
 
 func (b *builder) build() {
@@ -125,32 +125,32 @@ func (b *builder) build() {
 		b.assume(v)
 	}
 	u.Source = b.source()
-	u.lists = copyList{b.globs("include_in_copy", b.unitSettings.include), b.globs("exclude_from_copy", b.unitSettings.exclude)}
+	u.lists = copyList{b.globs("include_in_copy", b.settings.include), b.globs("exclude_from_copy", b.settings.exclude)}
 	if text := b.attribute("copy_terraform_lock_file", "whether the lock file is copied", true); text == "false" {
 		u.LeavesLock = true
 	}
 	u.Tool = b.tool()
 	u.Tools, _ = provider.ParseConstraints(b.attribute("terraform_version_constraint", "", false))
-	u.Excluded = b.exclusion != nil && !b.exclusion.initialises()
-	for _, key := range slices.Sorted(maps.Keys(b.unitSettings.hooks)) {
-		if h := b.unitSettings.hooks[key]; h.early {
+	u.Excluded = b.settings.exclusion != nil && !b.settings.exclusion.initialises()
+	for _, key := range slices.Sorted(maps.Keys(b.settings.hooks)) {
+		if h := b.settings.hooks[key]; h.early {
 			u.Hooks = append(u.Hooks, Hook{h.name, h.place})
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(b.generate)) {
-		b.add(b.generate[label])
+	for _, label := range slices.Sorted(maps.Keys(b.settings.generate)) {
+		b.add(b.settings.generate[label])
 	}
-	if b.remote != nil && b.remote.fields["path"].value != cty.NilVal {
-		b.add(*b.remote)
+	if b.settings.remote != nil && b.settings.remote.fields["path"].value != cty.NilVal {
+		b.add(*b.settings.remote)
 	}
 	b.unordered()
-	u.Problems = b.problems
+	u.Problems = b.settings.problems
 }
 
 // included are the values on which it depends which files are included: they are
 // not marked with more than what they assume.
 func (b *builder) included() []cty.Value {
-	includes, _, _ := b.includes()
+	includes, _, _ := b.file.includes()
 	var all []cty.Value
 	for _, in := range includes {
 		all = append(all, in.assumed...)
@@ -180,10 +180,10 @@ func (b *builder) known(r result, about, fallback string) string {
 	why := r.why
 	text := ""
 	if why == nil {
-		text, why = b.text(r.value, fallback)
+		text, why = b.file.reading.text(r.value, fallback)
 	}
 	if why != nil {
-		b.problem(*why, r.place, about+" is not statically known")
+		b.settings.problem(*why, r.place, about+" is not statically known")
 		return ""
 	}
 	return text
@@ -191,7 +191,7 @@ func (b *builder) known(r result, about, fallback string) string {
 
 // attribute is the text of an attribute that counts.
 func (b *builder) attribute(name, about string, needed bool) string {
-	r, ok := b.attributes[name]
+	r, ok := b.settings.attributes[name]
 	if !ok || !needed && r.why != nil {
 		return ""
 	}
@@ -213,21 +213,21 @@ func (b *builder) globs(name string, lists []result) []pathPattern {
 	var all []pathPattern
 	for _, r := range lists {
 		b.assume(r.value)
-		list, why := b.strings(r.value)
+		list, why := b.file.reading.strings(r.value)
 		why = cmp.Or(r.why, why)
 		if why != nil {
-			b.problem(*why, r.place, name+" is not statically known")
+			b.settings.problem(*why, r.place, name+" is not statically known")
 		}
 		for _, glob := range list {
 			p, err := patternOf(glob)
 			if err != nil || len(glob) > maxGlob {
-				b.problem(staticeval.Unknown{Refused: err != nil, Reason: "it is no pattern, or a very long one"}, r.place, name)
+				b.settings.problem(staticeval.Unknown{Refused: err != nil, Reason: "it is no pattern, or a very long one"}, r.place, name)
 				return nil
 			}
 			all = append(all, p)
 		}
 		if len(all) > maxGlobs {
-			b.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.place, name)
+			b.settings.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.place, name)
 			return nil
 		}
 	}
@@ -242,26 +242,26 @@ const maxGlob = 1000
 
 // source reads where the module is. What it depends on of other units is refused.
 func (b *builder) source() Source {
-	r, ok := b.attributes["source"]
+	r, ok := b.settings.attributes["source"]
 	if !ok {
 		return Source{}
 	}
-	if r.why == b.outputs || staticeval.ReasonFor(b.holes.Whole(r.value)) == b.outputs {
-		b.refuse(r.place, "the source must not depend on outputs of another unit")
+	if r.why == b.file.reading.outputs || staticeval.ReasonFor(b.file.reading.holes.Whole(r.value)) == b.file.reading.outputs {
+		b.settings.refuse(r.place, "the source must not depend on outputs of another unit")
 		return Source{}
 	}
-	before := len(b.problems)
+	before := len(b.settings.problems)
 	text := b.known(r, "the source", "")
 	version := b.attribute("version", "the version of the module", true)
-	if len(b.problems) > before {
+	if len(b.settings.problems) > before {
 		return Source{}
 	}
-	if _, ok := b.attributes["version"]; ok {
+	if _, ok := b.settings.attributes["version"]; ok {
 		b.assumed["the experiment version-attribute is on"] = true
 	}
-	s, why := parseSource(text, version, b.dir)
+	s, why := parseSource(text, version, b.file.dir)
 	if why != nil {
-		b.problem(*why, r.place, "the source is not statically known")
+		b.settings.problem(*why, r.place, "the source is not statically known")
 	}
 	s.place = r.place
 	return s
@@ -275,7 +275,7 @@ var (
 
 // add reads a file that is to be generated.
 func (b *builder) add(g generation) {
-	before := len(b.problems)
+	before := len(b.settings.problems)
 	text := func(name, fallback string) string {
 		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, plainLabel(g.label)), fallback)
 	}
@@ -286,16 +286,16 @@ func (b *builder) add(g generation) {
 	unsigned := text("disable_signature", "false") == "true"
 	prefix := text("comment_prefix", "# ")
 	switch {
-	case len(b.problems) > before:
+	case len(b.settings.problems) > before:
 		return
 	case f.Path == "" || f.IfExists == "" && g.fields["if_exists"].value == cty.NilVal:
-		b.refuse(g.place, "the generated file %q has no path or no if_exists", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no path or no if_exists", plainLabel(g.label))
 		return
 	case !slices.Contains(ifExistsWords, f.IfExists) || !slices.Contains(disabled, f.IfDisabled):
-		b.refuse(g.place, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
 		return
 	case path.IsAbs(f.Path):
-		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.place, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
+		b.settings.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.place, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
 		return
 	}
 	f.Path = path.Clean(f.Path)
@@ -317,17 +317,17 @@ func (b *builder) contents(g generation) (string, bool) {
 	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
 	r := g.fields["contents"]
 	if r.value == cty.NilVal {
-		b.refuse(g.place, "the generated file %q has no contents", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no contents", plainLabel(g.label))
 		return "", false
 	}
 	b.assume(r.value)
 	plain, _ := r.value.Unmark()
 	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
-		b.problem(*why, r.place, about)
+		b.settings.problem(*why, r.place, about)
 		return "", false
 	}
 	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
-		b.refuse(r.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
+		b.settings.refuse(r.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
 		return "", false
 	}
 	return plain.AsString(), true
@@ -342,7 +342,7 @@ func (b *builder) unordered() {
 			continue
 		}
 		if seen[f.Path] {
-			b.problem(staticeval.Unknown{Reason: "two blocks generate the same file, in no order"}, f.Place, "")
+			b.settings.problem(staticeval.Unknown{Reason: "two blocks generate the same file, in no order"}, f.Place, "")
 		}
 		seen[f.Path] = true
 	}

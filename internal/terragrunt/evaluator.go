@@ -1,9 +1,7 @@
 package terragrunt
 
 import (
-	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -28,118 +26,42 @@ const (
 	deep    = "deep"
 )
 
-// maxConfigs bounds how many files one unit reads as configuration: each may read
-// others twice.
-const maxConfigs = 1000
-
-// unitReading is the evaluation of one unit, whose files share its bounds.
-type unitReading struct {
-	*fileReader
-	unit    string // its directory
-	bound   staticeval.Bound
-	holes   staticeval.Holes
-	outputs *staticeval.Unknown // what dependencies give
-	values  *staticeval.Unknown // what a stack gives, where that is not committed
-	configs int
-	// template says that the unit depends on values that only a stack gives.
-	template bool
-	// files are those that were read or looked for, there or not.
-	files map[string]bool
-	read  map[string]cty.Value
-}
-
-// newReading begins the evaluation of the unit of a directory.
-func newReading(r *fileReader, unit string) *unitReading {
-	return &unitReading{
-		fileReader: r, unit: unit,
-		holes:   staticeval.Holes{Through: through},
-		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
-		values:  &staticeval.Unknown{Reason: "the values of the stack are not in the repository"},
-		files:   map[string]bool{}, read: map[string]cty.Value{},
-	}
-}
-
-// stat is that of the file tree, and notes what the unit depends on.
-func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
-	real, info, err := r.fileReader.stat(name)
-	r.files[path.Clean(name)] = true
-	if err == nil {
-		r.files[real] = true
-	}
-	return real, info, err
-}
-
-func (r *unitReading) isDir(name string) bool {
-	_, info, err := r.stat(name)
-	return err == nil && info.IsDir()
-}
-
-func (r *unitReading) isFile(name string) bool {
-	_, info, err := r.stat(name)
-	return err == nil && !info.IsDir()
-}
-
-// config is the path of the configuration in a directory; empty if there is none.
-func (r *unitReading) config(dir string) string { return unitConfig(dir, r.isFile) }
-
-// parse reads a configuration file.
-func (r *unitReading) parse(name string) (*configSource, *staticeval.Unknown) {
-	_, _, _ = r.stat(name)
-	return r.fileReader.parse(name)
-}
-
-// through are the functions that carry on texts with holes as they are.
-var through = []string{
-	"chomp", "concat", "format", "indent", "join", "jsonencode", "lookup", "merge", "read_terragrunt_config",
-	"templatefile", "tostring", "trimspace", "values",
-}
-
-// evaluated is a configuration file as it is evaluated for a unit.
-type evaluated struct {
-	*unitReading
-	*configSource
-	dir string // what get_terragrunt_dir gives: of the unit, or of a file that is read
+// evaluator evaluates the expressions of one configuration file, for a unit.
+type evaluator struct {
+	reading *unitReading
+	file    *configFile
+	dir     string // what get_terragrunt_dir gives: of the unit, or of a file that is read
 	// parent is the block that includes the file, in a file of the directory dir; nil
 	// if none does.
 	parent *include
 	scope  *staticeval.Scope
 	table  []staticeval.Function // that the file can call
-	below  []*include
-	why    *staticeval.Unknown // an include that cannot be read
-	whose  problem.Place
-	asked  bool // the includes are known
+	// inclusion is what includes returns; nil before it is asked for.
+	inclusion *inclusion
+}
+
+// inclusion is what a file includes: as far as it can be read, and at which place
+// there is a reason for which the rest cannot.
+type inclusion struct {
+	files []*include
+	why   *staticeval.Unknown
+	place problem.Place
 }
 
 // include is a block that includes a file.
 type include struct {
-	label    string
-	path     string // of the file
-	strategy string
-	expose   bool
-	config   *evaluated
-	line     int
-	assumed  []cty.Value // what it is said by
-}
-
-// open reads a configuration file.
-func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *staticeval.Unknown) {
-	r.configs++
-	if r.configs > maxConfigs {
-		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
-	}
-	f, why := r.parse(name)
-	if why != nil {
-		return nil, why
-	}
-	c := &evaluated{unitReading: r, configSource: f, dir: dir, parent: parent}
-	c.table = functionTable{c}.functions()
-	c.scope = &staticeval.Scope{Functions: c.table, Refer: c.refer, Holes: &r.holes, Bound: &r.bound}
-	return c, nil
+	label     string
+	path      string // of the file
+	strategy  string
+	expose    bool
+	evaluator *evaluator
+	line      int
+	assumed   []cty.Value // what it is said by
 }
 
 // value evaluates an expression. What is not known is marked with the reason.
-func (c *evaluated) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
-	v, why := c.scope.Value(expr)
+func (e *evaluator) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
+	v, why := e.scope.Value(expr)
 	if why != nil && staticeval.ReasonFor(v) == nil {
 		v = cty.DynamicVal.Mark(why)
 	}
@@ -147,23 +69,23 @@ func (c *evaluated) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) 
 }
 
 // refer evaluates a reference.
-func (c *evaluated) refer(root, name string) (cty.Value, *staticeval.Unknown) {
+func (e *evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch {
 	case root == "local" && name != "":
-		if attr := c.locals[name]; attr != nil {
-			return c.value(attr.Expr)
+		if attr := e.file.locals[name]; attr != nil {
+			return e.value(attr.Expr)
 		}
 		return notAllowed("local.%s is not declared", name)
 	case root == "local":
-		return c.object(c.locals), nil
+		return e.object(e.file.locals), nil
 	case root == "include":
-		return c.exposed(name)
+		return e.exposed(name)
 	case root == "feature" && name != "":
-		return c.feature(name)
+		return e.feature(name)
 	case root == "values":
-		return c.stackValue(name)
+		return e.stackValue(name)
 	case root == "dependency":
-		return notStatic(c.outputs)
+		return notStatic(e.reading.outputs)
 	}
 	return notAllowed("%s is not known in a configuration of Terragrunt", root)
 }
@@ -179,18 +101,18 @@ func notStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
 
 // object evaluates attributes, each by itself: that one has no value leaves the
 // others as they are.
-func (c *evaluated) object(attrs map[string]*hcl.Attribute) cty.Value {
+func (e *evaluator) object(attrs map[string]*hcl.Attribute) cty.Value {
 	values := map[string]cty.Value{}
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		values[name], _ = c.value(attrs[name].Expr)
+		values[name], _ = e.value(attrs[name].Expr)
 	}
 	return cty.ObjectVal(values)
 }
 
 // exposed is what include.NAME stands for, or a part of it where the block has no
 // label.
-func (c *evaluated) exposed(name string) (cty.Value, *staticeval.Unknown) {
-	includes, why, _ := c.includes()
+func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
+	includes, why, _ := e.includes()
 	if why != nil {
 		return notStatic(why)
 	}
@@ -202,7 +124,7 @@ func (c *evaluated) exposed(name string) (cty.Value, *staticeval.Unknown) {
 		if !in.expose {
 			return notAllowed("include.%s is not exposed", name)
 		}
-		whole := in.config.whole()
+		whole := in.evaluator.whole()
 		if in.label == name {
 			return whole, staticeval.ReasonFor(whole)
 		}
@@ -217,22 +139,22 @@ func (c *evaluated) exposed(name string) (cty.Value, *staticeval.Unknown) {
 
 // feature is the value of a feature flag: its default, since who runs Terragrunt
 // says what else it is.
-func (c *evaluated) feature(name string) (cty.Value, *staticeval.Unknown) {
-	files := []*evaluated{c}
-	if c.parent == nil {
-		includes, _, _ := c.includes()
+func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
+	files := []*evaluator{e}
+	if e.parent == nil {
+		includes, _, _ := e.includes()
 		for _, in := range slices.Backward(includes) {
 			if in.strategy != noMerge {
-				files = append(files, in.config)
+				files = append(files, in.evaluator)
 			}
 		}
 	}
 	for _, f := range files {
-		b, ok := f.features[name]
+		b, ok := f.file.features[name]
 		if !ok {
 			continue
 		}
-		attr := b.attribute("default")
+		attr := b.body.attribute("default")
 		if attr == nil {
 			return notAllowed("feature.%s has no default", name)
 		}
@@ -244,22 +166,22 @@ func (c *evaluated) feature(name string) (cty.Value, *staticeval.Unknown) {
 
 // stackValue is a value that a stack has given: a file has those that lie beside it
 // [terragrunt 1.1 pkg/config/config.go].
-func (c *evaluated) stackValue(name string) (cty.Value, *staticeval.Unknown) {
-	from := path.Join(path.Dir(c.name), valuesName)
-	if !c.isFile(from) {
-		c.template = c.template || path.Dir(c.name) == c.unit
-		return notStatic(c.values)
+func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
+	from := path.Join(path.Dir(e.file.name), valuesName)
+	if !e.reading.isFile(from) {
+		e.reading.template = e.reading.template || path.Dir(e.file.name) == e.reading.unit
+		return notStatic(e.reading.values)
 	}
-	f, why := c.parse(from)
+	f, why := e.reading.parse(from)
 	if why != nil {
 		return notStatic(why)
 	}
-	literals := &evaluated{unitReading: c.unitReading, configSource: f, scope: &staticeval.Scope{Bound: &c.bound}}
+	literals := &evaluator{reading: e.reading, file: f, scope: &staticeval.Scope{Bound: &e.reading.bound}}
 	if name == "" {
-		v := literals.object(f.attributes())
+		v := literals.object(f.body.attributes())
 		return v, staticeval.ReasonFor(v)
 	}
-	attr := f.attribute(name)
+	attr := f.body.attribute(name)
 	if attr == nil {
 		return notAllowed("values.%s is not there", name)
 	}
@@ -309,23 +231,23 @@ func asSeen(name string) string { return path.Join(repositoryTop, name) }
 
 // includes reads the files that the configuration includes. They are known before
 // locals are.
-func (c *evaluated) includes() ([]*include, *staticeval.Unknown, problem.Place) {
-	if c.asked {
-		return c.below, c.why, c.whose
+func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) {
+	if in := e.inclusion; in != nil {
+		return in.files, in.why, in.place
 	}
-	c.asked = true
-	early := &staticeval.Scope{Functions: c.table, Holes: &c.holes, Bound: &c.bound}
+	e.inclusion = &inclusion{} // what an include block itself asks for
+	early := &staticeval.Scope{Functions: e.table, Holes: &e.reading.holes, Bound: &e.reading.bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
 		case "values": // flags are read after the includes
-			return c.refer(root, name)
+			return e.refer(root, name)
 		}
 		return notAllowed("%s is not known in an include block", root)
 	}
-	var below []*include
+	var known inclusion
 	bare := 0
-	for _, b := range c.configSource.includes {
-		in, why := c.include(b, early)
+	for _, b := range e.file.includes {
+		in, why := e.include(b, early)
 		if b.label == "" {
 			bare++
 		}
@@ -333,23 +255,23 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, problem.Place) 
 			why = &staticeval.Unknown{Refused: true, Reason: "there are several includes without a name"}
 		}
 		if why != nil {
-			c.why, c.whose = why, problem.Place{Path: c.name, Line: b.line}
+			known.why, known.place = why, problem.Place{Path: e.file.name, Line: b.line}
 			break
 		}
-		below = append(below, in)
+		known.files = append(known.files, in)
 	}
-	c.below = below
-	return c.below, c.why, c.whose
+	e.inclusion = &known
+	return known.files, known.why, known.place
 }
 
 // include reads the file of one block.
-func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *staticeval.Unknown) {
+func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *staticeval.Unknown) {
 	in := &include{label: b.label, line: b.line}
-	if c.parent != nil {
+	if e.parent != nil {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "a file that is included includes another one"}
 	}
 	text := func(name, fallback string) (string, *staticeval.Unknown) {
-		attr := b.attribute(name)
+		attr := b.body.attribute(name)
 		if attr == nil {
 			return fallback, nil
 		}
@@ -358,7 +280,7 @@ func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *
 			return "", why
 		}
 		in.assumed = append(in.assumed, v)
-		return c.text(v, fallback)
+		return e.reading.text(v, fallback)
 	}
 	expose, why := text("expose", "false")
 	in.expose = expose == "true"
@@ -379,97 +301,75 @@ func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *
 	if name == "" {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "the include has no path"}
 	}
-	in.path, why = pathIn(c.dir, name)
+	in.path, why = pathIn(e.dir, name)
 	if why != nil {
 		return nil, why
 	}
-	in.config, why = c.open(in.path, c.dir, in)
+	in.evaluator, why = e.reading.open(in.path, e.dir, in)
 	return in, why
-}
-
-// text returns the text of a value that is known, or a fallback for null.
-func (c *evaluated) text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
-	v = c.holes.Whole(v)
-	if why := cmp.Or(staticeval.ReasonFor(v)); why != nil {
-		return "", why
-	}
-	v, _ = v.Unmark()
-	switch {
-	case !v.IsKnown():
-		return "", &staticeval.Unknown{Reason: "its value is not known here"}
-	case v.IsNull():
-		return fallback, nil
-	case v.Type() == cty.Bool && v.True():
-		return "true", nil
-	case v.Type() == cty.Bool:
-		return "false", nil
-	case v.Type() != cty.String:
-		return "", &staticeval.Unknown{Refused: true, Reason: "it must be a string"}
-	}
-	return v.AsString(), nil
 }
 
 // whole is the configuration as an object: what include.NAME and
 // read_terragrunt_config give. What is not known of it is marked with the reason.
-func (c *evaluated) whole() cty.Value {
-	attrs := c.attributes()
+func (e *evaluator) whole() cty.Value {
+	attrs := e.file.body.attributes()
 	for _, name := range []string{"locals", "generate", "remote_state", "inputs"} {
 		delete(attrs, name)
 	}
-	object := c.object(attrs).AsValueMap()
+	object := e.object(attrs).AsValueMap()
 	if object == nil {
 		object = map[string]cty.Value{}
 	}
-	object["locals"] = c.object(c.locals)
+	object["locals"] = e.object(e.file.locals)
 	object["inputs"] = cty.EmptyObjectVal
-	if attr := c.attribute("inputs"); attr != nil {
-		object["inputs"], _ = c.value(attr.Expr)
+	if attr := e.file.body.attribute("inputs"); attr != nil {
+		object["inputs"], _ = e.value(attr.Expr)
 	}
-	for _, b := range c.blocks("terraform", 0) {
-		object["terraform"] = c.object(b.attributes())
+	for _, b := range e.file.body.blocks("terraform", 0) {
+		object["terraform"] = e.object(b.body.attributes())
 	}
-	object["generate"] = c.generateObject()
-	for _, b := range c.blocks("remote_state", 0) {
-		object["remote_state"] = c.object(b.attributes())
+	object["generate"] = e.generateObject()
+	for _, b := range e.file.body.blocks("remote_state", 0) {
+		object["remote_state"] = e.object(b.body.attributes())
 	}
-	if attr := c.attribute("remote_state"); attr != nil {
-		object["remote_state"], _ = c.value(attr.Expr)
+	if attr := e.file.body.attribute("remote_state"); attr != nil {
+		object["remote_state"], _ = e.value(attr.Expr)
 	}
-	object["dependency"], _ = notStatic(c.outputs)
+	object["dependency"], _ = notStatic(e.reading.outputs)
 	features := map[string]cty.Value{}
-	for name := range c.features {
-		features[name], _ = c.feature(name)
+	for name := range e.file.features {
+		features[name], _ = e.feature(name)
 	}
 	object["feature"] = cty.ObjectVal(features)
 	return cty.ObjectVal(object)
 }
 
 // generateObject is generate in the configuration as an object.
-func (c *evaluated) generateObject() cty.Value {
-	if attr := c.attribute("generate"); attr != nil {
-		v, _ := c.value(attr.Expr)
+func (e *evaluator) generateObject() cty.Value {
+	if attr := e.file.body.attribute("generate"); attr != nil {
+		v, _ := e.value(attr.Expr)
 		return v
 	}
 	labels := map[string]cty.Value{}
-	for _, b := range c.blocks("generate", 1) {
-		labels[b.label] = c.object(b.attributes())
+	for _, b := range e.file.body.blocks("generate", 1) {
+		labels[b.label] = e.object(b.body.attributes())
 	}
 	return cty.ObjectVal(labels)
 }
 
 // merged is whole with what the included files say, for a file that is read as
 // configuration. Its locals are its own.
-func (c *evaluated) merged() (cty.Value, *staticeval.Unknown) {
-	includes, why, _ := c.includes()
+func (e *evaluator) merged() (cty.Value, *staticeval.Unknown) {
+	includes, why, _ := e.includes()
 	if why != nil {
 		return notStatic(why)
 	}
-	object := c.whole().AsValueMap()
+	object := e.whole().AsValueMap()
 	for _, in := range slices.Backward(includes) {
 		if in.strategy == noMerge {
 			continue
 		}
-		for name, from := range in.config.whole().AsValueMap() {
+		for name, from := range in.evaluator.whole().AsValueMap() {
 			own, ok := object[name]
 			switch {
 			case name == "locals" || name == "dependency":

@@ -1,0 +1,141 @@
+package terragrunt
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// maxConfigs bounds how many files one unit reads as configuration: each may read
+// others twice.
+const maxConfigs = 1000
+
+// unitReading is the evaluation of one unit, whose files share its bounds.
+type unitReading struct {
+	tree    *fileReader
+	unit    string // its directory
+	bound   staticeval.Bound
+	holes   staticeval.Holes
+	outputs *staticeval.Unknown // what dependencies give
+	values  *staticeval.Unknown // what a stack gives, where that is not committed
+	configs int
+	// template says that the unit depends on values that only a stack gives.
+	template bool
+	// looked are the paths of what was read or looked for, there or not.
+	looked  map[string]bool
+	objects map[string]cty.Value // what read_terragrunt_config gives, by the path of the file
+}
+
+// newReading begins the evaluation of the unit of a directory.
+func newReading(r *fileReader, unit string) *unitReading {
+	return &unitReading{
+		tree: r, unit: unit,
+		holes:   staticeval.Holes{Through: through},
+		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
+		values:  &staticeval.Unknown{Reason: "the values of the stack are not in the repository"},
+		looked:  map[string]bool{}, objects: map[string]cty.Value{},
+	}
+}
+
+// stat is that of the file tree, and notes what the unit depends on.
+func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
+	real, info, err := r.tree.stat(name)
+	r.looked[path.Clean(name)] = true
+	if err == nil {
+		r.looked[real] = true
+	}
+	return real, info, err
+}
+
+func (r *unitReading) isDir(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && info.IsDir()
+}
+
+func (r *unitReading) isFile(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// config is the path of the configuration in a directory; empty if there is none.
+func (r *unitReading) config(dir string) string { return unitConfig(dir, r.isFile) }
+
+// parse reads a configuration file.
+func (r *unitReading) parse(name string) (*configFile, *staticeval.Unknown) {
+	_, _, _ = r.stat(name)
+	return r.tree.parse(name)
+}
+
+// through are the functions that carry on texts with holes as they are.
+var through = []string{
+	"chomp", "concat", "format", "indent", "join", "jsonencode", "lookup", "merge", "read_terragrunt_config",
+	"templatefile", "tostring", "trimspace", "values",
+}
+
+// open reads a configuration file.
+func (r *unitReading) open(name, dir string, parent *include) (*evaluator, *staticeval.Unknown) {
+	r.configs++
+	if r.configs > maxConfigs {
+		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
+	}
+	f, why := r.parse(name)
+	if why != nil {
+		return nil, why
+	}
+	e := &evaluator{reading: r, file: f, dir: dir, parent: parent}
+	e.table = functionTable{r, e}.functions()
+	e.scope = &staticeval.Scope{Functions: e.table, Refer: e.refer, Holes: &r.holes, Bound: &r.bound}
+	return e, nil
+}
+
+// text returns the text of a value that is known, or a fallback for null.
+func (r *unitReading) text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
+	v = r.holes.Whole(v)
+	if why := cmp.Or(staticeval.ReasonFor(v)); why != nil {
+		return "", why
+	}
+	v, _ = v.Unmark()
+	switch {
+	case !v.IsKnown():
+		return "", &staticeval.Unknown{Reason: "its value is not known here"}
+	case v.IsNull():
+		return fallback, nil
+	case v.Type() == cty.Bool && v.True():
+		return "true", nil
+	case v.Type() == cty.Bool:
+		return "false", nil
+	case v.Type() != cty.String:
+		return "", &staticeval.Unknown{Refused: true, Reason: "it must be a string"}
+	}
+	return v.AsString(), nil
+}
+
+// strings are the texts of a list.
+func (r *unitReading) strings(v cty.Value) ([]string, *staticeval.Unknown) {
+	v = r.holes.Whole(v)
+	if why := staticeval.ReasonFor(v); why != nil {
+		return nil, why
+	}
+	v, _ = v.UnmarkDeep()
+	switch {
+	case !v.IsWhollyKnown():
+		return nil, &staticeval.Unknown{Reason: "its value is not known here"}
+	case v.IsNull():
+		return nil, nil
+	case !v.CanIterateElements():
+		return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
+	}
+	var list []string
+	for _, element := range v.AsValueSlice() {
+		if element.IsNull() || element.Type() != cty.String {
+			return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
+		}
+		list = append(list, element.AsString())
+	}
+	return list, nil
+}
