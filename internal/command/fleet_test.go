@@ -36,7 +36,7 @@ func TestJoinedCachesBelieveNobodyAlone(t *testing.T) {
 		return name
 	}
 	entry := func(digit, letter string, origin hash.Origin) hash.Entry {
-		return hash.Entry{Sum: hash.Sum{ZH: zh(digit), H1: sum(letter), H1Zip: sum(letter), Size: 2}, Origin: origin}
+		return hash.Entry{Hashed: hash.Hashed{Sum: provider.Sum{ZH: zh(digit), H1: sum(letter), H1Zip: sum(letter), Size: 2}}, Origin: origin}
 	}
 	all := keep("all", entry("1", "A", hash.FromPackage), entry("4", "A", hash.FromPackage))
 	one := keep("one", entry("1", "A", hash.FromPackage), entry("2", "A", hash.FromPackage), entry("3", "A", hash.FromPackage))

@@ -26,7 +26,7 @@ const (
 // An Entry is what a Cache knows of the package with the hash ZH. Entries
 // FromRegistry may lack H1Zip and Size (0), and say nothing of Programs.
 type Entry struct {
-	Sum
+	Hashed
 	Origin Origin
 }
 
@@ -246,5 +246,5 @@ func (c *Cache) keep(e Entry) bool {
 }
 
 func (e Entry) equal(o Entry) bool {
-	return e.Origin == o.Origin && e.ZH == o.ZH && e.H1 == o.H1 && e.H1Zip == o.H1Zip && e.Size == o.Size && slices.Equal(e.Programs, o.Programs)
+	return e.Origin == o.Origin && e.Sum == o.Sum && slices.Equal(e.Programs, o.Programs)
 }

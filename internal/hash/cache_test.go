@@ -29,7 +29,7 @@ func known(n int, origin Origin) Entry {
 		b[31] = kind
 		return b
 	}
-	e := Entry{Sum{ZH: provider.ZH(hex.EncodeToString(digest('z'))), H1: newH1(digest('d')), Size: int64(n) + 1}, origin}
+	e := Entry{Hashed{Sum: provider.Sum{ZH: provider.ZH(hex.EncodeToString(digest('z'))), H1: newH1(digest('d')), Size: int64(n) + 1}}, origin}
 	if origin == FromPackage {
 		e.H1Zip, e.Programs = newH1(digest('p')), []string{"terraform-provider-x_v1.0.0"}
 	}

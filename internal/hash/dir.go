@@ -16,7 +16,7 @@ import (
 // to a directory is an error [terraform 1.11 internal/getproviders/hash.go].
 //
 // Errors wrap ErrUnpack: nothing else could read the package either.
-func Dir(fsys fs.FS) (Sum, error) {
+func Dir(fsys fs.FS) (Hashed, error) {
 	var names []string
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -29,11 +29,11 @@ func Dir(fsys fs.FS) (Sum, error) {
 		return nil
 	})
 	if err != nil {
-		return Sum{}, fmt.Errorf("%w: %w", ErrUnpack, err)
+		return Hashed{}, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
 	h1, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return fsys.Open(name) })
 	if err != nil {
-		return Sum{}, fmt.Errorf("%w: %w", ErrUnpack, err)
+		return Hashed{}, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
-	return Sum{H1: provider.Hash(h1), H1Zip: provider.Hash(h1), Programs: programs(slices.Values(names))}, nil
+	return Hashed{provider.Sum{H1: provider.Hash(h1), H1Zip: provider.Hash(h1)}, programs(slices.Values(names))}, nil
 }

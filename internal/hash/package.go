@@ -37,12 +37,9 @@ var ErrUnpack = errors.New("the package cannot be unpacked")
 
 var errLarge = fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(MaxSize))
 
-// Sum is what is computed of one package.
-type Sum struct {
-	ZH    provider.Hash // of the zip
-	H1    provider.Hash // of the unpacked directory: what the tools record [case 26b]
-	H1Zip provider.Hash // of the zip's entries: what the tools accept of a zip [case 26b]
-	Size  int64         // of the zip in bytes
+// Hashed is what is computed of one package.
+type Hashed struct {
+	provider.Sum
 	// Programs are the names at the top of the package that may be those of a
 	// provider's executable, sorted.
 	Programs []string
@@ -54,7 +51,7 @@ const programPrefix = "terraform-provider-"
 // a file with the name that the tools look for, alone or followed by _ or a
 // dot. They refuse to install and to lock a package without
 // [terraform 1.11 internal/providercache/cached_provider.go].
-func (s Sum) Runs(providerType string) bool {
+func (s Hashed) Runs(providerType string) bool {
 	return slices.ContainsFunc(s.Programs, func(name string) bool {
 		rest, ok := strings.CutPrefix(name, programPrefix+providerType)
 		return ok && (rest == "" || rest[0] == '_' || rest[0] == '.')
@@ -68,10 +65,10 @@ func (s Sum) Runs(providerType string) bool {
 //
 // A copy is kept in a temporary file meanwhile, for archives that cannot be
 // hashed in one pass. Stream does without, where the bytes can be had again.
-func Package(r io.Reader) (Sum, error) {
+func Package(r io.Reader) (Hashed, error) {
 	copied, err := file.NewTemporary()
 	if err != nil {
-		return Sum{}, err
+		return Hashed{}, err
 	}
 	defer copied.Remove() // nothing of it is needed any more
 	return Copied(r, copied)
@@ -79,7 +76,7 @@ func Package(r io.Reader) (Sum, error) {
 
 // Copied is Package where the caller has an empty file for the copy. It has the whole
 // package in it where ZH is valid.
-func Copied(r io.Reader, copied file.Temporary) (Sum, error) {
+func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
 	sum, err := onePass(io.TeeReader(r, copied))
 	if !isOdd(err) {
 		return sum, err
@@ -103,7 +100,7 @@ func Copied(r io.Reader, copied file.Temporary) (Sum, error) {
 // table, which stands at its end, decides what it holds: then it calls open
 // again. Such archives are rare, and few of them can be told before they end;
 // to keep a copy of every package on their account is the dearer way.
-func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Sum, error) {
+func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Hashed, error) {
 	sum, err := hashOpened(open, onePass)
 	switch {
 	case !isOdd(err):
@@ -114,10 +111,10 @@ func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Sum, error)
 	return hashOpened(open, Package)
 }
 
-func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Sum, error)) (Sum, error) {
+func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Hashed, error)) (Hashed, error) {
 	r, err := open()
 	if err != nil {
-		return Sum{}, err
+		return Hashed{}, err
 	}
 	defer r.Close()
 	return hash(r)
@@ -144,7 +141,7 @@ func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 }
 
 // addContent adds what the library reads of an archive.
-func (s *Sum) addContent(archive io.ReaderAt) error {
+func (s *Hashed) addContent(archive io.ReaderAt) error {
 	z, err := zipfile.Open(archive, s.Size)
 	if err != nil {
 		return err
@@ -178,7 +175,7 @@ func (s *Sum) addContent(archive io.ReaderAt) error {
 // addHashes adds what follows from an archive's entries. h1 computes the hash
 // of files by their names, whose content is that of the entries with the
 // indices.
-func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entries map[string]int) (provider.Hash, error)) error {
+func (s *Hashed) addHashes(headers []*zip.FileHeader, h1 func(names []string, entries map[string]int) (provider.Hash, error)) error {
 	files, err := unpackedFiles(headers)
 	if err != nil {
 		return err

@@ -26,33 +26,41 @@ import (
 func TestPackageAsTheToolsRecord(t *testing.T) {
 	t.Parallel()
 	programs := []string{"terraform-provider-alpha_v1.1.0"}
-	for name, want := range map[string]Sum{
+	for name, want := range map[string]Hashed{
 		"dir-entries": {
-			ZH:       "zh:f7f26767b9fed793185c470144cf341c231761875c5d9d31d4ee7048b97d4c75",
-			H1:       "h1:Q5uWu3v2txTWDkJ4UUFGx/pek/mCWdwdXSQX0ZJpkOw=",
-			H1Zip:    "h1:6PCkPUzdGBsY0SnZHmvd2OW04is7pThyMcbtZ5yi4So=",
-			Size:     445,
+			Sum: provider.Sum{
+				ZH:    "zh:f7f26767b9fed793185c470144cf341c231761875c5d9d31d4ee7048b97d4c75",
+				H1:    "h1:Q5uWu3v2txTWDkJ4UUFGx/pek/mCWdwdXSQX0ZJpkOw=",
+				H1Zip: "h1:6PCkPUzdGBsY0SnZHmvd2OW04is7pThyMcbtZ5yi4So=",
+				Size:  445,
+			},
 			Programs: programs,
 		},
 		"duplicate-names": {
-			ZH:       "zh:dad4766084ddc67f4c987df2533e03e654d4cad840cbb889395db8a5b6ed44b8",
-			H1:       "h1:FRlGoci8a5NTVZaloOZEjgRkgop8k55obgJUqxIEpSk=",
-			H1Zip:    "h1:F3/czrBQCcHIxI962PmVzCfiu5+I9Ehuazxi0f8LFDA=",
-			Size:     447,
+			Sum: provider.Sum{
+				ZH:    "zh:dad4766084ddc67f4c987df2533e03e654d4cad840cbb889395db8a5b6ed44b8",
+				H1:    "h1:FRlGoci8a5NTVZaloOZEjgRkgop8k55obgJUqxIEpSk=",
+				H1Zip: "h1:F3/czrBQCcHIxI962PmVzCfiu5+I9Ehuazxi0f8LFDA=",
+				Size:  447,
+			},
 			Programs: programs,
 		},
 		"duplicate-shorter": {
-			ZH:       "zh:b26d1dfe18a0ac40c5c696eea810c1a4934c2df14d9954bbf5a4b9df481ae026",
-			H1:       "h1:aBaY+cEEbddhqsaDFUM7AuSCEM2PN2W98wVYHXykZNA=",
-			H1Zip:    "h1:edSkpR9tDBfmPgu62Ld8RHK+inXavlChavELcQ9rpYc=",
-			Size:     454,
+			Sum: provider.Sum{
+				ZH:    "zh:b26d1dfe18a0ac40c5c696eea810c1a4934c2df14d9954bbf5a4b9df481ae026",
+				H1:    "h1:aBaY+cEEbddhqsaDFUM7AuSCEM2PN2W98wVYHXykZNA=",
+				H1Zip: "h1:edSkpR9tDBfmPgu62Ld8RHK+inXavlChavELcQ9rpYc=",
+				Size:  454,
+			},
 			Programs: programs,
 		},
 		"symlink": {
-			ZH:       "zh:c98f63d1864bd7b195171c801b661226da79f2b98f6188f11a931de607d318a6",
-			H1:       "h1:WxQqqufJuCSI0YAr0X5flFbRkCHbspzMSAAkwoGEnUE=",
-			H1Zip:    "h1:WxQqqufJuCSI0YAr0X5flFbRkCHbspzMSAAkwoGEnUE=",
-			Size:     359,
+			Sum: provider.Sum{
+				ZH:    "zh:c98f63d1864bd7b195171c801b661226da79f2b98f6188f11a931de607d318a6",
+				H1:    "h1:WxQqqufJuCSI0YAr0X5flFbRkCHbspzMSAAkwoGEnUE=",
+				H1Zip: "h1:WxQqqufJuCSI0YAr0X5flFbRkCHbspzMSAAkwoGEnUE=",
+				Size:  359,
+			},
 			Programs: programs,
 		},
 	} {
@@ -74,8 +82,8 @@ func TestPackageAsTheToolsRecord(t *testing.T) {
 }
 
 // byTable hashes an archive as the library reads it.
-func byTable(data []byte) (Sum, error) {
-	sum := Sum{ZH: provider.ZH(fmt.Sprintf("%x", sha256.Sum256(data))), Size: int64(len(data))}
+func byTable(data []byte) (Hashed, error) {
+	sum := Hashed{Sum: provider.Sum{ZH: provider.ZH(fmt.Sprintf("%x", sha256.Sum256(data))), Size: int64(len(data))}}
 	if err := sum.addContent(io.NewSectionReader(bytes.NewReader(data), 0, sum.Size)); err != nil {
 		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
@@ -83,10 +91,10 @@ func byTable(data []byte) (Sum, error) {
 }
 
 // sumOf hashes the archive in all ways, which must agree.
-func sumOf(t testing.TB, data []byte) (Sum, error) {
+func sumOf(t testing.TB, data []byte) (Hashed, error) {
 	t.Helper()
 	want, wantErr := byTable(data)
-	same := func(how string, got Sum, err error) {
+	same := func(how string, got Hashed, err error) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-byTable +got):\n%s", how, diff)
@@ -232,7 +240,7 @@ func TestPackageThatCannotBeUnpacked(t *testing.T) {
 				t.Fatalf("Package = %v, want that it cannot be unpacked: %q", err, tt.want)
 			}
 			digest := sha256.Sum256(tt.zip)
-			want := Sum{ZH: provider.ZH(hex.EncodeToString(digest[:])), Size: int64(len(tt.zip))}
+			want := Hashed{Sum: provider.Sum{ZH: provider.ZH(hex.EncodeToString(digest[:])), Size: int64(len(tt.zip))}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("Sum beside the error (-want +got):\n%s", diff)
 			}

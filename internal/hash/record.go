@@ -107,7 +107,7 @@ func parseRecord(line string) (Entry, bool) {
 	}
 	e := Entry{
 		Origin: Origin(f[0]),
-		Sum:    Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3])},
+		Hashed: Hashed{Sum: provider.Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3])}},
 	}
 	if f[3] == noField {
 		e.H1Zip = ""

@@ -103,6 +103,6 @@ func (s *zipStream) copyTo(w io.Writer, n int64) error {
 func (s *zipStream) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
 
 // sum is what the bytes alone say, once they have all been read.
-func (s *zipStream) sum() Sum {
-	return Sum{ZH: provider.ZH(hex.EncodeToString(s.digested.digest.Sum(nil))), Size: s.digested.size}
+func (s *zipStream) sum() Hashed {
+	return Hashed{Sum: provider.Sum{ZH: provider.ZH(hex.EncodeToString(s.digested.digest.Sum(nil))), Size: s.digested.size}}
 }

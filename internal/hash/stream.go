@@ -32,7 +32,7 @@ import (
 //     says, and what its data turned out to be are the same.
 //   - only deflate, or stored data whose size is known before; no encryption,
 //     no zip64, no other disks.
-func onePass(r io.Reader) (Sum, error) {
+func onePass(r io.Reader) (Hashed, error) {
 	p := passes.Get().(*pass)
 	p.src.reset(io.LimitReader(r, MaxSize+1))
 	p.left, p.leftNames = maxUnpacked, maxNames
@@ -49,10 +49,10 @@ func onePass(r io.Reader) (Sum, error) {
 		// The rest is read so that the zh is known: bytes that are not those that are
 		// wanted need not be fetched again.
 		if _, unread := p.src.ahead.WriteTo(io.Discard); unread != nil {
-			return Sum{}, unread
+			return Hashed{}, unread
 		}
 	} else if err != nil {
-		return Sum{}, err
+		return Hashed{}, err
 	}
 	sum := p.src.sum()
 	switch {

@@ -39,8 +39,8 @@ func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 
 // Size returns how large the package for a platform is; 0 if that is not known.
 func (l Listing) Size(p Platform) int64 {
-	if l.Mirrored != nil && l.Mirrored.Package.Platform == p {
-		return l.Mirrored.Package.Size
+	if l.Mirrored != nil && l.Mirrored.Platform == p {
+		return l.Mirrored.Size
 	}
 	for _, f := range l.Files {
 		if f.Platform == p {
@@ -53,14 +53,11 @@ func (l Listing) Size(p Platform) int64 {
 // ListedFile is one file of a release, by its line in the checksum list.
 type ListedFile struct {
 	Name string
-	ZH   Hash
+	// Sum has the ZH of the line, and the rest if relock has hashed the archive.
+	Sum
 	// Platform is that of a package; zero if neither the name nor the registry
 	// says that the file is one.
 	Platform Platform
-	// Contents are the h1 hashes of the archive, that of the directory and that
-	// of the zip, if relock has computed them; nil if not.
-	Contents []Hash
 	// Fresh says that this run has hashed the archive, and no earlier one.
 	Fresh bool
-	Size  int64 // of the archive in bytes, if Contents are known; else 0
 }

@@ -37,15 +37,6 @@ type Method struct {
 	Listed bool
 }
 
-// Package is what a registry says of the package of one release for one
-// platform, after its checksum list was found to name it.
-type Package struct {
-	Platform Platform
-	Filename string
-	ZH       Hash
-	Size     int64 // of the zip in bytes; 0 if not known
-}
-
 // Want names one package.
 type Want struct {
 	Addr     Addr
@@ -59,13 +50,9 @@ type Want struct {
 // Hashes is everything that a package's source proves or reports about the
 // hashes of its release.
 type Hashes struct {
-	Package Package
-	// H1 is the hash of the unpacked directory: what the tools record [case 26b].
-	H1 Hash
-	// H1Zip is the hash of the archive's entries: what the tools accept when
-	// they verify a zip. It equals H1 for nearly all packages. It is empty where
-	// H1 is what a source states of a package that nobody has hashed [case 26b].
-	H1Zip Hash
+	Sum
+	Platform Platform
+	Filename string // empty if the package has none
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
 	// Verified holds the hashes that the source named for the package and that
@@ -129,24 +116,9 @@ func restsOnReports(found []Hashes, recorded []Hash) bool {
 	return false
 }
 
-// proven are the hashes that are more than a source's word. Whoever has hashed a
-// package knows both of its h1.
-func (h Hashes) proven() []Hash {
-	proven := slices.Concat(h.Listed, h.Verified)
-	if h.H1Zip != "" {
-		proven = append(proven, h.H1, h.H1Zip)
-	}
-	return proven
-}
+// proven are the hashes that are more than a source's word.
+func (h Hashes) proven() []Hash { return slices.Concat(h.Listed, h.Verified, h.Contents()) }
 
 // Unpacked reports whether the package is a directory, which has no zip and so
 // no zh: recorded zh hashes say nothing about it.
-func (h Hashes) Unpacked() bool { return h.Package.ZH == "" }
-
-// Matches reports whether a lock entry with these hashes would accept the
-// package: one known hash among them must be the package's own.
-func (h Hashes) Matches(locked []Hash) bool {
-	return slices.ContainsFunc([]Hash{h.H1, h.H1Zip, h.Package.ZH}, func(own Hash) bool {
-		return own != "" && slices.Contains(locked, own)
-	})
-}
+func (h Hashes) Unpacked() bool { return h.ZH == "" }

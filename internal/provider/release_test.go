@@ -10,10 +10,10 @@ func TestMarks(t *testing.T) {
 	linux, darwin := Platform{"linux", "amd64"}, Platform{"darwin", "arm64"}
 	signed := Signer{KeyID: "0123456789ABCDEF", Label: "signed"}
 	reported := map[Platform][]Hash{linux: {"h1:l", "zh:l"}, darwin: {"h1:d", "zh:d"}}
-	own := Hashes{Signer: signed, H1: "h1:l", H1Zip: "h1:zip", Listed: []Hash{"zh:d", "zh:l"}, Reported: reported}
-	other := Hashes{Signer: signed, H1: "h1:d", H1Zip: "h1:d", Listed: own.Listed, Reported: reported}
+	own := Hashes{Signer: signed, Sum: Sum{H1: "h1:l", H1Zip: "h1:zip"}, Listed: []Hash{"zh:d", "zh:l"}, Reported: reported}
+	other := Hashes{Signer: signed, Sum: Sum{H1: "h1:d", H1Zip: "h1:d"}, Listed: own.Listed, Reported: reported}
 	all := []Hash{"h1:d", "h1:l", "zh:d", "zh:l"}
-	unsigned, mirror := own, Hashes{Mirror: "m", H1: "h1:l", H1Zip: "h1:l", Verified: []Hash{"h1:l"}}
+	unsigned, mirror := own, Hashes{Mirror: "m", Sum: Sum{H1: "h1:l", H1Zip: "h1:l"}, Verified: []Hash{"h1:l"}}
 	unsigned.Signer = Signer{Label: "unsigned"}
 	trusted, stated := mirror, own
 	trusted.Reported = reported
@@ -24,11 +24,11 @@ func TestMarks(t *testing.T) {
 		recorded []Hash
 		want     []Mark
 	}{
-		{"signed", []Hashes{{Signer: signed, H1: "h1:l", H1Zip: "h1:l", Listed: own.Listed}}, all, nil},
+		{"signed", []Hashes{{Signer: signed, Sum: Sum{H1: "h1:l", H1Zip: "h1:l"}, Listed: own.Listed}}, all, nil},
 		{"reported", []Hashes{own}, all, []Mark{MarkReported}},
 		{"reported and not recorded", []Hashes{own}, []Hash{"h1:l", "zh:d", "zh:l"}, nil},
 		{"reported and proven by packages", []Hashes{own, other}, all, nil},
-		{"reported in the other form", []Hashes{{Signer: signed, H1: "h1:x", H1Zip: "h1:l", Reported: map[Platform][]Hash{linux: {"h1:l"}}}}, []Hash{"h1:x", "h1:l"}, nil},
+		{"reported in the other form", []Hashes{{Signer: signed, Sum: Sum{H1: "h1:x", H1Zip: "h1:l"}, Reported: map[Platform][]Hash{linux: {"h1:l"}}}}, []Hash{"h1:x", "h1:l"}, nil},
 		{"reported alone", []Hashes{stated}, []Hash{"h1:l", "zh:d", "zh:l"}, []Mark{MarkReported}},
 		{"unsigned", []Hashes{unsigned}, all, []Mark{MarkReported, MarkUnsigned}},
 		{"mirror", []Hashes{mirror}, []Hash{"h1:l"}, []Mark{MarkMirror}},
@@ -45,8 +45,8 @@ func TestMarks(t *testing.T) {
 
 func TestMatchesByAnyHash(t *testing.T) {
 	t.Parallel()
-	packed := Hashes{Package: Package{ZH: "zh:z"}, H1: "h1:dir", H1Zip: "h1:zip"}
-	unpacked := Hashes{H1: "h1:dir", H1Zip: "h1:dir"}
+	packed := Hashes{Sum: Sum{ZH: "zh:z", H1: "h1:dir", H1Zip: "h1:zip"}}
+	unpacked := Hashes{Sum: Sum{H1: "h1:dir", H1Zip: "h1:dir"}}
 	for _, tt := range []struct {
 		hashes Hashes
 		locked []Hash

@@ -20,7 +20,7 @@ import (
 func contents(l provider.Listing) []string {
 	var known []string
 	for _, f := range l.Files {
-		if f.Contents != nil {
+		if f.Computed() {
 			known = append(known, f.Platform.String())
 		}
 	}
@@ -41,10 +41,10 @@ func TestListingOfWhatWasAskedCostsNoRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := provider.Listing{Signer: got.Signer, Files: []provider.ListedFile{
-		{Name: filename(darwin), ZH: provider.ZH(sha256Hex(f.zips[darwin])), Platform: darwin},
-		{Name: filename(linux), ZH: provider.ZH(sha256Hex(f.zips[linux])), Platform: linux, Contents: []provider.Hash{f.sum(t, linux).H1, f.sum(t, linux).H1Zip}, Fresh: true, Size: f.sum(t, linux).Size},
-		{Name: filename(windows), ZH: provider.ZH(sha256Hex(f.zips[windows])), Platform: windows},
-		{Name: "terraform-provider-alpha_1.1.0_manifest.json", ZH: provider.ZH(strings.Repeat("a", 64))},
+		{Name: filename(darwin), Sum: provider.Sum{ZH: provider.ZH(sha256Hex(f.zips[darwin]))}, Platform: darwin},
+		{Name: filename(linux), Sum: f.sum(t, linux).Sum, Platform: linux, Fresh: true},
+		{Name: filename(windows), Sum: provider.Sum{ZH: provider.ZH(sha256Hex(f.zips[windows]))}, Platform: windows},
+		{Name: "terraform-provider-alpha_1.1.0_manifest.json", Sum: provider.Sum{ZH: provider.ZH(strings.Repeat("a", 64))}},
 	}}
 	if diff := gocmp.Diff(wanted, got); diff != "" || !got.Signed() {
 		t.Errorf("listing (-want +got):\n%s", diff)
@@ -255,8 +255,8 @@ func TestReportedHashesAreListedWhereTheToolTakesThem(t *testing.T) {
 		t.Errorf("another registry: reported %v, error %v, want none", got.Reported, err)
 	}
 	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
-	stated := hash.Sum{ZH: provider.ZH(sha256Hex(f.zips[linux])), H1: f.sum(t, linux).H1, Size: 1}
-	if err := cache.Add(hash.Entry{Sum: stated, Origin: hash.FromRegistry}); err != nil {
+	stated := provider.Sum{ZH: provider.ZH(sha256Hex(f.zips[linux])), H1: f.sum(t, linux).H1, Size: 1}
+	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}); err != nil {
 		t.Fatal(err)
 	}
 	for source, want1 := range map[string][]provider.Hash{"": nil, HashSourceOpenTofu: {stated.H1}} {

@@ -116,8 +116,8 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if len(p.reported) == 0 {
 		return h, nil
 	}
-	if size := p.reported[want.Platform].size; size != h.Package.Size && !stated {
-		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Package.Size)
+	if size := p.reported[want.Platform].size; size != h.Size && !stated {
+		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Size)
 	}
 	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
 		h.Reported, err = p.reported.recorded(p.sums, h)
@@ -470,14 +470,14 @@ func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.A
 		if !ok {
 			continue
 		}
-		f := provider.ListedFile{Name: string(fields[1]), ZH: zh}
+		f := provider.ListedFile{Name: string(fields[1]), Sum: provider.Sum{ZH: zh}}
 		if f.Name == p.filename {
 			f.Platform = p.platform
 		} else {
 			f.Platform = platformOf(f.Name)
 		}
 		if sum, err := d.fetch.known(ctx, zh); err == nil {
-			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
+			f.Sum = sum.Sum
 			_, f.Fresh = d.fetch.fresh.Load(zh)
 		}
 		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)

@@ -30,7 +30,7 @@ type directoryMirror struct {
 	shown    string // the directory's name, for people
 	fsys     fs.FS
 	packages func() (map[provider.Addr][]localPackage, error) // in order of the names of files
-	sums     memo.Memo[string, hash.Sum]                      // by the path
+	sums     memo.Memo[string, hash.Hashed]                   // by the path
 }
 
 // localPackage is one package in a directory.
@@ -96,7 +96,7 @@ func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want prov
 		return provider.Hashes{}, err
 	}
 	found := copies[max(0, slices.IndexFunc(copies, func(p localPackage) bool { return p.packed }))]
-	sum, err := d.sums.Do(ctx, found.path, func() (hash.Sum, error) { return d.sum(ctx, want, found) })
+	sum, err := d.sums.Do(ctx, found.path, func() (hash.Hashed, error) { return d.sum(ctx, want, found) })
 	if err != nil {
 		return provider.Hashes{}, err
 	}
@@ -130,8 +130,8 @@ func (d *directoryMirror) copies(want provider.Want) ([]localPackage, error) {
 }
 
 // sum hashes a package. A link in place of an unpacked one is followed.
-func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Sum, error) {
-	var sum hash.Sum
+func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Hashed, error) {
+	var sum hash.Hashed
 	var err error
 	if p.packed {
 		sum, err = d.sumZip(ctx, p.path)
@@ -152,26 +152,26 @@ func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPa
 	if errors.Is(err, hash.ErrUnpack) {
 		e.Problem.Code = problem.CodeBadPackage
 	}
-	return hash.Sum{}, naming(want, e)
+	return hash.Hashed{}, naming(want, e)
 }
 
 // sumZip computes the zh of a zip first, which takes a small part of the time
 // that its content does: that may be known.
-func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Sum, error) {
+func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Hashed, error) {
 	open := func() (io.ReadCloser, error) { return d.fsys.Open(name) }
 	zh, err := hash.ZH(open)
 	if err != nil {
-		return hash.Sum{}, err
+		return hash.Hashed{}, err
 	}
-	return d.fetch.sum(ctx, zh, func() (hash.Sum, error) {
+	return d.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
 		sum, err := hash.Stream(open, "")
 		if err == nil && sum.ZH != zh {
 			err = errors.New("it changed while it was read")
 		}
 		if err != nil {
-			return hash.Sum{}, err
+			return hash.Hashed{}, err
 		}
-		d.fetch.remember(path.Base(name), hash.Entry{Sum: sum, Origin: hash.FromPackage})
+		d.fetch.remember(path.Base(name), hash.Entry{Hashed: sum, Origin: hash.FromPackage})
 		return sum, nil
 	})
 }

@@ -142,10 +142,9 @@ func TestDirectoryHashes(t *testing.T) {
 	wants := map[provider.Platform]provider.Hashes{
 		// A zip goes before a directory; neither tool records its zh.
 		linux: {
-			Package: provider.Package{Platform: linux, Filename: "terraform-provider-alpha_1.1.0_linux_amd64.zip", ZH: sum.ZH, Size: sum.Size},
-			H1:      sum.H1, H1Zip: sum.H1Zip, Mirror: "filesystem mirror " + filepath.ToSlash(dir),
+			Sum: sum.Sum, Platform: linux, Filename: "terraform-provider-alpha_1.1.0_linux_amd64.zip", Mirror: "filesystem mirror " + filepath.ToSlash(dir),
 		},
-		darwin: {Package: provider.Package{Platform: darwin}, H1: sum.H1, H1Zip: sum.H1, Mirror: "filesystem mirror " + filepath.ToSlash(dir)},
+		darwin: {Sum: provider.Sum{H1: sum.H1, H1Zip: sum.H1}, Platform: darwin, Mirror: "filesystem mirror " + filepath.ToSlash(dir)},
 	}
 	if sum.H1 == sum.H1Zip {
 		t.Fatal("the package does not tell both h1 apart")
@@ -219,14 +218,14 @@ func TestPackedPackageIsUnpackedOnceEver(t *testing.T) {
 	for run, cached := range []int{0, 1} {
 		c := mirroredWith(t, Options{Cache: openCache(t, path)}, dir)
 		got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
-		if err != nil || got.H1 != sum.H1 || got.Package.ZH != sum.ZH || c.Cached() != cached || c.Packages() != 0 {
+		if err != nil || got.H1 != sum.H1 || got.ZH != sum.ZH || c.Cached() != cached || c.Packages() != 0 {
 			t.Errorf("run %d: Hashes = %+v, %v, with %d cached; want %+v with %d", run, got, err, c.Cached(), sum, cached)
 		}
 	}
 
 	// It does know, and does not unpack: not even where that has another result.
 	for _, origin := range []hash.Origin{hash.FromPackage, hash.FromRegistry} {
-		other := hash.Entry{Sum: sum, Origin: origin}
+		other := hash.Entry{Hashed: sum, Origin: origin}
 		other.H1 = provider.Hash("h1:" + strings.Repeat("A", 43) + "=")
 		wanted := other.H1
 		if origin == hash.FromRegistry {

@@ -31,8 +31,8 @@ type fetcher struct {
 
 	// archives has what became of each link, failures too, and sums what archives
 	// hash to by their zh, which identifies an archive whatever its URL.
-	archives memo.Memo[reference, hash.Sum]
-	sums     memo.Memo[provider.Hash, hash.Sum]
+	archives memo.Memo[reference, hash.Hashed]
+	sums     memo.Memo[provider.Hash, hash.Hashed]
 
 	fresh              sync.Map // zh of the archives that were downloaded
 	had                sync.Map // those of archives that were hashed
@@ -61,11 +61,11 @@ type archiveLink struct {
 	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
 	// fits reports whether the archive is one that its server may mean, where the zh
 	// is not known before; nil: any is.
-	fits func(hash.Sum) bool
+	fits func(provider.Sum) bool
 }
 
 // admits reports whether an archive may be the one that is meant.
-func (l archiveLink) admits(sum hash.Sum) bool {
+func (l archiveLink) admits(sum provider.Sum) bool {
 	return (l.zh == "" || sum.ZH == l.zh) && (l.fits == nil || l.fits(sum))
 }
 
@@ -87,13 +87,13 @@ var errNotKnown = errors.New("not known")
 // archive downloads and hashes an archive, without the token, unless an archive of
 // that zh has been: the zh is of the checksum list, and the error says so where
 // the bytes are others.
-func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) {
+func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Hashed, error) {
 	if l.url == nil {
-		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
+		return f.sum(ctx, l.zh, func() (hash.Hashed, error) { return hash.Hashed{}, errNotKnown })
 	}
-	return f.archives.Do(ctx, l.reference(), func() (hash.Sum, error) {
+	return f.archives.Do(ctx, l.reference(), func() (hash.Hashed, error) {
 		if l.zh != "" {
-			return f.sum(ctx, l.zh, func() (hash.Sum, error) { return f.download(ctx, l) })
+			return f.sum(ctx, l.zh, func() (hash.Hashed, error) { return f.download(ctx, l) })
 		}
 		sum, err := f.download(ctx, l)
 		if err != nil {
@@ -101,7 +101,7 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 		}
 		f.had.Store(l.reference(), true)
 		// From here on nobody needs to download an archive of that zh.
-		return f.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
+		return f.sums.Do(ctx, sum.ZH, func() (hash.Hashed, error) { return sum, nil })
 	})
 }
 
@@ -123,8 +123,8 @@ func (f *fetcher) size(ctx context.Context, at, from *url.URL) int64 {
 
 // sum returns what the archive with a zh hashes to: as was found in this run, as
 // the cache knows, or as read computes. The zh must be sure.
-func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.Sum, error)) (hash.Sum, error) {
-	return f.sums.Do(ctx, zh, func() (hash.Sum, error) {
+func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.Hashed, error)) (hash.Hashed, error) {
+	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) {
 		if sum, ok := f.computed(zh); ok {
 			f.cached.Add(1)
 			return sum, nil
@@ -135,25 +135,25 @@ func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.S
 
 // known is what the archive with a zh hashes to, as far as this run or the cache
 // knows without asking for it.
-func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Sum, error) {
+func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Hashed, error) {
 	if sum, ok := f.computed(zh); ok {
 		return sum, nil
 	}
-	return f.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
+	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) { return hash.Hashed{}, errNotKnown })
 }
 
 // computed asks the cache what an archive hashes to. Only what relock has
 // computed counts.
-func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
+func (f *fetcher) computed(zh provider.Hash) (hash.Hashed, bool) {
 	e, ok := f.opts.Cache.Lookup(zh)
 	if !ok || e.Origin != hash.FromPackage {
-		return hash.Sum{}, false
+		return hash.Hashed{}, false
 	}
-	return e.Sum, true
+	return e.Hashed, true
 }
 
 // download downloads and hashes the archive of a link.
-func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Sum, error) {
+func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Hashed, error) {
 	turn := f.queue.turn(l.url.Host, l.size)
 	return f.read(ctx, turn, l, func(ctx context.Context) (io.ReadCloser, error) {
 		resp, body, err := f.transport.Stream(ctx, transport.Request{
@@ -172,9 +172,9 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Sum, error)
 
 // read waits for its turn, hashes an archive, and adds that to the cache. An
 // archive whose bytes are counted is asked for once, and is on disk meanwhile.
-func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (sum hash.Sum, err error) {
+func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (sum hash.Hashed, err error) {
 	if err := turn.Enter(ctx); err != nil {
-		return hash.Sum{}, err
+		return hash.Hashed{}, err
 	}
 	defer turn.Leave()
 	if l.limit == 0 {
@@ -187,22 +187,22 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	}
 	switch {
 	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
-		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
+		return hash.Hashed{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
 	case sum.ZH != "" && err != nil:
-		return hash.Sum{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeBadPackage, Message: "archive " + l.name}, Err: err}
+		return hash.Hashed{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeBadPackage, Message: "archive " + l.name}, Err: err}
 	case err != nil:
-		return hash.Sum{}, err
+		return hash.Hashed{}, err
 	}
 	f.downloaded.Add(1)
 	f.fresh.Store(sum.ZH, true)
-	f.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
+	f.remember(l.name, hash.Entry{Hashed: sum, Origin: hash.FromPackage})
 	return sum, nil
 }
 
 // stream hashes an archive without a copy of it. One that is not what it should be is
 // asked for once more: a bit of it may have been flipped on the way, and a cache may
 // have kept that. So every answer but the first comes past caches.
-func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Sum, error) {
+func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Hashed, error) {
 	opened := 0
 	next := func() (io.ReadCloser, error) {
 		opened++
@@ -212,7 +212,7 @@ func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.C
 		return open(ctx)
 	}
 	sum, err := hash.Stream(next, l.zh)
-	if sum.ZH == "" || opened > 1 || l.admits(sum) {
+	if sum.ZH == "" || opened > 1 || l.admits(sum.Sum) {
 		return sum, err
 	}
 	f.opts.Log.InfoContext(ctx, "an archive is not the one that is meant: asking once more, past caches", "archive", l.name, "zh", sum.ZH)
@@ -221,10 +221,10 @@ func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.C
 
 // whole hashes an archive that is on disk meanwhile, and looks into it if anybody wants
 // to know what it holds.
-func (f *fetcher) whole(body io.Reader) (hash.Sum, error) {
+func (f *fetcher) whole(body io.Reader) (hash.Hashed, error) {
 	copied, err := file.NewTemporary()
 	if err != nil {
-		return hash.Sum{}, err
+		return hash.Hashed{}, err
 	}
 	defer copied.Remove() // nothing of it is needed any more
 	sum, err := hash.Copied(body, copied)
@@ -245,7 +245,7 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 // hashesOf says what a package hashes to. It refuses one that lacks the program of
 // the provider: the tools install none such, and so lock none
 // [terraform 1.11 internal/providercache/cached_provider.go].
-func hashesOf(sum hash.Sum, filename string, want provider.Want) (provider.Hashes, error) {
+func hashesOf(sum hash.Hashed, filename string, want provider.Want) (provider.Hashes, error) {
 	if !sum.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &problem.Error{
 			Problem: problem.Problem{
@@ -254,9 +254,5 @@ func hashesOf(sum hash.Sum, filename string, want provider.Want) (provider.Hashe
 			},
 		})
 	}
-	return provider.Hashes{
-		Package: provider.Package{Platform: want.Platform, Filename: filename, ZH: sum.ZH, Size: sum.Size},
-		H1:      sum.H1,
-		H1Zip:   sum.H1Zip,
-	}, nil
+	return provider.Hashes{Sum: sum.Sum, Platform: want.Platform, Filename: filename}, nil
 }

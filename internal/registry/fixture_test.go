@@ -116,7 +116,7 @@ func pack(files map[string]string) []byte {
 }
 
 // sum computes the hashes of a package of the fixture.
-func (f *fixture) sum(t *testing.T, p provider.Platform) hash.Sum {
+func (f *fixture) sum(t *testing.T, p provider.Platform) hash.Hashed {
 	t.Helper()
 	s, err := hash.Package(bytes.NewReader(f.zips[p]))
 	if err != nil {

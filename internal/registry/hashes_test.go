@@ -38,11 +38,9 @@ func TestHashes(t *testing.T) {
 		}
 		sum := f.sum(t, linux)
 		want := provider.Hashes{
-			Package: provider.Package{Platform: linux, Filename: filename(linux), ZH: sum.ZH, Size: sum.Size},
-			H1:      sum.H1,
-			H1Zip:   sum.H1Zip,
-			Listed:  provider.Sorted(listed),
-			Signer:  signerOf(validKey, label),
+			Sum: sum.Sum, Platform: linux, Filename: filename(linux),
+			Listed: provider.Sorted(listed),
+			Signer: signerOf(validKey, label),
 		}
 		if tool == opentofu {
 			want.Verified = []provider.Hash{sum.ZH}
@@ -300,7 +298,7 @@ func TestOffendingLineLeavesTheOwnZipAlone(t *testing.T) {
 	f := newFixture(t)
 	f.list += "# signed by us\n"
 	got, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(terraformHost, linux))
-	if err != nil || !slices.Equal(got.Listed, []provider.Hash{got.Package.ZH}) || got.Package.ZH != provider.ZH(sha256Hex(f.zips[linux])) {
+	if err != nil || !slices.Equal(got.Listed, []provider.Hash{got.ZH}) || got.ZH != provider.ZH(sha256Hex(f.zips[linux])) {
 		t.Errorf("Hashes = %+v, %v; want the zh of the package alone", got, err)
 	}
 }
@@ -625,7 +623,7 @@ func TestReportedHashOfTheArchive(t *testing.T) {
 	t.Parallel()
 	r := reports{linux: {zips: []provider.Hash{provider.ZH(strings.Repeat("a", 64))}, contents: []provider.Hash{"h1:zip"}, size: 1}}
 	l := checksums(strings.Repeat("a", 64) + "  x.zip\n")
-	if _, err := r.recorded(l, provider.Hashes{Package: provider.Package{Platform: linux}, H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
+	if _, err := r.recorded(l, provider.Hashes{Sum: provider.Sum{H1: "h1:dir", H1Zip: "h1:zip"}, Platform: linux}); err != nil {
 		t.Error(err)
 	}
 }

@@ -47,8 +47,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hashes")
 	sum := f.sum(t, linux)
 	stated := provider.Hashes{
-		Package:  provider.Package{Platform: linux, Filename: filename(linux), ZH: sum.ZH, Size: sum.Size},
-		H1:       sum.H1,
+		Sum: provider.Sum{ZH: sum.ZH, H1: sum.H1, Size: sum.Size}, Platform: linux, Filename: filename(linux),
 		Listed:   checksums(f.list).hashes(),
 		Reported: map[provider.Platform][]provider.Hash{linux: {sum.H1}},
 		Signer:   signerOf(validKey, "self-signed"),
@@ -200,8 +199,8 @@ func TestHashSourceThatChangesItsMind(t *testing.T) {
 		sum := f.sum(t, linux)
 		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
 		for _, letter := range tt.remembered {
-			stated := hash.Sum{ZH: sum.ZH, H1: provider.Hash("h1:" + strings.Repeat(letter, 43) + "="), Size: sum.Size}
-			if err := cache.Add(hash.Entry{Sum: stated, Origin: hash.FromRegistry}); err != nil {
+			stated := provider.Sum{ZH: sum.ZH, H1: provider.Hash("h1:" + strings.Repeat(letter, 43) + "="), Size: sum.Size}
+			if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}); err != nil {
 				t.Fatal(err)
 			}
 		}

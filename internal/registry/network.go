@@ -14,7 +14,6 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -126,7 +125,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		return provider.Hashes{}, err
 	}
 	zip.limit = limit
-	zip.fits = func(sum hash.Sum) bool {
+	zip.fits = func(sum provider.Sum) bool {
 		_, err := n.verify(sum, named)
 		return err == nil
 	}
@@ -134,7 +133,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, failed(want, subject(want), err)
 	}
-	verified, err := n.verify(sum, named)
+	verified, err := n.verify(sum.Sum, named)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
@@ -263,7 +262,7 @@ func (n network) named(all *mirrorArchives, platform provider.Platform, others b
 // verify returns those of the named hashes that the package has. It must have
 // one, as with the tools, unless none is named
 // [terraform 1.11 internal/getproviders/package_authentication.go].
-func (n network) verify(sum hash.Sum, named map[provider.Platform][]provider.Hash) ([]provider.Hash, error) {
+func (n network) verify(sum provider.Sum, named map[provider.Platform][]provider.Hash) ([]provider.Hash, error) {
 	all := provider.Sorted(slices.Concat(slices.Collect(maps.Values(named))...))
 	own := []provider.Hash{sum.H1Zip, sum.ZH}
 	verified := slices.DeleteFunc(slices.Clone(all), func(h provider.Hash) bool { return !slices.Contains(own, h) })

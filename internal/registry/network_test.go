@@ -78,7 +78,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (m *mirror) sum(t *testing.T, p provider.Platform) hash.Sum {
+func (m *mirror) sum(t *testing.T, p provider.Platform) hash.Hashed {
 	t.Helper()
 	s, err := hash.Package(strings.NewReader(string(m.zips[p])))
 	if err != nil {
@@ -132,50 +132,54 @@ func TestNetworkMirrorHashes(t *testing.T) {
 	old := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 9}}
 	tests := []struct {
 		name      string
-		names     func(sum, others hash.Sum) (own, of []provider.Hash) // what the mirror names for linux and darwin
+		names     func(sum, others hash.Hashed) (own, of []provider.Hash) // what the mirror names for linux and darwin
 		arguments string
 		tool      provider.Tool
 		addr      provider.Addr
-		verified  func(sum, others hash.Sum) []provider.Hash
+		verified  func(sum, others hash.Hashed) []provider.Hash
 		reported  bool
 		warning   bool
 	}{
 		{name: "nothing_named", tool: terraform},
 		{
 			name: "terraform_records_nothing_named", tool: terraform,
-			names: func(s, _ hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH, s.H1}, nil },
+			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH, s.H1}, nil },
 		},
 		{
 			name: "opentofu_records_what_fits", tool: opentofu,
-			names:    func(s, _ hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH, odd, s.H1}, nil },
-			verified: func(s, _ hash.Sum) []provider.Hash { return []provider.Hash{s.H1, s.ZH} },
+			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH, odd, s.H1}, nil },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.H1, s.ZH} },
 		},
 		{
 			name: "opentofu_before_it_did", tool: old,
-			names: func(s, _ hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, nil },
+			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, nil },
 		},
 		{
 			name: "one_of_several_is_enough_and_the_others_are_told", tool: opentofu, warning: true,
-			names:    func(s, _ hash.Sum) (a, b []provider.Hash) { return []provider.Hash{other, s.H1}, nil },
-			verified: func(s, _ hash.Sum) []provider.Hash { return []provider.Hash{s.H1} },
+			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{other, s.H1}, nil },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.H1} },
 		},
 		{
 			name: "other_platforms_do_not_count", tool: opentofu,
-			names: func(_, o hash.Sum) (a, b []provider.Hash) { return nil, []provider.Hash{o.ZH} },
+			names: func(_, o hash.Hashed) (a, b []provider.Hash) { return nil, []provider.Hash{o.ZH} },
 		},
 		{
 			name: "trusted", tool: opentofu, arguments: "trust_all_hashes = true", addr: alpha(opentofuHost), reported: true,
-			names:    func(s, o hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1} },
-			verified: func(s, _ hash.Sum) []provider.Hash { return []provider.Hash{s.ZH} },
+			names: func(s, o hash.Hashed) (a, b []provider.Hash) {
+				return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1}
+			},
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.ZH} },
 		},
 		{
 			name: "trusted_for_another_host", tool: opentofu, arguments: "trust_all_hashes = true", addr: alpha(privateHost),
-			names:    func(s, o hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1} },
-			verified: func(s, _ hash.Sum) []provider.Hash { return []provider.Hash{s.ZH} },
+			names: func(s, o hash.Hashed) (a, b []provider.Hash) {
+				return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1}
+			},
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.ZH} },
 		},
 		{
 			name: "trusted_by_a_tool_that_does_not_know_it", tool: old, arguments: "trust_all_hashes = true", addr: alpha(opentofuHost),
-			names: func(s, o hash.Sum) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, []provider.Hash{o.ZH} },
+			names: func(s, o hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, []provider.Hash{o.ZH} },
 		},
 	}
 	for _, tt := range tests {
@@ -199,8 +203,7 @@ func TestNetworkMirrorHashes(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := provider.Hashes{
-				Package: provider.Package{Platform: linux, Filename: "linux_amd64.zip", ZH: sum.ZH, Size: sum.Size},
-				H1:      sum.H1, H1Zip: sum.H1Zip, Mirror: "network mirror " + m.server.URL + "/m/",
+				Sum: sum.Sum, Platform: linux, Filename: "linux_amd64.zip", Mirror: "network mirror " + m.server.URL + "/m/",
 			}
 			if tt.verified != nil {
 				want.Verified = tt.verified(sum, others)

@@ -132,7 +132,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	}
 	// The zh is the name of the package, so that it is as sure as the mirror is.
 	zh := provider.ZH(zip.Digest.Encoded())
-	sum, err := o.fetch.sum(ctx, zh, func() (hash.Sum, error) {
+	sum, err := o.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
 		turn := o.fetch.queue.turn(r.address.Registry, zip.Size)
 		sum, err := o.fetch.read(ctx, turn, archiveLink{name: zip.Digest.String(), zh: zh}, func(ctx context.Context) (io.ReadCloser, error) {
 			body, err := r.Blob(ctx, zip)

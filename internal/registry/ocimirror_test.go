@@ -212,8 +212,7 @@ func TestOCIMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := provider.Hashes{
-		Package: provider.Package{Platform: linux, ZH: sum.ZH, Size: sum.Size},
-		H1:      sum.H1, H1Zip: sum.H1Zip, Verified: []provider.Hash{sum.ZH},
+		Sum: sum.Sum, Platform: linux, Verified: []provider.Hash{sum.ZH},
 		Mirror: "OCI mirror " + o.host() + "/" + ociName,
 	}
 	for range 2 {
@@ -258,7 +257,7 @@ func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 	}
 	// The word of a registry is not enough.
 	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
-	if err := cache.Add(hash.Entry{Sum: hash.Sum{ZH: first.Package.ZH, H1: first.H1}, Origin: hash.FromRegistry}); err != nil {
+	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: provider.Sum{ZH: first.ZH, H1: first.H1}}, Origin: hash.FromRegistry}); err != nil {
 		t.Fatal(err)
 	}
 	c := o.clientWith(t, Options{Cache: cache, HashSource: HashSourceOpenTofu}, "")

@@ -113,7 +113,7 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 		if limit > 0 {
 			// Not by way of the archives: what is too large for this question must not
 			// be remembered as a failure where the run wants it for a better reason.
-			_, err := c.fetch.sum(ctx, p.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, d.link(p, limit, limit)) })
+			_, err := c.fetch.sum(ctx, p.zh, func() (hash.Hashed, error) { return c.fetch.download(ctx, d.link(p, limit, limit)) })
 			if err != nil {
 				return provider.Listing{}, failed(want, subject(want), err)
 			}

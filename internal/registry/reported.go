@@ -99,9 +99,9 @@ func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Plat
 			all[p] = hashes
 		}
 	}
-	for _, h := range r[of.Package.Platform].contents {
+	for _, h := range r[of.Platform].contents {
 		if h != of.H1 && h != of.H1Zip {
-			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Package.Platform, of.H1)
+			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Platform, of.H1)
 		}
 	}
 	return all, nil
@@ -120,19 +120,19 @@ func unproven(p provider.Platform, how string) error {
 // of returns what is reported about the archive with a zh, for whatever
 // platform. Where that is not exactly one h1, or where it is not clear which
 // archive an h1 is of, nothing is.
-func (r reports) of(zh provider.Hash) (hash.Sum, bool) {
-	var found hash.Sum
+func (r reports) of(zh provider.Hash) (provider.Sum, bool) {
+	var found provider.Sum
 	for _, own := range r {
 		if !slices.Contains(own.zips, zh) {
 			continue
 		}
 		zips, contents := provider.Sorted(own.zips), provider.Sorted(own.contents)
 		if len(zips) != 1 || len(contents) != 1 {
-			return hash.Sum{}, false
+			return provider.Sum{}, false
 		}
-		sum := hash.Sum{ZH: zh, H1: contents[0], Size: own.size}
+		sum := provider.Sum{ZH: zh, H1: contents[0], Size: own.size}
 		if found.H1 != "" && (found.H1 != sum.H1 || found.Size != sum.Size) {
-			return hash.Sum{}, false
+			return provider.Sum{}, false
 		}
 		found = sum
 	}
@@ -181,7 +181,7 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 		// What OpenTofu's registry itself offers was asked for already, statement
 		// included, which must be as remembered.
 		stated, ok := s.ask(ctx, want).of(p.zh)
-		e = hash.Entry{Sum: stated, Origin: hash.FromRegistry}
+		e = hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}
 		if !ok || e.Check() != nil {
 			return provider.Hashes{}, false
 		}
@@ -191,9 +191,7 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 		}
 	}
 	return provider.Hashes{
-		Package:  provider.Package{Platform: want.Platform, Filename: p.filename, ZH: p.zh, Size: e.Size},
-		H1:       e.H1,
-		H1Zip:    e.H1Zip,
+		Sum: e.Sum, Platform: want.Platform, Filename: p.filename,
 		Reported: map[provider.Platform][]provider.Hash{want.Platform: {e.H1}},
 	}, true
 }

@@ -212,8 +212,8 @@ func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
 	for k, l := range listings {
 		for _, f := range l.Files {
 			k.want.Platform = f.Platform
-			if len(f.Contents) == 2 {
-				known[k] = evidence{hashes: provider.Hashes{H1: f.Contents[0], H1Zip: f.Contents[1]}}
+			if f.Computed() {
+				known[k] = evidence{hashes: provider.Hashes{Sum: f.Sum}}
 			}
 		}
 	}

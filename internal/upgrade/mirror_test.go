@@ -24,7 +24,7 @@ func mirroring(unpacked bool) func(provider.Want, *provider.Hashes) error {
 		h.Mirror, h.H1, h.H1Zip = "network mirror https://mirror.example/", content, content
 		h.Listed, h.Signer = nil, provider.Signer{}
 		if unpacked {
-			h.Package.ZH = ""
+			h.ZH = ""
 		}
 		return nil
 	}

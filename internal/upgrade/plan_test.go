@@ -70,9 +70,9 @@ func (o *offer) Listing(_ context.Context, _ provider.Tool, want provider.Want) 
 	name := want.Addr.Type + "-" + want.Version.String() + "-"
 	var l provider.Listing
 	for _, p := range o.releases[want.Addr.Type][want.Version.String()] {
-		f := provider.ListedFile{Platform: platform(p), ZH: provider.Hash("zh:" + name + p)}
+		f := provider.ListedFile{Platform: platform(p), Sum: provider.Sum{ZH: provider.Hash("zh:" + name + p)}}
 		if h := provider.Hash("h1:" + name + p); o.remembers {
-			f.Contents = []provider.Hash{h, h}
+			f.H1, f.H1Zip = h, h
 		}
 		l.Files = append(l.Files, f)
 	}
@@ -87,10 +87,13 @@ func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want)
 	}
 	name := want.Addr.Type + "-" + want.Version.String() + "-"
 	h := provider.Hashes{
-		Package: provider.Package{Platform: want.Platform, ZH: provider.Hash("zh:" + name + want.Platform.String())},
-		H1:      provider.Hash("h1:" + name + want.Platform.String()),
-		H1Zip:   provider.Hash("h1:" + name + want.Platform.String()),
-		Signer:  provider.Signer{KeyID: "0123456789ABCDEF", Fingerprint: "C874011F0AB405110D0210550123456789ABCDEF"},
+		Platform: want.Platform,
+		Sum: provider.Sum{
+			ZH:    provider.Hash("zh:" + name + want.Platform.String()),
+			H1:    provider.Hash("h1:" + name + want.Platform.String()),
+			H1Zip: provider.Hash("h1:" + name + want.Platform.String()),
+		},
+		Signer: provider.Signer{KeyID: "0123456789ABCDEF", Fingerprint: "C874011F0AB405110D0210550123456789ABCDEF"},
 	}
 	for _, p := range platforms {
 		h.Listed = append(h.Listed, provider.Hash("zh:"+name+p))

@@ -72,7 +72,7 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 		found = append(found, e.hashes)
 	}
 	for _, h := range found {
-		delete(lacking, h.Package.Platform) // one source of two has it
+		delete(lacking, h.Platform) // one source of two has it
 	}
 	p.Missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
 	if len(p.Missing) > 0 {
@@ -122,7 +122,7 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 		if h.Mirror == "" {
 			p.Signer = h.Signer
 		}
-		platforms = append(platforms, h.Package.Platform)
+		platforms = append(platforms, h.Platform)
 	}
 	platforms = slices.AppendSeq(platforms, maps.Values(p.Hashes))
 	slices.SortFunc(platforms, provider.Platform.Compare)
@@ -199,7 +199,7 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 		}
 	}
 	for _, h := range found {
-		platforms[h.H1] = h.Package.Platform
+		platforms[h.H1] = h.Platform
 	}
 	return platforms
 }
@@ -261,14 +261,14 @@ func (p proven) altered(found []provider.Hashes) error {
 	origin := map[provider.Platform]provider.Hash{}
 	for _, h := range found {
 		if h.Mirror == "" {
-			origin[h.Package.Platform] = h.H1
+			origin[h.Platform] = h.H1
 		}
 	}
 	for _, h := range found {
-		if own := origin[h.Package.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
+		if own := origin[h.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
 			err := p.failure(problem.CodeBadChecksum, p.to,
-				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Package.Platform, h.Mirror, h.H1, own)
-			err.Problem.Subject.Platform, err.Problem.Hint = h.Package.Platform, "ask the mirror's operator why before you trust it"
+				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Platform, h.Mirror, h.H1, own)
+			err.Problem.Subject.Platform, err.Problem.Hint = h.Platform, "ask the mirror's operator why before you trust it"
 			return err
 		}
 	}
@@ -278,8 +278,8 @@ func (p proven) altered(found []provider.Hashes) error {
 func (p proven) reReleased(h provider.Hashes) error {
 	addr := p.addr()
 	err := p.failure(problem.CodeReReleased, p.to,
-		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1))
-	err.Problem.Subject.Platform = h.Package.Platform
+		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Platform, cmp.Or(h.ZH, h.H1))
+	err.Problem.Subject.Platform = h.Platform
 	err.Problem.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
 		addr.Namespace, addr.Type, p.to)
 	return err

@@ -111,7 +111,7 @@ func (a *account) looked() (looked, of int) {
 			continue // such as the manifest
 		}
 		of++
-		if f.Contents != nil {
+		if f.Computed() {
 			looked++
 		}
 	}
@@ -131,8 +131,8 @@ func (a *account) add(l provider.Listing) {
 		if f.Platform == (provider.Platform{}) {
 			f.Platform = known.Platform
 		}
-		if f.Contents == nil {
-			f.Contents, f.Fresh = known.Contents, known.Fresh
+		if !f.Computed() && known.Computed() {
+			f.Sum, f.Fresh = known.Sum, known.Fresh
 		}
 		a.files[f.ZH] = f
 		if of := a.archives[f.Platform]; f.Platform != (provider.Platform{}) && !slices.Contains(of, f.ZH) {
@@ -142,7 +142,7 @@ func (a *account) add(l provider.Listing) {
 		if f.Fresh {
 			by = ByPackage
 		}
-		for _, h := range f.Contents {
+		for _, h := range f.Contents() {
 			a.contents[h] = by
 		}
 	}
@@ -151,7 +151,7 @@ func (a *account) add(l provider.Listing) {
 	}
 	if m := l.Mirrored; m != nil {
 		a.mirror = m.Mirror
-		for _, h := range slices.Concat([]provider.Hash{m.H1, m.H1Zip, m.Package.ZH}, m.Verified) {
+		for _, h := range slices.Concat([]provider.Hash{m.H1, m.H1Zip, m.ZH}, m.Verified) {
 			a.mirrored[h] = true
 		}
 	}
@@ -186,7 +186,7 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 
 // known reports whether the content of a platform's package is.
 func (a *account) known(p provider.Platform) bool {
-	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Contents != nil })
+	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Computed() })
 }
 
 // replaced reports whether the release seems to have been replaced after it was
@@ -203,7 +203,7 @@ func (a *account) replaced(l lockfile.Lock) bool {
 		return false
 	}
 	for _, f := range a.files {
-		if f.Platform != (provider.Platform{}) && !recorded[f.ZH] && !slices.ContainsFunc(f.Contents, func(h provider.Hash) bool { return recorded[h] }) {
+		if f.Platform != (provider.Platform{}) && !recorded[f.ZH] && !slices.ContainsFunc(f.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
 			return true
 		}
 	}

@@ -89,12 +89,12 @@ func (r *release) listing(p string) provider.Listing {
 		if !same {
 			archive = name
 		}
-		f := provider.ListedFile{Name: name, ZH: zh(archive)}
+		f := provider.ListedFile{Name: name, Sum: provider.Sum{ZH: zh(archive)}}
 		if parsed, err := provider.ParsePlatform(name); err == nil {
 			f.Name, f.Platform = name+".zip", parsed
 		}
 		if slices.Contains(r.known, archive) {
-			f.Contents, f.Size, f.Fresh = []provider.Hash{dirH1(archive), zipH1(archive)}, r.sizeOf(name), r.fresh
+			f.H1, f.H1Zip, f.Size, f.Fresh = dirH1(archive), zipH1(archive), r.sizeOf(name), r.fresh
 		}
 		l.Files = append(l.Files, f)
 	}
@@ -122,7 +122,7 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 	r.asked = append(r.asked, fmt.Sprintf("%s %d", p, limit))
 	if r.mirrored && slices.Contains(r.platforms, p) && r.fail[p] == nil && r.sizeOf(p) <= limit {
 		return provider.Listing{Mirrored: &provider.Hashes{
-			H1: dirH1(p), H1Zip: zipH1(p), Mirror: "network mirror", Package: provider.Package{Platform: platform(p), ZH: zh(p), Size: r.sizeOf(p)},
+			Sum: provider.Sum{ZH: zh(p), H1: dirH1(p), H1Zip: zipH1(p), Size: r.sizeOf(p)}, Platform: platform(p), Mirror: "network mirror",
 		}}, nil
 	}
 	switch {

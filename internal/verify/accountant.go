@@ -244,7 +244,7 @@ func (a *accountant) index() map[provider.Hash]packageKey {
 			f := c.files[zh]
 			k := c.key(f.Platform)
 			of[zh] = k
-			for _, h := range f.Contents {
+			for _, h := range f.Contents() {
 				of[h] = k
 			}
 		}

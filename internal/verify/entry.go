@@ -131,7 +131,7 @@ func (e judgedEntry) coverage() {
 	}
 	for _, p := range e.policy.Platforms {
 		file, published := e.of.file(p)
-		has := slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] })
+		has := slices.ContainsFunc(file.Contents(), func(h provider.Hash) bool { return recorded[h] })
 		switch {
 		case !published:
 			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)

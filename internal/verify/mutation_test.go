@@ -65,7 +65,7 @@ func (w published) publish(t *testing.T, text string) string {
 		head := strings.Index(text, `provider "`+l.Addr.String()) // several releases may have a file in common
 		for i, h := range l.Hashes {
 			name := fmt.Sprintf("%s_%d.zip", release, i)
-			listing.Files = append(listing.Files, provider.ListedFile{Name: name, ZH: zh(name), Contents: []provider.Hash{dirH1(name), zipH1(name)}})
+			listing.Files = append(listing.Files, provider.ListedFile{Name: name, Sum: provider.Sum{ZH: zh(name), H1: dirH1(name), H1Zip: zipH1(name)}})
 			own := dirH1(name)
 			if h.Scheme() == provider.SchemeZH {
 				own = zh(name)

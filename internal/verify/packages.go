@@ -121,7 +121,7 @@ func (i inspector) inside(c *accountCase) []provider.Platform {
 	for _, p := range slices.SortedFunc(maps.Keys(c.archives), provider.Platform.Compare) {
 		file, _ := c.file(p)
 		if len(i.platforms) > 0 && slices.Contains(i.platforms, p) ||
-			len(i.platforms) == 0 && slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] }) {
+			len(i.platforms) == 0 && slices.ContainsFunc(file.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
 			some = append(some, p)
 		}
 	}
