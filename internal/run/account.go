@@ -18,15 +18,7 @@ import (
 // these.
 func accountAll(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageAccount)()
-	var common []int
-	for i, f := range all {
-		if f.plugins != nil {
-			judgeEach(ctx, j, f.plugins, all, []int{i})
-			continue
-		}
-		common = append(common, i)
-	}
-	judgeEach(ctx, j, j.source, all, common)
+	eachSource(j, all, func(source *registry.Client, indices []int) { judgeEach(ctx, j, source, all, indices) })
 }
 
 // judgeEach accounts for the plans with the indices.

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -71,28 +72,44 @@ func changesOf(r upgrade.Result) []diff.Change {
 	return changes
 }
 
-// results plans all root modules at once, so that nothing is asked twice, but
-// for those that keep providers of their own: what these would get nobody else
-// does. In a pull request and on GitHub such providers are not used.
+// results plans all root modules.
 func results(ctx context.Context, j job, p planned) []found {
 	defer j.clock.stage(stagePlan)()
 	all := withPlugins(j, p.found)
-	var indexes []int
-	var modules []scan.RootModule
-	for i, f := range all {
-		if f.plugins == nil {
-			indexes, modules = append(indexes, i), append(modules, f.module)
-			continue
+	eachSource(j, all, func(source *registry.Client, indices []int) {
+		for n, r := range upgrade.Plan(ctx, timed{source, &j.clock.asked}, modulesAt(all, indices), p.options) {
+			all[indices[n]].result = r
 		}
-		all[i].result = upgrade.Plan(ctx, timed{all[i].plugins, &j.clock.asked}, []scan.RootModule{f.module}, p.options)[0]
-	}
-	for i, r := range upgrade.Plan(ctx, timed{j.source, &j.clock.asked}, modules, p.options) {
-		all[indexes[i]].result = r
-	}
+	})
 	return all
 }
 
-// withPlugins adds the source of each root module that keeps providers of its own.
+// eachSource calls ask with the indices of the root modules of each source, so that nothing
+// is asked twice: of each root module that keeps providers of its own alone, since no other one
+// gets these, and at last of all others together.
+func eachSource(j job, all []found, ask func(source *registry.Client, indices []int)) {
+	var common []int
+	for i, f := range all {
+		if f.plugins == nil {
+			common = append(common, i)
+			continue
+		}
+		ask(f.plugins, []int{i})
+	}
+	ask(j.source, common)
+}
+
+// modulesAt returns the root modules with the indices.
+func modulesAt(all []found, indices []int) []scan.RootModule {
+	modules := make([]scan.RootModule, len(indices))
+	for n, i := range indices {
+		modules[n] = all[i].module
+	}
+	return modules
+}
+
+// withPlugins adds the source of each root module that keeps providers of its own. In a
+// pull request and on GitHub such providers are not used.
 func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
 	usable := j.target.remote() == nil && j.ask.verb != verbs.PR && !j.env.OnGitHub

@@ -22,26 +22,13 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	p.found = withPlugins(j, p.found)
 	policy := policyOf(j)
 	results := make([]verify.Verification, len(p.found))
-	prove := func(source *registry.Client, indices []int) {
-		modules := make([]scan.RootModule, len(indices))
-		for n, i := range indices {
-			modules[n] = p.found[i].module
-		}
-		proven, problems := verify.Prove(ctx, source, modules, policy)
+	eachSource(j, p.found, func(source *registry.Client, indices []int) {
+		proven, problems := verify.Prove(ctx, source, modulesAt(p.found, indices), policy)
 		for n, i := range indices {
 			results[i] = proven[n]
 		}
 		p.report.Diagnostics = append(p.report.Diagnostics, problems...)
-	}
-	var common []int
-	for i, f := range p.found {
-		if f.plugins != nil {
-			prove(f.plugins, []int{i})
-			continue
-		}
-		common = append(common, i)
-	}
-	prove(j.source, common)
+	})
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	for i, v := range results {
 		if policy.Ledger != nil {
