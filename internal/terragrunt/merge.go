@@ -34,26 +34,75 @@ type result struct {
 // unitSettings are what is used of configuration files: their values are evaluated, and
 // what has none is a problem only of who uses it.
 type unitSettings struct {
-	terraform  bool // there is such a block
-	attributes map[string]result
-	include    []result // include_in_copy
-	exclude    []result // exclude_from_copy
-	hooks      map[string]hook
-	generate   map[string]generation
-	remote     *generation // the file that remote_state generates, or one without path
-	exclusion  *exclusion  // the exclude block
-	problems   []Hindrance
+	terraform bool // there is such a block
+	// said is what the files say, by the part of merging and then by the label, which is
+	// empty where a part has none.
+	said     map[string]map[string]statement
+	problems []Hindrance
 }
 
-// exclusion is an exclude block, in its file.
-type exclusion struct {
-	file  *evaluator
-	block configBlock
+// statement is what files say of one attribute or block.
+type statement struct {
+	label  string
+	place  problem.Place
+	values []result          // of an attribute; of lists that are joined there are several
+	fields map[string]result // of a file that is generated
+	early  bool              // of a hook: it can change what init sees
+	block  configBlock       // of exclude, which file evaluates
+	file   *evaluator
 }
 
-// initialises reports whether Terragrunt runs init in spite of the block: unless it is
-// known to be on and about init.
-func (x *exclusion) initialises() bool {
+// rule is how what two files say of one part, under one label, becomes one.
+type rule int
+
+const (
+	replace rule = iota // what the winner says counts
+	join                // both count, first what the other says
+	refuse              // if both say something, that is an error
+	yield               // what the winner says is lost if the other has a terraform block
+)
+
+// merging is all that counts of a configuration, and how what an included file says and
+// what the winner says become one, by the strategy [terragrunt 1.1 pkg/config/include.go].
+var merging = []struct {
+	part          string // an attribute, or a kind of block
+	shallow, deep rule
+}{
+	{"terraform_binary", replace, replace},
+	{"download_dir", replace, replace},
+	{"terraform_version_constraint", replace, replace},
+	{"source", replace, replace},
+	{"version", replace, replace},
+	{"copy_terraform_lock_file", replace, replace},
+	{"include_in_copy", yield, join},
+	{"exclude_from_copy", yield, join}, // [case merge-shallow-copy-lists]
+	{"after_hook", replace, replace},
+	{"before_hook", replace, replace},
+	{"generate", refuse, replace}, // [cases merge-shallow-same-generate, merge-deep-same-generate]
+	{"exclude", replace, replace},
+	{"remote_state", replace, replace},
+}
+
+// put keeps what is said of a part.
+func (s *unitSettings) put(part, label string, said statement) {
+	if s.said[part] == nil {
+		s.said[part] = map[string]statement{}
+	}
+	s.said[part][label] = said
+}
+
+// attribute is the value of an attribute; false if no file has it.
+func (s *unitSettings) attribute(name string) (result, bool) {
+	said, ok := s.said[name][""]
+	if !ok {
+		return result{}, false
+	}
+	return said.values[0], true
+}
+
+// initialises reports whether Terragrunt runs init in spite of an exclude block: unless
+// that is known to be on and about init.
+func (x statement) initialises() bool {
 	on, actions := x.block.body.attribute("if"), x.block.body.attribute("actions")
 	if on == nil || actions == nil {
 		return true
@@ -69,26 +118,12 @@ func (x *exclusion) initialises() bool {
 		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"init", "all", "all_except_output"}, name) })
 }
 
-// generation is a file that is generated.
-type generation struct {
-	label  string
-	fields map[string]result
-	place  problem.Place
-}
-
-// hook is a hook, and whether it runs before init.
-type hook struct {
-	name  string
-	early bool
-	place problem.Place
-}
-
 // topAttributes are the attributes that count at the top of a file.
 var topAttributes = []string{"terraform_binary", "download_dir", "terraform_version_constraint"}
 
 // own collects what one file says.
 func (e *evaluator) own() *unitSettings {
-	s := &unitSettings{attributes: map[string]result{}, hooks: map[string]hook{}, generate: map[string]generation{}}
+	s := &unitSettings{said: map[string]map[string]statement{}}
 	for _, name := range topAttributes {
 		s.set(e, name, e.file.body.attribute(name))
 	}
@@ -101,16 +136,15 @@ func (e *evaluator) own() *unitSettings {
 		for _, name := range []string{"source", "version", "copy_terraform_lock_file"} {
 			s.set(e, name, attrs[name])
 		}
-		if attr := attrs["include_in_copy"]; attr != nil {
-			s.include = append(s.include, e.result(attr.Expr))
-		}
-		if attr := attrs["exclude_from_copy"]; attr != nil {
-			s.exclude = append(s.exclude, e.result(attr.Expr))
+		for _, name := range []string{"include_in_copy", "exclude_from_copy"} {
+			if attr := attrs[name]; attr != nil {
+				s.put(name, "", statement{values: append(s.said[name][""].values, e.result(attr.Expr))})
+			}
 		}
 		e.hooks(b, s)
 	}
 	for _, b := range e.file.body.blocks("exclude", 0) {
-		s.exclusion = &exclusion{e, b}
+		s.put("exclude", "", statement{file: e, block: b})
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.file.features)) {
 		if b := e.file.features[name]; b.body.attribute("default") == nil {
@@ -132,7 +166,7 @@ func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 		return
 	}
 	if r := e.result(attr.Expr); r.why != nil || !r.value.IsNull() {
-		s.attributes[name] = r
+		s.put(name, "", statement{values: []result{r}})
 	}
 }
 
@@ -152,7 +186,7 @@ func (e *evaluator) hooks(terraform configBlock, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
 		for _, b := range terraform.body.blocks(kind, 1) {
-			s.hooks[kind+" "+b.label] = hook{b.label, e.changes(b, commands[kind]), problem.Place{Path: e.file.name, Line: b.line}}
+			s.put(kind, b.label, statement{label: b.label, early: e.changes(b, commands[kind]), place: problem.Place{Path: e.file.name, Line: b.line}})
 		}
 	}
 }
@@ -178,18 +212,18 @@ func (e *evaluator) changes(b configBlock, commands []string) bool {
 // generations collects the files to be generated, in either form.
 func (e *evaluator) generations(s *unitSettings) {
 	for _, b := range e.file.body.blocks("generate", 1) {
-		g := generation{label: b.label, fields: map[string]result{}, place: problem.Place{Path: e.file.name, Line: b.line}}
+		g := statement{label: b.label, fields: map[string]result{}, place: problem.Place{Path: e.file.name, Line: b.line}}
 		for _, attr := range inOrder(b.body.attributes()) {
 			g.fields[attr.Name] = e.result(attr.Expr)
 		}
-		if _, twice := s.generate[b.label]; twice {
+		if _, twice := s.said["generate"][b.label]; twice {
 			s.refuse(g.place, "the generate block %q is there twice", b.label)
 		}
-		s.generate[b.label] = g
+		s.put("generate", b.label, g)
 	}
 	if attr := e.file.body.attribute("generate"); attr != nil {
 		if !e.file.body.native() {
-			clear(s.generate) // in JSON the blocks are the attribute
+			delete(s.said, "generate") // in JSON the blocks are the attribute
 		}
 		r := e.result(attr.Expr)
 		objects, why := fieldsOf(r.value)
@@ -198,7 +232,7 @@ func (e *evaluator) generations(s *unitSettings) {
 		}
 		for _, label := range slices.Sorted(maps.Keys(objects)) {
 			object := objects[label]
-			g := generation{label: label, fields: map[string]result{}, place: r.place}
+			g := statement{label: label, fields: map[string]result{}, place: r.place}
 			values, why := fieldsOf(object)
 			if why != nil {
 				s.problem(*why, r.place, "what is generated is not statically known")
@@ -206,10 +240,10 @@ func (e *evaluator) generations(s *unitSettings) {
 			for name, v := range values {
 				g.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
 			}
-			if _, twice := s.generate[label]; twice {
+			if _, twice := s.said["generate"][label]; twice {
 				s.refuse(g.place, "the generate block %q is there twice", label)
 			}
-			s.generate[label] = g
+			s.put("generate", label, g)
 		}
 	}
 }
@@ -259,18 +293,19 @@ func (e *evaluator) remoteState(s *unitSettings) {
 	} else {
 		return
 	}
-	s.remote = &generation{label: remoteLabel, fields: map[string]result{}, place: r.place}
+	remote := statement{label: remoteLabel, fields: map[string]result{}, place: r.place}
 	parts, why := fieldsOf(r.value)
 	if why != nil {
 		s.problem(*why, r.place, "what remote_state generates is not statically known")
 	}
 	for name, v := range parts {
-		s.remote.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
+		remote.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
 	}
 	if len(parts) > 0 {
 		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // of whatever kind it is
-		s.remote.fields["contents"] = result{value: contents, place: r.place}
+		remote.fields["contents"] = result{value: contents, place: r.place}
 	}
+	s.put("remote_state", "", remote)
 }
 
 func (s *unitSettings) refuse(at problem.Place, format string, args ...any) {
@@ -324,31 +359,31 @@ func (e *evaluator) beside() *unitSettings {
 	return s
 }
 
-// under merges settings that win into these [terragrunt 1.1 pkg/config/include.go].
+// under merges settings that win into these.
 func (s *unitSettings) under(winner *unitSettings, strategy string, at problem.Place) {
-	maps.Copy(s.attributes, winner.attributes)
-	switch {
-	case !winner.terraform:
-	case strategy == deep:
-		s.include, s.exclude = append(s.include, winner.include...), append(s.exclude, winner.exclude...)
-	case !s.terraform:
-		s.include, s.exclude = winner.include, winner.exclude
-	}
-	s.terraform = s.terraform || winner.terraform
-	maps.Copy(s.hooks, winner.hooks)
-	if strategy == shallow {
-		for _, label := range slices.Sorted(maps.Keys(winner.generate)) {
-			if _, twice := s.generate[label]; twice {
-				s.refuse(at, "the generate block %q is there twice, here and in an included file", label)
-			}
+	for _, row := range merging {
+		how := row.shallow
+		if strategy == deep {
+			how = row.deep
+		}
+		for _, label := range slices.Sorted(maps.Keys(winner.said[row.part])) {
+			s.merge(row.part, label, winner.said[row.part][label], how, at)
 		}
 	}
-	maps.Copy(s.generate, winner.generate)
-	if winner.exclusion != nil {
-		s.exclusion = winner.exclusion
-	}
-	if winner.remote != nil {
-		s.remote = winner.remote
-	}
+	s.terraform = s.terraform || winner.terraform
 	s.problems = append(s.problems, winner.problems...)
+}
+
+// merge merges what the winner says of one part.
+func (s *unitSettings) merge(part, label string, won statement, how rule, at problem.Place) {
+	said, both := s.said[part][label]
+	switch {
+	case how == yield && s.terraform:
+		return
+	case how == refuse && both:
+		s.refuse(at, "the %s block %q is there twice, here and in an included file", part, label)
+	case how == join:
+		won.values = slices.Concat(said.values, won.values)
+	}
+	s.put(part, label, won)
 }

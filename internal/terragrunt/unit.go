@@ -125,26 +125,39 @@ func (b *builder) build() {
 		b.assume(v)
 	}
 	u.Source = b.source()
-	u.lists = copyList{b.globs("include_in_copy", b.settings.include), b.globs("exclude_from_copy", b.settings.exclude)}
+	u.lists = copyList{b.globs("include_in_copy"), b.globs("exclude_from_copy")}
 	if text := b.attribute("copy_terraform_lock_file", "whether the lock file is copied", true); text == "false" {
 		u.LeavesLock = true
 	}
 	u.Tool = b.tool()
 	u.Tools, _ = provider.ParseConstraints(b.attribute("terraform_version_constraint", "", false))
-	u.Excluded = b.settings.exclusion != nil && !b.settings.exclusion.initialises()
-	for _, key := range slices.Sorted(maps.Keys(b.settings.hooks)) {
-		if h := b.settings.hooks[key]; h.early {
-			u.Hooks = append(u.Hooks, Hook{h.name, h.place})
+	if x, ok := b.settings.said["exclude"][""]; ok {
+		u.Excluded = !x.initialises()
+	}
+	for _, kind := range []string{"after_hook", "before_hook"} {
+		for _, h := range inLabelOrder(b.settings.said[kind]) {
+			if h.early {
+				u.Hooks = append(u.Hooks, Hook{h.label, h.place})
+			}
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(b.settings.generate)) {
-		b.add(b.settings.generate[label])
+	for _, g := range inLabelOrder(b.settings.said["generate"]) {
+		b.add(g)
 	}
-	if b.settings.remote != nil && b.settings.remote.fields["path"].value != cty.NilVal {
-		b.add(*b.settings.remote)
+	if remote, ok := b.settings.said["remote_state"][""]; ok && remote.fields["path"].value != cty.NilVal {
+		b.add(remote)
 	}
 	b.unordered()
 	u.Problems = b.settings.problems
+}
+
+// inLabelOrder are the blocks of one kind, in the order of their labels.
+func inLabelOrder(byLabel map[string]statement) []statement {
+	var all []statement
+	for _, label := range slices.Sorted(maps.Keys(byLabel)) {
+		all = append(all, byLabel[label])
+	}
+	return all
 }
 
 // included are the values on which it depends which files are included: they are
@@ -191,7 +204,7 @@ func (b *builder) known(r result, about, fallback string) string {
 
 // attribute is the text of an attribute that counts.
 func (b *builder) attribute(name, about string, needed bool) string {
-	r, ok := b.settings.attributes[name]
+	r, ok := b.settings.attribute(name)
 	if !ok || !needed && r.why != nil {
 		return ""
 	}
@@ -209,9 +222,10 @@ func (b *builder) tool() provider.ToolName {
 	return ""
 }
 
-func (b *builder) globs(name string, lists []result) []pathPattern {
+// globs are the patterns of one of the copy lists.
+func (b *builder) globs(name string) []pathPattern {
 	var all []pathPattern
-	for _, r := range lists {
+	for _, r := range b.settings.said[name][""].values {
 		b.assume(r.value)
 		list, why := b.file.reading.strings(r.value)
 		why = cmp.Or(r.why, why)
@@ -242,7 +256,7 @@ const maxGlob = 1000
 
 // source reads where the module is. What it depends on of other units is refused.
 func (b *builder) source() Source {
-	r, ok := b.settings.attributes["source"]
+	r, ok := b.settings.attribute("source")
 	if !ok {
 		return Source{}
 	}
@@ -256,7 +270,7 @@ func (b *builder) source() Source {
 	if len(b.settings.problems) > before {
 		return Source{}
 	}
-	if _, ok := b.settings.attributes["version"]; ok {
+	if _, ok := b.settings.attribute("version"); ok {
 		b.assumed["the experiment version-attribute is on"] = true
 	}
 	s, why := parseSource(text, version, b.file.dir)
@@ -274,7 +288,7 @@ var (
 )
 
 // add reads a file that is to be generated.
-func (b *builder) add(g generation) {
+func (b *builder) add(g statement) {
 	before := len(b.settings.problems)
 	text := func(name, fallback string) string {
 		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, plainLabel(g.label)), fallback)
@@ -313,7 +327,7 @@ func (b *builder) add(g generation) {
 }
 
 // contents are those of a generated file, which may have holes.
-func (b *builder) contents(g generation) (string, bool) {
+func (b *builder) contents(g statement) (string, bool) {
 	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
 	r := g.fields["contents"]
 	if r.value == cty.NilVal {
