@@ -108,13 +108,7 @@ func (a Applied) HoldsUndated(r provider.Release) bool {
 
 // last is the last rule about a release that sets a property; nil if none does.
 func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
-	update := provider.BumpNone
-	if !a.From.IsZero() {
-		update = provider.BumpBetween(a.From, r.Version)
-	}
-	if update == provider.BumpPrerelease {
-		update = provider.BumpPatch // rules have three words
-	}
+	update := updateBetween(a.From, r.Version)
 	for _, rule := range slices.Backward(a.Rules) {
 		if rule.isFor(update) && sets(rule) && (rule.Versions == nil || within(*rule.Versions, r.Version)) {
 			return &rule
@@ -156,11 +150,11 @@ func (a Applied) Platforms() []provider.Platform {
 
 // MayMerge reports whether a change from one version to another may merge by itself. A
 // change of hashes alone, or of an entry that comes or goes, is no update: only rules for
-// every kind of update are about it. A change behind the numbers is none either here.
+// every kind of update are about it.
 func (a Applied) MayMerge(from, to provider.Version) bool {
 	update := provider.BumpNone
-	if !from.IsZero() && !to.IsZero() {
-		update = provider.BumpBetween(from, to)
+	if !to.IsZero() {
+		update = updateBetween(from, to)
 	}
 	may := true
 	for _, r := range a.Rules {
@@ -169,4 +163,17 @@ func (a Applied) MayMerge(from, to provider.Version) bool {
 		}
 	}
 	return may
+}
+
+// updateBetween is the kind of an update as rules name it: a change behind the numbers, as
+// between two prereleases, counts as a patch. From no version there is no update.
+func updateBetween(from, to provider.Version) provider.Bump {
+	if from.IsZero() {
+		return provider.BumpNone
+	}
+	update := provider.BumpBetween(from, to)
+	if update == provider.BumpPrerelease {
+		return provider.BumpPatch
+	}
+	return update
 }
