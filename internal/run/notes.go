@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -69,7 +69,7 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 			}
 		})
 	}
-	answers := memo.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
+	answers := ask.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
 		r, _ := j.source.Repository(ctx, tools[want], want) // a date that cannot be had stays unknown
 		return r.Published
 	})

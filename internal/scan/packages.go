@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -54,7 +55,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		Package
 		err error
 	}
-	answers := memo.Each(p.jobs, calls, func(c remoteCall) (got answer) {
+	answers := ask.Each(p.jobs, calls, func(c remoteCall) (got answer) {
 		got.Package, got.err = p.source.Fetch(ctx, c.tool, c.Call)
 		return got
 	})

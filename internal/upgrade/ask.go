@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -77,11 +77,11 @@ func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Optio
 // is required then, too. The source remembers what it answers.
 func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Options) {
 	b := opts.behaviour()
-	var asked []packageKey
+	var asked []ask.Question
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
 			if selected(opts.Only, required.Addr) && !problem.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, b).spared(b) {
-				asked = append(asked, packageKey{m.Tool, provider.Want{Addr: required.Addr}})
+				asked = append(asked, ask.Question{Tool: m.Tool, Want: provider.Want{Addr: required.Addr}})
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 // or its key may have been revoked since. That is no reason to stop an upgrade.
 // jobs bounds the questions that are open at once; 0 means a default.
 func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs int) {
-	var asked []packageKey
+	var asked []ask.Question
 	for _, r := range results {
 		for _, s := range r.Selections {
 			asked = append(asked, s.former(r.Module.Tool)...)
@@ -117,9 +117,9 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 
 // askSigners asks who signed the lists that name packages; zero where that is not
 // known.
-func askSigners(ctx context.Context, src SignerSource, asked []packageKey, jobs int) map[packageKey]provider.Signer {
-	return memo.Each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
-		signer, err := src.Signer(ctx, k.tool, k.want)
+func askSigners(ctx context.Context, src SignerSource, asked []ask.Question, jobs int) map[ask.Question]provider.Signer {
+	return ask.Each(jobs, asked, func(k ask.Question) provider.Signer {
+		signer, err := src.Signer(ctx, k.Tool, k.Want)
 		if err != nil {
 			return provider.Signer{}
 		}
@@ -127,25 +127,12 @@ func askSigners(ctx context.Context, src SignerSource, asked []packageKey, jobs 
 	})
 }
 
-// defaultJobs is how many questions are open at once, unless the options say it.
-// They wait for the world and not for this machine.
-const defaultJobs = 32
-
-func jobsOf(jobs int) int { return cmp.Or(jobs, defaultJobs) }
-
 // asker asks the questions of one plan and lives no longer than that, so that it may
 // hold its context.
 type asker struct {
 	ctx    context.Context
 	source Source
 	opts   Options
-}
-
-// packageKey names a package under the rules of one tool; without a platform, a
-// release; without a version, too, a provider.
-type packageKey struct {
-	tool provider.Tool
-	want provider.Want
 }
 
 // evidence is what is known of one package.
@@ -172,22 +159,22 @@ func Half(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // versions asks for the releases of providers.
-func (a asker) versions(asked []packageKey) map[packageKey]offered {
+func (a asker) versions(asked []ask.Question) map[ask.Question]offered {
 	ctx, done := Half(a.ctx)
 	defer done()
-	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) offered {
-		releases, err := a.source.Versions(ctx, k.tool, k.want.Addr)
-		return offered{releases: slices.Clone(releases), methods: a.source.Methods(ctx, k.tool, k.want.Addr), err: err, dates: map[provider.Version]date{}}
+	return ask.Each(a.opts.Jobs, asked, func(k ask.Question) offered {
+		releases, err := a.source.Versions(ctx, k.Tool, k.Want.Addr)
+		return offered{releases: slices.Clone(releases), methods: a.source.Methods(ctx, k.Tool, k.Want.Addr), err: err, dates: map[provider.Version]date{}}
 	})
 }
 
 // published asks when releases were. A failure is no missing date, since it would
 // be known on another day; a source that has none may say so by any other error.
-func (a asker) published(asked []packageKey) map[packageKey]date {
+func (a asker) published(asked []ask.Question) map[ask.Question]date {
 	ctx, done := Half(a.ctx)
 	defer done()
-	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) date {
-		at, err := a.opts.Dates.Published(ctx, k.tool, k.want)
+	return ask.Each(a.opts.Jobs, asked, func(k ask.Question) date {
+		at, err := a.opts.Dates.Published(ctx, k.Tool, k.Want)
 		switch {
 		case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
 			return date{err: err}
@@ -200,18 +187,18 @@ func (a asker) published(asked []packageKey) map[packageKey]date {
 
 // remembered asks what the source knows of packages without a download: of one of
 // a release for all of that release.
-func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
-	listings := memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) provider.Listing {
-		l, err := a.source.Listing(a.ctx, k.tool, k.want)
+func (a asker) remembered(asked []ask.Question) map[ask.Question]evidence {
+	listings := ask.Each(a.opts.Jobs, asked, func(k ask.Question) provider.Listing {
+		l, err := a.source.Listing(a.ctx, k.Tool, k.Want)
 		if err != nil {
 			return provider.Listing{} // the packages may tell
 		}
 		return l
 	})
-	known := map[packageKey]evidence{}
+	known := map[ask.Question]evidence{}
 	for k, l := range listings {
 		for _, f := range l.Files {
-			k.want.Platform = f.Platform
+			k.Want.Platform = f.Platform
 			if f.Computed() {
 				known[k] = evidence{hashes: provider.Hashes{Sum: f.Sum}}
 			}
@@ -227,7 +214,7 @@ const ahead = 4
 
 // packages asks for packages. Meanwhile it lets the source learn who signed the
 // releases that are left, of which the packages tell nothing.
-func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
+func (a asker) packages(asked, left []ask.Question) map[ask.Question]evidence {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if a.opts.Former != nil && len(left) > 0 {
@@ -240,19 +227,19 @@ func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
 		defer enough()
 		beside.Go(func() { a.size(sizing, unknown) })
 	}
-	return memo.Each(ahead*jobsOf(a.opts.Jobs), asked, func(k packageKey) evidence {
-		h, err := a.source.Hashes(a.ctx, k.tool, k.want)
+	return ask.Each(ahead*ask.Jobs(a.opts.Jobs), asked, func(k ask.Question) evidence {
+		h, err := a.source.Hashes(a.ctx, k.Tool, k.Want)
 		return evidence{h, err}
 	})
 }
 
 // size announces how large packages are. One of each release is asked about, since a
 // question costs a request: those for other platforms are about as large.
-func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
+func (a asker) size(ctx context.Context, unknown map[provider.Want]ask.Question) {
 	if a.opts.Sizes == nil || len(unknown) == 0 {
 		return
 	}
-	one, count := map[provider.Want]packageKey{}, map[packageKey]int{} // of each release
+	one, count := map[provider.Want]ask.Question{}, map[ask.Question]int{} // of each release
 	for _, want := range slices.SortedFunc(maps.Keys(unknown), func(p, q provider.Want) int { return p.Platform.Compare(q.Platform) }) {
 		release := want
 		release.Platform = provider.Platform{}
@@ -261,8 +248,8 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
 		}
 		count[one[release]]++
 	}
-	sizes := memo.Each(jobsOf(a.opts.Jobs), slices.Collect(maps.Values(one)), func(k packageKey) int64 {
-		size, err := a.opts.Sizes.DownloadSize(ctx, k.tool, k.want)
+	sizes := ask.Each(a.opts.Jobs, slices.Collect(maps.Values(one)), func(k ask.Question) int64 {
+		size, err := a.opts.Sizes.DownloadSize(ctx, k.Tool, k.Want)
 		if err != nil {
 			return 0 // of which whoever wants the package hears
 		}
@@ -283,17 +270,17 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
 
 // unknown are the packages of which the source does not know what they hash to, each
 // with one of the questions about it.
-func (a asker) unknown(asked []packageKey) map[provider.Want]packageKey {
-	one := map[packageKey]packageKey{} // of each release
+func (a asker) unknown(asked []ask.Question) map[provider.Want]ask.Question {
+	one := map[ask.Question]ask.Question{} // of each release
 	for _, k := range asked {
 		release := k
-		release.want.Platform = provider.Platform{}
+		release.Want.Platform = provider.Platform{}
 		one[release] = k
 	}
-	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]packageKey{}
+	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]ask.Question{}
 	for _, k := range asked {
 		if _, ok := known[k]; !ok {
-			unknown[k.want] = k // whichever release of a tool asks
+			unknown[k.Want] = k // whichever release of a tool asks
 		}
 	}
 	return unknown

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -33,8 +34,8 @@ type chosen struct {
 // chooseVersions decides about what raises a question, root module by root module.
 // Where a rule asks for the age of a release that nobody has told yet, its date is
 // asked for and the choice is made anew: so only those are asked of that decide.
-func chooseVersions(roots []root, b behaviour, ask asker) [][]chosen {
-	var asked []packageKey
+func chooseVersions(roots []root, b behaviour, world asker) [][]chosen {
+	var asked []ask.Question
 	choices := make([][]chosen, len(roots))
 	for i, r := range roots {
 		choices[i] = make([]chosen, len(r.wanted))
@@ -42,9 +43,9 @@ func chooseVersions(roots []root, b behaviour, ask asker) [][]chosen {
 			asked = append(asked, w.provider())
 		}
 	}
-	answers := ask.versions(asked)
+	answers := world.versions(asked)
 	for first := true; ; first = false {
-		var waiting []packageKey
+		var waiting []ask.Question
 		for i, r := range roots {
 			for j, w := range r.wanted {
 				if first || choices[i][j].undated {
@@ -58,11 +59,11 @@ func chooseVersions(roots []root, b behaviour, ask asker) [][]chosen {
 		if len(waiting) == 0 {
 			return choices
 		}
-		for k, d := range ask.published(waiting) {
-			q := packageKey{k.tool, provider.Want{Addr: k.want.Addr}}
+		for k, d := range world.published(waiting) {
+			q := ask.Question{Tool: k.Tool, Want: provider.Want{Addr: k.Want.Addr}}
 			o := answers[q]
 			o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates) // choices that are made have the others
-			o.release(k.want.Version).Published, o.dates[k.want.Version] = d.at, d
+			o.release(k.Want.Version).Published, o.dates[k.Want.Version] = d.at, d
 			answers[q] = o
 		}
 	}
@@ -71,7 +72,7 @@ func chooseVersions(roots []root, b behaviour, ask asker) [][]chosen {
 // chooseIdle adds what the rules want no release for. Where an entry covers what
 // its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
-func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour, ask asker) [][]chosen {
+func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour, world asker) [][]chosen {
 	asking := slices.Clone(roots)
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
@@ -85,7 +86,7 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour
 			}
 		}
 	}
-	for i, further := range chooseVersions(asking, b, ask) {
+	for i, further := range chooseVersions(asking, b, world) {
 		all[i] = append(all[i], further...)
 		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.addr().Compare(d.addr()) })
 	}

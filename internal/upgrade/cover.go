@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -43,7 +44,7 @@ type coverage struct {
 }
 
 // choosePlatforms resolves "auto" for every root module.
-func choosePlatforms(roots []root, choices [][]chosen, b behaviour, ask asker) []coverage {
+func choosePlatforms(roots []root, choices [][]chosen, b behaviour, world asker) []coverage {
 	covers := make([]coverage, len(roots))
 	if b.Platforms.All || len(b.Platforms.List) > 0 {
 		for i := range covers {
@@ -53,7 +54,7 @@ func choosePlatforms(roots []root, choices [][]chosen, b behaviour, ask asker) [
 	}
 	// The source may remember what the packages of releases are that are left. It is
 	// asked at once about those that new entries are made of, whatever the platforms.
-	var releases []packageKey
+	var releases []ask.Question
 	recoveries := make([]recovery, len(roots))
 	for i := range roots {
 		told := witnesses(choices[i])
@@ -81,17 +82,17 @@ func choosePlatforms(roots []root, choices [][]chosen, b behaviour, ask asker) [
 			}
 		}
 	}
-	known := ask.remembered(releases)
-	proofs := map[packageKey]bool{}
+	known := world.remembered(releases)
+	proofs := map[ask.Question]bool{}
 	for {
-		var asked []packageKey
+		var asked []ask.Question
 		for _, r := range recoveries {
 			asked = append(asked, r.next(known, proofs)...)
 		}
 		if len(asked) == 0 {
 			break
 		}
-		maps.Copy(known, ask.packages(asked, nil))
+		maps.Copy(known, world.packages(asked, nil))
 	}
 	for i, r := range recoveries {
 		if covers[i].All {
@@ -162,7 +163,7 @@ func (v coverage) complete(w *wanted, old lockfile.Lock, choices []chosen) bool 
 type covered struct {
 	chosen
 	named    []provider.Platform // platforms that are asked for by name
-	packages []packageKey        // in order of wanting
+	packages []ask.Question      // in order of wanting
 	complete bool                // the old entry covers what is wanted
 	kept     bool                // and stays as it is
 }
@@ -207,7 +208,7 @@ func (v coverage) packages(choices []chosen, b behaviour) []covered {
 			if methods {
 				e.packages = append(e.packages, k)
 			}
-			k.want.Origin = true
+			k.Want.Origin = true
 			if origin && !c.initAlone {
 				e.packages = append(e.packages, k)
 			}
@@ -259,10 +260,10 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 
 // former names a package of the release that the entry leaves, most likely the one
 // that Selection.former will name.
-func (c covered) former() []packageKey {
+func (c covered) former() []ask.Question {
 	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
 		return nil
 	}
-	first := slices.MinFunc(c.packages, func(k, l packageKey) int { return k.want.Platform.Compare(l.want.Platform) })
-	return []packageKey{c.key(c.old.Version, first.want.Platform)}
+	first := slices.MinFunc(c.packages, func(k, l ask.Question) int { return k.Want.Platform.Compare(l.Want.Platform) })
+	return []ask.Question{c.key(c.old.Version, first.Want.Platform)}
 }

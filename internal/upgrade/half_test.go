@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -59,9 +60,9 @@ func TestHalfLeavesTimeForWhatFollows(t *testing.T) {
 					want time.Duration
 					code problem.Code
 				}{
-					{"versions", func() error { return a.versions([]packageKey{{}})[packageKey{}].err }, time20 / 2, problem.CodeUnreachable},
-					{"dates", func() error { return a.published([]packageKey{{}})[packageKey{}].err }, time20 / 4, problem.CodeUnreachable},
-					{"packages", func() error { return a.packages([]packageKey{{}}, nil)[packageKey{}].err }, time20 / 4, problem.CodeCancelled},
+					{"versions", func() error { return a.versions([]ask.Question{{}})[ask.Question{}].err }, time20 / 2, problem.CodeUnreachable},
+					{"dates", func() error { return a.published([]ask.Question{{}})[ask.Question{}].err }, time20 / 4, problem.CodeUnreachable},
+					{"packages", func() error { return a.packages([]ask.Question{{}}, nil)[ask.Question{}].err }, time20 / 4, problem.CodeCancelled},
 				}
 				if !bounded {
 					steps = steps[:1]

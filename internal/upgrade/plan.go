@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
@@ -104,14 +105,14 @@ type Platforms struct {
 // plan is Plan with what asks its questions. Each step makes its values once, from
 // those of the one before, and the questions between two steps are asked for all
 // root modules together.
-func plan(modules []scan.RootModule, b behaviour, ask asker) []Result {
+func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	roots := make([]root, len(modules))
 	for i, m := range modules {
 		roots[i] = want(m, b)
 	}
-	choices := chooseVersions(roots, b, ask)
-	covers := choosePlatforms(roots, choices, b, ask)
-	choices = chooseIdle(roots, choices, covers, b, ask)
+	choices := chooseVersions(roots, b, world)
+	covers := choosePlatforms(roots, choices, b, world)
+	choices = chooseIdle(roots, choices, covers, b, world)
 	// What the entries are made of, and of the releases that entries leave the lists that
 	// tell who signed these. What else is known of the entries is found out anew when
 	// their packages are there: that of thousands of root modules would fill the memory
@@ -123,7 +124,7 @@ func plan(modules []scan.RootModule, b behaviour, ask asker) []Result {
 			left.add(e.former()...)
 		}
 	}
-	evidence := ask.packages(packages.all, left.all)
+	evidence := world.packages(packages.all, left.all)
 	results := make([]Result, len(roots))
 	var hashes memo.Alike[map[provider.Hash]provider.Platform]
 	var group errgroup.Group
@@ -147,14 +148,14 @@ func plan(modules []scan.RootModule, b behaviour, ask asker) []Result {
 
 // questions are about distinct packages, in the order in which they came up.
 type questions struct {
-	all  []packageKey
-	seen map[packageKey]bool
+	all  []ask.Question
+	seen map[ask.Question]bool
 }
 
-func (q *questions) add(keys ...packageKey) {
+func (q *questions) add(keys ...ask.Question) {
 	for _, k := range keys {
 		if q.seen == nil {
-			q.seen = map[packageKey]bool{}
+			q.seen = map[ask.Question]bool{}
 		}
 		if !q.seen[k] {
 			q.seen[k], q.all = true, append(q.all, k)

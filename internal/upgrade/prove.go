@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -22,7 +23,7 @@ type proven struct {
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
-func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
+func prove(c covered, answers map[ask.Question]evidence, b behaviour) proven {
 	p := proven{covered: c, Selection: Selection{
 		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
 		Warnings: c.release.Warnings, Err: c.err,
@@ -54,17 +55,17 @@ func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 // platform that the release does not serve is noted and left out. It fails the
 // provider under Exact and Strict, as it does in the tools, and where somebody asks
 // for it now; the error does not depend on how the sources word it.
-func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, found []provider.Hashes) {
+func (p proven) gather(answers map[ask.Question]evidence, b behaviour) (_ proven, found []provider.Hashes) {
 	lacking := map[provider.Platform]bool{}
 	for _, k := range p.packages {
 		e := answers[k]
 		if problem.Coded(e.err, problem.CodeNoPackage) && b.skipsPlatforms {
-			lacking[k.want.Platform] = true
+			lacking[k.Want.Platform] = true
 			continue
 		}
 		p.Err = e.err
 		if p.Err == nil {
-			p.Err = untrusted(k.want, e.hashes, b.Signers, b)
+			p.Err = untrusted(k.Want, e.hashes, b.Signers, b)
 		}
 		if p.Err != nil {
 			return p, nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -22,7 +23,7 @@ const mostProven = 40
 // next are the packages to ask about before more is known. All that is to be proven
 // is asked for at once, since it mostly is what it is taken for. What is asked for a
 // proof is noted; where that would be too much, the entry is taken at its number.
-func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool) (asked []packageKey) {
+func (r recovery) next(known map[ask.Question]evidence, proofs map[ask.Question]bool) (asked []ask.Question) {
 	meanwhile := recovery{r.witnesses, maps.Clone(r.believed)}
 	for {
 		found := meanwhile.read(known)
@@ -32,8 +33,8 @@ func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool
 			}
 			return asked // what else is to be asked, the proofs tell
 		}
-		further := slices.DeleteFunc(slices.Clone(found.next), func(k packageKey) bool { return proofs[k] })
-		addr := found.next[0].want.Addr
+		further := slices.DeleteFunc(slices.Clone(found.next), func(k ask.Question) bool { return proofs[k] })
+		addr := found.next[0].Want.Addr
 		meanwhile.believed[addr] = true
 		if len(proofs)+len(further) > mostProven {
 			r.believed[addr] = true
@@ -51,7 +52,7 @@ type recovered struct {
 	covered []provider.Platform // by the lock file, sorted
 	own     map[provider.Addr][]provider.Platform
 	proven  map[provider.Addr][]provider.Platform // what entries cover, as packages prove
-	next    []packageKey                          // the packages to ask about before more is known,
+	next    []ask.Question                        // the packages to ask about before more is known,
 	proving bool                                  // to prove what is likely
 	assumed []witness                             // whose platforms nothing proves
 	// lacking says of platforms how many h1 hashes an entry has, at most, that does
@@ -62,7 +63,7 @@ type recovered struct {
 }
 
 // read reads the entries that tell of platforms, as far as packages are known.
-func (r recovery) read(known map[packageKey]evidence) recovered {
+func (r recovery) read(known map[ask.Question]evidence) recovered {
 	found := recovered{own: map[provider.Addr][]provider.Platform{}, proven: map[provider.Addr][]provider.Platform{}, lacking: map[provider.Platform]int{}}
 	for _, w := range r.witnesses {
 		// Where the platforms that are known give the entry as many h1 hashes as it has, or

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -194,11 +195,11 @@ func (p proven) explain() []problem.Problem {
 // former names the package whose list tells who signed the release that the
 // selection leaves; none if it stays, or if nobody is known to have signed the
 // new one. The platform is one of the new entry's: releases rarely lose any.
-func (s Selection) former(tool provider.Tool) []packageKey {
+func (s Selection) former(tool provider.Tool) []ask.Question {
 	if s.Err != nil || s.From.IsZero() || s.To.IsZero() || s.From == s.To || len(s.Platforms) == 0 || s.Signer == (provider.Signer{}) {
 		return nil
 	}
-	return []packageKey{{tool, provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
+	return []ask.Question{{Tool: tool, Want: provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
 }
 
 // believed says which new entries have the platforms of others though only the

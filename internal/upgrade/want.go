@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -202,11 +203,11 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
 
 // provider names the provider.
-func (w *wanted) provider() packageKey { return w.key(provider.Version{}, provider.Platform{}) }
+func (w *wanted) provider() ask.Question { return w.key(provider.Version{}, provider.Platform{}) }
 
 // key names a package of the provider.
-func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
-	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
+func (w *wanted) key(v provider.Version, p provider.Platform) ask.Question {
+	return ask.Question{Tool: w.tool, Want: provider.Want{Addr: w.addr(), Version: v, Platform: p}}
 }
 
 // failure is an error about a version of the provider.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -120,7 +121,7 @@ type placed struct {
 // no package has belongs to nothing, if every package could be asked about. The
 // platforms that are likely for what other entries cover come first. While there
 // are packages to ask about, what is found is what is known so far.
-func (w witness) place(known map[packageKey]evidence, likely []provider.Platform) (found placed, next []packageKey) {
+func (w witness) place(known map[ask.Question]evidence, likely []provider.Platform) (found placed, next []ask.Question) {
 	found.entry = w
 	left := slices.Clone(w.h1)
 	find := func(p provider.Platform, hashes ...provider.Hash) {

@@ -7,6 +7,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -24,7 +25,7 @@ type accountant struct {
 	// be hashed.
 	strict   bool
 	announce func(provider.Downloads) // nil: nobody listens
-	cases    map[packageKey]*accountCase
+	cases    map[ask.Question]*accountCase
 	order    []*accountCase
 }
 
@@ -52,7 +53,7 @@ func (a *accountant) account() {
 
 // open adds an entry to the release that it is about, and returns that.
 func (a *accountant) open(i int, e Suspect) *accountCase {
-	k := packageKey{e.Tool, provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: a.all}}
+	k := ask.Question{Tool: e.Tool, Want: provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: a.all}}
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
@@ -100,9 +101,9 @@ func (a *accountant) readOtherLists() {
 
 // look asks about packages, downloads none that is larger than its limit, and notes
 // the answers.
-func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[packageKey]packageAnswer {
-	var asked []packageKey
-	limits := map[packageKey]int64{}
+func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[ask.Question]packageAnswer {
+	var asked []ask.Question
+	limits := map[ask.Question]int64{}
 	for _, p := range parts {
 		k := p.key(p.platform)
 		asked, limits[k] = append(asked, k), limit(p)
@@ -130,7 +131,7 @@ func (p packagePart) learn(h packageAnswer) {
 // hashes that nothing explains, the smallest of those platforms that come first.
 func (a *accountant) next() []packagePart {
 	var unsized []packagePart
-	var asked []packageKey
+	var asked []ask.Question
 	for _, c := range a.order {
 		for _, p := range c.candidates() {
 			if _, known := c.sizes[p]; !known {
@@ -215,7 +216,7 @@ func (a *accountant) outages() []problem.Problem {
 	causes := map[svchost.Hostname]error{}
 	answered := map[svchost.Hostname]bool{}
 	for _, c := range a.order {
-		host := c.release.want.Addr.Host
+		host := c.release.Want.Addr.Host
 		failed := problem.Coded(c.err, problem.CodeUnreachable) || problem.Coded(c.err, problem.CodeUnauthorized) || problem.Coded(c.err, problem.CodeNoService)
 		switch {
 		case c.reason != "":
@@ -237,8 +238,8 @@ func (a *accountant) outages() []problem.Problem {
 }
 
 // index says of every hash that is known of any release which one that is.
-func (a *accountant) index() map[provider.Hash]packageKey {
-	of := map[provider.Hash]packageKey{}
+func (a *accountant) index() map[provider.Hash]ask.Question {
+	of := map[provider.Hash]ask.Question{}
 	for _, c := range a.order {
 		for _, zh := range slices.Sorted(maps.Keys(c.files)) {
 			f := c.files[zh]

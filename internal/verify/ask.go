@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -37,9 +37,6 @@ type Source interface {
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
-// defaultJobs is how many questions are open at once, unless the options say it.
-const defaultJobs = 32
-
 // asker asks the questions of one call of an exported function and lives no longer
 // than that, so that it may hold its context.
 type asker struct {
@@ -51,13 +48,6 @@ type asker struct {
 // ended reports whether nothing is asked any more.
 func (a asker) ended() bool { return a.ctx.Err() != nil }
 
-// packageKey names a package under the rules of one tool; without a platform, a
-// release.
-type packageKey struct {
-	tool provider.Tool
-	want provider.Want
-}
-
 // listedRelease is what is said of a release in the list of versions.
 type listedRelease struct {
 	served []provider.Platform
@@ -66,10 +56,10 @@ type listedRelease struct {
 
 // served asks for the platforms of releases. What a registry does not list any
 // more may still be had: it has none.
-func (a asker) served(asked []packageKey) map[packageKey]listedRelease {
-	return memo.Each(a.jobs, asked, func(k packageKey) listedRelease {
-		releases, err := a.source.Versions(a.ctx, k.tool, k.want.Addr)
-		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
+func (a asker) served(asked []ask.Question) map[ask.Question]listedRelease {
+	return ask.Each(a.jobs, asked, func(k ask.Question) listedRelease {
+		releases, err := a.source.Versions(a.ctx, k.Tool, k.Want.Addr)
+		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.Want.Version }); i >= 0 {
 			return listedRelease{releases[i].Platforms, nil}
 		}
 		return listedRelease{nil, err}
@@ -77,8 +67,8 @@ func (a asker) served(asked []packageKey) map[packageKey]listedRelease {
 }
 
 // recheck holds what the cache knows of a package against the package.
-func (a asker) recheck(k packageKey, limit int64) error {
-	_, err := a.source.Recheck(a.ctx, k.tool, k.want, limit)
+func (a asker) recheck(k ask.Question, limit int64) error {
+	_, err := a.source.Recheck(a.ctx, k.Tool, k.Want, limit)
 	return err
 }
 
@@ -90,18 +80,18 @@ type packageAnswer struct {
 }
 
 // lists asks for the lists of releases.
-func (a asker) lists(asked []packageKey) map[packageKey]packageAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
-		l, err := a.source.Listing(a.ctx, k.tool, k.want)
+func (a asker) lists(asked []ask.Question) map[ask.Question]packageAnswer {
+	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
+		l, err := a.source.Listing(a.ctx, k.Tool, k.Want)
 		return packageAnswer{listing: l, err: err}
 	})
 }
 
 // looked asks for what packages contain, and downloads none that is larger than
 // its limit.
-func (a asker) looked(limits map[packageKey]int64, asked []packageKey) map[packageKey]packageAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
-		l, err := a.source.Package(a.ctx, k.tool, k.want, limits[k])
+func (a asker) looked(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]packageAnswer {
+	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
+		l, err := a.source.Package(a.ctx, k.Tool, k.Want, limits[k])
 		return packageAnswer{listing: l, err: err}
 	})
 }
@@ -114,17 +104,17 @@ type contentAnswer struct {
 
 // contents asks what is wrong with what packages hold, and downloads none that is
 // larger than its limit.
-func (a asker) contents(limits map[packageKey]int64, asked []packageKey) map[packageKey]contentAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) contentAnswer {
-		said, err := a.source.Content(a.ctx, k.tool, k.want, limits[k])
+func (a asker) contents(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]contentAnswer {
+	return ask.Each(a.jobs, asked, func(k ask.Question) contentAnswer {
+		said, err := a.source.Content(a.ctx, k.Tool, k.Want, limits[k])
 		return contentAnswer{said, err}
 	})
 }
 
 // sizes asks how large packages are.
-func (a asker) sizes(asked []packageKey) map[packageKey]packageAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
-		size, err := a.source.Size(a.ctx, k.tool, k.want)
+func (a asker) sizes(asked []ask.Question) map[ask.Question]packageAnswer {
+	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
+		size, err := a.source.Size(a.ctx, k.Tool, k.Want)
 		return packageAnswer{size: size, err: err}
 	})
 }

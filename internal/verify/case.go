@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // accountCase is a release with the entries whose hashes are in question.
 type accountCase struct {
-	release packageKey
+	release ask.Question
 	account
 	suspects []caseSuspect
 	covered  []provider.Platform // by the entries
@@ -34,9 +35,9 @@ type caseSuspect struct {
 }
 
 // key names the package of the release for a platform.
-func (c *accountCase) key(p provider.Platform) packageKey {
+func (c *accountCase) key(p provider.Platform) ask.Question {
 	k := c.release
-	k.want.Platform = p
+	k.Want.Platform = p
 	return k
 }
 
@@ -44,7 +45,7 @@ func (c *accountCase) key(p provider.Platform) packageKey {
 // not be published: its 404 would say nothing of the release.
 func (c *accountCase) likely() provider.Platform {
 	covered := c.covered
-	if c.release.want.Origin {
+	if c.release.Want.Origin {
 		covered = nil
 	}
 	p := slices.Concat(covered, c.served, provider.DefaultPlatforms)[0]

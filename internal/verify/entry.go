@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -17,7 +18,7 @@ type judgedEntry struct {
 	policy *Policy
 	of     *accountCase
 	judged []Proof
-	known  map[provider.Hash]packageKey // the hashes of every release
+	known  map[provider.Hash]ask.Question // the hashes of every release
 }
 
 // report says all that is wrong with the entry.
@@ -82,9 +83,9 @@ func (e judgedEntry) explain(p Proof) (problem.Code, string) {
 		if !ok {
 			return problem.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s", h, release)
 		}
-		other := fmt.Sprintf("%s %s", k.want.Addr, k.want.Version)
-		if k.want.Platform != (provider.Platform{}) {
-			other += " for " + k.want.Platform.String()
+		other := fmt.Sprintf("%s %s", k.Want.Addr, k.Want.Version)
+		if k.Want.Platform != (provider.Platform{}) {
+			other += " for " + k.Want.Platform.String()
 		}
 		return problem.CodeHashOfOther, fmt.Sprintf("%s belongs to %s, and not to %s", h, other, release)
 	case p.Verdict == Unproven:

@@ -16,6 +16,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -74,8 +75,10 @@ func ByEntry(f, g problem.Problem) int {
 // other platforms first, then packages, smallest first, until every hash is
 // explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
-	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, defaultJobs), source: src}
-	a := &accountant{ask: ask, allowance: opts.Allowance, announce: opts.Announce, cases: map[packageKey]*accountCase{}}
+	a := &accountant{
+		ask:       asker{ctx: ctx, jobs: opts.Jobs, source: src},
+		allowance: opts.Allowance, announce: opts.Announce, cases: map[ask.Question]*accountCase{},
+	}
 	for i, e := range suspects {
 		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against
 			a.open(i, e)
@@ -83,7 +86,7 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	}
 	a.account()
 	judgements := make([]Judgement, len(suspects))
-	if ask.ended() {
+	if a.ask.ended() {
 		return judgements
 	}
 	for _, c := range a.order {

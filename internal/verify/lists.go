@@ -1,13 +1,14 @@
 package verify
 
 import (
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // readLists asks for the list of each release that was asked about before.
 func (a *accountant) readLists() {
-	var releases, first []packageKey
+	var releases, first []ask.Question
 	for _, c := range a.order {
 		releases = append(releases, c.release)
 	}
@@ -18,7 +19,7 @@ func (a *accountant) readLists() {
 	}
 	lists := a.ask.lists(first)
 	for i, c := range a.order {
-		c.readList(first[i].want.Platform, lists[first[i]], false)
+		c.readList(first[i].Want.Platform, lists[first[i]], false)
 	}
 }
 
@@ -28,7 +29,7 @@ func (a *accountant) readLists() {
 // signature.
 func (a *accountant) readFirstLists() {
 	a.readListsOf(a.asked(func(*accountCase) bool { return true }))
-	var releases []packageKey
+	var releases []ask.Question
 	open := a.asked(func(c *accountCase) bool {
 		return problem.Coded(c.err, problem.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0)
 	})
@@ -66,13 +67,13 @@ func (a *accountant) asked(which func(*accountCase) bool) []*accountCase {
 }
 
 func (a *accountant) readListsOf(cases []*accountCase) {
-	var first []packageKey
+	var first []ask.Question
 	for _, c := range cases {
 		first = append(first, c.key(c.likely()))
 	}
 	lists := a.ask.lists(first)
 	for i, c := range cases {
-		c.readList(first[i].want.Platform, lists[first[i]], true)
+		c.readList(first[i].Want.Platform, lists[first[i]], true)
 	}
 }
 

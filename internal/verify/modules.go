@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
@@ -73,9 +74,9 @@ type Verification struct {
 // diagnostics are failures of the run: registries that answered nothing at all.
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []problem.Problem) {
 	a := &accountant{
-		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, defaultJobs), source: src},
+		ask:       asker{ctx: ctx, jobs: p.Jobs, source: src},
 		announce:  p.Announce,
-		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true, strict: p.Strict,
+		allowance: p.Allowance, cases: map[ask.Question]*accountCase{}, all: true, strict: p.Strict,
 	}
 	entries := make([][]*accountCase, len(modules))
 	for i, m := range modules {
@@ -123,7 +124,7 @@ func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 }
 
 // result judges a root module by what is known now, of its own releases and of others.
-func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provider.Hash]packageKey) Verification {
+func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provider.Hash]ask.Question) Verification {
 	r := Verification{Module: m, Counts: Counts{}}
 	for i, c := range cases {
 		if c != nil {

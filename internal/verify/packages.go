@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -17,9 +18,9 @@ type inspector struct {
 // look looks into the packages that the entries cover, smaller ones first, as far
 // as may be downloaded. One whose size nobody says comes alone, after the others.
 func (i inspector) look(cases []*accountCase) {
-	limits := map[packageKey]int64{}
+	limits := map[ask.Question]int64{}
 	var sized, unsized []packagePart
-	var asked []packageKey
+	var asked []ask.Question
 	for _, part := range i.covered(cases) {
 		k, size := part.key(part.platform), part.sizes[part.platform]
 		switch {
@@ -47,7 +48,7 @@ func (i inspector) look(cases []*accountCase) {
 			continue
 		}
 		k := part.key(part.platform)
-		said := i.ask.contents(map[packageKey]int64{k: limit}, []packageKey{k})[k]
+		said := i.ask.contents(map[ask.Question]int64{k: limit}, []ask.Question{k})[k]
 		part.saw(said)
 		if said.err == nil {
 			i.allowance.giveBack(limit - said.Size)
@@ -69,7 +70,7 @@ func (p packagePart) saw(said contentAnswer) {
 // What this run has downloaded costs nothing.
 func (i inspector) covered(cases []*accountCase) []packagePart {
 	var parts, unsized []packagePart
-	var asked []packageKey
+	var asked []ask.Question
 	for _, c := range cases {
 		switch {
 		case c.reason != "":

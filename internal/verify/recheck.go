@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -15,7 +16,7 @@ import (
 // and the package, so that runs vary and one run can be repeated.
 func recheck(a *accountant, most int, seed string) []problem.Problem {
 	type known struct {
-		key   packageKey
+		key   ask.Question
 		order string
 		size  int64
 	}
@@ -29,7 +30,7 @@ func recheck(a *accountant, most int, seed string) []problem.Problem {
 		}
 	}
 	slices.SortFunc(all, func(k, l known) int {
-		return cmp.Or(strings.Compare(k.order, l.order), k.key.want.Addr.Compare(l.key.want.Addr))
+		return cmp.Or(strings.Compare(k.order, l.order), k.key.Want.Addr.Compare(l.key.Want.Addr))
 	})
 	all = slices.CompactFunc(all, func(k, l known) bool { return k.order == l.order })
 	var wrong []problem.Problem

@@ -116,8 +116,8 @@ func (e judgedEntry) ledgerSigner() {
 // another key than now, and neither the ledger nor the configuration says that both
 // are right.
 func (e judgedEntry) formerKey() (before string, changed bool) {
-	addr, key := e.of.release.want.Addr, e.of.signer
-	before = e.policy.Ledger.Key(addr, e.of.release.want.Version)
+	addr, key := e.of.release.Want.Addr, e.of.signer
+	before = e.policy.Ledger.Key(addr, e.of.release.Want.Version)
 	switch {
 	case before == "", key.Is(before), e.policy.Ledger.Rotated(addr, before, key.Fingerprint):
 		return before, false
@@ -135,7 +135,7 @@ func (e judgedEntry) seen() {
 	}
 	for _, f := range e.of.files {
 		e.result.Seen = append(e.result.Seen, ledger.Sighting{
-			Addr: e.of.release.want.Addr, Version: e.of.release.want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: e.of.signer.Fingerprint,
+			Addr: e.of.release.Want.Addr, Version: e.of.release.Want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: e.of.signer.Fingerprint,
 		})
 	}
 }
