@@ -610,19 +610,19 @@ func ToolText(m report.Module) safe.Markdown {
 func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	var lines []safe.Markdown
 	if name := kindTitles[m.Kind]; !name.Empty() {
-		if m.Origin != "" {
-			name = name.And(" of the module %s", safe.Code(m.Origin))
+		if m.Made.Origin != "" {
+			name = name.And(" of the module %s", safe.Code(m.Made.Origin))
 		}
 		lines = append(lines, name)
 	}
-	for _, h := range m.Holes {
+	for _, h := range m.Made.Holes {
 		known := safe.Const("is not known; no requirement depends on it")
 		if h.Parts > 1 {
 			known = safe.Const("are not known; no requirement depends on them")
 		}
 		lines = append(lines, safe.Format("%s of %s %s (%s)", safe.Count(h.Parts, "part", "parts"), safe.Code(h.Generated), known, safe.Text(d.Files.Place(h.Place).String())))
 	}
-	for _, text := range m.Assumptions {
+	for _, text := range m.Made.Assumptions {
 		lines = append(lines, safe.Format("assumed: %s", safe.Text(text)))
 	}
 	for _, u := range m.Tree.Unread {

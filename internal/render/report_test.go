@@ -109,8 +109,11 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 		proven.Verified = &report.Verified{Accepted: []ledger.Acceptance{{Problem: planned.Findings[0]}}}
 		seen := report.FromScan(scan.RootModule{
 			Root: scan.Root{
-				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")}, Terragrunt: &versionfile.Pin{Text: "1.1", Place: place("terragrunt.txt")},
-				Holes: []scan.Hole{{Parts: 1, Place: place("dir/terragrunt.hcl")}},
+				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")},
+				Made: scan.Made{
+					Terragrunt: &versionfile.Pin{Text: "1.1", Place: place("terragrunt.txt")},
+					Holes:      []scan.Hole{{Parts: 1, Place: place("dir/terragrunt.hcl")}},
+				},
 			},
 			Tree: scan.ModuleTree{
 				Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{Place: place("dir/main.tf")}}}},

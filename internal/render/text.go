@@ -302,8 +302,8 @@ func (t *text) pins(m scan.RootModule) {
 	default:
 		t.paragraph(tableIndent, cell{safe.Const("pinned:"), dim}, safe.Join("", said(*p), pinned[p.Kind]))
 	}
-	if m.Terragrunt != nil {
-		t.paragraph(tableIndent, cell{safe.Const("Terragrunt:"), dim}, said(*m.Terragrunt))
+	if m.Made.Terragrunt != nil {
+		t.paragraph(tableIndent, cell{safe.Const("Terragrunt:"), dim}, said(*m.Made.Terragrunt))
 	}
 }
 

@@ -299,8 +299,8 @@ type scanJSON struct {
 func scanOf(m Module) scanJSON {
 	w := shaper{m.Names}
 	j := scanJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Origin,
-		Holes: collect.Mapped(m.Scan.Holes, w.hole), Assumptions: array(m.Scan.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Terragrunt),
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Made.Origin,
+		Holes: collect.Mapped(m.Scan.Made.Holes, w.hole), Assumptions: array(m.Scan.Made.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Made.Terragrunt),
 		Requirements: collect.Mapped(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Mapped(m.Unread, w.call),
 	}
 	if m.Scan.Lock != nil {

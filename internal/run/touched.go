@@ -68,7 +68,7 @@ func (c *changed) touches(m scan.RootModule) bool {
 
 // concerns reports whether a root module depends on one of the files by its name.
 func (c *changed) concerns(m scan.RootModule) bool {
-	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Sources, m.All().Dirs), c.inDir) || c.inInstalled(m.Dir) ||
+	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Made.Sources, m.All().Dirs), c.inDir) || c.inInstalled(m.Dir) ||
 		slices.ContainsFunc(m.Files, c.hasFile) ||
 		slices.ContainsFunc(c.versioned, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
 }

@@ -62,7 +62,7 @@ func observed(t *testing.T, files fs.FS, wanted func(scan.RootModule) bool) map[
 	}
 	all := map[string]string{}
 	for _, m := range modules {
-		m.AnyChange, m.Files, m.Sources, m.Tree.Dirs, m.Tests.Dirs = false, nil, nil, nil, nil // which say what it depends on
+		m.AnyChange, m.Files, m.Made.Sources, m.Tree.Dirs, m.Tests.Dirs = false, nil, nil, nil, nil // which say what it depends on
 		text, err := json.Marshal(report.FromScan(m))
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func observed(t *testing.T, files fs.FS, wanted func(scan.RootModule) bool) map[
 		if m.Lock != nil {
 			source = string(m.Lock.Source)
 		}
-		all[m.Dir] = fmt.Sprintf("%s\n%s plugins: %t, standalone: %t\n%s", text, m.Tool, hasPlugins(tree{remote: &Remote{FS: files}}, m), m.Standalone, source)
+		all[m.Dir] = fmt.Sprintf("%s\n%s plugins: %t, standalone: %t\n%s", text, m.Tool, hasPlugins(tree{remote: &Remote{FS: files}}, m), m.Standalone(), source)
 	}
 	return all
 }

@@ -15,7 +15,7 @@ func Alone(ctx context.Context, fsys fs.FS, dirs []string, opts Options) []RootM
 	roots := make([]Root, len(dirs))
 	for i, dir := range dirs {
 		roots[i] = f.identify(tfconfig.Directory{Tree: f.tree, Path: dir})
-		roots[i].Kind, roots[i].Standalone = Orphan, true
+		roots[i].Kind, roots[i].StandIn = Orphan, StandInAll
 	}
 	return Load(ctx, roots, nil, Options{Jobs: opts.Jobs})
 }

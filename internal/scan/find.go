@@ -202,10 +202,10 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	if !search {
 		r := f.identify(at)
 		r.Named = true
-		if !r.Standalone || f.made(r) {
+		if !r.Standalone() || f.made(r) {
 			f.roots[at.Path] = r
 		}
-		if !r.Standalone || f.made(r) && f.locked(at) {
+		if !r.Standalone() || f.made(r) && f.locked(at) {
 			return nil
 		}
 	}
@@ -214,7 +214,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 
 // identify reads what must be known of a root module before its configuration.
 func (f *finder) identify(at tfconfig.Directory) Root {
-	r := Root{Dir: at.Path, Tree: at.Tree}
+	r := Root{Dir: at.Path, Searched: at.Tree}
 	if name := at.Join(lockfile.Name); at.Has(lockfile.Name) {
 		var base func() []byte
 		if f.opts.MergeBase != nil {
@@ -240,12 +240,14 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 	r.Assumed = !exact
 	configured := at.Configured(r.Tool)
 	r.Kind = kindOf(at, configured, r.Lock)
-	r.Standalone = !configured || r.Kind == TerragruntUnit
+	if !configured || r.Kind == TerragruntUnit {
+		r.StandIn = StandInAll
+	}
 	switch r.Kind {
 	case Stack:
 		r.keep(at)
 	case TerragruntUnit:
-		r.Terragrunt = f.tools.pins(at.Path).pins[""]
+		r.Made.Terragrunt = f.tools.pins(at.Path).pins[""]
 	}
 	r.AnyChange, r.Files = f.linked(at), targets(at)
 	return r
@@ -281,7 +283,7 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	}
 	for _, r := range found {
 		// What a program makes is left alone by upgrades, but counted.
-		if r.Standalone && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
+		if r.Standalone() && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
 			f.Diags = append(f.Diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
 		} else {
 			f.roots[r.Dir] = r
@@ -302,7 +304,7 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 		}
 	}
 	made := f.addMade(unlocked)
-	if len(locked) == 0 && len(fresh) == 0 && !made && f.roots[base.Path].Tree == nil {
+	if len(locked) == 0 && len(fresh) == 0 && !made && f.roots[base.Path].Searched == nil {
 		reason, hint := f.nothing(base, unlocked)
 		f.warn(problem.CodeNotRootModule, base.Path, "no root module was found here or below"+reason, hint)
 		return nil

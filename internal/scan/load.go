@@ -88,40 +88,40 @@ type loading struct {
 func (l *loading) cutOff(ctx context.Context) {
 	why := problem.Of(problem.Ended(ctx))
 	l.read = RootModule{Root: l.Root}
-	l.read.Root.Tree = nil
+	l.read.Searched, l.read.Made.Tree = nil, nil
 	l.read.Tree.Diagnostics = sorted(l.Problems)
-	l.read.Tree.Unread = append(slices.Clone(l.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, Place: problem.Place{Path: l.Dir}})
+	l.read.Tree.Unread = append(slices.Clone(l.Made.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, Place: problem.Place{Path: l.Dir}})
 }
 
 // load reads the module tree with what has been fetched so far.
 func (l *loading) load(packages *packages, opts *Options) {
 	l.begun = true
 	l.read = RootModule{Root: l.Root}
-	l.read.Root.Tree = nil // what was read of it would be kept as long as the result
-	if l.Standalone {
-		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Unread, Diagnostics: sorted(l.lockProblems())}
+	l.read.Searched, l.read.Made.Tree = nil, nil // what was read of it would be kept as long as the result
+	if l.Standalone() {
+		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Diagnostics: sorted(l.lockProblems())}
 		return
 	}
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
 	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // what is wrong is said once
 	l.read.Files = slices.Concat(l.Files, w.files)
-	l.read.AnyChange = l.AnyChange || w.anyChange || l.Tree.ThroughLink()
+	l.read.AnyChange = l.AnyChange || w.anyChange || l.at().Tree.ThroughLink()
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Unfamiliar = w.unfamiliar
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.lockProblems(), l.read.Tree.Diagnostics))
-	l.read.Tree.Unread = slices.Concat(l.Unread, l.read.Tree.Unread)
+	l.read.Tree.Unread = slices.Concat(l.Made.Unread, l.read.Tree.Unread)
 	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {
 		l.read.standIn()
 	}
-	if l.Sources == nil {
+	if l.Made.Sources == nil {
 		return
 	}
 	// The Tree is its own: what of the searched one it was made of, as far as it was read.
-	dirs := slices.Clone(l.Sources)
+	dirs := slices.Clone(l.Made.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
-		if from := l.Tree.Place(dir); from.Package == "" {
+		if from := l.at().Tree.Place(dir); from.Package == "" {
 			dirs = append(dirs, from.Path)
 		}
 	}

@@ -100,7 +100,7 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 		"modules/net/main.tf":      "",
 	}, nil)
 	roots, _, err := Find(t.Context(), repository, Options{Orphans: true})
-	if err != nil || len(roots) != 1 || roots[0].Kind != TerragruntUnit || !roots[0].Standalone {
+	if err != nil || len(roots) != 1 || roots[0].Kind != TerragruntUnit || !roots[0].Standalone() {
 		t.Fatalf("Find = %+v, %v, want the unit", roots, err)
 	}
 
@@ -114,8 +114,8 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 		}
 	}
 	unit := roots[0]
-	unit.Standalone, unit.TreeDir, unit.Sources = false, "work/net", []string{"live", "modules/net"}
-	unit.Tree = tfconfig.NewTree(b.Tree(), func(name string) problem.Place {
+	unit.StandIn, unit.Made.Dir, unit.Made.Sources = StandInParts, "work/net", []string{"live", "modules/net"}
+	unit.Made.Tree = tfconfig.NewTree(b.Tree(), func(name string) problem.Place {
 		return problem.Place{Path: strings.Replace(name, "work", "modules", 1)}
 	})
 	modules := Load(t.Context(), []Root{unit}, nil, Options{})
@@ -137,11 +137,11 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
 	}
-	if m.Dir != "live" || m.Kind != TerragruntUnit || m.Lock.Path != "live/.terraform.lock.hcl" || m.Root.Tree != nil {
+	if m.Dir != "live" || m.Kind != TerragruntUnit || m.Lock.Path != "live/.terraform.lock.hcl" || m.Searched != nil || m.Made.Tree != nil {
 		t.Errorf("Load = %+v, want the unit live with its lock file, without a file tree", m.Root)
 	}
 	// Whoever made the tree names what it was made of; what was read in it is added.
-	if diff := cmp.Diff(append(unit.Sources, "modules/net/own"), m.All().Dirs); diff != "" {
+	if diff := cmp.Diff(append(unit.Made.Sources, "modules/net/own"), m.All().Dirs); diff != "" {
 		t.Errorf("Dirs (-want +got):\n%s", diff)
 	}
 }

@@ -175,7 +175,7 @@ func kindText(m RootModule) string {
 	if m.Kind != Ordinary {
 		text += ", " + string(m.Kind)
 	}
-	if m.Standalone {
+	if m.Standalone() {
 		text += ", standalone"
 	}
 	return text

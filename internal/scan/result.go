@@ -30,7 +30,7 @@ type RootModule struct {
 // Partial reports whether what the lock file records stands in for what is not
 // known of the requirements.
 func (m RootModule) Partial() bool {
-	return m.Standalone || m.Preserve && len(m.Tree.Unread) > 0
+	return m.Standalone() || m.Preserves() && len(m.Tree.Unread) > 0
 }
 
 // ModuleTree is what was read of a root module and the modules that it calls, or

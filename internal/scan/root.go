@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"cmp"
 	"path"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -30,18 +29,16 @@ type Root struct {
 	// Kind is not Ordinary if the configuration of the directory comes from another
 	// program, in whole or in part, or from nowhere.
 	Kind Kind
-	// Standalone says that there is no configuration beside the lock file, or, for a
-	// Terragrunt unit, not the whole of it: what the lock file records is taken for
-	// the requirements.
-	Standalone bool
+	// StandIn is why what the lock file records is taken for what is required.
+	StandIn StandIn
 	// Tool is by whose rules the files are read. Assumed says that nothing names its
 	// release: it is the newest whose rules are known, or, after Load, the newest of
 	// those that required_version allows.
 	Tool    provider.Tool
 	Assumed bool
-	// Pin is what the nearest version file says of the release, and Terragrunt, for a
-	// unit, what one says of Terragrunt's; nil if none does, or if none counts.
-	Pin, Terragrunt *versionfile.Pin
+	// Pin is what the nearest version file says of the release; nil if none does, or if
+	// none counts.
+	Pin *versionfile.Pin
 	// Guessed says that nothing names the tool: neither a setting nor a file of
 	// OpenTofu's nor a version file.
 	Guessed bool
@@ -56,21 +53,6 @@ type Root struct {
 	// Named says that somebody named the directory: its lock file is wanted if there
 	// is none.
 	Named bool
-	// Origin is where the configuration comes from, as people see it, if another
-	// program makes it and that is known.
-	Origin string
-	// Holes are parts of what that program generates that are not known and change
-	// no requirement; Assumptions are what is taken for granted about the rest.
-	Holes       []Hole
-	Assumptions []string
-	// Unread is what is known to be missing before anything is read, and with Preserve
-	// what the lock file records stands in for what is missing, whatever is asked for.
-	Unread   []Unread
-	Preserve bool
-	// Keeper is the command that keeps the lock file, if that is not init of the tool,
-	// and Bare says that it records no constraints.
-	Keeper string
-	Bare   bool
 	// Files are those of the searched file tree that the configuration depends on
 	// besides the ones in directories that are read. One that ends in a slash stands
 	// for all files in that directory and below it.
@@ -79,17 +61,59 @@ type Root struct {
 	// was read through a link, or something was looked for in vain. Any change may be
 	// one of such a file.
 	AnyChange bool
+	// Made is what is known of a configuration that another program makes; its zero
+	// value says that none does.
+	Made Made
+
+	// Searched is the file tree that Load reads the configuration from, unless Made has
+	// one. Load returns neither.
+	Searched *tfconfig.Tree
+}
+
+// StandIn is why what the lock file of a root module records is taken for what is
+// required.
+type StandIn int
+
+// The reasons.
+const (
+	// StandInNone is none: what is required is what the configuration says.
+	StandInNone StandIn = iota
+	// StandInParts is that parts of a unit's configuration may be Unread: for these.
+	StandInParts
+	// StandInUnit is that a unit's configuration is not known.
+	StandInUnit
+	// StandInAll is that there is no configuration beside the lock file, or that what
+	// another program makes of it has not been read.
+	StandInAll
+)
+
+// Made is what is known of a configuration that another program makes.
+type Made struct {
+	// Origin is where the configuration comes from, as people see it; empty if that is
+	// not known.
+	Origin string
+	// Terragrunt is what a version file says of the release of Terragrunt; nil if none
+	// does.
+	Terragrunt *versionfile.Pin
+	// Holes are parts of what the program generates that are not known and change no
+	// requirement; Assumptions are what is taken for granted about the rest.
+	Holes       []Hole
+	Assumptions []string
+	// Unread is what is known to be missing before anything is read.
+	Unread []Unread
+	// Keeper is the command that keeps the lock file, if that is not init of the tool,
+	// and Bare says that it records no constraints.
+	Keeper string
+	Bare   bool
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File
-
-	// Tree is what Load reads the configuration from: the searched file tree, or one
-	// that was made for this root module alone. Load does not return it.
+	// Tree is a file tree that was made for this root module alone, and Dir the
+	// directory in it that the tool is run in, without links in its path; nil if the
+	// configuration is in the searched one.
 	Tree *tfconfig.Tree
-	// TreeDir is the directory in Tree that the tool is run in, without links in its
-	// path; empty if it is Dir.
-	TreeDir string
-	// Sources are directories of the searched file tree that a Tree of its own was
-	// made of, besides those that are read in it; nil if it is the searched one.
+	Dir  string
+	// Sources are directories of the searched file tree that Tree was made of, besides
+	// those that are read in it; nil if there is no Tree.
 	Sources []string
 }
 
@@ -100,9 +124,19 @@ type Hole struct {
 	problem.Place        // of what generates it
 }
 
+// Standalone reports whether nothing but the lock file says what is required.
+func (r Root) Standalone() bool { return r.StandIn == StandInUnit || r.StandIn == StandInAll }
+
+// Preserves reports whether what the lock file records stands in for what is Unread,
+// whatever is asked for.
+func (r Root) Preserves() bool { return r.StandIn == StandInParts || r.StandIn == StandInUnit }
+
 // at is where the configuration is.
 func (r Root) at() tfconfig.Directory {
-	return tfconfig.Directory{Tree: r.Tree, Path: cmp.Or(r.TreeDir, r.Dir)}
+	if r.Made.Tree != nil {
+		return tfconfig.Directory{Tree: r.Made.Tree, Path: r.Made.Dir}
+	}
+	return tfconfig.Directory{Tree: r.Searched, Path: r.Dir}
 }
 
 // config is the configuration.
@@ -156,9 +190,9 @@ func terragruntUnit(at tfconfig.Directory) bool {
 // hashes can be completed all the same. recorded says whether what a lock file
 // records may stand in for what is not known.
 func (r Root) Left(recorded bool) (problem.Problem, bool) {
-	known := !r.Standalone
-	if r.Preserve {
-		known = recorded || len(r.Unread) == 0
+	known := !r.Standalone()
+	if r.Preserves() {
+		known = recorded || len(r.Made.Unread) == 0
 	}
 	if known {
 		return problem.Problem{}, false

@@ -20,16 +20,19 @@ const stackKeeper = "terraform stacks providers lock"
 // constraints, as lock files in public repositories show. One that states some is
 // kept otherwise. OpenTofu has no stacks.
 func (r *Root) keep(at tfconfig.Directory) {
-	r.Standalone = len(at.Components()) == 0
+	r.StandIn = StandInNone
+	if len(at.Components()) == 0 {
+		r.StandIn = StandInAll
+	}
 	r.Guessed = false
 	if r.Tool.Name != provider.Terraform {
 		r.Tool, r.Assumed, r.Pin = provider.Newest(provider.Terraform), true, nil
 	}
-	r.Keeper = stackKeeper
+	r.Made.Keeper = stackKeeper
 	if r.Lock != nil {
-		r.Keeper = r.Lock.Keeper
+		r.Made.Keeper = r.Lock.Keeper
 	}
-	r.Bare = r.Lock == nil || !slices.ContainsFunc(r.Lock.Locks, func(l lockfile.Lock) bool { return !l.Constraints.Empty() })
+	r.Made.Bare = r.Lock == nil || !slices.ContainsFunc(r.Lock.Locks, func(l lockfile.Lock) bool { return !l.Constraints.Empty() })
 }
 
 // standIn takes what the lock file of a stack has for what is required, since not all
@@ -42,6 +45,6 @@ func (m *RootModule) standIn() {
 			Message: "the embedded stack " + u.Module + " is not read: " + u.Reason,
 		})
 	}
-	m.Standalone = true
+	m.StandIn = StandInAll
 	m.Tree.Requirements, m.Tree.Unread = Recorded(m.Lock), nil
 }

@@ -51,7 +51,7 @@ func load(t testing.TB, fsys fs.FS, units int) []scan.RootModule {
 	var roots []scan.Root
 	for i := range units {
 		roots = append(roots, scan.Root{
-			Dir: fmt.Sprintf("live/r%d/u%d", i%10, i), Kind: scan.TerragruntUnit, Standalone: true,
+			Dir: fmt.Sprintf("live/r%d/u%d", i%10, i), Kind: scan.TerragruntUnit, StandIn: scan.StandInAll,
 			Tool: provider.Newest(provider.Terraform), Lock: &lockfile.File{},
 		})
 	}

@@ -161,15 +161,15 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		}
 		return r, false
 	}
-	r.Origin, r.Files, r.AnyChange = made.Unit.Source.Text, slices.Concat(r.Files, made.Unit.Files), r.AnyChange || made.Unit.AnyChange
+	r.Made.Origin, r.Files, r.AnyChange = made.Unit.Source.Text, slices.Concat(r.Files, made.Unit.Files), r.AnyChange || made.Unit.AnyChange
 	for _, f := range made.Unit.Generated {
 		if f.Holes > 0 {
-			r.Holes = append(r.Holes, scan.Hole{Generated: f.Path, Parts: f.Holes, Place: f.Place})
+			r.Made.Holes = append(r.Made.Holes, scan.Hole{Generated: f.Path, Parts: f.Holes, Place: f.Place})
 		}
 	}
-	r.Assumptions = made.Unit.Assumed
+	r.Made.Assumptions = made.Unit.Assumed
 	if r.Guessed {
-		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
+		r.Made.Assumptions = append(slices.Clip(r.Made.Assumptions), "the tool is "+r.Tool.Name.Title())
 	}
 	if !r.Assumed && !made.Unit.Tools.Empty() && !made.Unit.Tools.Allows(r.Tool.Version) {
 		r.Problems = append(r.Problems, problem.Problem{
@@ -191,24 +191,24 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		r.Problems = append(r.Problems, d)
 		return r, true
 	}
-	for _, text := range r.Assumptions {
+	for _, text := range r.Made.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
 	for _, h := range made.Unit.Hooks {
 		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
-		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.Place))
+		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
 		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
 	for _, p := range made.Unit.Problems {
-		r.Unread = append(r.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
+		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
 		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
-	r.Preserve = true
+	r.StandIn = scan.StandInUnit
 	if made.Tree != nil {
-		r.Standalone, r.Tree, r.TreeDir, r.Sources = false, made.Tree, made.TreeDir, made.Dirs
+		r.StandIn, r.Made.Tree, r.Made.Dir, r.Made.Sources = scan.StandInParts, made.Tree, made.TreeDir, made.Dirs
 	}
 	if r.Lock == nil && made.Start != nil {
-		r.Start, _ = lockfile.Read(made.Start, path.Join(r.Dir, lockfile.Name), nil)
+		r.Made.Start, _ = lockfile.Read(made.Start, path.Join(r.Dir, lockfile.Name), nil)
 	}
 	return r, true
 }

@@ -46,7 +46,7 @@ func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 		return said
 	}
 	modules := scan.Load(t.Context(), []scan.Root{{
-		Dir: unit, Kind: scan.TerragruntUnit, Tool: provider.Newest(provider.Terraform), Tree: made.Tree, TreeDir: made.TreeDir, Sources: made.Dirs,
+		Dir: unit, Kind: scan.TerragruntUnit, Tool: provider.Newest(provider.Terraform), Made: scan.Made{Tree: made.Tree, Dir: made.TreeDir, Sources: made.Dirs},
 	}}, nil, scan.Options{})
 	for _, d := range modules[0].Tree.Diagnostics {
 		said = append(said, "error: "+d.Message)

@@ -38,7 +38,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 	testOnly.Tool = old
 	testOnly.Tree, testOnly.Tests = testOnly.Tests, testOnly.Tree
 	made := module(t, []string{"a ~> 1.0"}, []string{pair})
-	made.Kind, made.Standalone = scan.CDK, true
+	made.Kind, made.StandIn = scan.CDK, scan.StandInAll
 	half := module(t, []string{"a ~> 1.0"}, []string{pair})
 	half.Tree.Unread = []scan.Unread{{Module: "net", Reason: "it is elsewhere", Place: problem.Place{Path: "main.tf", Line: 1}}}
 	moved := func(namespace, constraints string) scan.RootModule {

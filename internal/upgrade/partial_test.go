@@ -148,8 +148,9 @@ func TestPlan_kinds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := module(t, []string{"a ~> 1.0"}, locks)
-			m.Kind, m.Standalone = tt.kind, tt.standalone
-			if m.Standalone {
+			m.Kind = tt.kind
+			if tt.standalone {
+				m.StandIn = scan.StandInAll
 				m.Tree.Requirements = scan.Recorded(m.Lock)
 			}
 			tt.opts.Platforms = linux

@@ -236,7 +236,7 @@ func (r Result) print() []byte {
 
 // printed is a lock file of these entries.
 func (r Result) printed(locks ...lockfile.Lock) []byte {
-	return (&lockfile.File{Tool: r.Module.Tool.Name, Keeper: r.Module.Keeper, Locks: locks}).Print()
+	return (&lockfile.File{Tool: r.Module.Tool.Name, Keeper: r.Module.Made.Keeper, Locks: locks}).Print()
 }
 
 // Only returns the part of the plan that is about the providers that take

@@ -66,7 +66,7 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	preserves := b.takesRecorded && (b.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
+	preserves := b.takesRecorded && (b.Preserve || m.Preserves()) || m.Preserves() && !b.leavesGenerated
 	r := root{module: m, partial: preserves && len(m.Tree.Unread) > 0 && m.Lock != nil}
 	if r.partial {
 		r.module.Tree.Requirements = preserved(m)
@@ -165,7 +165,7 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	if !b.Platforms.Demanded {
 		w.ownPlatforms = w.rules.Platforms()
 	}
-	if !m.Bare {
+	if !m.Made.Bare {
 		w.records = w.constraints
 	}
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
@@ -176,8 +176,8 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 		}
 	}
 	if m.Lock == nil {
-		if m.Start != nil {
-			start, _ := m.Start.Lock(required.Addr)
+		if m.Made.Start != nil {
+			start, _ := m.Made.Start.Lock(required.Addr)
 			w.carried = start.Version
 		}
 		return w

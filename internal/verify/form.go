@@ -21,7 +21,7 @@ func compareForm(r *Verification, p *Policy) {
 	}
 	compareText(r)
 	switch {
-	case m.Standalone || m.Kind != scan.Ordinary:
+	case m.Standalone() || m.Kind != scan.Ordinary:
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration is not, or not all, beside the lock file")
 		return
 	case problem.AnyError(m.All().Diagnostics):

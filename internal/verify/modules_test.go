@@ -428,8 +428,10 @@ func TestStrictHashesWhatIsReported(t *testing.T) {
 func TestUnreadModulesSayNothingOfStaleEntries(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scan.RootModule){
-		"unread module":   func(m *scan.RootModule) { m.Tree.Requirements, m.Tree.Unread = nil, []scan.Unread{{Module: "vpc"}} },
-		"terragrunt unit": func(m *scan.RootModule) { m.Tree.Requirements, m.Kind, m.Standalone = nil, scan.TerragruntUnit, true },
+		"unread module": func(m *scan.RootModule) { m.Tree.Requirements, m.Tree.Unread = nil, []scan.Unread{{Module: "vpc"}} },
+		"terragrunt unit": func(m *scan.RootModule) {
+			m.Tree.Requirements, m.Kind, m.StandIn = nil, scan.TerragruntUnit, scan.StandInAll
+		},
 		"broken configuration": func(m *scan.RootModule) {
 			m.Tree.Requirements, m.Tree.Diagnostics = nil, []problem.Problem{{Code: problem.CodeSyntax}}
 		},
