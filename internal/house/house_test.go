@@ -21,7 +21,7 @@ var levels = map[string]int{
 	"problem": 1,
 	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "policy": 3, "cliconfig": 3, "github": 3, "worktree": 3,
-	"tfconfig": 4, "diff": 4, "oci": 4, "settings": 4,
+	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4,
 	"scan": 5, "ledger": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "action": 7, "pr": 7,
@@ -98,7 +98,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "ledger", "verify", "comment", "report", "outline", "render"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "coverage", "upgrade", "ledger", "verify", "comment", "report", "outline", "render"}
 
 func TestHouseImportsOnlyDownwards(t *testing.T) {
 	for _, s := range rooms(t) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -135,12 +136,6 @@ type asker struct {
 	opts   Options
 }
 
-// evidence is what is known of one package.
-type evidence struct {
-	hashes provider.Hashes
-	err    error
-}
-
 // Half returns the context of a step that others follow. It ends with half of the time
 // that ctx has, so that a question without an answer leaves time for what follows.
 // Where nobody knows when ctx ends, it ends with ctx.
@@ -187,7 +182,7 @@ func (a asker) published(asked []ask.Question) map[ask.Question]date {
 
 // remembered asks what the source knows of packages without a download: of one of
 // a release for all of that release.
-func (a asker) remembered(asked []ask.Question) map[ask.Question]evidence {
+func (a asker) remembered(asked []ask.Question) map[ask.Question]coverage.Evidence {
 	listings := ask.Each(a.opts.Jobs, asked, func(k ask.Question) provider.Listing {
 		l, err := a.source.Listing(a.ctx, k.Tool, k.Want)
 		if err != nil {
@@ -195,12 +190,12 @@ func (a asker) remembered(asked []ask.Question) map[ask.Question]evidence {
 		}
 		return l
 	})
-	known := map[ask.Question]evidence{}
+	known := map[ask.Question]coverage.Evidence{}
 	for k, l := range listings {
 		for _, f := range l.Files {
 			k.Want.Platform = f.Platform
 			if f.Computed() {
-				known[k] = evidence{hashes: provider.Hashes{Sum: f.Sum}}
+				known[k] = coverage.Evidence{Hashes: provider.Hashes{Sum: f.Sum}}
 			}
 		}
 	}
@@ -214,7 +209,7 @@ const ahead = 4
 
 // packages asks for packages. Meanwhile it lets the source learn who signed the
 // releases that are left, of which the packages tell nothing.
-func (a asker) packages(asked, left []ask.Question) map[ask.Question]evidence {
+func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Evidence {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if a.opts.Former != nil && len(left) > 0 {
@@ -227,9 +222,9 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]evidence {
 		defer enough()
 		beside.Go(func() { a.size(sizing, unknown) })
 	}
-	return ask.Each(ahead*ask.Jobs(a.opts.Jobs), asked, func(k ask.Question) evidence {
+	return ask.Each(ahead*ask.Jobs(a.opts.Jobs), asked, func(k ask.Question) coverage.Evidence {
 		h, err := a.source.Hashes(a.ctx, k.Tool, k.Want)
-		return evidence{h, err}
+		return coverage.Evidence{Hashes: h, Err: err}
 	})
 }
 

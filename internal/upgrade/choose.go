@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -72,15 +73,17 @@ func chooseVersions(roots []root, b behaviour, world asker) [][]chosen {
 // chooseIdle adds what the rules want no release for. Where an entry covers what
 // its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
-func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour, world asker) [][]chosen {
+func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b behaviour, world asker) [][]chosen {
 	asking := slices.Clone(roots)
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
 		asking[i].wanted = nil
 		all[i] = slices.Clone(choices[i])
+		told := fileOf(r.module.Tool, choices[i]).Tells()
 		for _, w := range r.idle {
-			if covers[i].complete(w, w.locked, choices[i]) {
-				all[i] = append(all[i], chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
+			c := chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true}
+			if covers[i].Of(c.renewal(), told).Complete {
+				all[i] = append(all[i], c)
 			} else {
 				asking[i].wanted = append(asking[i].wanted, w)
 			}

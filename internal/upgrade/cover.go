@@ -7,214 +7,126 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// A lock file does not name its platforms: they are recovered by hashing the
-// packages of locked versions and looking for the results among the h1 hashes of
-// the entries.
-//
-// The entries of one lock file are taken to be made for the same platforms, and
-// one that covers fewer to be made on fewer machines. So the entry with the most
-// h1 hashes tells of all of them. Another one is asked about if it has more than
-// those give it, and if it is about to lose its hashes, since its version moves: no
-// platform that an entry covers may get lost unseen. What its release's packages
-// hash to is known from the run that locked them, if the hash cache was kept. If it
-// was not, mostProven old packages are downloaded where the number of hashes says
-// that the platforms are those of the others; beyond that the number is believed
-// while nothing speaks against it, and a warning says so.
-//
-// A platform that another entry evidently does without, though it covers no fewer
-// and its release serves the platform, stays with the entries that have it.
-//
-// A failure is no answer. Another entry may tell instead; where none does, those
-// stay as they are whose platforms the failure leaves open.
-
-// coverage is which platforms the new entries of a root module must cover.
-type coverage struct {
-	Platforms // resolved: All or a List
-	auto      bool
-	// own are those that an old entry covers besides, and doubts why it is not known
-	// what a new one must.
-	own    map[provider.Addr][]provider.Platform
-	doubts map[provider.Addr]error
-	// assumed are the entries whose old platforms only the number of their hashes tells.
-	assumed []witness
-}
-
-// choosePlatforms resolves "auto" for every root module.
-func choosePlatforms(roots []root, choices [][]chosen, b behaviour, world asker) []coverage {
-	covers := make([]coverage, len(roots))
+// coverRoots finds out which platforms the new entries of each root module must cover.
+func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []coverage.Cover {
+	covers := make([]coverage.Cover, len(roots))
 	if b.Platforms.All || len(b.Platforms.List) > 0 {
+		var list []provider.Platform
+		if !b.Platforms.All {
+			list = b.Platforms.List
+		}
 		for i := range covers {
-			covers[i].Platforms = b.Platforms
+			covers[i] = coverage.Fixed(list)
 		}
 		return covers
 	}
-	// The source may remember what the packages of releases are that are left. It is
-	// asked at once about those that new entries are made of, whatever the platforms.
-	var releases []ask.Question
-	recoveries := make([]recovery, len(roots))
-	for i := range roots {
-		told := witnesses(choices[i])
-		if everywhere(choices[i]) {
-			covers[i] = coverage{Platforms: Platforms{All: true}, auto: true, own: map[provider.Addr][]provider.Platform{}}
-			for _, c := range choices[i] {
-				if old := c.offered.release(c.old.Version); c.isLock && old != nil {
-					covers[i].own[c.addr()] = old.Platforms // one that the new release lacks is missing then
-				}
-			}
-		} else {
-			recoveries[i] = recovery{told, map[provider.Addr]bool{}}
-			for _, w := range told {
-				if w.moves && !w.lost {
-					releases = append(releases, w.key(w.old.Version, w.candidates()[0]))
-				}
-			}
-		}
-		if len(told) > 1 || len(told) == 1 && told[0].moves {
-			for _, c := range choices[i] { // the likeliest platform that the release is known to serve
-				n := slices.IndexFunc(likely, func(p provider.Platform) bool { return slices.Contains(c.release.Platforms, p) })
-				if c.err == nil && !c.gone && n >= 0 {
-					releases = append(releases, c.key(c.to, likely[n]))
-				}
-			}
-		}
+	files := make([]coverage.LockFile, len(roots))
+	for i, r := range roots {
+		files[i] = fileOf(r.module.Tool, choices[i])
 	}
-	known := world.remembered(releases)
-	proofs := map[ask.Question]bool{}
+	recovery := coverage.Recover(files)
+	known := world.remembered(recovery.Releases())
 	for {
-		var asked []ask.Question
-		for _, r := range recoveries {
-			asked = append(asked, r.next(known, proofs)...)
+		next := recovery.Next(known)
+		if len(next) == 0 {
+			return recovery.Covers(known)
 		}
-		if len(asked) == 0 {
-			break
-		}
-		maps.Copy(known, world.packages(asked, nil))
+		maps.Copy(known, world.packages(next, nil))
 	}
-	for i, r := range recoveries {
-		if covers[i].All {
-			continue
-		}
-		found := r.read(known)
-		list := found.covered
-		if len(list) < 2 {
-			// One platform alone is likely the machine of whoever ran init last, not a choice:
-			// the default list joins it.
-			list = slices.Concat(provider.DefaultPlatforms, list)
-			slices.SortFunc(list, provider.Platform.Compare)
-			list = slices.Compact(list)
-		}
-		covers[i] = coverage{Platforms: Platforms{List: list}, auto: true, own: found.own, doubts: found.doubts(choices[i]), assumed: found.assumed}
-	}
-	return covers
 }
 
-// everywhere reports whether the lock file is meant to cover whatever its releases
-// serve: every entry has as many h1 hashes as its release serves platforms.
-func everywhere(choices []chosen) bool {
-	several := false
-	for _, c := range choices {
-		if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
-			continue
-		}
-		w := witnessOf(c, c.old)
-		if w.release == nil || !w.release.Closed() || len(w.h1) < len(w.release.Platforms) {
-			return false
-		}
-		several = several || len(w.release.Platforms) > 1
+// fileOf is the lock file of a root module as coverage reads it.
+func fileOf(tool provider.Tool, choices []chosen) coverage.LockFile {
+	f := coverage.LockFile{Tool: tool, Renewals: make([]coverage.Renewal, len(choices))}
+	for i, c := range choices {
+		f.Renewals[i] = c.renewal()
 	}
-	return several
+	return f
 }
 
-// named are the platforms that are asked for by name; none where the release
-// says which.
-func (v coverage) named(w *wanted) []provider.Platform {
-	own := v.own[w.addr()]
-	switch {
-	case len(w.ownPlatforms) > 0:
-		return w.ownPlatforms
-	case v.All:
-		return nil
-	case len(own) > 0:
-		return slices.SortedFunc(slices.Values(slices.Concat(v.List, own)), provider.Platform.Compare)
+// renewal is the choice as coverage reads it.
+func (c chosen) renewal() coverage.Renewal {
+	e := coverage.Renewal{
+		Addr: c.addr(), InLock: c.isLock, Old: c.offered.locked(c.old), New: c.release, ByRule: c.ownPlatforms,
+		Failed: c.err != nil, Gone: c.gone, Unheard: c.unheard,
 	}
-	return v.List
+	for _, side := range c.sides {
+		e.Sides = append(e.Sides, c.offered.locked(side))
+	}
+	if c.isLock && e.Old.Release == nil {
+		e.NotOffered = c.offered.methods.notOffered(c.addr(), c.old.Version)
+	}
+	return e
 }
 
-// complete reports whether the old entry has an h1 for every platform that is
-// wanted, as far as their number tells: which of them an h1 belongs to, only the
-// packages say. Where no other entry tells which platforms are meant, those of
-// this one are, if they are more than one machine's.
-func (v coverage) complete(w *wanted, old lockfile.Lock, choices []chosen) bool {
-	count, platforms := len(h1(old.Hashes)), len(v.named(w))
-	switch {
-	case v.auto && len(w.ownPlatforms) == 0 && (platforms == 0 || len(witnesses(choices)) == 0):
-		return count > 1
-	case platforms == 0: // all that the release serves
-		return false
-	}
-	return count >= platforms
+// locked is an entry with what is offered of its version.
+func (o offered) locked(l lockfile.Lock) coverage.Locked {
+	return coverage.Locked{Version: l.Version, H1: h1(l.Hashes), Release: o.release(l.Version)}
 }
 
 // covered is a chosen provider with the packages that its entry is made of.
 type covered struct {
 	chosen
-	named    []provider.Platform // platforms that are asked for by name
-	packages []ask.Question      // in order of wanting
-	complete bool                // the old entry covers what is wanted
-	kept     bool                // and stays as it is
+	demand   coverage.Demand
+	packages []ask.Question // in order of wanting
+	kept     bool           // the old entry stays as it is
 }
 
-// packages says of the providers of a root module what their entries are made of.
-// Under Exact the package of the platform of init comes first: init follows the
-// methods on its one platform, and providers lock asks the registries.
-func (v coverage) packages(choices []chosen, b behaviour) []covered {
+// coverEach says of the providers of a root module what their entries are made of.
+func coverEach(r root, v coverage.Cover, choices []chosen, b behaviour) []covered {
 	all := make([]covered, len(choices))
+	f := fileOf(r.module.Tool, choices)
+	told := f.Tells()
 	for i, c := range choices {
-		e := &all[i]
-		*e = covered{chosen: c, named: v.named(c.wanted), kept: c.idle}
-		e.err = cmp.Or(c.err, v.doubts[c.addr()])
-		e.complete = v.complete(c.wanted, c.old, choices)
-		if e.err == nil && c.gone {
-			e.kept, e.notices, e.err = e.withdrawn()
-		}
-		if e.err != nil || e.kept {
-			continue
-		}
-		platforms := e.named
-		if v.All && len(platforms) == 0 {
-			platforms = slices.Clone(servedOf(c.release, provider.DefaultPlatforms))
-			for _, p := range v.own[c.addr()] {
-				if !slices.Contains(platforms, p) {
-					platforms = append(platforms, p)
-				}
-			}
-		}
-		if c.initAlone {
-			platforms = platforms[:min(1, len(platforms))]
-		}
-		for i, p := range platforms {
-			methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
-			switch b.packages {
-			case fromMethodsFirst:
-				methods, origin = i == 0 && !c.lockAlone, true
-			case fromOrigins:
-				methods, origin = false, true
-			}
-			k := c.key(c.to, p)
-			if methods {
-				e.packages = append(e.packages, k)
-			}
-			k.Want.Origin = true
-			if origin && !c.initAlone {
-				e.packages = append(e.packages, k)
-			}
-		}
+		all[i] = c.covering(v.Of(f.Renewals[i], told), b)
 	}
 	return all
+}
+
+// covering adds the packages that cover what is demanded.
+func (c chosen) covering(demand coverage.Demand, b behaviour) covered {
+	e := covered{chosen: c, demand: demand, kept: c.idle}
+	e.err = cmp.Or(c.err, demand.Err)
+	if e.err == nil && c.gone {
+		e.kept, e.notices, e.err = e.withdrawn()
+	}
+	if e.err == nil && !e.kept {
+		e.packages = c.needs(demand.Platforms, b)
+	}
+	return e
+}
+
+// needs are the packages that the new entry is made of. Under Exact the package of the
+// platform of init comes first: init follows the methods on its one platform, and
+// providers lock asks the registries.
+func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question {
+	if c.initAlone {
+		platforms = platforms[:min(1, len(platforms))]
+	}
+	var packages []ask.Question
+	for i, p := range platforms {
+		methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
+		switch b.packages {
+		case fromMethodsFirst:
+			methods, origin = i == 0 && !c.lockAlone, true
+		case fromOrigins:
+			methods, origin = false, true
+		}
+		k := c.key(c.to, p)
+		if methods {
+			packages = append(packages, k)
+		}
+		k.Want.Origin = true
+		if origin && !c.initAlone {
+			packages = append(packages, k)
+		}
+	}
+	return packages
 }
 
 // withdrawn decides about a locked version that is selected but not offered. If its
@@ -243,7 +155,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	switch {
 	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
 		err.Problem.Message += " and kept: a version goes down only by request"
-	case !c.complete:
+	case !c.demand.Complete:
 		err.Problem.Message += ", so that its missing hashes cannot be had"
 	default:
 		err.Problem.Message += ", and kept"
@@ -266,4 +178,9 @@ func (c covered) former() []ask.Question {
 	}
 	first := slices.MinFunc(c.packages, func(k, l ask.Question) int { return k.Want.Platform.Compare(l.Want.Platform) })
 	return []ask.Question{c.key(c.old.Version, first.Want.Platform)}
+}
+
+// h1 are the hashes of that scheme.
+func h1(hashes []provider.Hash) []provider.Hash {
+	return slices.DeleteFunc(slices.Clone(hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
 }

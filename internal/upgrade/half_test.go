@@ -62,7 +62,7 @@ func TestHalfLeavesTimeForWhatFollows(t *testing.T) {
 				}{
 					{"versions", func() error { return a.versions([]ask.Question{{}})[ask.Question{}].err }, time20 / 2, problem.CodeUnreachable},
 					{"dates", func() error { return a.published([]ask.Question{{}})[ask.Question{}].err }, time20 / 4, problem.CodeUnreachable},
-					{"packages", func() error { return a.packages([]ask.Question{{}}, nil)[ask.Question{}].err }, time20 / 4, problem.CodeCancelled},
+					{"packages", func() error { return a.packages([]ask.Question{{}}, nil)[ask.Question{}].Err }, time20 / 4, problem.CodeCancelled},
 				}
 				if !bounded {
 					steps = steps[:1]

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
@@ -111,15 +112,15 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 		roots[i] = want(m, b)
 	}
 	choices := chooseVersions(roots, b, world)
-	covers := choosePlatforms(roots, choices, b, world)
+	covers := coverRoots(roots, choices, b, world)
 	choices = chooseIdle(roots, choices, covers, b, world)
 	// What the entries are made of, and of the releases that entries leave the lists that
 	// tell who signed these. What else is known of the entries is found out anew when
 	// their packages are there: that of thousands of root modules would fill the memory
 	// meanwhile.
 	var packages, left questions
-	for i := range roots {
-		for _, e := range covers[i].packages(choices[i], b) {
+	for i, r := range roots {
+		for _, e := range coverEach(r, covers[i], choices[i], b) {
 			packages.add(e.packages...)
 			left.add(e.former()...)
 		}
@@ -132,13 +133,13 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	for i, r := range roots {
 		group.Go(func() error {
 			var proofs []proven
-			for _, e := range covers[i].packages(choices[i], b) {
+			for _, e := range coverEach(r, covers[i], choices[i], b) {
 				p := prove(e, evidence, b)
 				p.Hashes = hashes.One(fmt.Sprint(p.addr(), p.to, p.Platforms), p.Hashes, maps.Equal)
 				proofs = append(proofs, p)
 			}
-			results[i] = resultOf(r, covers[i].assumed, proofs, b)
-			roots[i], choices[i], covers[i] = root{}, nil, coverage{} // which take as much memory
+			results[i] = resultOf(r, covers[i].Assumed, proofs, b)
+			roots[i], choices[i], covers[i] = root{}, nil, coverage.Cover{} // which take as much memory
 			return nil
 		})
 	}

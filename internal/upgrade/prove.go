@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -23,7 +24,7 @@ type proven struct {
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
-func prove(c covered, answers map[ask.Question]evidence, b behaviour) proven {
+func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) proven {
 	p := proven{covered: c, Selection: Selection{
 		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
 		Warnings: c.release.Warnings, Err: c.err,
@@ -37,7 +38,7 @@ func prove(c covered, answers map[ask.Question]evidence, b behaviour) proven {
 	}
 	switch {
 	case p.Err == nil:
-	case b.forgives && c.mayStay && c.complete:
+	case b.forgives && c.mayStay && c.demand.Complete:
 		p.notices, p.Err, p.kept = append(slices.Clone(p.notices), p.Err), nil, true
 	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
 		// The selected release is newer than the locked one and stays out of the lock
@@ -55,22 +56,22 @@ func prove(c covered, answers map[ask.Question]evidence, b behaviour) proven {
 // platform that the release does not serve is noted and left out. It fails the
 // provider under Exact and Strict, as it does in the tools, and where somebody asks
 // for it now; the error does not depend on how the sources word it.
-func (p proven) gather(answers map[ask.Question]evidence, b behaviour) (_ proven, found []provider.Hashes) {
+func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) (_ proven, found []provider.Hashes) {
 	lacking := map[provider.Platform]bool{}
 	for _, k := range p.packages {
 		e := answers[k]
-		if problem.Coded(e.err, problem.CodeNoPackage) && b.skipsPlatforms {
+		if problem.Coded(e.Err, problem.CodeNoPackage) && b.skipsPlatforms {
 			lacking[k.Want.Platform] = true
 			continue
 		}
-		p.Err = e.err
+		p.Err = e.Err
 		if p.Err == nil {
-			p.Err = untrusted(k.Want, e.hashes, b.Signers, b)
+			p.Err = untrusted(k.Want, e.Hashes, b.Signers, b)
 		}
 		if p.Err != nil {
 			return p, nil
 		}
-		found = append(found, e.hashes)
+		found = append(found, e.Hashes)
 	}
 	for _, h := range found {
 		delete(lacking, h.Platform) // one source of two has it
@@ -79,7 +80,7 @@ func (p proven) gather(answers map[ask.Question]evidence, b behaviour) (_ proven
 	if len(p.Missing) > 0 {
 		for _, r := range p.offered.releases {
 			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.Serving) > 0 && p.constraints.Allows(r.Version)
-			if older && !slices.ContainsFunc(p.named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
+			if older && !slices.ContainsFunc(p.demand.Named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
 				p.Serving = r.Version
 			}
 		}

@@ -13,6 +13,10 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
+// mostProofs is how many old packages coverage asks for at most to prove what numbers
+// of hashes say.
+const mostProofs = 40
+
 var six = []string{"linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64", "freebsd_386"}
 
 // A lock file's platforms are looked for one package after another, and no
@@ -327,7 +331,7 @@ func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 		if remembers {
 			continue
 		}
-		if want := 5 + mostProven; old != want {
+		if want := 5 + mostProofs; old != want {
 			t.Errorf("%d old packages, want %d", old, want)
 		}
 		if len(r.Diagnostics) != 1 || r.Diagnostics[0].Severity != problem.SeverityWarning || r.Diagnostics[0].Place.Path != "root/.terraform.lock.hcl" ||
@@ -349,8 +353,8 @@ func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 	for _, p := range provider.KnownPlatforms {
 		all = append(all, p.String())
 	}
-	if len(all) <= mostProven {
-		t.Fatalf("%d platforms are known, want more than %d", len(all), mostProven)
+	if len(all) <= mostProofs {
+		t.Fatalf("%d platforms are known, want more than %d", len(all), mostProofs)
 	}
 	b := "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_amd64 h1:b-1.0.0-windows_amd64 h1:b-1.0.0-freebsd_386"
 	for name, tt := range map[string]struct {

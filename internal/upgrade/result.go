@@ -109,7 +109,7 @@ const (
 )
 
 // resultOf builds the result of a root module.
-func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result {
+func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) Result {
 	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
 	if r.Module.Lock != nil {
 		r.Old = r.Module.Lock.Locks
@@ -130,7 +130,7 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 			entries[p.addr()] = l
 		}
 		if p.Err != nil {
-			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
+			doubtful = slices.DeleteFunc(doubtful, func(w provider.Want) bool { return w.Addr == p.addr() })
 			// Always where there is no old entry to fall back to, since a lock file that lacks
 			// a required provider would be worse than the old one, or where there are two of
 			// which none could be kept.
@@ -143,7 +143,7 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 	if r.untouched || r.Left {
 		return r
 	}
-	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
+	r.Diagnostics = append(r.Diagnostics, warnAssumed(root.module.Dir, doubtful)...)
 	// An old entry whose provider failed or was not asked for keeps its bytes. One that
 	// nothing requires stays where providers lock keeps it, where links share the lock file
 	// with root modules that may, where it is named to be kept,
@@ -202,15 +202,15 @@ func (s Selection) former(tool provider.Tool) []ask.Question {
 	return []ask.Question{{Tool: tool, Want: provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
 }
 
-// believed says which new entries have the platforms of others though only the
+// warnAssumed says which new entries have the platforms of others though only the
 // number of their old hashes tells that they had the same.
-func believed(dir string, assumed []witness) []problem.Problem {
+func warnAssumed(dir string, assumed []provider.Want) []problem.Problem {
 	if len(assumed) == 0 {
 		return nil
 	}
 	var names []string
 	for _, w := range assumed {
-		names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
+		names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
 	}
 	return []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},

@@ -1,0 +1,232 @@
+package coverage
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// mostProofs is how many old packages a plan asks for at most to prove what the
+// numbers of hashes say. It is enough for a root module or two; many root modules
+// are seldom without what their last run has hashed.
+const mostProofs = 40
+
+// Recovery recovers the platforms of the lock files of a plan.
+type Recovery struct {
+	files  []recovery
+	proofs map[ask.Question]bool // asked for as proofs
+}
+
+// recovery recovers the platforms of one lock file.
+type recovery struct {
+	file       LockFile
+	witnesses  []witness
+	everywhere bool // it covers whatever its releases serve, so that there is nothing to ask
+	table      []numberRow
+	assumed    map[provider.Addr]bool // whose numbers are not to be proven
+}
+
+// Recover begins to recover the platforms of lock files.
+func Recover(files []LockFile) *Recovery {
+	r := &Recovery{proofs: map[ask.Question]bool{}}
+	for _, f := range files {
+		r.files = append(r.files, recovery{f, f.witnesses(), f.everywhere(), numberTable, map[provider.Addr]bool{}})
+	}
+	return r
+}
+
+// everywhere reports whether the lock file is meant to cover whatever its releases
+// serve: every entry has as many h1 hashes as its release serves platforms.
+func (f LockFile) everywhere() bool {
+	several := false
+	for _, e := range f.Renewals {
+		if !e.InLock || len(e.ByRule) > 0 || e.Failed && e.Unheard == nil {
+			continue
+		}
+		release := e.Old.Release
+		if release == nil || !release.Closed() || len(e.Old.H1) < len(release.Platforms) {
+			return false
+		}
+		several = several || len(release.Platforms) > 1
+	}
+	return several
+}
+
+// Releases names a package of each release of which it is worth knowing what a source
+// remembers without a download: of releases that entries leave, and at once of those
+// that new entries are made of, whatever the platforms.
+func (r *Recovery) Releases() []ask.Question {
+	var releases []ask.Question
+	for _, f := range r.files {
+		for _, w := range f.witnesses {
+			if !f.everywhere && w.moves && !w.side {
+				releases = append(releases, w.of(w.old.candidates()[0]))
+			}
+		}
+		if len(f.witnesses) == 0 || len(f.witnesses) == 1 && !f.witnesses[0].moves {
+			continue // nothing is compared
+		}
+		for _, e := range f.file.Renewals {
+			// the most common platform that the release is known to serve
+			i := slices.IndexFunc(common, func(p provider.Platform) bool { return slices.Contains(e.New.Platforms, p) })
+			if i >= 0 && !e.Failed && !e.Gone {
+				releases = append(releases, ask.Question{Tool: f.file.Tool, Want: provider.Want{Addr: e.Addr, Version: e.New.Version, Platform: common[i]}})
+			}
+		}
+	}
+	return releases
+}
+
+// Next names the packages to ask about before more is known; none if all is.
+func (r *Recovery) Next(known map[ask.Question]Evidence) []ask.Question {
+	var asked []ask.Question
+	for _, f := range r.files {
+		if !f.everywhere {
+			asked = append(asked, f.next(known, r.proofs)...)
+		}
+	}
+	return asked
+}
+
+// Covers are what the new entries of each lock file must cover, when there is nothing
+// to ask about any more.
+func (r *Recovery) Covers(known map[ask.Question]Evidence) []Cover {
+	covers := make([]Cover, len(r.files))
+	for i, f := range r.files {
+		covers[i] = f.cover(known)
+	}
+	return covers
+}
+
+// cover is what the new entries must cover.
+func (r recovery) cover(known map[ask.Question]Evidence) Cover {
+	if r.everywhere {
+		c := Cover{all: true, auto: true, own: map[provider.Addr][]provider.Platform{}}
+		for _, e := range r.file.Renewals {
+			if e.InLock && e.Old.Release != nil {
+				c.own[e.Addr] = e.Old.Release.Platforms // one that the new release lacks is missing then
+			}
+		}
+		return c
+	}
+	found := r.read(known)
+	list := found.covered
+	if len(list) < 2 {
+		// One platform alone is likely the machine of whoever ran init last, and nobody
+		// selected it: the default list joins it.
+		list = withOthers(provider.DefaultPlatforms, list)
+		slices.SortFunc(list, provider.Platform.Compare)
+	}
+	c := Cover{list: list, auto: true, own: found.own, doubts: found.doubts(r.file)}
+	for _, w := range found.assumed {
+		c.Assumed = append(c.Assumed, provider.Want{Addr: w.addr, Version: w.old.Version})
+	}
+	return c
+}
+
+// next are the packages to ask about before more is known. All that is to be proven
+// is asked for at once, since it mostly is what it is taken for. What is asked for as a
+// proof is noted. Where that would be too much, the number of the entry is its proof.
+func (r recovery) next(known map[ask.Question]Evidence, proofs map[ask.Question]bool) (asked []ask.Question) {
+	meanwhile := r
+	meanwhile.assumed = maps.Clone(r.assumed)
+	for {
+		found := meanwhile.read(known)
+		if !found.proving {
+			if len(asked) == 0 {
+				return found.next
+			}
+			return asked // what else is to be asked, the proofs tell
+		}
+		further := slices.DeleteFunc(slices.Clone(found.next), func(k ask.Question) bool { return proofs[k] })
+		addr := found.next[0].Want.Addr
+		meanwhile.assumed[addr] = true
+		if len(proofs)+len(further) > mostProofs {
+			r.assumed[addr] = true
+			continue
+		}
+		for _, k := range further {
+			proofs[k] = true
+		}
+		asked = append(asked, found.next...)
+	}
+}
+
+// recovered is what is known so far of the platforms that a lock file covers.
+type recovered struct {
+	covered []provider.Platform // by the lock file, sorted
+	own     map[provider.Addr][]provider.Platform
+	shown   map[provider.Addr][]provider.Platform // what entries cover, as packages show
+	next    []ask.Question                        // the packages to ask about before more is known,
+	proving bool                                  // to prove what is likely
+	assumed []witness                             // whose platforms nothing proves
+	gaps    gaps
+	// selected says that some entry does not cover all that its release serves.
+	selected bool
+	failed   []placed // entries of which a failure leaves something open
+}
+
+// gaps say of platforms how many h1 hashes an entry has, at most, that does
+// without the platform though its release serves it.
+type gaps map[provider.Platform]int
+
+// read reads the witnesses, as far as packages are known.
+func (r recovery) read(known map[ask.Question]Evidence) recovered {
+	found := recovered{own: map[provider.Addr][]provider.Platform{}, shown: map[provider.Addr][]provider.Platform{}, gaps: gaps{}}
+	for _, w := range r.witnesses {
+		expected := slices.DeleteFunc(slices.Clone(found.covered), func(p provider.Platform) bool { return !w.old.Release.Serves(p) })
+		says := verdictOf(r.table, numberOf(w, expected, found.selected))
+		if says == agrees || says == provable {
+			found.note(w, expected)
+		}
+		if says == agrees || says == silent {
+			continue
+		}
+		p, next := w.place(known, found.covered)
+		likely := says == provable && !p.contradicts(found.covered)
+		switch {
+		case next != nil && likely && r.assumed[w.addr]:
+			found.assumed = append(found.assumed, w)
+			continue
+		case next != nil:
+			return recovered{next: next, proving: likely}
+		}
+		found.add(p)
+	}
+	found.failed = slices.DeleteFunc(found.failed, found.harmless)
+	return found
+}
+
+// add adds what the packages of an entry say. Witnesses come in the order of their
+// hashes: what one before this does without stays this one's own.
+func (r *recovered) add(p placed) {
+	w := p.entry
+	r.shown[w.addr] = slices.Concat(r.shown[w.addr], p.covers)
+	for _, q := range p.covers {
+		switch {
+		case slices.Contains(r.covered, q):
+		case r.gaps[q] > 0 && !w.side:
+			r.own[w.addr] = append(r.own[w.addr], q)
+		default:
+			r.covered = append(r.covered, q)
+		}
+	}
+	slices.SortFunc(r.covered, provider.Platform.Compare)
+	if p.err != nil {
+		p.before, p.gaps = slices.Clone(r.covered), maps.Clone(r.gaps)
+		r.failed = append(r.failed, p)
+	}
+	r.note(w, slices.Concat(p.covers, p.unknown))
+}
+
+// note remembers what an entry does without.
+func (r *recovered) note(w witness, covered []provider.Platform) {
+	for _, p := range w.old.candidates() {
+		if !slices.Contains(covered, p) {
+			r.gaps[p] = max(r.gaps[p], min(len(covered), len(w.old.H1)))
+			r.selected = r.selected || !w.old.full()
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package coverage
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// witness is an old entry that says by its h1 hashes what the lock file covers.
+type witness struct {
+	old   Locked
+	tool  provider.Tool
+	addr  provider.Addr
+	stays bool // its version does
+	moves bool // the new entry is made anew, so that what the old one covers is lost unless it is known
+	side  bool // it is of the side of a merge that does not count
+}
+
+// witnessOf is an old entry as a witness.
+func (f LockFile) witnessOf(e Renewal, old Locked) witness {
+	stays := old.Version == e.New.Version
+	return witness{old: old, tool: f.Tool, addr: e.Addr, stays: stays, moves: !e.Failed && !stays}
+}
+
+// witnesses are the entries that say what the lock file covers: those with h1 hashes
+// of a release that is still offered. The one with the most comes first. Among equals
+// one comes first that does not cover all that its release serves, which was selected,
+// and then one whose version stays, since its packages are wanted anyway. One whose
+// platforms a rule names says nothing of the others. The other side of a merge is a
+// witness as well.
+func (f LockFile) witnesses() []witness {
+	var all []witness
+	for _, e := range f.Renewals {
+		if len(e.ByRule) > 0 {
+			continue
+		}
+		if e.InLock && e.Old.speaks() {
+			all = append(all, f.witnessOf(e, e.Old))
+		}
+		for _, side := range e.Sides {
+			if side.Version != e.Old.Version && side.speaks() {
+				all = append(all, witness{old: side, tool: f.Tool, addr: e.Addr, moves: true, side: true})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b witness) int {
+		return cmp.Or(cmp.Compare(len(b.old.H1), len(a.old.H1)), trueFirst(!a.old.full(), !b.old.full()), trueFirst(a.stays, b.stays))
+	})
+	return all
+}
+
+// Tells reports whether an entry of the lock file says which platforms are meant.
+func (f LockFile) Tells() bool { return len(f.witnesses()) > 0 }
+
+// speaks reports whether the entry has h1 hashes of a release that is offered.
+func (l Locked) speaks() bool { return len(l.H1) > 0 && l.Release != nil }
+
+// full reports whether the entry may have an h1 for every platform of its release,
+// as far as is known.
+func (l Locked) full() bool {
+	return !l.Release.Closed() || len(l.H1) == len(l.Release.Platforms)
+}
+
+// trueFirst compares so that what is true comes first.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// common are the platforms that most lock files cover, the most common first.
+var common = []provider.Platform{
+	{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "darwin", Arch: "amd64"},
+	{OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"},
+}
+
+// candidates are the platforms that h1 hashes of the entry may belong to, in the
+// order in which they are tried.
+func (l Locked) candidates() []provider.Platform {
+	served := servedOf(*l.Release, provider.KnownPlatforms)
+	var candidates []provider.Platform
+	for _, p := range slices.Concat(common, served) {
+		if slices.Contains(served, p) && !slices.Contains(candidates, p) {
+			candidates = append(candidates, p)
+		}
+	}
+	return candidates
+}
+
+// of names a package of the entry's release.
+func (w witness) of(p provider.Platform) ask.Question {
+	return ask.Question{Tool: w.tool, Want: provider.Want{Addr: w.addr, Version: w.old.Version, Platform: p}}
+}
+
+// placed is what the packages of an entry's release say of its h1 hashes.
+type placed struct {
+	entry    witness
+	covers   []provider.Platform
+	answered []provider.Platform // whose packages are known, or known not to be
+	left     int                 // h1 hashes that belong to none of these,
+	unknown  []provider.Platform // but perhaps to these, of which nothing is known
+	err      error               // for this reason
+	// before and gaps are what the witnesses before this one cover, and do without.
+	before []provider.Platform
+	gaps   gaps
+}
+
+// place looks for the platform of each h1 of an entry. As many packages are
+// asked about at once as hashes are left, since fewer cannot explain them; but
+// first a single one, where OpenTofu's registry tells of all with it. An h1 that
+// no package has belongs to nothing, if every package could be asked about. The
+// platforms that witnesses before it cover are tried first. While there are packages
+// to ask about, what is found is what is known so far.
+func (w witness) place(known map[ask.Question]Evidence, covered []provider.Platform) (found placed, next []ask.Question) {
+	found.entry = w
+	left := slices.Clone(w.old.H1)
+	find := func(p provider.Platform, hashes ...provider.Hash) {
+		before := len(left)
+		left = slices.DeleteFunc(left, func(h provider.Hash) bool { return slices.Contains(hashes, h) })
+		if len(left) < before {
+			found.covers = append(found.covers, p)
+		}
+	}
+	candidates := w.old.candidates()
+	slices.SortStableFunc(candidates, func(a, b provider.Platform) int {
+		return trueFirst(slices.Contains(covered, a), slices.Contains(covered, b))
+	})
+	for _, p := range candidates {
+		e, ok := known[w.of(p)]
+		none := problem.Coded(e.Err, problem.CodeNoPackage)
+		if ok && (e.Err == nil || none) {
+			found.answered = append(found.answered, p)
+		}
+		switch {
+		case !ok:
+			next = append(next, w.of(p))
+		case e.Err == nil:
+			find(p, e.Hashes.H1, e.Hashes.H1Zip)
+			for _, reported := range slices.SortedFunc(maps.Keys(e.Hashes.Reported), provider.Platform.Compare) {
+				find(reported, e.Hashes.Reported[reported]...)
+			}
+		case !none:
+			found.unknown = append(found.unknown, p)
+			found.err = cmp.Or(found.err, e.Err)
+		}
+	}
+	switch first := len(next) == len(candidates) && w.tool.Has(provider.RegistryHashes); {
+	case len(left) == 0:
+		return placed{entry: w, covers: found.covers}, nil
+	case first:
+		return found, next[:1]
+	case len(next) > 0:
+		return found, next[:min(len(next), len(left))]
+	}
+	found.left = len(left)
+	return found, nil
+}
+
+// contradicts reports whether the entry does without a platform that those before it
+// cover, or a package of its release cannot be had.
+func (p placed) contradicts(covered []provider.Platform) bool {
+	return p.err != nil || slices.ContainsFunc(p.answered, func(q provider.Platform) bool {
+		return slices.Contains(covered, q) && !slices.Contains(p.covers, q)
+	})
+}
