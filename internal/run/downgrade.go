@@ -95,7 +95,7 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 	}
 	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Problem) bool {
 		had := slices.ContainsFunc(before.Findings, func(b problem.Problem) bool {
-			return b.Code == f.Code && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash
+			return alikeCode(b.Code, f.Code) && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash
 		})
 		if had {
 			m.Diagnostics, m.Forgiven = append(m.Diagnostics, foundOnBase(f)), true
@@ -114,6 +114,13 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 			Hint:    "run relock on the base branch",
 		})
 	}
+}
+
+// alikeCode reports whether two codes may say the same of a hash. Which other release
+// has it, a run knows only of the root modules that it plans.
+func alikeCode(a, b problem.Code) bool {
+	refuted := []problem.Code{problem.CodeHashUnknown, problem.CodeHashOfOther}
+	return a == b || slices.Contains(refuted, a) && slices.Contains(refuted, b)
 }
 
 // foundOnBase is a finding that the base has, too, as a problem of its entry.

@@ -210,70 +210,11 @@ func (a *account) replaced(l lockfile.Lock) bool {
 	return false
 }
 
-// findings are those about an entry of the file at path: what is refuted, and
-// what could not be decided. left says that the plan has another version, so
-// that nothing has compared the recorded packages with those of now.
-func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []problem.Problem) {
-	if left && a.replaced(l) {
-		return []problem.Problem{{
-			Code: problem.CodeReReleased, Subject: problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true}, Place: problem.Place{Path: path, Line: l.Line()},
-			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
-			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
-		}}, nil
-	}
-	everything := a.everything()
-	judged := map[Verdict][]provider.Hash{}
-	for _, h := range l.Hashes {
-		if h.Known() {
-			v := a.judge(h, everything)
-			judged[v] = append(judged[v], h)
-		}
-	}
-	found = fewOf(judged[Disproven], func(h provider.Hash) problem.Problem {
-		f := refutation(l, h, path)
-		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
-		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
-		return f
-	})
-	undecided = fewOf(judged[Unproven], func(h provider.Hash) problem.Problem { return a.unprovenFinding(l, h, path) })
-	return found, undecided
-}
-
 // fewFindings bounds the hashes of one entry that are named; the rest is counted.
 const fewFindings = 100
 
-func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Problem) []problem.Problem {
-	var all []problem.Problem
-	for _, h := range hashes[:min(len(hashes), fewFindings)] {
-		all = append(all, make(h))
-	}
-	if rest := len(hashes) - fewFindings; rest > 0 {
-		all[fewFindings-1].Message += fmt.Sprintf("; the entry has %d more like it", rest)
-	}
-	return all
-}
-
-func refutation(l lockfile.Lock, h provider.Hash, path string) problem.Problem {
-	return problem.Problem{
-		Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true, Hash: h},
-		Place: problem.Place{Path: path, Line: l.HashLine(h)},
-	}
-}
-
-func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) problem.Problem {
-	f := refutation(l, h, path)
-	f.Code = problem.CodeHashUnproven
-	reason, cause := a.why()
-	looked, of := a.looked()
-	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, reason, looked, of)
-	if cause != nil {
-		f.Message += "; " + cause.Error()
-	}
-	return f
-}
-
-// why says in a word what kept an account from a decision, and with what error.
-func (a *account) why() (reason string, cause error) {
+// why says what kept an account from a decision, and with what error.
+func (a *account) why() (reason Obstacle, cause error) {
 	some, _ := a.platforms(nil)
 	for _, p := range some {
 		cause = a.failures[p]
@@ -286,13 +227,11 @@ func (a *account) why() (reason string, cause error) {
 	}
 	switch {
 	case cause == nil && a.poor:
-		return "budget", nil
+		return ForBudget, nil
 	case problem.Coded(cause, problem.CodeUnauthorized):
-		return "unauthorized", cause
-	case cause == nil, problem.Coded(cause, problem.CodeUnreachable), problem.Coded(cause, problem.CodeCancelled):
-		return "unreachable", cause
+		return ForUnauthorized, cause
 	}
-	return "unusable", cause
+	return ForUnreachable, cause
 }
 
 // longestHash is more than any that the tools write [terraform 1.11 internal/getproviders/hash.go].

@@ -272,7 +272,7 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		},
 		{
 			name: "size_that_is_a_lie", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}, real: map[string]int64{"freebsd_386": 1 << 40}},
-			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unusable; 1 of 2 packages looked at; longer than announced"},
+			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unreachable; 1 of 2 packages looked at; longer than announced"},
 			asked: []string{"freebsd_386 ?", "freebsd_386 100"},
 		},
 		{
@@ -315,7 +315,8 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		},
 		{
 			name: "registry_that_cannot_be_asked", release: &release{platforms: five, broken: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}},
-			hashes: []string{"h1:surplus"}, undecided: []string{"h1:surplus unreachable; 0 of 5 packages looked at; no answer"},
+			hashes: []string{"h1:surplus", forged}, found: []string{"hash-unknown h1:surplus"},
+			undecided: []string{string(dirH1("somebody")) + " unreachable; 0 of 5 packages looked at; no answer"},
 		},
 		{
 			name: "reported_h1", release: &release{platforms: five, reported: []provider.Hash{dirH1("somebody")}}, hashes: []string{forged},
@@ -342,7 +343,7 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		{
 			name: "entry_that_is_left_of_a_replaced_release", release: &release{platforms: []string{"linux_amd64"}}, hashes: []string{"h1 somebody", "zh somebody"},
 			edit:  func(e *Suspect) { e.Left = true },
-			found: []string{"re-released "},
+			found: []string{"re-released " + string(zh("somebody"))},
 			asked: []string{"linux_amd64 0"},
 		},
 	}
@@ -387,7 +388,7 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(0)})
 	want := []problem.Problem{{
 		Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: entries[0].Lock.Addr, Version: version("1.0.0"), Versioned: true, Hash: dirH1("somebody")},
-		Place:   problem.Place{Path: "root/.terraform.lock.hcl", Line: 5},
+		Place:   problem.Place{Path: "root/.terraform.lock.hcl", Line: 5, From: 5, To: 7 + len(dirH1("somebody"))},
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
 		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
 	}}
@@ -396,6 +397,18 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	}
 	if len(judged[1].Found) > 0 {
 		t.Errorf("the other root module has %v", judged[1].Found)
+	}
+}
+
+func TestJudgeKnowsTheHashesOfOtherReleases(t *testing.T) {
+	t.Parallel()
+	alpha, beta := entryOf(t, "zh linux_amd64", "zh other"), entryOf(t, "zh other")
+	beta.Lock.Addr.Type = "beta"
+	src := &release{platforms: []string{"linux_amd64"}, byType: map[string]string{"beta": "linux_amd64 other"}}
+	judged := Judge(t.Context(), src, []Suspect{alpha, beta}, Options{Allowance: NewAllowance(0)})
+	found := judged[0].Found
+	if len(found) != 1 || found[0].Code != problem.CodeHashOfOther || !strings.Contains(found[0].Message, "hashicorp/beta 1.0.0") || len(judged[1].Found) > 0 {
+		t.Errorf("found %+v and %+v, want that the hash is beta's", found, judged[1].Found)
 	}
 }
 

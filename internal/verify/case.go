@@ -146,18 +146,6 @@ func (c *accountCase) mirrorLooked() {
 	}
 }
 
-// judgement is what there is to say of an entry.
-func (c *accountCase) judgement(e Suspect) Judgement {
-	if !c.signed {
-		return Judgement{}
-	}
-	found, undecided := c.findings(e.Lock, e.Path, e.Left)
-	if e.Shallow {
-		undecided = nil
-	}
-	return Judgement{found, undecided}
-}
-
 // proofs are the verdicts on the hashes of an entry.
 func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 	everything := c.everything()
@@ -168,22 +156,12 @@ func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 			p.Verdict = c.judge(h, everything)
 		}
 		if p.Verdict == Unproven {
-			p.Reason = cmp.Or(c.reason, c.reasonOf())
+			reason, _ := c.why()
+			p.Reason = cmp.Or(c.reason, reason)
 		}
 		proofs[i] = p
 	}
 	return proofs
-}
-
-// reasonOf is what kept the case from a decision, in one of the words for it.
-func (c *accountCase) reasonOf() Obstacle {
-	switch reason, _ := c.why(); reason {
-	case "budget":
-		return ForBudget
-	case "unauthorized":
-		return ForUnauthorized
-	}
-	return ForUnreachable
 }
 
 // file is the package for a platform, and whether there is one.

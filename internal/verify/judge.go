@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -89,13 +90,38 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	if a.ask.ended() {
 		return judgements
 	}
+	known := sync.OnceValue(a.index)
 	for _, c := range a.order {
 		for _, e := range c.suspects {
-			j := c.judgement(e.Suspect)
-			slices.SortStableFunc(j.Found, ByEntry)
-			slices.SortStableFunc(j.Undecided, ByEntry)
-			judgements[e.index] = j
+			if c.signed && slices.ContainsFunc(e.Lock.Hashes, func(h provider.Hash) bool { return !c.explains(h) }) {
+				judgements[e.index] = c.judgement(e.Suspect, known())
+			}
 		}
 	}
 	return judgements
+}
+
+// judgement is what Prove finds of the hashes of an entry, as far as that refutes them or
+// leaves them open.
+func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question) Judgement {
+	var made Verification
+	entry := judgedEntry{scribe: scribe{lock: e.Lock, path: e.Path, result: &made}, policy: &Policy{}, of: c, judged: c.proofs(e.Lock), known: known}
+	if e.Left && c.replaced(e.Lock) { // then nobody has looked for packages of its h1 hashes
+		entry.judged = slices.DeleteFunc(entry.judged, func(p Proof) bool { return p.Hash.Scheme() != provider.SchemeZH })
+	}
+	entry.replaced()
+	entry.hashes()
+	var j Judgement
+	slices.SortStableFunc(made.Findings, ByEntry)
+	for _, f := range made.Findings {
+		switch f.Code {
+		case problem.CodeHashUnknown, problem.CodeHashOfOther, problem.CodeReReleased:
+			j.Found = append(j.Found, withHelp(f))
+		case problem.CodeHashUnproven:
+			if !e.Shallow {
+				j.Undecided = append(j.Undecided, f)
+			}
+		}
+	}
+	return j
 }

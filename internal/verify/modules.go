@@ -133,17 +133,22 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 		}
 	}
 	compareForm(&r, p)
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		meaning, _ := problem.MeaningOf(f.Code)
+	for i, f := range r.Findings {
 		if f.Severity == problem.SeverityError { // else it says so itself
 			f.Severity = SeverityOf(p.Severities, f.Code, p.Strict)
 		}
-		f.Hint = cmp.Or(f.Hint, meaning.Help)
+		r.Findings[i] = withHelp(f)
 	}
 	slices.SortStableFunc(r.Findings, ByEntry)
 	r.Findings, r.Accepted = p.Baseline.Accept(r.Findings)
 	return r
+}
+
+// withHelp is a finding with what its code says to do, unless it says that itself.
+func withHelp(f problem.Problem) problem.Problem {
+	meaning, _ := problem.MeaningOf(f.Code)
+	f.Hint = cmp.Or(f.Hint, meaning.Help)
+	return f
 }
 
 // about reports whether the run is about a provider.
