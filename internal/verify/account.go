@@ -190,17 +190,16 @@ func (a *account) known(p provider.Platform) bool {
 }
 
 // replaced reports whether the release seems to have been replaced after it was
-// locked: recorded zh are in no list any more, and a list names a package that
+// locked: no recorded zh is in a list any more, and a list names a package that
 // the entry knows nothing of. It is one finding then, not one for each hash.
 func (a *account) replaced(l lockfile.Lock) bool {
+	unlisted, of := a.unlisted(l)
+	if unlisted == 0 || unlisted < of {
+		return false
+	}
 	recorded := map[provider.Hash]bool{}
-	gone := false
 	for _, h := range l.Hashes {
 		recorded[h] = true
-		gone = gone || a.everyList && h.Scheme() == provider.SchemeZH && h.WellFormed() && !a.explains(h)
-	}
-	if !gone {
-		return false
 	}
 	for _, f := range a.files {
 		if f.Platform != (provider.Platform{}) && !recorded[f.ZH] && !slices.ContainsFunc(f.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
@@ -208,6 +207,21 @@ func (a *account) replaced(l lockfile.Lock) bool {
 		}
 	}
 	return false
+}
+
+// unlisted counts the recorded zh that are in no list, of those that a tool may have
+// written. It is none as long as there may be a list that was not seen.
+func (a *account) unlisted(l lockfile.Lock) (unlisted, of int) {
+	for _, h := range l.Hashes {
+		if h.Scheme() != provider.SchemeZH || !h.WellFormed() {
+			continue
+		}
+		of++
+		if a.everyList && !a.explains(h) {
+			unlisted++
+		}
+	}
+	return unlisted, of
 }
 
 // fewFindings bounds the hashes of one entry that are named; the rest is counted.

@@ -39,7 +39,7 @@ func (e judgedEntry) report() {
 // word does.
 func (e judgedEntry) hashes() {
 	named, last := map[pile]int{}, map[pile]int{}
-	vanished := e.vanished()
+	vanished, beside := e.vanished(), e.besideListed()
 	for _, p := range e.judged {
 		h := p.Hash
 		if slices.Contains(vanished, h) { // release has said so
@@ -51,8 +51,8 @@ func (e judgedEntry) hashes() {
 		}
 		f := e.ofHash(code, h, message)
 		f.Subject.Platform = e.of.files[h].Platform
-		if len(vanished) > 0 && code == problem.CodeHashUnknown {
-			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
+		if code == problem.CodeHashUnknown {
+			f = e.unknown(f, len(vanished) > 0, beside)
 		}
 		if code == problem.CodeHashReported || code == problem.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
@@ -69,6 +69,38 @@ func (e judgedEntry) hashes() {
 			e.result.Findings[last[on]].Message += fmt.Sprintf("; the entry has %d more like it", rest)
 		}
 	}
+}
+
+// unknown is a finding about a hash of no package with what may have become of it: the
+// release was replaced, or beside says that a part of the entry is as it was.
+func (e judgedEntry) unknown(f problem.Problem, replaced bool, beside string) problem.Problem {
+	if replaced {
+		f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
+		return f
+	}
+	if beside == "" {
+		return f
+	}
+	if f.Subject.Hash.Scheme() == provider.SchemeZH && f.Subject.Hash.WellFormed() {
+		f.Message += beside
+	}
+	f.Hint = fmt.Sprintf("look at git log -p FILE; relock lock --prune removes the hash; only if the publisher has replaced a package and you trust that: relock upgrade --accept-re-released %s/%s@%s",
+		e.lock.Addr.Namespace, e.lock.Addr.Type, e.lock.Version)
+	return f
+}
+
+// besideListed is what the message about a zh in no list adds where others of the entry
+// are in one. It is empty where none are.
+func (e judgedEntry) besideListed() string {
+	unlisted, of := e.of.unlisted(e.lock)
+	if unlisted == 0 || unlisted == of {
+		return ""
+	}
+	verb := "are"
+	if unlisted == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf(": %d of %d recorded zh %s in no list: somebody changed the file, or one package was replaced", unlisted, of, verb)
 }
 
 // explain returns the code and the message of the finding about a hash. There is none

@@ -89,7 +89,7 @@ var plants = map[string]func(p *plot){
 	"hash-unknown":  func(p *plot) { p.hashes = append(p.hashes, forged) },
 	"hash-unproven": func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
 	"hash-scheme":   func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
-	"re-released":   func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
+	"re-released":   func(p *plot) { p.src.lists = map[string]string{"": "darwin_386 plan9_386"} },
 	"list-gone":     func(p *plot) { p.src.broken = gone(problem.CodeListGone) },
 	"signature-bad": func(p *plot) {
 		p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadSignature, Message: "forged"}}
@@ -371,8 +371,7 @@ func TestEntryWithoutHashesIsOneFinding(t *testing.T) {
 func TestReplacedPackageIsOneFinding(t *testing.T) {
 	t.Parallel()
 	p := sound()
-	p.hashes[3] = "zh replaced"
-	p.hashes = slices.Delete(p.hashes, 1, 2)
+	p.hashes = []string{"h1 linux_amd64", "zh replaced"}
 	r := p.verify(t)
 	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Subject.Hash != zh("replaced") || r.Findings[0].Place.From == 0 {
 		t.Errorf("found %+v, want re-released at its hash", r.Findings)
@@ -383,13 +382,40 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	}
 }
 
+// TestChangedHashIsNoReplacedRelease holds that an entry of which some zh is in the list has
+// a finding for each other one, and that accepting a replaced release is named last.
+func TestChangedHashIsNoReplacedRelease(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		hashes []string
+		want   []string
+	}{
+		"one of two":   {[]string{"h1 linux_amd64", "zh linux_amd64", "zh forged"}, []string{"1 of 2 recorded zh is in no list: somebody changed the file, or one package was replaced"}},
+		"two of three": {[]string{"h1 linux_amd64", "zh linux_amd64", "zh forged", "zh other"}, []string{"2 of 3 recorded zh are in no list", "2 of 3 recorded zh are in no list"}},
+		"an h1 beside": {[]string{"zh linux_amd64", "zh forged", forged}, []string{"1 of 2 recorded zh is in no list", "belongs to no package"}},
+	} {
+		p := sound()
+		p.hashes = tt.hashes
+		found := p.verify(t).Findings
+		if len(found) != len(tt.want) {
+			t.Fatalf("%s: found %+v, want %d", name, found, len(tt.want))
+		}
+		slices.SortFunc(found, func(f, g problem.Problem) int { return strings.Compare(string(g.Subject.Hash), string(f.Subject.Hash)) })
+		for i, f := range found {
+			if f.Code != problem.CodeHashUnknown || !strings.Contains(f.Message, tt.want[i]) || !strings.HasPrefix(f.Hint, "look at git log -p FILE") || !strings.HasSuffix(f.Hint, "--accept-re-released hashicorp/alpha@1.0.0") {
+				t.Errorf("%s: found %+v, want %q", name, f, tt.want[i])
+			}
+		}
+	}
+}
+
 // TestContentOfAReplacedPackageIsToldSo holds that nobody is sent after an h1 that the
 // replaced package explains, though it is found.
 func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"zh replaced": "were replaced", "zh darwin_arm64": "git log"} {
 		p := sound()
-		p.hashes = []string{"h1 linux_amd64", "h1 replaced", "zh linux_amd64", name}
+		p.hashes = []string{"h1 linux_amd64", "h1 replaced", name}
 		found := p.verify(t).Findings
 		i := slices.IndexFunc(found, func(f problem.Problem) bool { return f.Code == problem.CodeHashUnknown })
 		if i < 0 || !strings.Contains(found[i].Hint, want) {
