@@ -17,7 +17,7 @@ import (
 
 // chosen is a wanted provider with its version.
 type chosen struct {
-	*wanted
+	wanted  *wanted
 	old     lockfile.Lock // the entry that counts: of a disputed one that of a side
 	offered offered
 	applied policy.Applied   // with the version that can stay
@@ -91,7 +91,7 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b beh
 	}
 	for i, further := range chooseVersions(asking, b, world) {
 		all[i] = append(all[i], further...)
-		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.addr().Compare(d.addr()) })
+		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.wanted.addr().Compare(d.wanted.addr()) })
 	}
 	return all
 }
@@ -127,8 +127,8 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
 		c.err = &problem.Error{
 			Problem: problem.Problem{
-				Code: problem.CodeLockedVersion, Host: c.addr().Host, Subject: problem.Subject{Addr: c.addr(), Version: c.to, Versioned: true},
-				Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
+				Code: problem.CodeLockedVersion, Host: c.wanted.addr().Host, Subject: problem.Subject{Addr: c.wanted.addr(), Version: c.to, Versioned: true},
+				Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.wanted.addr(), c.to, c.wanted.records),
 				Hint:    "name that version in the configuration, too, or run without --exact",
 			},
 		}
@@ -151,15 +151,15 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 // stay keeps a locked version, which must be allowed and still be offered:
 // providers lock fails otherwise.
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
-	if !c.constraints.Allows(locked) {
-		err := c.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints)
+	if !c.wanted.constraints.Allows(locked) {
+		err := c.wanted.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.wanted.addr(), c.wanted.constraints)
 		err.Problem.Hint = "run relock upgrade to select another version"
 		return provider.Release{}, err
 	}
 	if r := c.offered.release(locked); r != nil {
 		return *r, nil
 	}
-	return provider.Release{}, c.offered.methods.notOffered(c.addr(), locked)
+	return provider.Release{}, c.offered.methods.notOffered(c.wanted.addr(), locked)
 }
 
 // newest selects the newest release that the constraints and the rules allow.
@@ -173,13 +173,13 @@ func (c chosen) newest(b behaviour) chosen {
 	locked := c.old.Version
 	var allowed []provider.Release
 	for _, r := range c.offered.releases {
-		if c.constraints.Allows(r.Version) {
+		if c.wanted.constraints.Allows(r.Version) {
 			allowed = append(allowed, r)
 		}
 	}
 	lowers := b.lowers || b.AllowDowngrade && c.offered.methods.complete()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
-	if c.isLock && !lowers && !offered && c.constraints.Allows(locked) {
+	if c.wanted.isLock && !lowers && !offered && c.wanted.constraints.Allows(locked) {
 		allowed = append(allowed, provider.Release{Version: locked})
 	}
 	if len(allowed) == 0 {
@@ -189,7 +189,7 @@ func (c chosen) newest(b behaviour) chosen {
 	// Releases that differ in build metadata alone have one precedence, and the tools
 	// pick one by chance; here the locked one wins, then one without metadata, then the
 	// bytewise greatest.
-	locked = cmp.Or(locked, c.carried)
+	locked = cmp.Or(locked, c.wanted.carried)
 	slices.SortStableFunc(allowed, func(r, s provider.Release) int {
 		v, w := s.Version, r.Version
 		return cmp.Or(v.Precedence(w), claim(v == locked, w == locked), claim(v.Metadata == "", w.Metadata == ""), cmp.Compare(v.Metadata, w.Metadata))
@@ -252,8 +252,8 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 		if h.Rule != "" {
 			rule += " (" + h.Rule + ")"
 		}
-		c.notices = append(c.notices, c.failure(problem.CodePolicy, c.release.Version,
-			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.addr(), c.release.Version, rule))
+		c.notices = append(c.notices, c.wanted.failure(problem.CodePolicy, c.release.Version,
+			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.wanted.addr(), c.release.Version, rule))
 	}
 	return c
 }
@@ -274,8 +274,8 @@ func (c chosen) noVersion() error {
 	methods, releases := c.offered.methods, c.offered.releases
 	err := &problem.Error{
 		Problem: problem.Problem{
-			Code: problem.CodeNoVersion, Host: methods.host(c.addr()), Subject: problem.Subject{Addr: c.addr()},
-			Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
+			Code: problem.CodeNoVersion, Host: methods.host(c.wanted.addr()), Subject: problem.Subject{Addr: c.wanted.addr()},
+			Message: fmt.Sprintf("no release of %s meets the constraints %q", c.wanted.addr(), c.wanted.constraints),
 			Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
 		},
 	}
@@ -284,7 +284,7 @@ func (c chosen) noVersion() error {
 	}
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
 	err.Problem.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
-	if t, ok := excluding(c.requirement, top); ok {
+	if t, ok := excluding(c.wanted.requirement, top); ok {
 		err.Problem.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, t.Place)
 	} else if top.Prerelease != "" {
 		err.Problem.Hint += ", a prerelease, which only an exact constraint selects"
@@ -322,7 +322,7 @@ func (c chosen) holding() []Held {
 	told := map[policy.Reason]bool{"": true}
 	for _, r := range newer {
 		h := Held{Version: r.Version, By: policy.Hold{Reason: HeldByConstraint}, Published: r.Published}
-		if c.constraints.Allows(r.Version) {
+		if c.wanted.constraints.Allows(r.Version) {
 			h.By = c.applied.Judge(r)
 		}
 		if told[h.By.Reason] {
@@ -330,7 +330,7 @@ func (c chosen) holding() []Held {
 		}
 		told[h.By.Reason] = true
 		if h.By.Reason == HeldByConstraint {
-			h.Term, h.Others = excluders(c.requirement, r, newer)
+			h.Term, h.Others = excluders(c.wanted.requirement, r, newer)
 		}
 		all = append(all, h)
 	}

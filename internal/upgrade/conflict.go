@@ -52,24 +52,24 @@ func disputed(m scan.RootModule, addr provider.Addr) bool {
 
 // chooseSide decides which side of a disputed entry counts, selects, and tells.
 func chooseSide(c chosen, b behaviour) chosen {
-	had, why := c.sides[0].Version.String(), ""
-	if len(c.sides) > 1 {
-		had += " and " + c.sides[1].Version.String()
+	had, why := c.wanted.sides[0].Version.String(), ""
+	if len(c.wanted.sides) > 1 {
+		had += " and " + c.wanted.sides[1].Version.String()
 	}
-	i := slices.IndexFunc(c.sides, func(side lockfile.Lock) bool {
+	i := slices.IndexFunc(c.wanted.sides, func(side lockfile.Lock) bool {
 		_, err := c.stay(side.Version)
 		return err == nil
 	})
 	if i >= 0 {
-		c.old = c.sides[i]
+		c.old = c.wanted.sides[i]
 		c.release, c.err = c.stay(c.old.Version)
 	} else {
-		c.old, why = c.sides[0], ", since neither is allowed and offered"
+		c.old, why = c.wanted.sides[0], ", since neither is allowed and offered"
 		c = c.newest(b)
 	}
-	if c.err == nil && (i < 0 || len(c.sides) > 1) {
+	if c.err == nil && (i < 0 || len(c.wanted.sides) > 1) {
 		v := c.release.Version
-		c.notices = append(c.notices, c.failure(problem.CodeConflict, v, "the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why))
+		c.notices = append(c.notices, c.wanted.failure(problem.CodeConflict, v, "the sides of the merge lock %s %s: %s is selected%s", c.wanted.addr(), had, v, why))
 	}
 	return c
 }

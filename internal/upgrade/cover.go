@@ -52,14 +52,14 @@ func fileOf(tool provider.Tool, choices []chosen) coverage.LockFile {
 // renewal is the choice as coverage reads it.
 func (c chosen) renewal() coverage.Renewal {
 	e := coverage.Renewal{
-		Addr: c.addr(), InLock: c.isLock, Old: c.offered.locked(c.old), New: c.release, ByRule: c.ownPlatforms,
+		Addr: c.wanted.addr(), InLock: c.wanted.isLock, Old: c.offered.locked(c.old), New: c.release, ByRule: c.wanted.ownPlatforms,
 		Failed: c.err != nil, Gone: c.gone, Unheard: c.unheard,
 	}
-	for _, side := range c.sides {
+	for _, side := range c.wanted.sides {
 		e.Sides = append(e.Sides, c.offered.locked(side))
 	}
-	if c.isLock && e.Old.Release == nil {
-		e.NotOffered = c.offered.methods.notOffered(c.addr(), c.old.Version)
+	if c.wanted.isLock && e.Old.Release == nil {
+		e.NotOffered = c.offered.methods.notOffered(c.wanted.addr(), c.old.Version)
 	}
 	return e
 }
@@ -71,10 +71,12 @@ func (o offered) locked(l lockfile.Lock) coverage.Locked {
 
 // covered is a chosen provider with the packages that its entry is made of.
 type covered struct {
-	chosen
+	chosen   chosen
 	demand   coverage.Demand
 	packages []ask.Question // in order of wanting
 	kept     bool           // the old entry stays as it is
+	notices  []error
+	err      error
 }
 
 // coverEach says of the providers of a root module what their entries are made of.
@@ -90,8 +92,7 @@ func coverEach(r root, v coverage.Cover, choices []chosen, b behaviour) []covere
 
 // covering adds the packages that cover what is demanded.
 func (c chosen) covering(demand coverage.Demand, b behaviour) covered {
-	e := covered{chosen: c, demand: demand, kept: c.idle}
-	e.err = cmp.Or(c.err, demand.Err)
+	e := covered{chosen: c, demand: demand, kept: c.idle, notices: c.notices, err: cmp.Or(c.err, demand.Err)}
 	if e.err == nil && c.gone {
 		e.kept, e.notices, e.err = e.withdrawn()
 	}
@@ -105,7 +106,7 @@ func (c chosen) covering(demand coverage.Demand, b behaviour) covered {
 // platform of init comes first: init follows the methods on its one platform, and
 // providers lock asks the registries.
 func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question {
-	if c.initAlone {
+	if c.wanted.initAlone {
 		platforms = platforms[:min(1, len(platforms))]
 	}
 	var packages []ask.Question
@@ -113,16 +114,16 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 		methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
 		switch b.packages {
 		case fromMethodsFirst:
-			methods, origin = i == 0 && !c.lockAlone, true
+			methods, origin = i == 0 && !c.wanted.lockAlone, true
 		case fromOrigins:
 			methods, origin = false, true
 		}
-		k := c.key(c.to, p)
+		k := c.wanted.key(c.to, p)
 		if methods {
 			packages = append(packages, k)
 		}
 		k.Want.Origin = true
-		if origin && !c.initAlone {
+		if origin && !c.wanted.initAlone {
 			packages = append(packages, k)
 		}
 	}
@@ -134,23 +135,24 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 // it, and a registry that does not know the provider has listed nothing: then the
 // entry is as good as before, unless something of it is missing.
 func (c covered) withdrawn() (kept bool, notices []error, failure error) {
-	methods := c.offered.methods
-	err := methods.notOffered(c.addr(), c.old.Version)
+	choice, w := c.chosen, c.chosen.wanted
+	methods := choice.offered.methods
+	err := methods.notOffered(w.addr(), choice.old.Version)
 	var best provider.Version
-	for _, r := range c.offered.releases {
-		if c.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
+	for _, r := range choice.offered.releases {
+		if w.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
 			best = r.Version
 		}
 	}
-	switch down := best.Precedence(c.old.Version) < 0; { // the command that moves it
+	switch down := best.Precedence(choice.old.Version) < 0; { // the command that moves it
 	case best.IsZero():
 		err.Problem.Hint = "change the constraints: they allow no version that is offered"
 	case down && !methods.complete():
 		err.Problem.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case down:
-		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", w.addr().Short(), best)
 	default:
-		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", w.addr().Short(), best)
 	}
 	switch {
 	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
@@ -173,11 +175,11 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 // former names a package of the release that the entry leaves, most likely the one
 // that Selection.former will name.
 func (c covered) former() []ask.Question {
-	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
+	if len(c.packages) == 0 || !c.chosen.wanted.isLock || c.chosen.old.Version == c.chosen.to {
 		return nil
 	}
 	first := slices.MinFunc(c.packages, func(k, l ask.Question) int { return k.Want.Platform.Compare(l.Want.Platform) })
-	return []ask.Question{c.key(c.old.Version, first.Want.Platform)}
+	return []ask.Question{c.chosen.wanted.key(c.chosen.old.Version, first.Want.Platform)}
 }
 
 // h1 are the hashes of that scheme.

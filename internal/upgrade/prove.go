@@ -16,36 +16,39 @@ import (
 
 // proven is a covered provider with what its packages prove.
 type proven struct {
-	covered
-	Selection
-	hashes []provider.Hash // of the new entry
+	covered   covered
+	selection Selection
+	hashes    []provider.Hash // of the new entry
+	kept      bool            // the old entry stays as it is
+	notices   []error
 }
 
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
 func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) proven {
-	p := proven{covered: c, Selection: Selection{
-		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
-		Warnings: c.release.Warnings, Err: c.err,
+	choice, w := c.chosen, c.chosen.wanted
+	p := proven{covered: c, kept: c.kept, notices: c.notices, selection: Selection{
+		Requirement: w.requirement, From: choice.old.Version, To: choice.to, Held: choice.held, Published: choice.release.Published,
+		Warnings: choice.release.Warnings, Err: c.err,
 	}}
 	if !c.kept && c.err == nil {
 		var found []provider.Hashes
 		p, found = p.gather(answers, b)
-		if p.Err == nil {
+		if p.selection.Err == nil {
 			p = p.enter(found, b)
 		}
 	}
 	switch {
-	case p.Err == nil:
-	case b.forgives && c.mayStay && c.demand.Complete:
-		p.notices, p.Err, p.kept = append(slices.Clone(p.notices), p.Err), nil, true
-	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
+	case p.selection.Err == nil:
+	case b.forgives && w.mayStay && c.demand.Complete:
+		p.notices, p.selection.Err, p.kept = append(slices.Clone(p.notices), p.selection.Err), nil, true
+	case c.err == nil && w.isLock && choice.to.Precedence(choice.old.Version) > 0:
 		// The selected release is newer than the locked one and stays out of the lock
 		// file for what its packages are.
 		for code, reason := range map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
-			if problem.Coded(p.Err, code) {
-				p.Held = append(slices.Clone(c.held), Held{Version: c.to, By: policy.Hold{Reason: reason}, Published: c.release.Published})
+			if problem.Coded(p.selection.Err, code) {
+				p.selection.Held = append(slices.Clone(choice.held), Held{Version: choice.to, By: policy.Hold{Reason: reason}, Published: choice.release.Published})
 			}
 		}
 	}
@@ -57,18 +60,19 @@ func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) p
 // provider under Exact and Strict, as it does in the tools, and where somebody asks
 // for it now; the error does not depend on how the sources word it.
 func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) (_ proven, found []provider.Hashes) {
+	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	lacking := map[provider.Platform]bool{}
-	for _, k := range p.packages {
+	for _, k := range p.covered.packages {
 		e := answers[k]
 		if problem.Coded(e.Err, problem.CodeNoPackage) && b.skipsPlatforms {
 			lacking[k.Want.Platform] = true
 			continue
 		}
-		p.Err = e.Err
-		if p.Err == nil {
-			p.Err = untrusted(k.Want, e.Hashes, b.Signers, b)
+		p.selection.Err = e.Err
+		if p.selection.Err == nil {
+			p.selection.Err = untrusted(k.Want, e.Hashes, b.Signers, b)
 		}
-		if p.Err != nil {
+		if p.selection.Err != nil {
 			return p, nil
 		}
 		found = append(found, e.Hashes)
@@ -76,78 +80,82 @@ func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) 
 	for _, h := range found {
 		delete(lacking, h.Platform) // one source of two has it
 	}
-	p.Missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
-	if len(p.Missing) > 0 {
-		for _, r := range p.offered.releases {
-			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.Serving) > 0 && p.constraints.Allows(r.Version)
-			if older && !slices.ContainsFunc(p.demand.Named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
-				p.Serving = r.Version
+	p.selection.Missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
+	if len(p.selection.Missing) > 0 {
+		for _, r := range choice.offered.releases {
+			older := r.Version.Precedence(choice.to) < 0 && r.Version.Precedence(p.selection.Serving) > 0 && w.constraints.Allows(r.Version)
+			if older && !slices.ContainsFunc(p.covered.demand.Named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
+				p.selection.Serving = r.Version
 			}
 		}
 	}
 	switch demanded := b.Platforms.Demanded && len(b.Platforms.List) > 0; {
-	case len(p.Missing) > 0 && demanded:
-		names := make([]string, len(p.Missing))
-		for i, m := range p.Missing {
+	case len(p.selection.Missing) > 0 && demanded:
+		names := make([]string, len(p.selection.Missing))
+		for i, m := range p.selection.Missing {
 			names[i] = m.String()
 		}
-		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
-		err.Problem.Subject.Platform = p.Missing[0]
+		err := w.failure(problem.CodeNoPackage, choice.to, "%s %s is not released for %s", w.addr(), choice.to, strings.Join(names, ", "))
+		err.Problem.Subject.Platform = p.selection.Missing[0]
 		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
-		if !p.Serving.IsZero() {
-			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.Serving, err.Problem.Hint)
+		if !p.selection.Serving.IsZero() {
+			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.selection.Serving, err.Problem.Hint)
 		}
-		p.Err = err
+		p.selection.Err = err
 	case len(found) == 0:
-		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
+		err := w.failure(problem.CodeNoPackage, choice.to, "%s %s is published for none of the wanted platforms", w.addr(), choice.to)
 		err.Problem.Hint = "name a platform that it is published for with --platform"
-		p.Err = err
+		p.selection.Err = err
 	}
 	return p, found
 }
 
 // enter proves the hashes of the new entry.
 func (p proven) enter(found []provider.Hashes, b behaviour) proven {
+	w := p.covered.chosen.wanted
 	p, prior := p.confront(found, b)
-	if p.Err != nil {
+	if p.selection.Err != nil {
 		return p
 	}
 	recorded := toRecord(found, b)
 	p.hashes = slices.Concat(prior, recorded)
-	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
+	if !b.keepsHashes || b.settlesConflicts && w.sides != nil {
 		p.hashes = recorded
 	}
-	p.Marks = provider.Marks(found, recorded)
-	p.Hashes = platformsOf(p.hashes, found)
+	p.selection.Marks = provider.Marks(found, recorded)
+	p.selection.Hashes = platformsOf(p.hashes, found)
 	var platforms []provider.Platform
 	for _, h := range found {
 		if h.Mirror == "" {
-			p.Signer = h.Signer
+			p.selection.Signer = h.Signer
 		}
 		platforms = append(platforms, h.Platform)
 	}
-	platforms = slices.AppendSeq(platforms, maps.Values(p.Hashes))
+	platforms = slices.AppendSeq(platforms, maps.Values(p.selection.Hashes))
 	slices.SortFunc(platforms, provider.Platform.Compare)
-	p.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
+	p.selection.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
 	return p
 }
 
 // confront holds the packages against the hashes of the old entry and against each
 // other, and returns those that the new entry keeps.
 func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior []provider.Hash) {
+	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	// init throws hashes of unknown schemes away and providers lock keeps them; they
 	// are kept here too unless the bytes must be init's, since a newer tool may know
 	// the scheme.
-	if p.isLock && p.old.Version == p.to {
-		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown && !p.lockAlone })
+	if w.isLock && choice.old.Version == choice.to {
+		prior = slices.DeleteFunc(slices.Clone(choice.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown && !w.lockAlone })
 	}
 	refuses := b.refuses
-	if p.lockAlone {
+	if w.lockAlone {
 		refuses = refuseNone
 	}
 	if h, other := p.contradicting(prior, found, refuses); other {
-		accepted := slices.ContainsFunc(b.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
-		p.Replaced = true
+		accepted := slices.ContainsFunc(b.AcceptReReleased, func(r provider.ReleasePattern) bool {
+			return r.Match(w.addr(), choice.to)
+		})
+		p.selection.Replaced = true
 		switch {
 		case refuses == refuseNone:
 			// providers lock adds new hashes to old ones that belong to other bytes
@@ -156,13 +164,13 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 		case accepted:
 			prior = nil
 		default:
-			p.Replaced, p.Err = false, p.reReleased(h)
+			p.selection.Replaced, p.selection.Err = false, p.reReleased(h)
 			return p, nil
 		}
 	}
 	if err := p.altered(found); err != nil {
 		if b.refusesAltered {
-			p.Err = err
+			p.selection.Err = err
 			return p, nil
 		}
 		p.notices = append(slices.Clone(p.notices), err)
@@ -217,10 +225,11 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 // entry says of content. Nobody knows which platform an h1 belongs to, so that one
 // of them must match, unless the entry has none.
 func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, refuses refusal) (provider.Hashes, bool) {
+	choice := p.covered.chosen
 	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
 	switch refuses {
 	case refuseNone:
-		return replaced(p.old.Hashes, zips, found)
+		return replaced(choice.old.Hashes, zips, found)
 	case refuseFirst:
 		// zh hashes say nothing about an unpacked package.
 		applicable := slices.ContainsFunc(prior, func(h provider.Hash) bool {
@@ -260,6 +269,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 // [case 54b]; here a mirror that has other content is refused, unless the bytes must
 // be theirs.
 func (p proven) altered(found []provider.Hashes) error {
+	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	origin := map[provider.Platform]provider.Hash{}
 	for _, h := range found {
 		if h.Mirror == "" {
@@ -268,8 +278,8 @@ func (p proven) altered(found []provider.Hashes) error {
 	}
 	for _, h := range found {
 		if own := origin[h.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
-			err := p.failure(problem.CodeBadChecksum, p.to,
-				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Platform, h.Mirror, h.H1, own)
+			err := w.failure(problem.CodeBadChecksum, choice.to,
+				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", w.addr(), choice.to, h.Platform, h.Mirror, h.H1, own)
 			err.Problem.Subject.Platform, err.Problem.Hint = h.Platform, "ask the mirror's operator why before you trust it"
 			return err
 		}
@@ -278,12 +288,13 @@ func (p proven) altered(found []provider.Hashes) error {
 }
 
 func (p proven) reReleased(h provider.Hashes) error {
-	addr := p.addr()
-	err := p.failure(problem.CodeReReleased, p.to,
-		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Platform, cmp.Or(h.ZH, h.H1))
+	choice, w := p.covered.chosen, p.covered.chosen.wanted
+	addr := w.addr()
+	err := w.failure(problem.CodeReReleased, choice.to,
+		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, choice.to, h.Platform, cmp.Or(h.ZH, h.H1))
 	err.Problem.Subject.Platform = h.Platform
 	err.Problem.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
-		addr.Namespace, addr.Type, p.to)
+		addr.Namespace, addr.Type, choice.to)
 	return err
 }
 

@@ -118,25 +118,28 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	entries := map[provider.Addr]lockfile.Lock{}
 	r.Selections = make([]Selection, 0, len(proofs))
 	for _, p := range proofs {
-		if i := slices.IndexFunc(r.Old, func(l lockfile.Lock) bool { return p.sides != nil && l.Addr == p.old.Addr }); i >= 0 {
+		choice, w := p.covered.chosen, p.covered.chosen.wanted
+		if i := slices.IndexFunc(r.Old, func(l lockfile.Lock) bool {
+			return w.sides != nil && l.Addr == choice.old.Addr
+		}); i >= 0 {
 			r.Old = slices.Clone(r.Old)
-			r.Old[i] = p.old // the side that counts
+			r.Old[i] = choice.old // the side that counts
 		}
-		if p.Err == nil && !p.kept {
-			l := lockfile.New(p.addr(), p.to, p.records, p.hashes)
-			if slices.Equal(l.Hashes, p.old.Hashes) { // mostly: of thousands of root modules these are shared
-				l.Hashes = p.old.Hashes
+		if p.selection.Err == nil && !p.kept {
+			l := lockfile.New(w.addr(), choice.to, w.records, p.hashes)
+			if slices.Equal(l.Hashes, choice.old.Hashes) { // mostly: of thousands of root modules these are shared
+				l.Hashes = choice.old.Hashes
 			}
-			entries[p.addr()] = l
+			entries[w.addr()] = l
 		}
-		if p.Err != nil {
-			doubtful = slices.DeleteFunc(doubtful, func(w provider.Want) bool { return w.Addr == p.addr() })
+		if p.selection.Err != nil {
+			doubtful = slices.DeleteFunc(doubtful, func(old provider.Want) bool { return old.Addr == w.addr() })
 			// Always where there is no old entry to fall back to, since a lock file that lacks
 			// a required provider would be worse than the old one, or where there are two of
 			// which none could be kept.
-			r.untouched = r.untouched || b.allOrNothing || p.old.Version.IsZero() || p.sides != nil
+			r.untouched = r.untouched || b.allOrNothing || choice.old.Version.IsZero() || w.sides != nil
 		}
-		r.Selections = append(r.Selections, p.Selection)
+		r.Selections = append(r.Selections, p.selection)
 		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 	}
 	r.New = r.Old
@@ -176,15 +179,16 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 // that requires the provider. What is no failure (missing platforms, the
 // registry's warnings) stays a fact of the selection.
 func (p proven) explain() []problem.Problem {
+	w := p.covered.chosen.wanted
 	causes, severity := p.notices, problem.SeverityWarning
-	if p.Err != nil {
-		causes, severity = []error{p.Err}, problem.SeverityError
+	if p.selection.Err != nil {
+		causes, severity = []error{p.selection.Err}, problem.SeverityError
 	}
 	var diagnostics []problem.Problem
 	for _, cause := range causes {
 		d := problem.Of(cause)
-		d.Severity, d.Subject.Addr = severity, p.addr()
-		if terms := p.requirement.Terms; d.Place == (problem.Place{}) && len(terms) > 0 {
+		d.Severity, d.Subject.Addr = severity, w.addr()
+		if terms := w.requirement.Terms; d.Place == (problem.Place{}) && len(terms) > 0 {
 			d.Place = terms[0].Place
 		}
 		diagnostics = append(diagnostics, d)
