@@ -51,7 +51,7 @@ func TestRoundTripsOfKnownPackages(t *testing.T) {
 func askAtOnce(t *testing.T, c *Client) {
 	t.Helper()
 	d := c.tools[provider.Terraform].origin
-	if _, err := d.anyDescribed(t.Context(), terraform, want(privateHost, platformsServed[0])); err != nil {
+	if _, err := d.firstDescribed(t.Context(), terraform, want(privateHost, platformsServed[0])); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup

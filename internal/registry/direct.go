@@ -93,132 +93,73 @@ func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider
 	return releases, nil
 }
 
-func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
-	p, err := d.prove(ctx, tool, want)
-	if err != nil {
-		return provider.Hashes{}, d.unserved(ctx, tool, want, err)
-	}
-	h, stated := d.stated.hashes(ctx, want, p)
-	if !stated {
-		sum, err := d.fetch.archive(ctx, d.link(p, p.reported[want.Platform].size, limit))
-		if err != nil {
-			return provider.Hashes{}, failed(want, subject(want), err)
+// versions asks for the list of versions.
+func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
+	all := placeQuery{want: provider.Want{Addr: addr}}
+	return once(ctx, &d.answers.versions, d.place, all, func(q placeQuery) (list versionList, err error) {
+		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
+		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
+			return list, err
 		}
-		h, err = hashesOf(sum, p.filename, want)
-		if err != nil {
-			return provider.Hashes{}, err
-		}
-	}
-	h.Listed, h.Signer = p.sums.recorded(p.zh), p.signer
-	if tool.Has(provider.VerifiedHashes) {
-		h.Verified = []provider.Hash{p.zh}
-	}
-	if len(p.reported) == 0 {
-		return h, nil
-	}
-	if size := p.reported[want.Platform].size; size != h.Size && !stated {
-		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Size)
-	}
-	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
-		h.Reported, err = p.reported.recorded(p.sums, h)
-	}
-	return h, err
-}
-
-// size asks the server of the package where the registry says nothing. Some stores
-// answer no HEAD at addresses that they have signed for GET.
-func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
-	p, reported, err := d.describe(ctx, tool, want)
-	if err != nil {
-		return 0, d.unserved(ctx, tool, want, err)
-	}
-	if size := reported[want.Platform].size; size > 0 {
-		return size, nil
-	}
-	return d.fetch.size(ctx, p.archive, p.from), nil
-}
-
-// prove returns what the registry says of the package: by what it said of another
-// one of the release where that is enough, and else by asking about this one. The
-// former needs the cache to know the archives of the release. Where it does not know
-// that of the package which was asked about first, all are asked about at once.
-func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
-	if about, err := d.anyDescribed(ctx, tool, want); err == nil {
-		_, known := d.fetch.computed(about.zh)
-		if known || about.platform == want.Platform {
-			if first, err := d.anyProven(ctx, tool, want); err == nil {
-				if p, ok := d.infer(ctx, tool, want, first); ok {
-					return p, nil
-				}
+		if resp.Status == http.StatusNotFound {
+			return list, &problem.Error{
+				Problem: problem.Problem{
+					Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
+					Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
+					Hint:    d.advise(ctx, tool, q),
+				},
 			}
 		}
-	}
-	return d.ask(ctx, tool, want)
+		if err := transport.DecodeJSON(resp.Body, &list); err != nil {
+			return list, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
+		}
+		list.releases = sync.OnceValues(list.read)
+		return list, nil
+	})
 }
 
-// anyDescribed returns what the registry says of whichever package of the release
-// was asked about first in this run.
-func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
-	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
-	return once(ctx, &d.answers.first, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
-}
-
-// anyProven returns what is proven of whichever package of the release was asked
-// about first in this run, which is the wanted one if nobody has.
-func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
-	if first, err := d.anyDescribed(ctx, tool, want); err == nil {
-		want.Platform = first.platform
-	}
-	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, tool: tool}
-	return once(ctx, &d.answers.proven, d.place, release, func(placeQuery) (provenPackage, error) { return d.ask(ctx, tool, want) })
-}
-
-// infer proves a package by what is proven of another one of the release, so
-// that a run which has nothing to download asks about one package of a release
-// instead of every one. What the registry would say of this one is known where
-//
-//   - the checksum list, verified by the rules of the tool, names the archive of the
-//     platform in the form that the publishing rules of the registries ask for,
-//     and the other package's file has a name of this form too;
-//   - the list of versions says that the platform is served;
-//   - with packages, which OpenTofu's registry says of all platforms at once,
-//     they agree with the list;
-//   - the cache knows what the archive hashes to, so that its address is not
-//     needed.
-//
-// Protocols, keys, list and signature are the release's, which the registries
-// repeat for each platform; one that has a list for each has only one archive in
-// it, and is asked. Only a registry that contradicts its own list of versions or
-// its publisher's signed list would have said anything else.
-func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Want, first provenPackage) (provenPackage, bool) {
-	if first.platform == want.Platform {
-		return first, true
-	}
-	zh, ok := lineHash(first.sums.line(archiveName(want, want.Platform)))
-	if !ok || first.filename != archiveName(want, first.platform) {
-		return provenPackage{}, false
-	}
-	if len(first.reported) > 0 && first.reported.check(want.Platform, zh) != nil {
-		return provenPackage{}, false
-	}
-	if _, ok := d.fetch.computed(zh); !ok {
-		return provenPackage{}, false
-	}
-	versions, err := d.versions(ctx, tool, want.Addr)
+// describe asks the registry about the package, and checks what can be checked
+// before anything else is fetched.
+func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*description, reports, error) {
+	about, err := d.description(ctx, tool, want)
 	if err != nil {
-		return provenPackage{}, false
+		return nil, nil, err
 	}
-	if served, _ := versions.platforms(want.Version); !slices.Contains(served, want.Platform) {
-		return provenPackage{}, false
+	if err := about.checkProtocol(tool, want); err != nil {
+		return nil, nil, d.suggest(ctx, tool, want.Addr, err)
 	}
-	p, own := first, *first.description
-	own.platform, own.filename, own.zh, own.archive = want.Platform, archiveName(want, want.Platform), zh, nil
-	p.description = &own
-	return p, true
+	if !tool.Has(provider.RegistryHashes) {
+		return about, nil, nil
+	}
+	reported, err := about.reports()
+	if err != nil || len(reported) == 0 {
+		return about, nil, err
+	}
+	return about, reported, reported.check(want.Platform, about.zh)
 }
 
-// ask asks about the package itself.
-func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
+// description asks what the registry says of the package, whatever tool reads it.
+func (d *direct) description(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
+	return once(ctx, &d.answers.described, d.place, placeQuery{want: want}, func(q placeQuery) (*description, error) {
+		addr := want.Addr
+		resp, err := d.get(ctx, tool, q, maxMetadata,
+			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
+		if err == nil && resp.Status == http.StatusGone { // for ever
+			return nil, unavailable(want, errGone)
+		}
+		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
+			return nil, err
+		}
+		if resp.Status == http.StatusNotFound {
+			return nil, noPackage(want)
+		}
+		return parseDescription(resp.Body, resp.URL, want)
+	})
+}
+
+// prove asks about the package itself, and verifies the checksum list of its release and who
+// signed that.
+func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	about, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
 		return provenPackage{}, err
@@ -271,60 +212,133 @@ func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (pr
 	return signer, err
 }
 
-// describe asks the registry about the package, and checks what can be checked
-// before anything else is fetched.
-func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*description, reports, error) {
-	about, err := d.description(ctx, tool, want)
+func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
+	p, err := d.proveShort(ctx, tool, want)
 	if err != nil {
-		return nil, nil, err
+		return provider.Hashes{}, d.unserved(ctx, tool, want, err)
 	}
-	if err := about.checkProtocol(tool, want); err != nil {
-		return nil, nil, d.suggest(ctx, tool, want.Addr, err)
+	h, stated := d.stated.hashes(ctx, want, p)
+	if !stated {
+		sum, err := d.fetch.archive(ctx, d.link(p, p.reported[want.Platform].size, limit))
+		if err != nil {
+			return provider.Hashes{}, failed(want, subject(want), err)
+		}
+		h, err = hashesOf(sum, p.filename, want)
+		if err != nil {
+			return provider.Hashes{}, err
+		}
 	}
-	if !tool.Has(provider.RegistryHashes) {
-		return about, nil, nil
+	h.Listed, h.Signer = p.sums.recorded(p.zh), p.signer
+	if tool.Has(provider.VerifiedHashes) {
+		h.Verified = []provider.Hash{p.zh}
 	}
-	reported, err := about.reports()
-	if err != nil || len(reported) == 0 {
-		return about, nil, err
+	if len(p.reported) == 0 {
+		return h, nil
 	}
-	return about, reported, reported.check(want.Platform, about.zh)
+	if size := p.reported[want.Platform].size; size != h.Size && !stated {
+		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Size)
+	}
+	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
+		h.Reported, err = p.reported.recorded(p.sums, h)
+	}
+	return h, err
 }
 
-// description asks what the registry says of the package, whatever tool reads it.
-func (d *direct) description(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
-	return once(ctx, &d.answers.described, d.place, placeQuery{want: want}, func(q placeQuery) (*description, error) {
-		addr := want.Addr
-		resp, err := d.get(ctx, tool, q, maxMetadata,
-			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
-		if err == nil && resp.Status == http.StatusGone { // for ever
-			return nil, unavailable(want, errGone)
-		}
-		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
-			return nil, err
-		}
-		if resp.Status == http.StatusNotFound {
-			return nil, noPackage(want)
-		}
-		return parseDescription(resp.Body, resp.URL, want)
-	})
+// size asks the server of the package where the registry says nothing. Some stores
+// answer no HEAD at addresses that they have signed for GET.
+func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	p, reported, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return 0, d.unserved(ctx, tool, want, err)
+	}
+	if size := reported[want.Platform].size; size > 0 {
+		return size, nil
+	}
+	return d.fetch.size(ctx, p.archive, p.from), nil
 }
 
-// manifest is the manifest of a release, and the zh that the checksum list has of it
-// [protocol: publishing providers]. It stands beside the list, where releases are
-// published as files; elsewhere nothing is known, and there is no zh.
-func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPackage) ([]byte, provider.Hash) {
-	name := fmt.Sprintf("terraform-provider-%s_%s_manifest.json", want.Addr.Type, want.Version)
-	zh, listed := lineHash(p.sums.line(name))
-	if !listed || len(p.protocols) == 0 {
-		return nil, ""
+// listed makes the listing of what is proven.
+func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
+	l := provider.Listing{Signer: p.signer}
+	for line := range bytes.Lines(p.sums) {
+		fields := bytes.Fields(line)
+		zh, ok := lineHash(fields)
+		if !ok {
+			continue
+		}
+		f := provider.ListedFile{Name: string(fields[1]), Sum: provider.Sum{ZH: zh}}
+		if f.Name == p.filename {
+			f.Platform = p.platform
+		} else {
+			f.Platform = platformOf(f.Name)
+		}
+		if sum, err := d.fetch.known(ctx, zh); err == nil {
+			f.Sum = sum.Sum
+			_, f.Fresh = d.fetch.fresh.Load(zh)
+		}
+		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
+		l.Files = append(l.Files, f)
 	}
-	src, err := d.file(ctx, p.list.ResolveReference(&url.URL{Path: name}), p.from, maxReleaseManifest)
+	if trustsUnsigned(tool, addr, d.fetch.opts) {
+		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
+	}
+	return l
+}
+
+// link is where the archive of a package is.
+func (d *direct) link(p provenPackage, size, limit int64) archiveLink {
+	return archiveLink{url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: size, limit: limit}
+}
+
+// unserved holds the 404 of a package against what else the registry says of the
+// release. A server that has lost a document, or cannot reach it, answers 404 as
+// well: only the list of versions, or where that is silent the signed checksum
+// list, says that a release is not made for a platform. Then missing is what to
+// say, as it is if it is another error; else the registry contradicts itself. A
+// version that is not listed any more may still be served: it is gone where no
+// package is.
+func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
+	if !problem.Coded(missing, problem.CodeNoPackage) {
+		return missing
+	}
+	withheld := func(why string) error {
+		return naming(want, &problem.Error{
+			Problem: problem.Problem{
+				Code:    problem.CodeBadAnswer,
+				Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
+				Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
+			},
+		})
+	}
+	versions, err := d.versions(ctx, tool, want.Addr)
 	if err != nil {
-		d.fetch.opts.Log.Debug("the manifest of a release is not beside its list", "provider", want.Addr, "version", want.Version, "error", err)
-		return nil, ""
+		return err
 	}
-	return src, zh
+	served, listed := versions.platforms(want.Version)
+	switch {
+	case slices.Contains(served, want.Platform):
+		return withheld("its list of versions names that platform")
+	case len(served) > 0:
+		return missing
+	}
+	gone := !listed
+	for _, p := range provider.DefaultPlatforms {
+		other := want
+		other.Platform = p
+		sibling, err := d.prove(ctx, tool, other)
+		gone = gone && problem.Coded(err, problem.CodeNoPackage)
+		switch {
+		case err != nil || sibling.filename != archiveName(want, p):
+		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
+			return missing
+		default:
+			return withheld("the checksum list of the release names it")
+		}
+	}
+	if gone {
+		return missing
+	}
+	return withheld("nothing says whether there is one")
 }
 
 // suggest adds to an error about protocols the newest release that the tool
@@ -344,29 +358,21 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 	return e
 }
 
-// versions asks for the list of versions.
-func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
-	all := placeQuery{want: provider.Want{Addr: addr}}
-	return once(ctx, &d.answers.versions, d.place, all, func(q placeQuery) (list versionList, err error) {
-		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
-		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
-			return list, err
-		}
-		if resp.Status == http.StatusNotFound {
-			return list, &problem.Error{
-				Problem: problem.Problem{
-					Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},
-					Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
-					Hint:    d.advise(ctx, tool, q),
-				},
-			}
-		}
-		if err := transport.DecodeJSON(resp.Body, &list); err != nil {
-			return list, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
-		}
-		list.releases = sync.OnceValues(list.read)
-		return list, nil
-	})
+// manifest is the manifest of a release, and the zh that the checksum list has of it
+// [protocol: publishing providers]. It stands beside the list, where releases are
+// published as files; elsewhere nothing is known, and there is no zh.
+func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPackage) ([]byte, provider.Hash) {
+	name := fmt.Sprintf("terraform-provider-%s_%s_manifest.json", want.Addr.Type, want.Version)
+	zh, listed := lineHash(p.sums.line(name))
+	if !listed || len(p.protocols) == 0 {
+		return nil, ""
+	}
+	src, err := d.file(ctx, p.list.ResolveReference(&url.URL{Path: name}), p.from, maxReleaseManifest)
+	if err != nil {
+		d.fetch.opts.Log.Debug("the manifest of a release is not beside its list", "provider", want.Addr, "version", want.Version, "error", err)
+		return nil, ""
+	}
+	return src, zh
 }
 
 // detail asks what is no part of the protocol, so any answer but the known one
@@ -408,90 +414,6 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) s
 		}
 	}
 	return unknownHint(addr)
-}
-
-// unserved holds the 404 of a package against what else the registry says of the
-// release. A server that has lost a document, or cannot reach it, answers 404 as
-// well: only the list of versions, or where that is silent the signed checksum
-// list, says that a release is not made for a platform. Then missing is what to
-// say, as it is if it is another error; else the registry contradicts itself. A
-// version that is not listed any more may still be served: it is gone where no
-// package is.
-func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
-	if !problem.Coded(missing, problem.CodeNoPackage) {
-		return missing
-	}
-	withheld := func(why string) error {
-		return naming(want, &problem.Error{
-			Problem: problem.Problem{
-				Code:    problem.CodeBadAnswer,
-				Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
-				Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
-			},
-		})
-	}
-	versions, err := d.versions(ctx, tool, want.Addr)
-	if err != nil {
-		return err
-	}
-	served, listed := versions.platforms(want.Version)
-	switch {
-	case slices.Contains(served, want.Platform):
-		return withheld("its list of versions names that platform")
-	case len(served) > 0:
-		return missing
-	}
-	gone := !listed
-	for _, p := range provider.DefaultPlatforms {
-		other := want
-		other.Platform = p
-		sibling, err := d.ask(ctx, tool, other)
-		gone = gone && problem.Coded(err, problem.CodeNoPackage)
-		switch {
-		case err != nil || sibling.filename != archiveName(want, p):
-		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
-			return missing
-		default:
-			return withheld("the checksum list of the release names it")
-		}
-	}
-	if gone {
-		return missing
-	}
-	return withheld("nothing says whether there is one")
-}
-
-// listed makes the listing of what is proven.
-func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
-	l := provider.Listing{Signer: p.signer}
-	for line := range bytes.Lines(p.sums) {
-		fields := bytes.Fields(line)
-		zh, ok := lineHash(fields)
-		if !ok {
-			continue
-		}
-		f := provider.ListedFile{Name: string(fields[1]), Sum: provider.Sum{ZH: zh}}
-		if f.Name == p.filename {
-			f.Platform = p.platform
-		} else {
-			f.Platform = platformOf(f.Name)
-		}
-		if sum, err := d.fetch.known(ctx, zh); err == nil {
-			f.Sum = sum.Sum
-			_, f.Fresh = d.fetch.fresh.Load(zh)
-		}
-		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
-		l.Files = append(l.Files, f)
-	}
-	if trustsUnsigned(tool, addr, d.fetch.opts) {
-		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
-	}
-	return l
-}
-
-// link is where the archive of a package is.
-func (d *direct) link(p provenPackage, size, limit int64) archiveLink {
-	return archiveLink{url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: size, limit: limit}
 }
 
 // place finds the registry of the provider.

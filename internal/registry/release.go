@@ -19,7 +19,7 @@ import (
 // mirror: there is no list. Errors are those of Hashes.
 func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error) {
 	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Signer, error) {
-		p, err := d.prove(ctx, tool, want)
+		p, err := d.proveShort(ctx, tool, want)
 		return p.signer, err
 	})
 }
@@ -36,7 +36,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 		if err != nil || said.Known() || want.Platform == (provider.Platform{}) {
 			return said, err
 		}
-		if p, err := d.anyProven(ctx, tool, want); err == nil {
+		if p, err := d.firstProven(ctx, tool, want); err == nil {
 			found, _ := provider.ParseDownload(p.archive.String())
 			found.Published = said.Published
 			return found, nil
@@ -79,9 +79,9 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 // it be asked at all. Errors are those of Hashes.
 func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (provider.Listing, error) {
-		p, err := d.anyProven(ctx, tool, want)
+		p, err := d.firstProven(ctx, tool, want)
 		if err != nil {
-			p, err = d.ask(ctx, tool, want)
+			p, err = d.prove(ctx, tool, want)
 		}
 		if err != nil {
 			return provider.Listing{}, err
@@ -106,7 +106,7 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 		return provider.Listing{Mirrored: &h}, nil
 	}
 	return askRegistry(c.held, tool, want, func(d *direct) (provider.Listing, error) {
-		p, err := d.ask(ctx, tool, want)
+		p, err := d.prove(ctx, tool, want)
 		if err != nil {
 			return provider.Listing{}, d.unserved(ctx, tool, want, err)
 		}
@@ -152,7 +152,7 @@ func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want prov
 // CodeBadChecksum and no more if the cache is wrong; others are those of Package.
 func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) {
-		p, err := d.ask(ctx, tool, want)
+		p, err := d.prove(ctx, tool, want)
 		if err != nil {
 			return 0, err
 		}
@@ -182,7 +182,7 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 // if it has at most limit bytes. Errors are those of Hashes.
 func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Content, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (said provider.Content, err error) {
-		p, err := d.ask(ctx, tool, want)
+		p, err := d.prove(ctx, tool, want)
 		if err != nil {
 			return said, d.unserved(ctx, tool, want, err)
 		}
