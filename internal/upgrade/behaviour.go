@@ -36,7 +36,7 @@ type behaviour struct {
 	forgives       bool // or no failure
 
 	// Which packages are asked for, and what they must be.
-	packages       packagesFrom
+	packagesFrom   packagesFrom
 	skipsPlatforms bool // what a release does not serve is left out with a notice
 	provenOnly     bool // a signature must cover every hash
 	refuses        refusal
@@ -106,9 +106,9 @@ func (o Options) behaviour() behaviour {
 	}
 	switch {
 	case exact && upgrade:
-		b.packages, b.refuses = fromMethodsFirst, refuseFirst // [cases 49b, 05]
+		b.packagesFrom, b.refuses = fromMethodsFirst, refuseFirst // [cases 49b, 05]
 	case exact && complete:
-		b.packages, b.refuses = fromOrigins, refuseNone // [cases 49b, 06]
+		b.packagesFrom, b.refuses = fromOrigins, refuseNone // [cases 49b, 06]
 	}
 	return b
 }

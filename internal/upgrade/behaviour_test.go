@@ -78,7 +78,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		"spares":         {locked("a ~> 1.0", pair), offering(), on(Options{Policy: policy.Rulebook{Rules: ignoring}})},
 		"forgives":       {locked("a ~> 1.0", pair), &offer{releases: simple, edit: refuse}, on(Options{Mode: Complete, Policy: policy.Rulebook{Rules: ignoring}})},
 
-		"packages":       {locked("a ~> 1.0"), &offer{releases: simple, edit: mirroring(false)}, on(Options{Platforms: Platforms{List: platforms(two...)}})},
+		"packagesFrom":   {locked("a ~> 1.0"), &offer{releases: simple, edit: mirroring(false)}, on(Options{Platforms: Platforms{List: platforms(two...)}})},
 		"skipsPlatforms": {locked("a ~> 1.0"), offering(), on(Options{Platforms: Platforms{List: platforms("linux_amd64", "plan9_386")}})},
 		"provenOnly":     {locked("a ~> 1.0"), &offer{releases: simple, edit: unsigned}, on(Options{})},
 		"refuses":        {locked("a ~> 1.0", "a 1.1.0 ~> 1.0; zh:a-1.1.0-darwin_arm64-old zh:a-1.1.0-linux_amd64"), offering(), on(Options{Platforms: Platforms{List: platforms(two...)}})},
@@ -137,9 +137,9 @@ func TestEachRowOfBehaviourMatters(t *testing.T) {
 // otherwise are the behaviours that differ in one row.
 func otherwise(b behaviour, row string) []behaviour {
 	switch row {
-	case "packages":
+	case "packagesFrom":
 		first, origins := b, b
-		first.packages, origins.packages = fromMethodsFirst, fromOrigins
+		first.packagesFrom, origins.packagesFrom = fromMethodsFirst, fromOrigins
 		return []behaviour{first, origins}
 	case "refuses":
 		first, none := b, b

@@ -177,7 +177,7 @@ func (c chosen) newest(b behaviour) chosen {
 			allowed = append(allowed, r)
 		}
 	}
-	lowers := b.lowers || b.AllowDowngrade && c.offered.methods.complete()
+	lowers := b.lowers || b.AllowDowngrade && c.offered.methods.allListed()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
 	if c.wanted.isLock && !lowers && !offered && c.wanted.constraints.Allows(locked) {
 		allowed = append(allowed, provider.Release{Version: locked})

@@ -112,7 +112,7 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 	var packages []ask.Question
 	for i, p := range platforms {
 		methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
-		switch b.packages {
+		switch b.packagesFrom {
 		case fromMethodsFirst:
 			methods, origin = i == 0 && !c.wanted.lockAlone, true
 		case fromOrigins:
@@ -147,7 +147,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	switch down := best.Precedence(choice.old.Version) < 0; { // the command that moves it
 	case best.IsZero():
 		err.Problem.Hint = "change the constraints: they allow no version that is offered"
-	case down && !methods.complete():
+	case down && !methods.allListed():
 		err.Problem.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case down:
 		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", w.addr().Short(), best)

@@ -45,8 +45,8 @@ func (o offered) release(v provider.Version) *provider.Release {
 // of them has listed something: one that answers 404 may have lost what it had.
 type methods []provider.Method
 
-// complete reports whether each of them has listed what it offers.
-func (m methods) complete() bool { return m.unlisted() == "" }
+// allListed reports whether each of them has listed what it offers.
+func (m methods) allListed() bool { return m.unlisted() == "" }
 
 // unlisted names those that have not.
 func (m methods) unlisted() string { return m.names(func(a provider.Method) bool { return !a.Listed }) }
