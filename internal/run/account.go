@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -37,6 +38,9 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}) {
 		r := &all[of[n]].result
 		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
+		if len(found.Found) > 0 && j.ask.verb == verbs.Check {
+			*r = r.Accounted(suspects[n].Lock.Addr)
+		}
 	}
 	for _, i := range indices {
 		r := &all[i].result
@@ -50,8 +54,10 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 // to be replaced, where the packages are those of a mirror, and where the sides
 // of a merge differ: of their hashes only proven ones are written.
 //
-// Whoever checks asks about what is committed now. The other verbs write nothing
-// of an entry that they leave, and download nothing for it.
+// Whoever checks asks about what is committed now: also of an entry that matches no
+// package of its release, whose hashes are held against the lists alone. The other verbs
+// fail for that one. They write nothing of an entry that they leave, and download nothing
+// for it.
 func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 	lock := r.Module.Lock
 	if lock == nil {
@@ -60,11 +66,12 @@ func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 	var suspects []verify.Suspect
 	for _, s := range r.Selections {
 		l, locked := lock.Lock(s.Requirement.Addr)
-		if !locked || lock.Disputed[l.Addr] != nil || s.Err != nil || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
+		contradicted := j.ask.verb == verbs.Check && problem.Coded(s.Err, problem.CodeReReleased)
+		if !locked || lock.Disputed[l.Addr] != nil || s.Err != nil && !contradicted || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
 			continue
 		}
-		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To}
-		e.Shallow = e.Left && j.ask.verb != verbs.Check
+		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To || contradicted}
+		e.Shallow = contradicted || e.Left && j.ask.verb != verbs.Check
 		if !e.Left {
 			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
 		}

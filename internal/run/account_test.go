@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -28,8 +29,10 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 		"entry_of_two_sides": {edit: func(s *upgrade.Selection, f *lockfile.File) {
 			f.Disputed = map[provider.Addr][]lockfile.Lock{s.Requirement.Addr: f.Locks}
 		}},
-		"entry_that_is_left":            {edit: otherVersion, verb: verbs.Upgrade, judged: true, left: true, shallow: true},
-		"entry_that_is_left_by_a_check": {edit: otherVersion, verb: verbs.Check, judged: true, left: true},
+		"entry_that_is_left":                    {edit: otherVersion, verb: verbs.Upgrade, judged: true, left: true, shallow: true},
+		"entry_that_is_left_by_a_check":         {edit: otherVersion, verb: verbs.Check, judged: true, left: true},
+		"entry_that_matches_nothing":            {edit: matchesNothing, verb: verbs.Lock},
+		"entry_that_matches_nothing_in_a_check": {edit: matchesNothing, verb: verbs.Check, judged: true, left: true, shallow: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +54,11 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// matchesNothing fails a selection for the hashes of its entry.
+func matchesNothing(s *upgrade.Selection, _ *lockfile.File) {
+	s.Err = &problem.Error{Problem: problem.Problem{Code: problem.CodeReReleased, Message: "no"}}
 }
 
 // otherVersion makes a selection leave its version.

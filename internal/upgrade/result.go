@@ -297,6 +297,23 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	return part
 }
 
+// Accounted returns the plan without the failure of a provider whose recorded hashes match
+// no package of its release: findings say that of each hash. What the failure kept back
+// stays out of the plan.
+func (r Result) Accounted(addr provider.Addr) Result {
+	r.Selections, r.Diagnostics = slices.Clone(r.Selections), slices.Clone(r.Diagnostics)
+	for i, s := range r.Selections {
+		if s.Requirement.Addr == addr && problem.Coded(s.Err, problem.CodeReReleased) {
+			r.Selections[i].Err = nil
+			failure := problem.Of(s.Err)
+			r.Diagnostics = slices.DeleteFunc(r.Diagnostics, func(d problem.Problem) bool {
+				return d.Severity == problem.SeverityError && d.Code == failure.Code && d.Subject.Addr == addr && d.Message == failure.Message
+			})
+		}
+	}
+	return r
+}
+
 // successor is the address whose entry takes the place of one that goes: the
 // same name in the registry of the other tool. It is addr itself if there is none.
 func (r Result) successor(addr provider.Addr) provider.Addr {
