@@ -71,7 +71,8 @@ func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
 	if env.ofRun(settings.Settings{}).Summary {
 		t.Error("a verb in a workflow is said to write a step summary")
 	}
-	if env.summary = true; !env.ofRun(settings.Settings{}).Summary {
+	env.summary = true
+	if !env.ofRun(settings.Settings{}).Summary {
 		t.Error("the Action is not said to write a step summary")
 	}
 }
