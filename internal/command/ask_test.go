@@ -64,7 +64,7 @@ func TestProposingNeedsARepository(t *testing.T) {
 	}
 }
 
-// Whoever runs in a workflow writes no step summary by that alone: the Action does.
+// A verb in a workflow writes no step summary: the Action does.
 func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
 	t.Parallel()
 	env := inWorkflow()

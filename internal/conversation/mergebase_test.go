@@ -89,7 +89,7 @@ func TestUnreadableSideRefusesTheMerge(t *testing.T) {
 	}
 }
 
-// A file keeps the mode of whoever has changed that.
+// A file keeps the mode of the side that has changed it.
 func TestModeOfAMergedFile(t *testing.T) {
 	t.Parallel()
 	of := func(text string, mode fs.FileMode) side {

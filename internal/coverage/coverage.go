@@ -61,7 +61,7 @@ const (
 	Everywhere               // the lock file covers whatever its releases serve: more than one machine's
 	Recovered                // the entries of the lock file cover them: one h1 for each
 	Own                      // and this one covers more than the others: one h1 for each
-	Untold                   // no entry says which platforms are meant: more than one machine's
+	Unnamed                  // no entry says which platforms are meant: more than one machine's
 )
 
 // Demand is what the new entry of a provider must cover.
@@ -97,10 +97,10 @@ func Fixed(list []provider.Platform) Cover {
 	return Cover{all: len(list) == 0, list: list}
 }
 
-// Of is the demand on an entry. told says whether an entry of its lock file says which
+// Of is the demand on an entry. named says whether an entry of its lock file says which
 // platforms are meant, as LockFile.Tells has it.
-func (c Cover) Of(e Renewal, told bool) Demand {
-	d := Demand{Why: c.why(e, told), Err: c.doubts[e.Addr]}
+func (c Cover) Of(e Renewal, named bool) Demand {
+	d := Demand{Why: c.why(e, named), Err: c.doubts[e.Addr]}
 	switch d.Why {
 	case ByRule:
 		d.Named = e.ByRule
@@ -117,7 +117,7 @@ func (c Cover) Of(e Renewal, told bool) Demand {
 	}
 	switch d.Why {
 	case Served:
-	case Everywhere, Untold:
+	case Everywhere, Unnamed:
 		d.Complete = len(e.Old.H1) > 1
 	default:
 		d.Complete = len(e.Old.H1) >= len(d.Named)
@@ -126,7 +126,7 @@ func (c Cover) Of(e Renewal, told bool) Demand {
 }
 
 // why is the reason of a demand.
-func (c Cover) why(e Renewal, told bool) Ground {
+func (c Cover) why(e Renewal, named bool) Ground {
 	switch {
 	case len(e.ByRule) > 0:
 		return ByRule
@@ -136,8 +136,8 @@ func (c Cover) why(e Renewal, told bool) Ground {
 		return Served
 	case !c.auto:
 		return ByName
-	case !told:
-		return Untold
+	case !named:
+		return Unnamed
 	case len(c.own[e.Addr]) > 0:
 		return Own
 	}

@@ -151,7 +151,7 @@ func TestDemand(t *testing.T) {
 		"all that is served is covered":    {Everywhere, nil, []Renewal{stays("a", small, small...)}, small, true},
 		"the entries cover them":           {Recovered, nil, []Renewal{stays("a", served, two...), stays("b", served, linux)}, []provider.Platform{mac, linux}, false},
 		"the entry covers more by itself":  {Own, nil, []Renewal{stays("a", served, two...), moves("b", served, linux, bsd)}, []provider.Platform{mac, bsd, linux}, false},
-		"no entry says which, but several": {Untold, nil, []Renewal{{Addr: addr("a"), Old: Locked{H1: []provider.Hash{"h1:1", "h1:2"}}}}, provider.DefaultPlatforms, true},
+		"no entry says which, but several": {Unnamed, nil, []Renewal{{Addr: addr("a"), Old: Locked{H1: []provider.Hash{"h1:1", "h1:2"}}}}, provider.DefaultPlatforms, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -114,7 +114,7 @@ func (r recovery) cover(known map[ask.Question]Evidence) Cover {
 	found := r.read(known)
 	list := found.covered
 	if len(list) < 2 {
-		// One platform alone is likely the machine of whoever ran init last, and nobody
+		// One platform alone is likely the machine of the person who ran init last, and nobody
 		// selected it: the default list joins it.
 		list = withOthers(provider.DefaultPlatforms, list)
 		slices.SortFunc(list, provider.Platform.Compare)

@@ -39,7 +39,7 @@ type Options struct {
 	// request that GitHub may have carried out.
 	HTTP   *http.Client
 	Access Access
-	// Made is told of every token that is made for the App, before it is used: to
+	// Made is called with every token that is made for the App, before it is used: to
 	// keep it out of a log. A token that it fails for is not used. It may be nil.
 	Made func(token string) error
 	// Log hears of waiting; nothing is logged if it is nil.

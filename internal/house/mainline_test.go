@@ -40,7 +40,7 @@ func TestMainLine(t *testing.T) {
 	}
 }
 
-// section is what stands in ARCHITECTURE.md below a heading, up to the next one of its kind.
+// section is the text of ARCHITECTURE.md below a heading, up to the next one of its kind.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	_, after, found := strings.Cut(string(read(t, "ARCHITECTURE.md")), "\n## "+heading+"\n")
@@ -77,7 +77,7 @@ const (
 
 // TestTraces holds the runs of which ARCHITECTURE.md lists the functions, in the order in which
 // they are called: each is where the list says, and is called by one before it, directly or
-// through a few others. Calls are told by name.
+// through a few others. A call is known by its name alone.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	traces := strings.Split(section(t, "Three runs, function by function"), "\n**")[1:]

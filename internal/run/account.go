@@ -54,7 +54,7 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 // to be replaced, where the packages are those of a mirror, and where the sides
 // of a merge differ: of their hashes only proven ones are written.
 //
-// Whoever checks asks about what is committed now: also of an entry that matches no
+// A check asks about what is committed now: also of an entry that matches no
 // package of its release, whose hashes are held against the lists alone. The other verbs
 // fail for that one. They write nothing of an entry that they leave, and download nothing
 // for it.

@@ -32,7 +32,7 @@ type Env struct {
 	// OnGitHub says that the run is on a runner of GitHub, where others decide
 	// what is in the repository.
 	OnGitHub bool
-	// Summary says that whoever runs it writes a step summary of the report.
+	// Summary says that the caller writes a step summary of the report.
 	Summary bool
 	// Planned says that a schedule or a person has started the run there, and not a
 	// change that somebody makes.

@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// Filter says which files of a working tree matter to whoever asks what changed.
+// Filter says which files of a working tree matter to a caller that asks what changed.
 type Filter struct {
 	// Reads reports whether the content of a file matters, by its path.
 	Reads func(name string) bool
