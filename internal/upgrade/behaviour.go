@@ -15,7 +15,7 @@ const (
 // behaviour is the options of a plan, with what the mode, Exact, Strict and Prune mean
 // for it. Nothing else looks at these four.
 type behaviour struct {
-	Options
+	options Options
 
 	// What is required.
 	readsTests       bool // in releases whose providers lock does not, too
@@ -76,7 +76,7 @@ func (o Options) behaviour() behaviour {
 	upgrade, complete := o.Mode == Upgrade, o.Mode == Complete
 	exact, strict, prune := o.Exact, o.Strict, o.Prune
 	b := behaviour{
-		Options: o,
+		options: o,
 
 		readsTests:       upgrade,
 		settlesConflicts: complete,

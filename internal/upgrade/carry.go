@@ -78,7 +78,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.behaviour.Only, addr)}
+			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.behaviour.options.Only, addr)}
 			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
 				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
 				selections = slices.Delete(selections, i, i+1)
@@ -182,7 +182,7 @@ func (c carrier) unseen() []provider.Addr {
 		}
 	}
 	for _, addr := range c.all() {
-		if c.result.untouched || !selected(c.behaviour.Only, addr) {
+		if c.result.untouched || !selected(c.behaviour.options.Only, addr) {
 			add(addr)
 		}
 	}
@@ -247,7 +247,7 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	switch {
 	case !allows(l.Version), c.condemned(old, l):
 		return false
-	case down && !c.behaviour.AllowDowngrade && !c.behaviour.lowers:
+	case down && !c.behaviour.options.AllowDowngrade && !c.behaviour.lowers:
 		return false
 	}
 	// An error may be no outage but an answer: the release is not offered, or not what
@@ -271,7 +271,7 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 // whatever is required: the rules forbid its version, no plan has made its hashes, or
 // the run has found one of them to be false.
 func (c carrier) condemned(old, l lockfile.Lock) bool {
-	rules := c.behaviour.Policy.About(c.result.Module.Dir, l.Addr)
+	rules := c.behaviour.options.Policy.About(c.result.Module.Dir, l.Addr)
 	rules.From = old.Version
 	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
 	held := rules.Judge(provider.Release{Version: l.Version}).Reason

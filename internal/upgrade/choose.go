@@ -138,7 +138,7 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	switch {
 	case b.tellsHeld:
 		c.held = c.holding()
-	case b.Newer:
+	case b.options.Newer:
 		// A date that nobody has told is not asked for, since nothing depends on it.
 		would := c.newest(b)
 		if r := would.release; would.err == nil && !would.undated && r.Version.Precedence(c.to) > 0 {
@@ -177,7 +177,7 @@ func (c chosen) newest(b behaviour) chosen {
 			allowed = append(allowed, r)
 		}
 	}
-	lowers := b.lowers || b.AllowDowngrade && c.offered.methods.allListed()
+	lowers := b.lowers || b.options.AllowDowngrade && c.offered.methods.allListed()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
 	if c.wanted.isLock && !lowers && !offered && c.wanted.constraints.Allows(locked) {
 		allowed = append(allowed, provider.Release{Version: locked})
@@ -198,7 +198,7 @@ func (c chosen) newest(b behaviour) chosen {
 		c.release = allowed[0]
 		return c
 	}
-	return c.newestUnheld(allowed, locked, b.Dates != nil)
+	return c.newestUnheld(allowed, locked, b.options.Dates != nil)
 }
 
 // newestUnheld selects the first of the releases that no rule holds, and may find

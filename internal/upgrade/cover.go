@@ -15,10 +15,10 @@ import (
 // coverRoots finds out which platforms the new entries of each root module must cover.
 func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []coverage.Cover {
 	covers := make([]coverage.Cover, len(roots))
-	if b.Platforms.All || len(b.Platforms.List) > 0 {
+	if b.options.Platforms.All || len(b.options.Platforms.List) > 0 {
 		var list []provider.Platform
-		if !b.Platforms.All {
-			list = b.Platforms.List
+		if !b.options.Platforms.All {
+			list = b.options.Platforms.List
 		}
 		for i := range covers {
 			covers[i] = coverage.Fixed(list)
@@ -111,7 +111,7 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 	}
 	var packages []ask.Question
 	for i, p := range platforms {
-		methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
+		methods, origin := b.options.HashesFrom != FromOrigin, b.options.HashesFrom == FromOrigin || b.options.HashesFrom == FromBoth
 		switch b.packagesFrom {
 		case fromMethodsFirst:
 			methods, origin = i == 0 && !c.wanted.lockAlone, true

@@ -70,7 +70,7 @@ func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) 
 		}
 		p.selection.Err = e.Err
 		if p.selection.Err == nil {
-			p.selection.Err = untrusted(k.Want, e.Hashes, b.Signers, b)
+			p.selection.Err = untrusted(k.Want, e.Hashes, b.options.Signers, b)
 		}
 		if p.selection.Err != nil {
 			return p, nil
@@ -89,7 +89,7 @@ func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) 
 			}
 		}
 	}
-	switch demanded := b.Platforms.Demanded && len(b.Platforms.List) > 0; {
+	switch demanded := b.options.Platforms.Demanded && len(b.options.Platforms.List) > 0; {
 	case len(p.selection.Missing) > 0 && demanded:
 		names := make([]string, len(p.selection.Missing))
 		for i, m := range p.selection.Missing {
@@ -152,7 +152,7 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 		refuses = refuseNone
 	}
 	if h, other := p.contradicting(prior, found, refuses); other {
-		accepted := slices.ContainsFunc(b.AcceptReReleased, func(r provider.ReleasePattern) bool {
+		accepted := slices.ContainsFunc(b.options.AcceptReReleased, func(r provider.ReleasePattern) bool {
 			return r.Match(w.addr(), choice.to)
 		})
 		p.selection.Replaced = true

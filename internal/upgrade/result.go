@@ -159,8 +159,8 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil || slices.Contains(root.doubtful, l.Addr)
 		switch {
 		case again:
-		case required || b.keepsUnreferenced || r.Module.Shared || matches(b.Keep, l.Addr) || !selected(b.Only, l.Addr):
-			if required || !b.allBytes || !selected(b.Only, l.Addr) {
+		case required || b.keepsUnreferenced || r.Module.Shared || matches(b.options.Keep, l.Addr) || !selected(b.options.Only, l.Addr):
+			if required || !b.allBytes || !selected(b.options.Only, l.Addr) {
 				l = l.Kept()
 			}
 			r.New = append(r.New, l)

@@ -66,7 +66,7 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	preserves := b.takesRecorded && (b.Preserve || m.Preserves()) || m.Preserves() && !b.leavesGenerated
+	preserves := b.takesRecorded && (b.options.Preserve || m.Preserves()) || m.Preserves() && !b.leavesGenerated
 	r := root{module: m, partial: preserves && len(m.Tree.Unread) > 0 && m.Lock != nil}
 	if r.partial {
 		r.module.Tree.Requirements = preserved(m)
@@ -122,14 +122,14 @@ func (r root) lacks(u scan.Unread, b behaviour) root {
 
 // decides reports whether the plan is about the provider.
 func (r root) decides(addr provider.Addr, b behaviour) bool {
-	named := selected(b.Only, addr) || disputed(r.module, addr)
+	named := selected(b.options.Only, addr) || disputed(r.module, addr)
 	return named && !slices.Contains(r.doubtful, addr) && !(b.skipsOverridden && b.overrides(r.module.Tool, addr))
 }
 
 // overrides reports whether the CLI configuration replaces the provider in a release
 // of the tool to which that matters.
 func (b behaviour) overrides(tool provider.Tool, addr provider.Addr) bool {
-	return tool.Has(provider.SkippedOverrides) && slices.Contains(b.Overridden[tool.Name], addr)
+	return tool.Has(provider.SkippedOverrides) && slices.Contains(b.options.Overridden[tool.Name], addr)
 }
 
 // lacking is the problem of a module call that could not be followed, or of an entry that
@@ -161,8 +161,8 @@ func lacking(u scan.Unread, partial bool) problem.Problem {
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
 	w.lockAlone = b.twoCommands && b.overrides(m.Tool, required.Addr)
-	w.rules = b.Policy.About(m.Dir, required.Addr)
-	if !b.Platforms.Demanded {
+	w.rules = b.options.Policy.About(m.Dir, required.Addr)
+	if !b.options.Platforms.Demanded {
 		w.ownPlatforms = w.rules.Platforms()
 	}
 	if !m.Made.Bare {
