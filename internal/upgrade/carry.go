@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -164,21 +165,18 @@ const (
 
 // all are the providers of the proposal, sorted.
 func (c carrier) all() []provider.Addr {
-	var addrs []provider.Addr
-	for _, l := range slices.Concat(c.standing.Before, c.standing.After) {
-		addrs = append(addrs, l.Addr)
-	}
+	addrs := collect.Mapped(slices.Concat(c.standing.Before, c.standing.After), func(l lockfile.Lock) provider.Addr { return l.Addr })
 	slices.SortFunc(addrs, provider.Addr.Compare)
 	return slices.Compact(addrs)
 }
 
 // unseen are the providers of the proposal about which the plan knows too little.
 func (c carrier) unseen() []provider.Addr {
-	var addrs []provider.Addr
+	var addrs collect.Set[provider.Addr]
+	proposal := Result{Old: c.standing.Before, New: c.standing.After}
 	add := func(addr provider.Addr) {
-		before := Result{Old: c.standing.Before, New: c.standing.After}
-		if !slices.Contains(addrs, addr) && c.standing.Take(before.successor(addr)) {
-			addrs = append(addrs, addr)
+		if c.standing.Take(proposal.successor(addr)) {
+			addrs.Add(addr)
 		}
 	}
 	for _, addr := range c.all() {
@@ -191,7 +189,7 @@ func (c carrier) unseen() []provider.Addr {
 			add(s.Requirement.Addr)
 		}
 	}
-	return addrs
+	return addrs.List
 }
 
 // carry decides about one entry. The entry without a version stands for none.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/policy"
@@ -118,14 +119,14 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	// tell who signed these. What else is known of the entries is found out anew when
 	// their packages are there: that of thousands of root modules would fill the memory
 	// meanwhile.
-	var packages, left questions
+	var packages, left collect.Set[ask.Question]
 	for i, r := range roots {
 		for _, e := range coverEach(r, covers[i], choices[i], b) {
-			packages.add(e.packages...)
-			left.add(e.former()...)
+			packages.Add(e.packages...)
+			left.Add(e.former()...)
 		}
 	}
-	evidence := world.packages(packages.all, left.all)
+	evidence := world.packages(packages.List, left.List)
 	results := make([]Result, len(roots))
 	var hashes memo.Alike[map[provider.Hash]provider.Platform]
 	var group errgroup.Group
@@ -145,21 +146,4 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	}
 	_ = group.Wait() // failures are in the results
 	return results
-}
-
-// questions are about distinct packages, in the order in which they came up.
-type questions struct {
-	all  []ask.Question
-	seen map[ask.Question]bool
-}
-
-func (q *questions) add(keys ...ask.Question) {
-	for _, k := range keys {
-		if q.seen == nil {
-			q.seen = map[ask.Question]bool{}
-		}
-		if !q.seen[k] {
-			q.seen[k], q.all = true, append(q.all, k)
-		}
-	}
 }
