@@ -284,7 +284,7 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	for _, r := range found {
 		// What a program makes is left alone by upgrades, but counted.
 		if r.Standalone() && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
-			f.Diags = append(f.Diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
+			f.Diags = append(f.Diags, r.NotRead())
 		} else {
 			f.roots[r.Dir] = r
 		}

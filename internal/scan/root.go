@@ -185,20 +185,19 @@ func terragruntUnit(at tfconfig.Directory) bool {
 	return at.HasFile(func(name string) bool { return name == terragruntFile || name == terragruntFile+".json" })
 }
 
-// Left returns a warning, and true, if an upgrade leaves the lock file as it is:
-// only the program that makes the configuration knows what that requires. The
-// hashes can be completed all the same. recorded says whether what a lock file
-// records may stand in for what is not known.
-func (r Root) Left(recorded bool) (problem.Problem, bool) {
-	known := !r.Standalone()
+// Generated reports whether only the program that makes the configuration knows what it
+// requires, so that an upgrade leaves the lock file as it is. The hashes can be completed
+// all the same. recorded says whether what a lock file records may stand in for what is
+// not known.
+func (r Root) Generated(recorded bool) bool {
 	if r.Preserves() {
-		known = recorded || len(r.Made.Unread) == 0
+		return !recorded && len(r.Made.Unread) > 0
 	}
-	if known {
-		return problem.Problem{}, false
-	}
-	return r.Kind.warning(path.Join(r.Dir, lockfile.Name)), true
+	return r.Standalone()
 }
+
+// NotRead is the warning about a lock file that is left as it is for that.
+func (r Root) NotRead() problem.Problem { return r.Kind.warning(path.Join(r.Dir, lockfile.Name)) }
 
 // warning says that a lock file is not a root module's own.
 func (k Kind) warning(lock string) problem.Problem {

@@ -110,7 +110,7 @@ const (
 
 // resultOf builds the result of a root module.
 func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) Result {
-	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
+	r := Result{Module: root.module, Partial: root.basis == onRecords, Left: root.basis == onNothing, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.undecided}
 	if r.Module.Lock != nil {
 		r.Old = r.Module.Lock.Locks
 	}

@@ -16,14 +16,44 @@ import (
 // root is a root module and what is to be decided about it.
 type root struct {
 	module      scan.RootModule // as the command sees it that the mode stands for
-	partial     bool            // recorded constraints stand in for unread modules
+	basis       basis
 	doubtful    []provider.Addr // whose entries stay as they are, since what is required of them is not known
 	diagnostics []problem.Problem
-	// generated says that only the program knows the requirements that makes the
-	// configuration; unknown, that nobody does.
-	generated, unknown bool
-	wanted             []*wanted
-	idle               []*wanted // for which the rules let no release in, so that nobody need be asked
+	undecided   bool // nothing is decided, since the diagnostics leave open what is required
+	wanted      []*wanted
+	idle        []*wanted // for which the rules let no release in, so that nobody need be asked
+}
+
+// basis is what the plan of a root module takes for its requirements, and why.
+type basis int
+
+const (
+	// onConfiguration is what the configuration says. Parts of it that could not be read
+	// leave open what is required.
+	onConfiguration basis = iota
+	// onRecords is also what the lock file records, for the parts that could not be read:
+	// Options.Preserve has it so, or another program makes the configuration, and the
+	// records are the best that is known of it (scan.Root.StandIn).
+	onRecords
+	// onNothing is nothing, and the lock file is left as it is: only the program that
+	// makes the configuration knows what is required.
+	onNothing
+)
+
+// basisOf decides what the plan of a root module rests on. Without a lock file no
+// constraints are recorded, and where bytes must be the tools' it is not known what they
+// would write.
+func (b behaviour) basisOf(m scan.RootModule) basis {
+	known := len(m.Tree.Unread) == 0
+	switch {
+	case b.leavesGenerated && m.Generated(b.takesRecorded):
+		return onNothing
+	case known || m.Lock == nil:
+		return onConfiguration
+	case m.Preserves() && !b.leavesGenerated, b.takesRecorded && (b.options.Preserve || m.Preserves()):
+		return onRecords
+	}
+	return onConfiguration
 }
 
 // wanted is a required provider, before anybody is asked about it.
@@ -54,9 +84,6 @@ type wanted struct {
 // want collects what must be decided. A root module with an error, or with
 // unread module calls that nothing stands in for, has nothing to decide: its
 // requirements are not known.
-//
-// Without a lock file no constraints are recorded, and where bytes must be the
-// tools' it is not known what they would write.
 func want(m scan.RootModule, b behaviour) root {
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
@@ -66,21 +93,19 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	preserves := b.takesRecorded && (b.options.Preserve || m.Preserves()) || m.Preserves() && !b.leavesGenerated
-	r := root{module: m, partial: preserves && len(m.Tree.Unread) > 0 && m.Lock != nil}
-	if r.partial {
+	r := root{module: m, basis: b.basisOf(m), diagnostics: slices.Clone(m.Tree.Diagnostics)}
+	switch r.basis {
+	case onRecords:
 		r.module.Tree.Requirements = preserved(m)
-	}
-	r.diagnostics = slices.Clone(m.Tree.Diagnostics)
-	if warning, ok := m.Left(b.takesRecorded); ok && b.leavesGenerated {
-		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
+	case onNothing:
+		r.diagnostics = append(r.diagnostics, m.NotRead())
 		return r
 	}
-	r.unknown = problem.AnyError(r.diagnostics)
+	r.undecided = problem.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
 		r = r.lacks(u, b)
 	}
-	if r.unknown {
+	if r.undecided {
 		return r
 	}
 	for _, required := range r.module.Tree.Requirements {
@@ -101,11 +126,11 @@ func want(m scan.RootModule, b behaviour) root {
 // what it requires. The locked providers that such an entry may mean are doubtful. Where
 // there are none, or the plan writes all or nothing, nothing is decided.
 func (r root) lacks(u scan.Unread, b behaviour) root {
-	if u.Module == "" && u.Entry == nil && r.partial {
+	if r.basis == onRecords && u.Module == "" && u.Entry == nil {
 		return r // the program that made the configuration says so, once for all
 	}
-	r.diagnostics = append(r.diagnostics, lacking(u, r.partial))
-	if r.partial {
+	r.diagnostics = append(r.diagnostics, lacking(u, r.basis))
+	if r.basis == onRecords {
 		return r
 	}
 	known := len(r.doubtful)
@@ -116,7 +141,7 @@ func (r root) lacks(u scan.Unread, b behaviour) root {
 			}
 		}
 	}
-	r.unknown = r.unknown || b.allOrNothing || len(r.doubtful) == known
+	r.undecided = r.undecided || b.allOrNothing || len(r.doubtful) == known
 	return r
 }
 
@@ -135,7 +160,7 @@ func (b behaviour) overrides(tool provider.Tool, addr provider.Addr) bool {
 // lacking is the problem of a module call that could not be followed, or of an entry that
 // leaves open what it requires: an error, since nothing is known of what is required,
 // or a warning where recorded constraints stand in for it.
-func lacking(u scan.Unread, partial bool) problem.Problem {
+func lacking(u scan.Unread, rests basis) problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeUnreadModule, Place: u.Place,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
@@ -149,7 +174,7 @@ func lacking(u scan.Unread, partial bool) problem.Problem {
 	case u.Module == "":
 		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
 	}
-	if partial {
+	if rests == onRecords {
 		d.Severity, d.Hint = problem.SeverityWarning, u.Hint
 		d.Message += "; the recorded constraints stand in for it"
 	}
@@ -224,17 +249,17 @@ func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 // as well is the configuration's.
 func preserved(m scan.RootModule) []scan.Requirement {
 	merged := slices.Clone(m.Tree.Requirements)
-	for _, recorded := range scan.Recorded(m.Lock) {
-		if !slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(recorded.Addr) }) {
+	for _, old := range scan.Recorded(m.Lock) {
+		if !slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(old.Addr) }) {
 			continue
 		}
-		r := requirementFor(merged, recorded.Addr)
+		r := requirementFor(merged, old.Addr)
 		if r == nil {
-			merged = append(merged, recorded)
+			merged = append(merged, old)
 			continue
 		}
 		r.Terms = slices.Clone(r.Terms)
-		for _, t := range recorded.Terms {
+		for _, t := range old.Terms {
 			stated := slices.ContainsFunc(r.Terms, func(s scan.Term) bool { return s.Constraint == t.Constraint })
 			if t.Constraint.Op != 0 && !stated {
 				r.Terms = append(r.Terms, t)
