@@ -51,8 +51,8 @@ func TestJoinedCachesBelieveNobodyAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for digit, want := range map[string]provider.Hash{"1": "", "2": "", "3": sum("A"), "4": sum("A")} {
-			if e, _ := c.Lookup(zh(digit)); e.H1 != want {
-				t.Errorf("after %v the package %s has %q, want %q", order, digit, e.H1, want)
+			if e, _ := c.Lookup(zh(digit)); e.Hashed.Sum.H1 != want {
+				t.Errorf("after %v the package %s has %q, want %q", order, digit, e.Hashed.Sum.H1, want)
 			}
 		}
 	}

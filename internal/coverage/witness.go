@@ -143,7 +143,7 @@ func (w witness) place(known map[ask.Question]Evidence, covered []provider.Platf
 		case !ok:
 			next = append(next, w.of(p))
 		case e.Err == nil:
-			find(p, e.Hashes.H1, e.Hashes.H1Zip)
+			find(p, e.Hashes.Sum.H1, e.Hashes.Sum.H1Zip)
 			for _, reported := range slices.SortedFunc(maps.Keys(e.Hashes.Reported), provider.Platform.Compare) {
 				find(reported, e.Hashes.Reported[reported]...)
 			}

@@ -26,7 +26,7 @@ const (
 // An Entry is what a Cache knows of the package with the hash ZH. Entries
 // FromRegistry may lack H1Zip and Size (0), and say nothing of Programs.
 type Entry struct {
-	Hashed
+	Hashed Hashed
 	Origin Origin
 }
 
@@ -144,7 +144,7 @@ func (c *Cache) Lookup(zh provider.Hash) (Entry, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e, ok := c.entries[zh]
-	e.Programs = slices.Clone(e.Programs)
+	e.Hashed.Programs = slices.Clone(e.Hashed.Programs)
 	return e, ok
 }
 
@@ -225,26 +225,26 @@ func (c *Cache) Close() error {
 
 // keep remembers an entry, and reports whether it changed what is known.
 func (c *Cache) keep(e Entry) bool {
-	e.Programs = slices.Clone(e.Programs)
-	known, ok := c.entries[e.ZH]
+	e.Hashed.Programs = slices.Clone(e.Hashed.Programs)
+	known, ok := c.entries[e.Hashed.Sum.ZH]
 	origin := known.Origin
 	if !ok {
-		origin, ok = c.disputed[e.ZH]
+		origin, ok = c.disputed[e.Hashed.Sum.ZH]
 	}
 	switch {
 	case !ok || e.Origin == FromPackage && origin == FromRegistry:
-		delete(c.disputed, e.ZH)
-		c.entries[e.ZH] = e
+		delete(c.disputed, e.Hashed.Sum.ZH)
+		c.entries[e.Hashed.Sum.ZH] = e
 		return true
 	case e.Origin != origin || known.Origin == "" || known.equal(e):
 		return false
 	default:
-		delete(c.entries, e.ZH)
-		c.disputed[e.ZH] = e.Origin
+		delete(c.entries, e.Hashed.Sum.ZH)
+		c.disputed[e.Hashed.Sum.ZH] = e.Origin
 		return true
 	}
 }
 
 func (e Entry) equal(o Entry) bool {
-	return e.Origin == o.Origin && e.Sum == o.Sum && slices.Equal(e.Programs, o.Programs)
+	return e.Origin == o.Origin && e.Hashed.Sum == o.Hashed.Sum && slices.Equal(e.Hashed.Programs, o.Hashed.Programs)
 }

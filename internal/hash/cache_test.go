@@ -31,7 +31,7 @@ func known(n int, origin Origin) Entry {
 	}
 	e := Entry{Hashed{Sum: provider.Sum{ZH: provider.ZH(hex.EncodeToString(digest('z'))), H1: newH1(digest('d')), Size: int64(n) + 1}}, origin}
 	if origin == FromPackage {
-		e.H1Zip, e.Programs = newH1(digest('p')), []string{"terraform-provider-x_v1.0.0"}
+		e.Hashed.Sum.H1Zip, e.Hashed.Programs = newH1(digest('p')), []string{"terraform-provider-x_v1.0.0"}
 	}
 	return e
 }
@@ -39,7 +39,7 @@ func known(n int, origin Origin) Entry {
 // other returns an entry that says something else of the package.
 func other(n int, origin Origin) Entry {
 	e := known(n, origin)
-	e.H1 = known(n+1000, origin).H1
+	e.Hashed.Sum.H1 = known(n+1000, origin).Hashed.Sum.H1
 	return e
 }
 
@@ -87,9 +87,9 @@ func write(t testing.TB, path, text string) {
 func finds(t testing.TB, c *Cache, entries ...Entry) {
 	t.Helper()
 	for _, want := range entries {
-		got, ok := c.Lookup(want.ZH)
+		got, ok := c.Lookup(want.Hashed.Sum.ZH)
 		if diff := cmp.Diff(want, got); !ok || diff != "" {
-			t.Errorf("Lookup(%s) = %v (-want +got):\n%s", want.ZH, ok, diff)
+			t.Errorf("Lookup(%s) = %v (-want +got):\n%s", want.Hashed.Sum.ZH, ok, diff)
 		}
 	}
 }
@@ -97,8 +97,8 @@ func finds(t testing.TB, c *Cache, entries ...Entry) {
 func misses(t testing.TB, c *Cache, entries ...Entry) {
 	t.Helper()
 	for _, e := range entries {
-		if got, ok := c.Lookup(e.ZH); ok {
-			t.Errorf("Lookup(%s) = %v, want nothing", e.ZH, got)
+		if got, ok := c.Lookup(e.Hashed.Sum.ZH); ok {
+			t.Errorf("Lookup(%s) = %v, want nothing", e.Hashed.Sum.ZH, got)
 		}
 	}
 }
@@ -107,9 +107,9 @@ func TestCacheRemembers(t *testing.T) {
 	t.Parallel()
 	path := cachePath(t)
 	several := known(3, FromPackage)
-	several.Programs = []string{"terraform-provider-a b,c%", "terraform-provider-ä\n", "terraform-provider-\xff"}
+	several.Hashed.Programs = []string{"terraform-provider-a b,c%", "terraform-provider-ä\n", "terraform-provider-\xff"}
 	none := known(4, FromPackage)
-	none.Programs = nil
+	none.Hashed.Programs = nil
 	entries := []Entry{known(1, FromPackage), known(2, FromRegistry), several, none}
 
 	c := open(t, path)
@@ -151,8 +151,8 @@ func TestCacheBelieves(t *testing.T) {
 	pkg, reg := known(1, FromPackage), known(1, FromRegistry)
 	pkg2, reg2 := other(1, FromPackage), other(1, FromRegistry)
 	size, programs := pkg, pkg
-	size.Size++
-	programs.Programs = nil
+	size.Hashed.Sum.Size++
+	programs.Hashed.Programs = nil
 	for name, tt := range map[string]struct {
 		entries []Entry
 		want    []Entry
@@ -199,19 +199,19 @@ func TestCacheRefusesEntriesThatAreNotWhole(t *testing.T) {
 	c := open(t, cachePath(t))
 	for name, change := range map[string]func(*Entry){
 		"origin":           func(e *Entry) { e.Origin = "" },
-		"zh":               func(e *Entry) { e.ZH = "" },
-		"zh_scheme":        func(e *Entry) { e.ZH = "h1:" + e.ZH[3:] },
-		"zh_upper_case":    func(e *Entry) { e.ZH = provider.Hash(strings.ToUpper(string(e.ZH))) },
-		"zh_short":         func(e *Entry) { e.ZH = e.ZH[:60] },
-		"h1":               func(e *Entry) { e.H1 = "" },
-		"h1_scheme":        func(e *Entry) { e.H1 = "h2:" + e.H1[3:] },
-		"h1_loose_base64":  func(e *Entry) { e.H1 = e.H1[:len(e.H1)-2] + "R=" },
-		"h1zip":            func(e *Entry) { e.H1Zip = "" },
-		"size":             func(e *Entry) { e.Size = 0 },
-		"negative_size":    func(e *Entry) { e.Origin, e.Size, e.Programs = FromRegistry, -1, nil },
-		"other_program":    func(e *Entry) { e.Programs = []string{"-"} },
+		"zh":               func(e *Entry) { e.Hashed.Sum.ZH = "" },
+		"zh_scheme":        func(e *Entry) { e.Hashed.Sum.ZH = "h1:" + e.Hashed.Sum.ZH[3:] },
+		"zh_upper_case":    func(e *Entry) { e.Hashed.Sum.ZH = provider.Hash(strings.ToUpper(string(e.Hashed.Sum.ZH))) },
+		"zh_short":         func(e *Entry) { e.Hashed.Sum.ZH = e.Hashed.Sum.ZH[:60] },
+		"h1":               func(e *Entry) { e.Hashed.Sum.H1 = "" },
+		"h1_scheme":        func(e *Entry) { e.Hashed.Sum.H1 = "h2:" + e.Hashed.Sum.H1[3:] },
+		"h1_loose_base64":  func(e *Entry) { e.Hashed.Sum.H1 = e.Hashed.Sum.H1[:len(e.Hashed.Sum.H1)-2] + "R=" },
+		"h1zip":            func(e *Entry) { e.Hashed.Sum.H1Zip = "" },
+		"size":             func(e *Entry) { e.Hashed.Sum.Size = 0 },
+		"negative_size":    func(e *Entry) { e.Origin, e.Hashed.Sum.Size, e.Hashed.Programs = FromRegistry, -1, nil },
+		"other_program":    func(e *Entry) { e.Hashed.Programs = []string{"-"} },
 		"reported_program": func(e *Entry) { e.Origin = FromRegistry },
-		"long":             func(e *Entry) { e.Programs = []string{programPrefix + strings.Repeat("x", maxRecord)} },
+		"long":             func(e *Entry) { e.Hashed.Programs = []string{programPrefix + strings.Repeat("x", maxRecord)} },
 	} {
 		e := known(1, FromPackage)
 		change(&e)
@@ -282,7 +282,7 @@ func TestCachePassesOverGarbage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write(t, path, text)
 			finds(t, open(t, path), known(2, FromPackage))
-			if _, ok := open(t, path).Lookup(known(1, FromPackage).ZH); ok != (name != "nul_bytes") {
+			if _, ok := open(t, path).Lookup(known(1, FromPackage).Hashed.Sum.ZH); ok != (name != "nul_bytes") {
 				t.Errorf("Lookup of the record before the garbage = %v", ok)
 			}
 		})
@@ -419,10 +419,10 @@ func TestCacheEntriesAreTheCallers(t *testing.T) {
 	c := open(t, cachePath(t))
 	e := known(1, FromPackage)
 	add(t, c, e)
-	e.Programs[0] = "changed"
-	got, _ := c.Lookup(e.ZH)
+	e.Hashed.Programs[0] = "changed"
+	got, _ := c.Lookup(e.Hashed.Sum.ZH)
 	finds(t, c, known(1, FromPackage))
-	got.Programs[0] = "changed"
+	got.Hashed.Programs[0] = "changed"
 	finds(t, c, known(1, FromPackage))
 }
 
@@ -508,7 +508,7 @@ func appendAtOnce(t *testing.T, path string, first, n int) {
 					if err := c.Add(known(first+i, FromPackage)); err != nil {
 						t.Error(err)
 					}
-					if _, ok := c.Lookup(known(first+i, FromPackage).ZH); !ok {
+					if _, ok := c.Lookup(known(first+i, FromPackage).Hashed.Sum.ZH); !ok {
 						t.Errorf("entry %d is unknown after Add", first+i)
 					}
 				}

@@ -36,7 +36,7 @@ func TestDirHashesAsTheToolsDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Dir(os.DirFS(dir))
-	if err != nil || string(got.H1) != want || got.H1Zip != got.H1 || got.ZH != "" || got.Size != 0 {
+	if err != nil || string(got.Sum.H1) != want || got.Sum.H1Zip != got.Sum.H1 || got.Sum.ZH != "" || got.Sum.Size != 0 {
 		t.Errorf("Dir = %+v, %v; want h1 %s alone", got, err, want)
 	}
 	if !slices.Equal(got.Programs, []string{"terraform-provider-x_v1.0.0"}) || !got.Runs("x") || got.Runs("y") {

@@ -39,7 +39,7 @@ var errLarge = fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(Max
 
 // Hashed is what is computed of one package.
 type Hashed struct {
-	provider.Sum
+	Sum provider.Sum
 	// Programs are the names at the top of the package that may be those of a
 	// provider's executable, sorted.
 	Programs []string
@@ -77,16 +77,16 @@ func Package(r io.Reader) (Hashed, error) {
 // Copied is Package where the caller has an empty file for the copy. It has the whole
 // package in it where ZH is valid.
 func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
-	sum, err := onePass(io.TeeReader(r, copied))
+	hashed, err := onePass(io.TeeReader(r, copied))
 	if !isOdd(err) {
-		return sum, err
+		return hashed, err
 	}
 	// The library begins with the table at the end of the archive. Where a table points
 	// outside of it, a section says no more than that it ends; a file would name itself.
-	if err := sum.addContent(io.NewSectionReader(copied, 0, sum.Size)); err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
+	if err := hashed.addContent(io.NewSectionReader(copied, 0, hashed.Sum.Size)); err != nil {
+		return hashed, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
-	return sum, nil
+	return hashed, nil
 }
 
 // Stream is Package where the bytes can be had again: nothing lies on disk, and
@@ -101,12 +101,12 @@ func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
 // again. Such archives are rare, and few of them can be told before they end;
 // to keep a copy of every package on their account is the dearer way.
 func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Hashed, error) {
-	sum, err := hashOpened(open, onePass)
+	hashed, err := hashOpened(open, onePass)
 	switch {
 	case !isOdd(err):
-		return sum, err
-	case sum.ZH != "" && want != "" && sum.ZH != want:
-		return sum, fmt.Errorf("%w: it is another one", ErrUnpack)
+		return hashed, err
+	case hashed.Sum.ZH != "" && want != "" && hashed.Sum.ZH != want:
+		return hashed, fmt.Errorf("%w: it is another one", ErrUnpack)
 	}
 	return hashOpened(open, Package)
 }
@@ -142,7 +142,7 @@ func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 
 // addContent adds what the library reads of an archive.
 func (s *Hashed) addContent(archive io.ReaderAt) error {
-	z, err := zipfile.Open(archive, s.Size)
+	z, err := zipfile.Open(archive, s.Sum.Size)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Hashed) addHashes(headers []*zip.FileHeader, h1 func(names []string, en
 			return err
 		}
 	}
-	s.H1, s.H1Zip, s.Programs = dir, packed, programs(maps.Keys(files))
+	s.Sum.H1, s.Sum.H1Zip, s.Programs = dir, packed, programs(maps.Keys(files))
 	return nil
 }
 

@@ -83,11 +83,11 @@ func TestPackageAsTheToolsRecord(t *testing.T) {
 
 // byTable hashes an archive as the library reads it.
 func byTable(data []byte) (Hashed, error) {
-	sum := Hashed{Sum: provider.Sum{ZH: provider.ZH(fmt.Sprintf("%x", sha256.Sum256(data))), Size: int64(len(data))}}
-	if err := sum.addContent(io.NewSectionReader(bytes.NewReader(data), 0, sum.Size)); err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
+	hashed := Hashed{Sum: provider.Sum{ZH: provider.ZH(fmt.Sprintf("%x", sha256.Sum256(data))), Size: int64(len(data))}}
+	if err := hashed.addContent(io.NewSectionReader(bytes.NewReader(data), 0, hashed.Sum.Size)); err != nil {
+		return hashed, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
-	return sum, nil
+	return hashed, nil
 }
 
 // sumOf hashes the archive in all ways, which must agree.
@@ -107,8 +107,8 @@ func sumOf(t testing.TB, data []byte) (Hashed, error) {
 	same("Package", got, err)
 	got, err = Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, "")
 	same("Stream", got, err)
-	if zh, err := ZH(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }); zh != want.ZH || err != nil {
-		t.Errorf("ZH = %s, %v, want %s", zh, err, want.ZH)
+	if zh, err := ZH(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }); zh != want.Sum.ZH || err != nil {
+		t.Errorf("ZH = %s, %v, want %s", zh, err, want.Sum.ZH)
 	}
 	got, err = onePass(iotest.OneByteReader(bytes.NewReader(data)))
 	if !isOdd(err) {
@@ -190,11 +190,11 @@ func TestUnpackedNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := h1(t, tt.dir); got.H1 != want {
-				t.Errorf("H1 = %s, want %s of %v", got.H1, want, tt.dir)
+			if want := h1(t, tt.dir); got.Sum.H1 != want {
+				t.Errorf("H1 = %s, want %s of %v", got.Sum.H1, want, tt.dir)
 			}
-			if (got.H1 == got.H1Zip) != tt.same {
-				t.Errorf("H1 = %s, H1Zip = %s; want them equal: %v", got.H1, got.H1Zip, tt.same)
+			if (got.Sum.H1 == got.Sum.H1Zip) != tt.same {
+				t.Errorf("H1 = %s, H1Zip = %s; want them equal: %v", got.Sum.H1, got.Sum.H1Zip, tt.same)
 			}
 		})
 	}
@@ -332,7 +332,7 @@ func FuzzPackage(f *testing.F) {
 		f.Add(tt.zip)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sum, err := sumOf(t, data)
+		hashed, err := sumOf(t, data)
 		if err != nil {
 			return
 		}
@@ -341,8 +341,8 @@ func FuzzPackage(f *testing.F) {
 			t.Fatal(err)
 		}
 		want, err := dirhash.HashZip(path, dirhash.Hash1)
-		if err != nil || sum.H1Zip != provider.Hash(want) {
-			t.Errorf("H1Zip = %s, want %s (%v)", sum.H1Zip, want, err)
+		if err != nil || hashed.Sum.H1Zip != provider.Hash(want) {
+			t.Errorf("H1Zip = %s, want %s (%v)", hashed.Sum.H1Zip, want, err)
 		}
 	})
 }

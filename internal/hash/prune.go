@@ -32,7 +32,7 @@ func prune(path string, info fs.FileInfo) error {
 	var order []provider.Hash // as they were added
 	err := readEntries(path, func(e Entry) {
 		if c.keep(e) {
-			order = append(order, e.ZH)
+			order = append(order, e.Hashed.Sum.ZH)
 		}
 	})
 	if err != nil {

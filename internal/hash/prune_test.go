@@ -121,7 +121,7 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 	n := 0
 	for ; text.Len() <= maxCache; n++ {
 		e := known(n, FromPackage)
-		e.Programs[0] += strings.Repeat("x", 3000)
+		e.Hashed.Programs[0] += strings.Repeat("x", 3000)
 		record, err := e.record()
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 		t.Errorf("the file has %d bytes, want the last %d of %d", len(got), roomy, text.Len())
 	}
 	c := open(t, path)
-	if _, ok := c.Lookup(known(n-1, FromPackage).ZH); !ok {
+	if _, ok := c.Lookup(known(n-1, FromPackage).Hashed.Sum.ZH); !ok {
 		t.Error("the newest entry is gone")
 	}
 }

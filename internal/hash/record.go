@@ -45,24 +45,24 @@ const (
 // record returns the entry as it is appended to a file.
 func (e Entry) record() (string, error) {
 	if err := e.Check(); err != nil {
-		return "", fmt.Errorf("entry of the hash cache for %q: %w", e.ZH, err)
+		return "", fmt.Errorf("entry of the hash cache for %q: %w", e.Hashed.Sum.ZH, err)
 	}
-	h1zip, names := string(e.H1Zip), noField
+	h1zip, names := string(e.Hashed.Sum.H1Zip), noField
 	if h1zip == "" {
 		h1zip = noField
 	}
-	if len(e.Programs) > 0 {
-		escaped := make([]string, len(e.Programs)) // names of files may hold any byte
-		for i, name := range e.Programs {
+	if len(e.Hashed.Programs) > 0 {
+		escaped := make([]string, len(e.Hashed.Programs)) // names of files may hold any byte
+		for i, name := range e.Hashed.Programs {
 			escaped[i] = url.QueryEscape(name)
 		}
 		names = strings.Join(escaped, ",")
 	}
-	record := fmt.Sprintf("\n%s %s %s %s %d %s ", e.Origin, e.ZH, e.H1, h1zip, e.Size, names)
+	record := fmt.Sprintf("\n%s %s %s %s %d %s ", e.Origin, e.Hashed.Sum.ZH, e.Hashed.Sum.H1, h1zip, e.Hashed.Sum.Size, names)
 	digest := sha256.Sum256([]byte(record))
 	record += hex.EncodeToString(digest[:8])
 	if len(record) > maxRecord {
-		return "", fmt.Errorf("entry of the hash cache for %q: it is longer than %d bytes", e.ZH, maxRecord)
+		return "", fmt.Errorf("entry of the hash cache for %q: it is longer than %d bytes", e.Hashed.Sum.ZH, maxRecord)
 	}
 	return record, nil
 }
@@ -70,22 +70,22 @@ func (e Entry) record() (string, error) {
 // Check returns an error unless the entry is whole, as Add demands it.
 func (e Entry) Check() error {
 	fromPackage := e.Origin == FromPackage
-	zh, err := hex.DecodeString(e.ZH.Value())
+	zh, err := hex.DecodeString(e.Hashed.Sum.ZH.Value())
 	switch {
 	case !fromPackage && e.Origin != FromRegistry:
 		return fmt.Errorf("origin %q", e.Origin)
-	case err != nil || len(zh) != sha256.Size || e.ZH != provider.ZH(hex.EncodeToString(zh)):
-		return fmt.Errorf("zh %q", e.ZH)
-	case !isH1(e.H1):
-		return fmt.Errorf("h1 %q", e.H1)
-	case !isH1(e.H1Zip) && (fromPackage || e.H1Zip != ""):
-		return fmt.Errorf("h1 of the zip %q", e.H1Zip)
-	case e.Size < 0 || fromPackage && e.Size == 0:
-		return fmt.Errorf("size %d", e.Size)
-	case !fromPackage && len(e.Programs) > 0:
-		return fmt.Errorf("programs %q that no registry reports", e.Programs)
+	case err != nil || len(zh) != sha256.Size || e.Hashed.Sum.ZH != provider.ZH(hex.EncodeToString(zh)):
+		return fmt.Errorf("zh %q", e.Hashed.Sum.ZH)
+	case !isH1(e.Hashed.Sum.H1):
+		return fmt.Errorf("h1 %q", e.Hashed.Sum.H1)
+	case !isH1(e.Hashed.Sum.H1Zip) && (fromPackage || e.Hashed.Sum.H1Zip != ""):
+		return fmt.Errorf("h1 of the zip %q", e.Hashed.Sum.H1Zip)
+	case e.Hashed.Sum.Size < 0 || fromPackage && e.Hashed.Sum.Size == 0:
+		return fmt.Errorf("size %d", e.Hashed.Sum.Size)
+	case !fromPackage && len(e.Hashed.Programs) > 0:
+		return fmt.Errorf("programs %q that no registry reports", e.Hashed.Programs)
 	}
-	for _, name := range e.Programs {
+	for _, name := range e.Hashed.Programs {
 		if !strings.HasPrefix(name, programPrefix) {
 			return fmt.Errorf("program %q", name)
 		}
@@ -110,15 +110,15 @@ func parseRecord(line string) (Entry, bool) {
 		Hashed: Hashed{Sum: provider.Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3])}},
 	}
 	if f[3] == noField {
-		e.H1Zip = ""
+		e.Hashed.Sum.H1Zip = ""
 	}
 	if f[5] != noField {
-		e.Programs = strings.Split(f[5], ",")
+		e.Hashed.Programs = strings.Split(f[5], ",")
 	}
-	for i, name := range e.Programs {
-		e.Programs[i], _ = url.QueryUnescape(name) // what is no escape is unlike the record
+	for i, name := range e.Hashed.Programs {
+		e.Hashed.Programs[i], _ = url.QueryUnescape(name) // what is no escape is unlike the record
 	}
-	e.Size, _ = strconv.ParseInt(f[4], 10, 64)
+	e.Hashed.Sum.Size, _ = strconv.ParseInt(f[4], 10, 64)
 	record, err := e.record()
 	return e, err == nil && record == "\n"+line
 }

@@ -54,21 +54,21 @@ func onePass(r io.Reader) (Hashed, error) {
 	} else if err != nil {
 		return Hashed{}, err
 	}
-	sum := p.src.sum()
+	hashed := p.src.sum()
 	switch {
-	case sum.Size > MaxSize:
-		return sum, errLarge
+	case hashed.Sum.Size > MaxSize:
+		return hashed, errLarge
 	case err != nil:
-		return sum, err
+		return hashed, err
 	}
 	headers := make([]*zip.FileHeader, len(p.members))
 	for i, m := range p.members {
 		headers[i] = &zip.FileHeader{Name: m.name, CreatorVersion: m.creator, ExternalAttrs: m.external}
 	}
-	if err := sum.addHashes(headers, p.h1); err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
+	if err := hashed.addHashes(headers, p.h1); err != nil {
+		return hashed, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
-	return sum, nil
+	return hashed, nil
 }
 
 // The signatures and sizes of a zip archive's parts.

@@ -102,7 +102,7 @@ func TestOnePassSuffices(t *testing.T) {
 			}
 			open, opened := opener(data)
 			got, err := Stream(open, "")
-			if err != nil || got.H1 != want.H1 || *opened != 1 {
+			if err != nil || got.Sum.H1 != want.Sum.H1 || *opened != 1 {
 				t.Errorf("Stream = %v, %v after opening %d times, want %v after once", got, err, *opened, want)
 			}
 		})
@@ -229,9 +229,9 @@ func TestStreamFetchesAnotherArchiveOnce(t *testing.T) {
 	for _, tt := range odds(t) {
 		open, opened := opener(tt.zip)
 		want, _ := onePass(bytes.NewReader(tt.zip))
-		sum, err := Stream(open, provider.ZH(strings.Repeat("0", 64)))
-		if err == nil || sum.ZH != want.ZH || sum.ZH == "" || *opened != 1 {
-			t.Errorf("Stream of an archive with %s = %v, %v after opening %d times, want its zh and an error after once", tt.name, sum.ZH, err, *opened)
+		hashed, err := Stream(open, provider.ZH(strings.Repeat("0", 64)))
+		if err == nil || hashed.Sum.ZH != want.Sum.ZH || hashed.Sum.ZH == "" || *opened != 1 {
+			t.Errorf("Stream of an archive with %s = %v, %v after opening %d times, want its zh and an error after once", tt.name, hashed.Sum.ZH, err, *opened)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 // Size returns how large the package for a platform is; 0 if that is not known.
 func (l Listing) Size(p Platform) int64 {
 	if l.Mirrored != nil && l.Mirrored.Platform == p {
-		return l.Mirrored.Size
+		return l.Mirrored.Sum.Size
 	}
 	for _, f := range l.Files {
 		if f.Platform == p {
-			return f.Size
+			return f.Sum.Size
 		}
 	}
 	return 0
@@ -54,7 +54,7 @@ func (l Listing) Size(p Platform) int64 {
 type ListedFile struct {
 	Name string
 	// Sum has the ZH of the line, and the rest if relock has hashed the archive.
-	Sum
+	Sum Sum
 	// Platform is that of a package; zero if neither the name nor the registry
 	// says that the file is one.
 	Platform Platform

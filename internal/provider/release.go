@@ -50,7 +50,7 @@ type Want struct {
 // Hashes is everything that a package's source proves or reports about the
 // hashes of its release.
 type Hashes struct {
-	Sum
+	Sum      Sum
 	Platform Platform
 	Filename string // empty if the package has none
 	// Listed holds the zh of every line of the verified checksum list.
@@ -117,8 +117,8 @@ func restsOnReports(found []Hashes, recorded []Hash) bool {
 }
 
 // proven are the hashes that are more than a source's word.
-func (h Hashes) proven() []Hash { return slices.Concat(h.Listed, h.Verified, h.Contents()) }
+func (h Hashes) proven() []Hash { return slices.Concat(h.Listed, h.Verified, h.Sum.Contents()) }
 
 // Unpacked reports whether the package is a directory, which has no zip and so
 // no zh: recorded zh hashes say nothing about it.
-func (h Hashes) Unpacked() bool { return h.ZH == "" }
+func (h Hashes) Unpacked() bool { return h.Sum.ZH == "" }

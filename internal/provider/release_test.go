@@ -17,7 +17,7 @@ func TestMarks(t *testing.T) {
 	unsigned.Signer = Signer{Label: "unsigned"}
 	trusted, stated := mirror, own
 	trusted.Reported = reported
-	stated.H1Zip = "" // nobody has hashed the package
+	stated.Sum.H1Zip = "" // nobody has hashed the package
 	for _, tt := range []struct {
 		name     string
 		found    []Hashes
@@ -59,7 +59,7 @@ func TestMatchesByAnyHash(t *testing.T) {
 		{unpacked, []Hash{"h1:dir"}, true},
 		{unpacked, []Hash{"zh:z", ""}, false},
 	} {
-		if got := tt.hashes.Matches(tt.locked); got != tt.want {
+		if got := tt.hashes.Sum.Matches(tt.locked); got != tt.want {
 			t.Errorf("%+v.Matches(%v) = %v, want %v", tt.hashes, tt.locked, got, tt.want)
 		}
 	}

@@ -9,11 +9,11 @@ func TestMatches(t *testing.T) {
 	t.Parallel()
 	h := Hashes{Sum: Sum{ZH: "zh:p", H1: "h1:dir", H1Zip: "h1:zip"}, Listed: []Hash{"zh:p", "zh:q"}}
 	for locked, want := range map[Hash]bool{"h1:dir": true, "h1:zip": true, "zh:p": true, "zh:q": false, "h2:dir": false, "": false} {
-		if got := h.Matches([]Hash{"h1:other", locked}); got != want {
+		if got := h.Sum.Matches([]Hash{"h1:other", locked}); got != want {
 			t.Errorf("Matches(h1:other, %s) = %v, want %v", locked, got, want)
 		}
 	}
-	if (Hashes{}).Matches([]Hash{""}) {
+	if (Hashes{}).Sum.Matches([]Hash{""}) {
 		t.Error("a package of which nothing is known matches")
 	}
 }

@@ -20,7 +20,7 @@ import (
 func contents(l provider.Listing) []string {
 	var known []string
 	for _, f := range l.Files {
-		if f.Computed() {
+		if f.Sum.Computed() {
 			known = append(known, f.Platform.String())
 		}
 	}
@@ -255,7 +255,7 @@ func TestReportedHashesAreListedWhereTheToolTakesThem(t *testing.T) {
 		t.Errorf("another registry: reported %v, error %v, want none", got.Reported, err)
 	}
 	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
-	stated := provider.Sum{ZH: provider.ZH(sha256Hex(f.zips[linux])), H1: f.sum(t, linux).H1, Size: 1}
+	stated := provider.Sum{ZH: provider.ZH(sha256Hex(f.zips[linux])), H1: f.sum(t, linux).Sum.H1, Size: 1}
 	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}); err != nil {
 		t.Fatal(err)
 	}

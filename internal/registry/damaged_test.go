@@ -88,8 +88,8 @@ func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 		asked  int64        // then
 	}{
 		"registry":             {direct, terraform, problem.CodeBadChecksum, 2},
-		"mirror_that_names_zh": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).ZH} }), terraform, problem.CodeBadPackage, 2},
-		"mirror_that_names_h1": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).H1Zip} }), terraform, problem.CodeBadPackage, 2},
+		"mirror_that_names_zh": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).Sum.ZH} }), terraform, problem.CodeBadPackage, 2},
+		"mirror_that_names_h1": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).Sum.H1Zip} }), terraform, problem.CodeBadPackage, 2},
 		"mirror":               {mirrored(func(*mirror) []provider.Hash { return nil }), terraform, problem.CodeBadPackage, 2},
 		"OCI_mirror":           {fromOCI, opentofu, problem.CodeBadChecksum, 2},
 	} {

@@ -219,11 +219,11 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	}
 	h, stated := d.stated.hashes(ctx, want, p)
 	if !stated {
-		sum, err := d.fetch.archive(ctx, d.link(p, p.reported[want.Platform].size, limit))
+		hashed, err := d.fetch.archive(ctx, d.link(p, p.reported[want.Platform].size, limit))
 		if err != nil {
 			return provider.Hashes{}, failed(want, subject(want), err)
 		}
-		h, err = hashesOf(sum, p.filename, want)
+		h, err = hashesOf(hashed, p.filename, want)
 		if err != nil {
 			return provider.Hashes{}, err
 		}
@@ -235,8 +235,8 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if len(p.reported) == 0 {
 		return h, nil
 	}
-	if size := p.reported[want.Platform].size; size != h.Size && !stated {
-		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Size)
+	if size := p.reported[want.Platform].size; size != h.Sum.Size && !stated {
+		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Sum.Size)
 	}
 	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
 		h.Reported, err = p.reported.recorded(p.sums, h)
@@ -272,8 +272,8 @@ func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.A
 		} else {
 			f.Platform = platformOf(f.Name)
 		}
-		if sum, err := d.fetch.known(ctx, zh); err == nil {
-			f.Sum = sum.Sum
+		if hashed, err := d.fetch.known(ctx, zh); err == nil {
+			f.Sum = hashed.Sum
 			_, f.Fresh = d.fetch.fresh.Load(zh)
 		}
 		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)

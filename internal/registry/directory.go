@@ -96,7 +96,7 @@ func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want prov
 		return provider.Hashes{}, err
 	}
 	found := copies[max(0, slices.IndexFunc(copies, func(p localPackage) bool { return p.packed }))]
-	sum, err := d.sums.Do(ctx, found.path, func() (hash.Hashed, error) { return d.sum(ctx, want, found) })
+	hashed, err := d.sums.Do(ctx, found.path, func() (hash.Hashed, error) { return d.sum(ctx, want, found) })
 	if err != nil {
 		return provider.Hashes{}, err
 	}
@@ -104,7 +104,7 @@ func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want prov
 	if found.packed {
 		filename = path.Base(found.path)
 	}
-	h, err := hashesOf(sum, filename, want)
+	h, err := hashesOf(hashed, filename, want)
 	h.Mirror = d.name(want.Addr)
 	return h, err
 }
@@ -131,17 +131,17 @@ func (d *directoryMirror) copies(want provider.Want) ([]localPackage, error) {
 
 // sum hashes a package. A link in place of an unpacked one is followed.
 func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Hashed, error) {
-	var sum hash.Hashed
+	var hashed hash.Hashed
 	var err error
 	if p.packed {
-		sum, err = d.sumZip(ctx, p.path)
+		hashed, err = d.sumZip(ctx, p.path)
 	} else if unpacked, subErr := fs.Sub(d.fsys, p.path); subErr != nil {
 		err = subErr
 	} else {
-		sum, err = hash.Dir(unpacked)
+		hashed, err = hash.Dir(unpacked)
 	}
 	if err == nil || problem.Coded(err, problem.CodeCancelled) {
-		return sum, err
+		return hashed, err
 	}
 	e := &problem.Error{
 		Problem: problem.Problem{
@@ -164,15 +164,15 @@ func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Hashed,
 		return hash.Hashed{}, err
 	}
 	return d.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
-		sum, err := hash.Stream(open, "")
-		if err == nil && sum.ZH != zh {
+		hashed, err := hash.Stream(open, "")
+		if err == nil && hashed.Sum.ZH != zh {
 			err = errors.New("it changed while it was read")
 		}
 		if err != nil {
 			return hash.Hashed{}, err
 		}
-		d.fetch.remember(path.Base(name), hash.Entry{Hashed: sum, Origin: hash.FromPackage})
-		return sum, nil
+		d.fetch.remember(path.Base(name), hash.Entry{Hashed: hashed, Origin: hash.FromPackage})
+		return hashed, nil
 	})
 }
 

@@ -134,7 +134,7 @@ func TestDirectoryHashes(t *testing.T) {
 		alphaDir + "1.1.0/darwin_arm64/terraform-provider-alpha_v1.1.0": "x",
 		alphaDir + "1.1.0/darwin_arm64/docs/a":                          "b",
 	})
-	sum, err := hash.Package(strings.NewReader(zip))
+	hashed, err := hash.Package(strings.NewReader(zip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +142,11 @@ func TestDirectoryHashes(t *testing.T) {
 	wants := map[provider.Platform]provider.Hashes{
 		// A zip goes before a directory; neither tool records its zh.
 		linux: {
-			Sum: sum.Sum, Platform: linux, Filename: "terraform-provider-alpha_1.1.0_linux_amd64.zip", Mirror: "filesystem mirror " + filepath.ToSlash(dir),
+			Sum: hashed.Sum, Platform: linux, Filename: "terraform-provider-alpha_1.1.0_linux_amd64.zip", Mirror: "filesystem mirror " + filepath.ToSlash(dir),
 		},
-		darwin: {Sum: provider.Sum{H1: sum.H1, H1Zip: sum.H1}, Platform: darwin, Mirror: "filesystem mirror " + filepath.ToSlash(dir)},
+		darwin: {Sum: provider.Sum{H1: hashed.Sum.H1, H1Zip: hashed.Sum.H1}, Platform: darwin, Mirror: "filesystem mirror " + filepath.ToSlash(dir)},
 	}
-	if sum.H1 == sum.H1Zip {
+	if hashed.Sum.H1 == hashed.Sum.H1Zip {
 		t.Fatal("the package does not tell both h1 apart")
 	}
 	for p, w := range wants {
@@ -158,7 +158,7 @@ func TestDirectoryHashes(t *testing.T) {
 			if diff := cmp.Diff(w, got); diff != "" {
 				t.Errorf("Hashes of %s for %s (-want +got):\n%s", p, tool, diff)
 			}
-			if diff := cmp.Diff([]provider.Mark{provider.MarkMirror}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.H1})); diff != "" {
+			if diff := cmp.Diff([]provider.Mark{provider.MarkMirror}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.Sum.H1})); diff != "" {
 				t.Errorf("marks of %s (-want +got):\n%s", p, diff)
 			}
 		}
@@ -211,32 +211,32 @@ func TestPackedPackageIsUnpackedOnceEver(t *testing.T) {
 	zip := pack(program("packed"))
 	dir := lay(t, map[string]string{alphaDir + filename(linux): string(zip)})
 	path := filepath.Join(t.TempDir(), "hashes")
-	sum, err := hash.Package(strings.NewReader(string(zip)))
+	hashed, err := hash.Package(strings.NewReader(string(zip)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for run, cached := range []int{0, 1} {
 		c := mirroredWith(t, Options{Cache: openCache(t, path)}, dir)
 		got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
-		if err != nil || got.H1 != sum.H1 || got.ZH != sum.ZH || c.Cached() != cached || c.Packages() != 0 {
-			t.Errorf("run %d: Hashes = %+v, %v, with %d cached; want %+v with %d", run, got, err, c.Cached(), sum, cached)
+		if err != nil || got.Sum.H1 != hashed.Sum.H1 || got.Sum.ZH != hashed.Sum.ZH || c.Cached() != cached || c.Packages() != 0 {
+			t.Errorf("run %d: Hashes = %+v, %v, with %d cached; want %+v with %d", run, got, err, c.Cached(), hashed, cached)
 		}
 	}
 
 	// It does know, and does not unpack: not even where that has another result.
 	for _, origin := range []hash.Origin{hash.FromPackage, hash.FromRegistry} {
-		other := hash.Entry{Hashed: sum, Origin: origin}
-		other.H1 = provider.Hash("h1:" + strings.Repeat("A", 43) + "=")
-		wanted := other.H1
+		other := hash.Entry{Hashed: hashed, Origin: origin}
+		other.Hashed.Sum.H1 = provider.Hash("h1:" + strings.Repeat("A", 43) + "=")
+		wanted := other.Hashed.Sum.H1
 		if origin == hash.FromRegistry {
-			other.Programs, wanted = nil, sum.H1
+			other.Hashed.Programs, wanted = nil, hashed.Sum.H1
 		}
 		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
 		if err := cache.Add(other); err != nil {
 			t.Fatal(err)
 		}
 		got, err := mirroredWith(t, Options{Cache: cache}, dir).Hashes(t.Context(), terraform, want(terraformHost, linux))
-		if err != nil || got.H1 != wanted {
+		if err != nil || got.Sum.H1 != wanted {
 			t.Errorf("Hashes with an entry of origin %q = %+v, %v; want %s", origin, got, err, wanted)
 		}
 	}
@@ -341,7 +341,7 @@ func TestPackageOfADirectoryIsAtHand(t *testing.T) {
 	if size, err := c.Size(t.Context(), terraform, want); err != nil || size != provider.AtHand {
 		t.Errorf("Size = %d, error %v, want that it costs nothing", size, err)
 	}
-	if l, err := c.Package(t.Context(), terraform, want, 1); err != nil || l.Mirrored == nil || l.Mirrored.H1 == "" {
+	if l, err := c.Package(t.Context(), terraform, want, 1); err != nil || l.Mirrored == nil || l.Mirrored.Sum.H1 == "" {
 		t.Errorf("Package = %+v, error %v, want what it hashes to", l.Mirrored, err)
 	}
 }

@@ -95,13 +95,13 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Hashed, erro
 		if l.zh != "" {
 			return f.sum(ctx, l.zh, func() (hash.Hashed, error) { return f.download(ctx, l) })
 		}
-		sum, err := f.download(ctx, l)
+		hashed, err := f.download(ctx, l)
 		if err != nil {
-			return sum, err
+			return hashed, err
 		}
 		f.had.Store(l.reference(), true)
 		// From here on nobody needs to download an archive of that zh.
-		return f.sums.Do(ctx, sum.ZH, func() (hash.Hashed, error) { return sum, nil })
+		return f.sums.Do(ctx, hashed.Sum.ZH, func() (hash.Hashed, error) { return hashed, nil })
 	})
 }
 
@@ -125,9 +125,9 @@ func (f *fetcher) size(ctx context.Context, at, from *url.URL) int64 {
 // the cache knows, or as read computes. The zh must be sure.
 func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.Hashed, error)) (hash.Hashed, error) {
 	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) {
-		if sum, ok := f.computed(zh); ok {
+		if hashed, ok := f.computed(zh); ok {
 			f.cached.Add(1)
-			return sum, nil
+			return hashed, nil
 		}
 		return read()
 	})
@@ -136,8 +136,8 @@ func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.H
 // known is what the archive with a zh hashes to, as far as this run or the cache
 // knows without asking for it.
 func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Hashed, error) {
-	if sum, ok := f.computed(zh); ok {
-		return sum, nil
+	if hashed, ok := f.computed(zh); ok {
+		return hashed, nil
 	}
 	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) { return hash.Hashed{}, errNotKnown })
 }
@@ -172,31 +172,31 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Hashed, err
 
 // read waits for its turn, hashes an archive, and adds that to the cache. An
 // archive whose bytes are counted is asked for once, and is on disk meanwhile.
-func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (sum hash.Hashed, err error) {
+func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hashed hash.Hashed, err error) {
 	if err := turn.Enter(ctx); err != nil {
 		return hash.Hashed{}, err
 	}
 	defer turn.Leave()
 	if l.limit == 0 {
-		sum, err = f.stream(ctx, l, open)
+		hashed, err = f.stream(ctx, l, open)
 	} else if body, opened := open(ctx); opened != nil {
 		err = opened
 	} else {
-		sum, err = f.whole(body)
+		hashed, err = f.whole(body)
 		body.Close() // all that matters of it has been read
 	}
 	switch {
-	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
-		return hash.Hashed{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
-	case sum.ZH != "" && err != nil:
+	case hashed.Sum.ZH != "" && l.zh != "" && hashed.Sum.ZH != l.zh:
+		return hash.Hashed{}, badChecksum("archive has incorrect checksum %s (expected %s)", hashed.Sum.ZH, l.zh)
+	case hashed.Sum.ZH != "" && err != nil:
 		return hash.Hashed{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeBadPackage, Message: "archive " + l.name}, Err: err}
 	case err != nil:
 		return hash.Hashed{}, err
 	}
 	f.downloaded.Add(1)
-	f.fresh.Store(sum.ZH, true)
-	f.remember(l.name, hash.Entry{Hashed: sum, Origin: hash.FromPackage})
-	return sum, nil
+	f.fresh.Store(hashed.Sum.ZH, true)
+	f.remember(l.name, hash.Entry{Hashed: hashed, Origin: hash.FromPackage})
+	return hashed, nil
 }
 
 // stream hashes an archive without a copy of it. One that is not what it should be is
@@ -211,11 +211,11 @@ func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.C
 		}
 		return open(ctx)
 	}
-	sum, err := hash.Stream(next, l.zh)
-	if sum.ZH == "" || opened > 1 || l.admits(sum.Sum) {
-		return sum, err
+	hashed, err := hash.Stream(next, l.zh)
+	if hashed.Sum.ZH == "" || opened > 1 || l.admits(hashed.Sum) {
+		return hashed, err
 	}
-	f.opts.Log.InfoContext(ctx, "an archive is not the one that is meant: asking once more, past caches", "archive", l.name, "zh", sum.ZH)
+	f.opts.Log.InfoContext(ctx, "an archive is not the one that is meant: asking once more, past caches", "archive", l.name, "zh", hashed.Sum.ZH)
 	return hash.Stream(next, l.zh)
 }
 
@@ -227,11 +227,11 @@ func (f *fetcher) whole(body io.Reader) (hash.Hashed, error) {
 		return hash.Hashed{}, err
 	}
 	defer copied.Remove() // nothing of it is needed any more
-	sum, err := hash.Copied(body, copied)
+	hashed, err := hash.Copied(body, copied)
 	if f.opts.Content && (err == nil || errors.Is(err, hash.ErrUnpack)) {
-		f.contents.Store(sum.ZH, content.Inspect(copied, sum.Size))
+		f.contents.Store(hashed.Sum.ZH, content.Inspect(copied, hashed.Sum.Size))
 	}
-	return sum, err
+	return hashed, err
 }
 
 // remember adds an entry to the cache. A cache that cannot be written costs
@@ -245,8 +245,8 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 // hashesOf says what a package hashes to. It refuses one that lacks the program of
 // the provider: the tools install none such, and so lock none
 // [terraform 1.11 internal/providercache/cached_provider.go].
-func hashesOf(sum hash.Hashed, filename string, want provider.Want) (provider.Hashes, error) {
-	if !sum.Runs(want.Addr.Type) {
+func hashesOf(hashed hash.Hashed, filename string, want provider.Want) (provider.Hashes, error) {
+	if !hashed.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &problem.Error{
 			Problem: problem.Problem{
 				Code:    problem.CodeBadPackage,
@@ -254,5 +254,5 @@ func hashesOf(sum hash.Hashed, filename string, want provider.Want) (provider.Ha
 			},
 		})
 	}
-	return provider.Hashes{Sum: sum.Sum, Platform: want.Platform, Filename: filename}, nil
+	return provider.Hashes{Sum: hashed.Sum, Platform: want.Platform, Filename: filename}, nil
 }

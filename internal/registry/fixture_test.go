@@ -131,7 +131,7 @@ func (f *fixture) report(t *testing.T) map[string]any {
 	all := map[string]any{}
 	for p := range f.zips {
 		s := f.sum(t, p)
-		all[p.String()] = map[string]any{"hashes": []string{string(s.ZH), string(s.H1)}, "package_size": s.Size}
+		all[p.String()] = map[string]any{"hashes": []string{string(s.Sum.ZH), string(s.Sum.H1)}, "package_size": s.Sum.Size}
 	}
 	return all
 }

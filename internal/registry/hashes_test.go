@@ -36,14 +36,14 @@ func TestHashes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := f.sum(t, linux)
+		hashed := f.sum(t, linux)
 		want := provider.Hashes{
-			Sum: sum.Sum, Platform: linux, Filename: filename(linux),
+			Sum: hashed.Sum, Platform: linux, Filename: filename(linux),
 			Listed: provider.Sorted(listed),
 			Signer: signerOf(validKey, label),
 		}
 		if tool == opentofu {
-			want.Verified = []provider.Hash{sum.ZH}
+			want.Verified = []provider.Hash{hashed.Sum.ZH}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Hashes for %s (-want +got):\n%s", tool, diff)
@@ -298,7 +298,7 @@ func TestOffendingLineLeavesTheOwnZipAlone(t *testing.T) {
 	f := newFixture(t)
 	f.list += "# signed by us\n"
 	got, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(terraformHost, linux))
-	if err != nil || !slices.Equal(got.Listed, []provider.Hash{got.ZH}) || got.ZH != provider.ZH(sha256Hex(f.zips[linux])) {
+	if err != nil || !slices.Equal(got.Listed, []provider.Hash{got.Sum.ZH}) || got.Sum.ZH != provider.ZH(sha256Hex(f.zips[linux])) {
 		t.Errorf("Hashes = %+v, %v; want the zh of the package alone", got, err)
 	}
 }
@@ -607,7 +607,7 @@ func TestReportedHashes(t *testing.T) {
 				expected = map[provider.Platform][]provider.Hash{}
 				for p := range f.zips {
 					s := f.sum(t, p)
-					expected[p] = provider.Sorted([]provider.Hash{s.ZH, s.H1})
+					expected[p] = provider.Sorted([]provider.Hash{s.Sum.ZH, s.Sum.H1})
 				}
 			}
 			if diff := cmp.Diff(expected, got.Reported); diff != "" {

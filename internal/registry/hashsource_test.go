@@ -45,11 +45,11 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 	f := newFixture(t)
 	f.states(t, nil)
 	path := filepath.Join(t.TempDir(), "hashes")
-	sum := f.sum(t, linux)
+	hashed := f.sum(t, linux)
 	stated := provider.Hashes{
-		Sum: provider.Sum{ZH: sum.ZH, H1: sum.H1, Size: sum.Size}, Platform: linux, Filename: filename(linux),
+		Sum: provider.Sum{ZH: hashed.Sum.ZH, H1: hashed.Sum.H1, Size: hashed.Sum.Size}, Platform: linux, Filename: filename(linux),
 		Listed:   checksums(f.list).hashes(),
-		Reported: map[provider.Platform][]provider.Hash{linux: {sum.H1}},
+		Reported: map[provider.Platform][]provider.Hash{linux: {hashed.Sum.H1}},
 		Signer:   signerOf(validKey, "self-signed"),
 	}
 	for _, run := range []string{"first", "second"} {
@@ -61,7 +61,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 		if diff := cmp.Diff(stated, got); diff != "" {
 			t.Errorf("Hashes in the %s run (-want +got):\n%s", run, diff)
 		}
-		if diff := cmp.Diff([]provider.Mark{provider.MarkReported}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.H1})); diff != "" {
+		if diff := cmp.Diff([]provider.Mark{provider.MarkReported}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.Sum.H1})); diff != "" {
 			t.Errorf("Marks (-want +got):\n%s", diff)
 		}
 		// The second run remembers what the first was told.
@@ -73,7 +73,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 	// What was only stated is good for no run that does not admit it.
 	c := f.client(t, Options{Cache: openCache(t, path)}, "")
 	got, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
-	if err != nil || got.H1Zip != sum.H1Zip || got.Reported != nil || c.Packages() != 1 {
+	if err != nil || got.Sum.H1Zip != hashed.Sum.H1Zip || got.Reported != nil || c.Packages() != 1 {
 		t.Errorf("Hashes without the source = %+v, %v; want those of the package", got, err)
 	}
 	// And what was computed goes before what is stated.
@@ -95,7 +95,7 @@ func TestHashSourceOfItsOwnProviders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.H1 != f.sum(t, linux).H1 || len(got.Reported) != 3 {
+	if got.Sum.H1 != f.sum(t, linux).Sum.H1 || len(got.Reported) != 3 {
 		t.Errorf("Hashes = %+v, want the reported ones of all platforms", got)
 	}
 	if n := len(f.askedFor("/download/")); n != 1 || c.Packages() != 0 {
@@ -162,7 +162,7 @@ func TestHashSourceThatSaysNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := f.sum(t, linux); got.H1 != sum.H1 || got.H1Zip != sum.H1Zip || got.Reported != nil || c.Packages() != 1 {
+			if hashed := f.sum(t, linux); got.Sum.H1 != hashed.Sum.H1 || got.Sum.H1Zip != hashed.Sum.H1Zip || got.Reported != nil || c.Packages() != 1 {
 				t.Errorf("Hashes = %+v, and %d packages were downloaded; want what the package hashes to", got, c.Packages())
 			}
 		})
@@ -178,7 +178,7 @@ func TestHashSourceNeedsASignedList(t *testing.T) {
 	f.states(t, nil)
 	c := f.client(t, Options{HashSource: HashSourceOpenTofu}, "")
 	got, err := c.Hashes(t.Context(), opentofu, want(opentofuHost, linux))
-	if err != nil || got.H1Zip == "" || c.Packages() != 1 {
+	if err != nil || got.Sum.H1Zip == "" || c.Packages() != 1 {
 		t.Errorf("Hashes = %+v, %v, and %d packages were downloaded; want what the package hashes to", got, err, c.Packages())
 	}
 }
@@ -196,20 +196,20 @@ func TestHashSourceThatChangesItsMind(t *testing.T) {
 	} {
 		f := newFixture(t)
 		f.states(t, nil)
-		sum := f.sum(t, linux)
+		hashed := f.sum(t, linux)
 		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
 		for _, letter := range tt.remembered {
-			stated := provider.Sum{ZH: sum.ZH, H1: provider.Hash("h1:" + strings.Repeat(letter, 43) + "="), Size: sum.Size}
+			stated := provider.Sum{ZH: hashed.Sum.ZH, H1: provider.Hash("h1:" + strings.Repeat(letter, 43) + "="), Size: hashed.Sum.Size}
 			if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		c := f.client(t, Options{HashSource: HashSourceOpenTofu, Cache: cache}, "")
 		got, err := c.Hashes(t.Context(), terraform, tt.want)
-		if err != nil || got.H1Zip != sum.H1Zip || got.Reported != nil {
+		if err != nil || got.Sum.H1Zip != hashed.Sum.H1Zip || got.Reported != nil {
 			t.Errorf("%s: Hashes = %+v, %v; want what the package hashes to", name, got, err)
 		}
-		if e, _ := cache.Lookup(sum.ZH); e.Origin != hash.FromPackage || e.H1 != sum.H1 {
+		if e, _ := cache.Lookup(hashed.Sum.ZH); e.Origin != hash.FromPackage || e.Hashed.Sum.H1 != hashed.Sum.H1 {
 			t.Errorf("%s: the cache has %+v, want what the package hashes to", name, e)
 		}
 	}

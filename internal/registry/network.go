@@ -129,15 +129,15 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		_, err := n.verify(sum, named)
 		return err == nil
 	}
-	sum, err := n.fetch.archive(ctx, zip)
+	hashed, err := n.fetch.archive(ctx, zip)
 	if err != nil {
 		return provider.Hashes{}, failed(want, subject(want), err)
 	}
-	verified, err := n.verify(sum.Sum, named)
+	verified, err := n.verify(hashed.Sum, named)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := hashesOf(sum, zip.name, want)
+	h, err := hashesOf(hashed, zip.name, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}

@@ -132,64 +132,66 @@ func TestNetworkMirrorHashes(t *testing.T) {
 	old := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 9}}
 	tests := []struct {
 		name      string
-		names     func(sum, others hash.Hashed) (own, of []provider.Hash) // what the mirror names for linux and darwin
+		names     func(hashed, others hash.Hashed) (own, of []provider.Hash) // what the mirror names for linux and darwin
 		arguments string
 		tool      provider.Tool
 		addr      provider.Addr
-		verified  func(sum, others hash.Hashed) []provider.Hash
+		verified  func(hashed, others hash.Hashed) []provider.Hash
 		reported  bool
 		warning   bool
 	}{
 		{name: "nothing_named", tool: terraform},
 		{
 			name: "terraform_records_nothing_named", tool: terraform,
-			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH, s.H1}, nil },
+			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.Sum.ZH, s.Sum.H1}, nil },
 		},
 		{
 			name: "opentofu_records_what_fits", tool: opentofu,
-			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH, odd, s.H1}, nil },
-			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.H1, s.ZH} },
+			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.Sum.ZH, odd, s.Sum.H1}, nil },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.Sum.H1, s.Sum.ZH} },
 		},
 		{
 			name: "opentofu_before_it_did", tool: old,
-			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, nil },
+			names: func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.Sum.ZH}, nil },
 		},
 		{
 			name: "one_of_several_is_enough_and_the_others_are_told", tool: opentofu, warning: true,
-			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{other, s.H1}, nil },
-			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.H1} },
+			names:    func(s, _ hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{other, s.Sum.H1}, nil },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.Sum.H1} },
 		},
 		{
 			name: "other_platforms_do_not_count", tool: opentofu,
-			names: func(_, o hash.Hashed) (a, b []provider.Hash) { return nil, []provider.Hash{o.ZH} },
+			names: func(_, o hash.Hashed) (a, b []provider.Hash) { return nil, []provider.Hash{o.Sum.ZH} },
 		},
 		{
 			name: "trusted", tool: opentofu, arguments: "trust_all_hashes = true", addr: alpha(opentofuHost), reported: true,
 			names: func(s, o hash.Hashed) (a, b []provider.Hash) {
-				return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1}
+				return []provider.Hash{s.Sum.ZH}, []provider.Hash{o.Sum.ZH, o.Sum.H1}
 			},
-			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.ZH} },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.Sum.ZH} },
 		},
 		{
 			name: "trusted_for_another_host", tool: opentofu, arguments: "trust_all_hashes = true", addr: alpha(privateHost),
 			names: func(s, o hash.Hashed) (a, b []provider.Hash) {
-				return []provider.Hash{s.ZH}, []provider.Hash{o.ZH, o.H1}
+				return []provider.Hash{s.Sum.ZH}, []provider.Hash{o.Sum.ZH, o.Sum.H1}
 			},
-			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.ZH} },
+			verified: func(s, _ hash.Hashed) []provider.Hash { return []provider.Hash{s.Sum.ZH} },
 		},
 		{
 			name: "trusted_by_a_tool_that_does_not_know_it", tool: old, arguments: "trust_all_hashes = true", addr: alpha(opentofuHost),
-			names: func(s, o hash.Hashed) (a, b []provider.Hash) { return []provider.Hash{s.ZH}, []provider.Hash{o.ZH} },
+			names: func(s, o hash.Hashed) (a, b []provider.Hash) {
+				return []provider.Hash{s.Sum.ZH}, []provider.Hash{o.Sum.ZH}
+			},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMirror(t)
-			sum, others := m.sum(t, linux), m.sum(t, darwin)
+			hashed, others := m.sum(t, linux), m.sum(t, darwin)
 			var own, of []provider.Hash
 			if tt.names != nil {
-				own, of = tt.names(sum, others)
+				own, of = tt.names(hashed, others)
 				m.name(linux, own...)
 				m.name(darwin, of...)
 			}
@@ -203,10 +205,10 @@ func TestNetworkMirrorHashes(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := provider.Hashes{
-				Sum: sum.Sum, Platform: linux, Filename: "linux_amd64.zip", Mirror: "network mirror " + m.server.URL + "/m/",
+				Sum: hashed.Sum, Platform: linux, Filename: "linux_amd64.zip", Mirror: "network mirror " + m.server.URL + "/m/",
 			}
 			if tt.verified != nil {
-				want.Verified = tt.verified(sum, others)
+				want.Verified = tt.verified(hashed, others)
 			}
 			if tt.reported {
 				want.Reported = map[provider.Platform][]provider.Hash{linux: own, darwin: of}
@@ -369,7 +371,7 @@ func TestMirrorIsAskedForWhatMayBeDownloaded(t *testing.T) {
 		t.Errorf("Package = %+v, error %v, want nothing where nothing may be downloaded", l.Mirrored, err)
 	}
 	l, err := c.Package(t.Context(), terraform, want, size)
-	if err != nil || l.Mirrored == nil || l.Mirrored.H1 != m.sum(t, linux).H1 || l.Size(linux) != size {
+	if err != nil || l.Mirrored == nil || l.Mirrored.Sum.H1 != m.sum(t, linux).Sum.H1 || l.Size(linux) != size {
 		t.Fatalf("Package = %+v, error %v, want what the package hashes to", l.Mirrored, err)
 	}
 	if got, err := c.Size(t.Context(), terraform, want); err != nil || got != provider.AtHand {

@@ -132,9 +132,9 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	}
 	// The zh is the name of the package, so that it is as sure as the mirror is.
 	zh := provider.ZH(zip.Digest.Encoded())
-	sum, err := o.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
+	hashed, err := o.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
 		turn := o.fetch.queue.turn(r.address.Registry, zip.Size)
-		sum, err := o.fetch.read(ctx, turn, archiveLink{name: zip.Digest.String(), zh: zh}, func(ctx context.Context) (io.ReadCloser, error) {
+		hashed, err := o.fetch.read(ctx, turn, archiveLink{name: zip.Digest.String(), zh: zh}, func(ctx context.Context) (io.ReadCloser, error) {
 			body, err := r.Blob(ctx, zip)
 			if err != nil {
 				return nil, err
@@ -145,12 +145,12 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 			}{io.LimitReader(body, zip.Size), body}
 			return watch(o.fetch.opts.Watch, path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, said), nil
 		})
-		return sum, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
+		return hashed, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
 	})
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := hashesOf(sum, "", want)
+	h, err := hashesOf(hashed, "", want)
 	h.Verified, h.Mirror = []provider.Hash{zh}, o.name(want.Addr)
 	return h, err
 }

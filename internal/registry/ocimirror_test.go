@@ -207,12 +207,12 @@ func TestOCIMirror(t *testing.T) {
 		t.Errorf("Versions (-want +got):\n%s", diff)
 	}
 
-	sum, err := hash.Package(strings.NewReader(string(zip)))
+	hashed, err := hash.Package(strings.NewReader(string(zip)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := provider.Hashes{
-		Sum: sum.Sum, Platform: linux, Verified: []provider.Hash{sum.ZH},
+		Sum: hashed.Sum, Platform: linux, Verified: []provider.Hash{hashed.Sum.ZH},
 		Mirror: "OCI mirror " + o.host() + "/" + ociName,
 	}
 	for range 2 {
@@ -257,7 +257,7 @@ func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 	}
 	// The word of a registry is not enough.
 	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
-	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: provider.Sum{ZH: first.ZH, H1: first.H1}}, Origin: hash.FromRegistry}); err != nil {
+	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: provider.Sum{ZH: first.Sum.ZH, H1: first.Sum.H1}}, Origin: hash.FromRegistry}); err != nil {
 		t.Fatal(err)
 	}
 	c := o.clientWith(t, Options{Cache: cache, HashSource: HashSourceOpenTofu}, "")
@@ -273,13 +273,13 @@ func TestOCIPackageThatNeedsTwoPasses(t *testing.T) {
 	zip := append([]byte("#!"), pack(program("behind something else"))...)
 	o.tag("1.1.0", o.target(linux, zip))
 	c := o.client(t, "")
-	sum, err := hash.Package(strings.NewReader(string(zip)))
+	hashed, err := hash.Package(strings.NewReader(string(zip)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
-	if err != nil || got.H1 != sum.H1 || c.Packages() != 1 {
-		t.Errorf("Hashes = %+v, %v, from %d packages; want %s from one", got, err, c.Packages(), sum.H1)
+	if err != nil || got.Sum.H1 != hashed.Sum.H1 || c.Packages() != 1 {
+		t.Errorf("Hashes = %+v, %v, from %d packages; want %s from one", got, err, c.Packages(), hashed.Sum.H1)
 	}
 }
 

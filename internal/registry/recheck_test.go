@@ -50,19 +50,19 @@ func TestOriginIsAskedWhereTheMethodsAdmitIt(t *testing.T) {
 func TestRecheckFindsAWrongCache(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	sum := f.sum(t, linux)
+	hashed := f.sum(t, linux)
 	for name, tt := range map[string]struct {
 		edit  func(*hash.Hashed)
 		limit int64
 		code  problem.Code // empty: nothing is wrong
 	}{
 		"right":            {edit: func(*hash.Hashed) {}, limit: 1 << 20},
-		"wrong_h1":         {edit: func(s *hash.Hashed) { s.H1 = f.sum(t, darwin).H1 }, limit: 1 << 20, code: problem.CodeBadChecksum},
-		"wrong_h1_of_zip":  {edit: func(s *hash.Hashed) { s.H1Zip = f.sum(t, darwin).H1Zip }, limit: 1 << 20, code: problem.CodeBadChecksum},
+		"wrong_h1":         {edit: func(s *hash.Hashed) { s.Sum.H1 = f.sum(t, darwin).Sum.H1 }, limit: 1 << 20, code: problem.CodeBadChecksum},
+		"wrong_h1_of_zip":  {edit: func(s *hash.Hashed) { s.Sum.H1Zip = f.sum(t, darwin).Sum.H1Zip }, limit: 1 << 20, code: problem.CodeBadChecksum},
 		"longer_than_said": {edit: func(*hash.Hashed) {}, limit: 1, code: problem.CodeBadAnswer},
 	} {
 		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
-		known := sum
+		known := hashed
 		tt.edit(&known)
 		if err := cache.Add(hash.Entry{Hashed: known, Origin: hash.FromPackage}); err != nil {
 			t.Fatal(err)

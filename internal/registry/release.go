@@ -160,20 +160,20 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 		if !ok {
 			return 0, nil
 		}
-		sum, err := c.fetch.download(ctx, d.link(p, known.Size, limit))
+		hashed, err := c.fetch.download(ctx, d.link(p, known.Sum.Size, limit))
 		switch {
 		case err != nil:
 			return 0, failed(want, subject(want), err)
-		case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
-			return sum.Size, naming(want, &problem.Error{
+		case hashed.Sum.H1 != known.Sum.H1 || hashed.Sum.H1Zip != known.Sum.H1Zip:
+			return hashed.Sum.Size, naming(want, &problem.Error{
 				Problem: problem.Problem{
 					Code:    problem.CodeBadChecksum,
-					Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
+					Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.Sum.H1, hashed.Sum.H1),
 					Hint:    "delete the hash cache, and find out who could write to it",
 				},
 			})
 		}
-		return sum.Size, nil
+		return hashed.Sum.Size, nil
 	})
 }
 
@@ -188,13 +188,13 @@ func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.
 		}
 		known, there := c.fetch.contents.Load(p.zh)
 		if !there {
-			sum, err := c.fetch.download(ctx, d.link(p, limit, limit))
+			hashed, err := c.fetch.download(ctx, d.link(p, limit, limit))
 			// What nobody can unpack was looked into all the same.
 			known, there = c.fetch.contents.Load(p.zh)
 			if !there {
 				return said, failed(want, subject(want), err)
 			}
-			said.Size = sum.Size
+			said.Size = hashed.Sum.Size
 			if err != nil {
 				said.Size = limit // nobody knows what was read of it
 			}

@@ -100,8 +100,8 @@ func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Plat
 		}
 	}
 	for _, h := range r[of.Platform].contents {
-		if h != of.H1 && h != of.H1Zip {
-			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Platform, of.H1)
+		if h != of.Sum.H1 && h != of.Sum.H1Zip {
+			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Platform, of.Sum.H1)
 		}
 	}
 	return all, nil
@@ -186,13 +186,13 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 			return provider.Hashes{}, false
 		}
 		s.fetch.remember(subject(want), e)
-		if known, ok := cache.Lookup(p.zh); cache != nil && (!ok || known.H1 != e.H1) {
+		if known, ok := cache.Lookup(p.zh); cache != nil && (!ok || known.Hashed.Sum.H1 != e.Hashed.Sum.H1) {
 			return provider.Hashes{}, false
 		}
 	}
 	return provider.Hashes{
-		Sum: e.Sum, Platform: want.Platform, Filename: p.filename,
-		Reported: map[provider.Platform][]provider.Hash{want.Platform: {e.H1}},
+		Sum: e.Hashed.Sum, Platform: want.Platform, Filename: p.filename,
+		Reported: map[provider.Platform][]provider.Hash{want.Platform: {e.Hashed.Sum.H1}},
 	}, true
 }
 
@@ -231,5 +231,5 @@ func (s *reportedHashes) before(zh provider.Hash, signer provider.Signer) []prov
 	if !ok || e.Origin != hash.FromRegistry {
 		return nil
 	}
-	return []provider.Hash{e.H1}
+	return []provider.Hash{e.Hashed.Sum.H1}
 }

@@ -141,7 +141,7 @@ func TestBrokenDownloadGoesOn(t *testing.T) {
 	conn := transport.New(transport.Options{RetryWait: time.Nanosecond})
 	c := clientOver(t, conn, t.TempDir(), Options{Watch: w.watch}, f.config(""))
 	h, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
-	if err != nil || h.H1 != f.sum(t, linux).H1 || c.Packages() != 1 {
+	if err != nil || h.Sum.H1 != f.sum(t, linux).Sum.H1 || c.Packages() != 1 {
 		t.Errorf("Hashes = %+v, %v with %d downloads; want those of the package, and one", h, err, c.Packages())
 	}
 	size := len(f.zips[linux])

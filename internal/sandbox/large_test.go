@@ -26,16 +26,16 @@ func TestLargePackagesAreAllDifferent(t *testing.T) {
 	var bytesOfAll int64
 	for _, r := range w.providers[addr].releases {
 		for _, p := range r.packages {
-			sum, err := hash.Package(bytes.NewReader(p.zip))
+			hashed, err := hash.Package(bytes.NewReader(p.zip))
 			if err != nil {
 				t.Errorf("Package(%s): %v", p.filename, err)
 				continue
 			}
-			if sum.Size < size || sum.Size > size*5/4 || !sum.Runs("large") {
-				t.Errorf("%s has %d bytes and the programs %q, want about %d and one", p.filename, sum.Size, sum.Programs, size)
+			if hashed.Sum.Size < size || hashed.Sum.Size > size*5/4 || !hashed.Runs("large") {
+				t.Errorf("%s has %d bytes and the programs %q, want about %d and one", p.filename, hashed.Sum.Size, hashed.Programs, size)
 			}
-			seen[sum.H1] = true
-			bytesOfAll += sum.Size
+			seen[hashed.Sum.H1] = true
+			bytesOfAll += hashed.Sum.Size
 		}
 	}
 	if len(seen) != 4 {

@@ -331,13 +331,13 @@ func (r *release) addStated(text releaseText) error {
 	}
 	r.stated = map[string]statedHashes{}
 	for _, p := range r.packages {
-		sum, err := hash.Package(bytes.NewReader(p.zip))
+		hashed, err := hash.Package(bytes.NewReader(p.zip))
 		if err != nil {
 			return fmt.Errorf("hashing %s: %w", p.filename, err)
 		}
 		r.stated[p.platform.String()] = statedHashes{
-			Hashes:      []string{string(sum.ZH), string(sum.H1)},
-			PackageSize: sum.Size,
+			Hashes:      []string{string(hashed.Sum.ZH), string(hashed.Sum.H1)},
+			PackageSize: hashed.Sum.Size,
 		}
 	}
 	maps.Copy(r.stated, text.PackagesEdit)

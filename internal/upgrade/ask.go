@@ -194,7 +194,7 @@ func (a asker) remembered(asked []ask.Question) map[ask.Question]coverage.Eviden
 	for k, l := range listings {
 		for _, f := range l.Files {
 			k.Want.Platform = f.Platform
-			if f.Computed() {
+			if f.Sum.Computed() {
 				known[k] = coverage.Evidence{Hashes: provider.Hashes{Sum: f.Sum}}
 			}
 		}

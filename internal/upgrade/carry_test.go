@@ -167,7 +167,7 @@ func (tt carryCase) run(t *testing.T) {
 	}
 	src := &offer{releases: releases, edit: func(want provider.Want, h *provider.Hashes) error {
 		name := fmt.Sprint(want.Addr.Type, "-", want.Version)
-		h.H1, h.ZH, h.Listed = dirH1(name), zh(name), []provider.Hash{zh(name)}
+		h.Sum.H1, h.Sum.ZH, h.Listed = dirH1(name), zh(name), []provider.Hash{zh(name)}
 		return nil
 	}}
 	locks := []string{"a 1.0.0; h1:a", "b 1.0.0; h1:b"}

@@ -21,10 +21,10 @@ func mirroring(unpacked bool) func(provider.Want, *provider.Hashes) error {
 			return nil
 		}
 		content := provider.Hash("h1:mirror-" + want.Platform.String())
-		h.Mirror, h.H1, h.H1Zip = "network mirror https://mirror.example/", content, content
+		h.Mirror, h.Sum.H1, h.Sum.H1Zip = "network mirror https://mirror.example/", content, content
 		h.Listed, h.Signer = nil, provider.Signer{}
 		if unpacked {
-			h.ZH = ""
+			h.Sum.ZH = ""
 		}
 		return nil
 	}
@@ -32,9 +32,9 @@ func mirroring(unpacked bool) func(provider.Want, *provider.Hashes) error {
 
 // faithful is a mirror of the very packages of the registry.
 func faithful(want provider.Want, h *provider.Hashes) error {
-	content := h.H1
+	content := h.Sum.H1
 	err := mirroring(false)(want, h)
-	h.H1, h.H1Zip = content, content
+	h.Sum.H1, h.Sum.H1Zip = content, content
 	return err
 }
 

@@ -72,7 +72,7 @@ func (o *offer) Listing(_ context.Context, _ provider.Tool, want provider.Want) 
 	for _, p := range o.releases[want.Addr.Type][want.Version.String()] {
 		f := provider.ListedFile{Platform: platform(p), Sum: provider.Sum{ZH: provider.Hash("zh:" + name + p)}}
 		if h := provider.Hash("h1:" + name + p); o.remembers {
-			f.H1, f.H1Zip = h, h
+			f.Sum.H1, f.Sum.H1Zip = h, h
 		}
 		l.Files = append(l.Files, f)
 	}

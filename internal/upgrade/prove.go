@@ -185,7 +185,7 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 func toRecord(found []provider.Hashes, b behaviour) []provider.Hash {
 	var recorded []provider.Hash
 	for _, h := range found {
-		recorded = slices.Concat(recorded, []provider.Hash{h.H1}, h.Listed, h.Verified)
+		recorded = slices.Concat(recorded, []provider.Hash{h.Sum.H1}, h.Listed, h.Verified)
 		for _, reported := range h.Reported {
 			if !b.provenOnly {
 				recorded = append(recorded, reported...)
@@ -209,7 +209,7 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 		}
 	}
 	for _, h := range found {
-		platforms[h.H1] = h.Platform
+		platforms[h.Sum.H1] = h.Platform
 	}
 	return platforms
 }
@@ -235,13 +235,13 @@ func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, re
 		applicable := slices.ContainsFunc(prior, func(h provider.Hash) bool {
 			return h.Known() && (!found[0].Unpacked() || h.Scheme() != provider.SchemeZH)
 		})
-		return found[0], applicable && !found[0].Matches(prior)
+		return found[0], applicable && !found[0].Sum.Matches(prior)
 	}
 	if h, ok := replaced(prior, zips, found); ok {
 		return h, true
 	}
 	packed := slices.ContainsFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() })
-	matching := slices.ContainsFunc(found, func(h provider.Hashes) bool { return h.Matches(prior) })
+	matching := slices.ContainsFunc(found, func(h provider.Hashes) bool { return h.Sum.Matches(prior) })
 	return found[0], !packed && !matching && len(h1(prior)) > 0
 }
 
@@ -257,7 +257,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 	if !slices.ContainsFunc(zips, func(z provider.Hash) bool { return !listed[z] }) {
 		return provider.Hashes{}, false
 	}
-	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Matches(prior) })
+	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Sum.Matches(prior) })
 	if i < 0 {
 		return provider.Hashes{}, false
 	}
@@ -273,13 +273,13 @@ func (p proven) altered(found []provider.Hashes) error {
 	origin := map[provider.Platform]provider.Hash{}
 	for _, h := range found {
 		if h.Mirror == "" {
-			origin[h.Platform] = h.H1
+			origin[h.Platform] = h.Sum.H1
 		}
 	}
 	for _, h := range found {
-		if own := origin[h.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
+		if own := origin[h.Platform]; h.Mirror != "" && own != "" && own != h.Sum.H1 {
 			err := w.failure(problem.CodeBadChecksum, choice.to,
-				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", w.addr(), choice.to, h.Platform, h.Mirror, h.H1, own)
+				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", w.addr(), choice.to, h.Platform, h.Mirror, h.Sum.H1, own)
 			err.Problem.Subject.Platform, err.Problem.Hint = h.Platform, "ask the mirror's operator why before you trust it"
 			return err
 		}
@@ -291,7 +291,7 @@ func (p proven) reReleased(h provider.Hashes) error {
 	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	addr := w.addr()
 	err := w.failure(problem.CodeReReleased, choice.to,
-		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, choice.to, h.Platform, cmp.Or(h.ZH, h.H1))
+		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, choice.to, h.Platform, cmp.Or(h.Sum.ZH, h.Sum.H1))
 	err.Problem.Subject.Platform = h.Platform
 	err.Problem.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
 		addr.Namespace, addr.Type, choice.to)

@@ -111,7 +111,7 @@ func (a *account) looked() (looked, of int) {
 			continue // such as the manifest
 		}
 		of++
-		if f.Computed() {
+		if f.Sum.Computed() {
 			looked++
 		}
 	}
@@ -127,22 +127,22 @@ func (a *account) looked() (looked, of int) {
 // known.
 func (a *account) add(l provider.Listing) {
 	for _, f := range l.Files {
-		known := a.files[f.ZH]
+		known := a.files[f.Sum.ZH]
 		if f.Platform == (provider.Platform{}) {
 			f.Platform = known.Platform
 		}
-		if !f.Computed() && known.Computed() {
+		if !f.Sum.Computed() && known.Sum.Computed() {
 			f.Sum, f.Fresh = known.Sum, known.Fresh
 		}
-		a.files[f.ZH] = f
-		if of := a.archives[f.Platform]; f.Platform != (provider.Platform{}) && !slices.Contains(of, f.ZH) {
-			a.archives[f.Platform] = append(of, f.ZH)
+		a.files[f.Sum.ZH] = f
+		if of := a.archives[f.Platform]; f.Platform != (provider.Platform{}) && !slices.Contains(of, f.Sum.ZH) {
+			a.archives[f.Platform] = append(of, f.Sum.ZH)
 		}
 		by := ByCache
 		if f.Fresh {
 			by = ByPackage
 		}
-		for _, h := range f.Contents() {
+		for _, h := range f.Sum.Contents() {
 			a.contents[h] = by
 		}
 	}
@@ -151,7 +151,7 @@ func (a *account) add(l provider.Listing) {
 	}
 	if m := l.Mirrored; m != nil {
 		a.mirror = m.Mirror
-		for _, h := range slices.Concat([]provider.Hash{m.H1, m.H1Zip, m.ZH}, m.Verified) {
+		for _, h := range slices.Concat([]provider.Hash{m.Sum.H1, m.Sum.H1Zip, m.Sum.ZH}, m.Verified) {
 			a.mirrored[h] = true
 		}
 	}
@@ -186,7 +186,7 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 
 // known reports whether the content of a platform's package is.
 func (a *account) known(p provider.Platform) bool {
-	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Computed() })
+	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Sum.Computed() })
 }
 
 // replaced reports whether the release seems to have been replaced after it was
@@ -202,7 +202,7 @@ func (a *account) replaced(l lockfile.Lock) bool {
 		recorded[h] = true
 	}
 	for _, f := range a.files {
-		if f.Platform != (provider.Platform{}) && !recorded[f.ZH] && !slices.ContainsFunc(f.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
+		if f.Platform != (provider.Platform{}) && !recorded[f.Sum.ZH] && !slices.ContainsFunc(f.Sum.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
 			return true
 		}
 	}

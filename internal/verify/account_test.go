@@ -94,7 +94,7 @@ func (r *release) listing(p string) provider.Listing {
 			f.Name, f.Platform = name+".zip", parsed
 		}
 		if slices.Contains(r.known, archive) {
-			f.H1, f.H1Zip, f.Size, f.Fresh = dirH1(archive), zipH1(archive), r.sizeOf(name), r.fresh
+			f.Sum.H1, f.Sum.H1Zip, f.Sum.Size, f.Fresh = dirH1(archive), zipH1(archive), r.sizeOf(name), r.fresh
 		}
 		l.Files = append(l.Files, f)
 	}

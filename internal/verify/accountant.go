@@ -245,7 +245,7 @@ func (a *accountant) index() map[provider.Hash]ask.Question {
 			f := c.files[zh]
 			k := c.key(f.Platform)
 			of[zh] = k
-			for _, h := range f.Contents() {
+			for _, h := range f.Sum.Contents() {
 				of[h] = k
 			}
 		}

@@ -98,8 +98,8 @@ func (a asker) looked(limits map[ask.Question]int64, asked []ask.Question) map[a
 
 // contentAnswer is an answer about what a package holds.
 type contentAnswer struct {
-	provider.Content
-	err error
+	Content provider.Content
+	err     error
 }
 
 // contents asks what is wrong with what packages hold, and downloads none that is

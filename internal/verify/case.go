@@ -175,7 +175,7 @@ func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
 // mayHave reports whether an h1 of the entry that nothing explains may be that of a
 // file which nobody has looked into.
 func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
-	return !f.Computed() && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+	return !f.Sum.Computed() && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
 		return h.Scheme() == provider.SchemeH1 && !c.explains(h)
 	})
 }

@@ -164,15 +164,15 @@ func (e judgedEntry) coverage() {
 	}
 	for _, p := range e.policy.Platforms {
 		file, published := e.of.file(p)
-		has := slices.ContainsFunc(file.Contents(), func(h provider.Hash) bool { return recorded[h] })
+		has := slices.ContainsFunc(file.Sum.Contents(), func(h provider.Hash) bool { return recorded[h] })
 		switch {
 		case !published:
 			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
 			f.Subject.Platform, f.Severity = p, problem.SeverityNote
-		case !recorded[file.ZH] && !has && !e.of.mayHave(l, file):
+		case !recorded[file.Sum.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
 			f.Subject.Platform = p
-		case recorded[file.ZH] && !has && !e.of.mayHave(l, file):
+		case recorded[file.Sum.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
 			f.Subject.Platform = p
 		}

@@ -51,7 +51,7 @@ func (i inspector) look(cases []*accountCase) {
 		said := i.ask.contents(map[ask.Question]int64{k: limit}, []ask.Question{k})[k]
 		part.saw(said)
 		if said.err == nil {
-			i.allowance.giveBack(limit - said.Size)
+			i.allowance.giveBack(limit - said.Content.Size)
 		}
 	}
 }
@@ -61,8 +61,8 @@ func (p packagePart) saw(said contentAnswer) {
 	switch {
 	case said.err != nil:
 		p.unseen = append(p.unseen, said.err.Error())
-	case len(said.Problems) > 0:
-		p.problems[p.platform] = said.Problems
+	case len(said.Content.Problems) > 0:
+		p.problems[p.platform] = said.Content.Problems
 	}
 }
 
@@ -86,8 +86,8 @@ func (i inspector) covered(cases []*accountCase) []packagePart {
 			switch {
 			case file.Fresh:
 				c.sizes[p] = provider.AtHand
-			case file.Size > 0:
-				c.sizes[p] = file.Size
+			case file.Sum.Size > 0:
+				c.sizes[p] = file.Sum.Size
 			default:
 				unsized, asked = append(unsized, part), append(asked, c.key(p))
 				continue
@@ -122,7 +122,7 @@ func (i inspector) inside(c *accountCase) []provider.Platform {
 	for _, p := range slices.SortedFunc(maps.Keys(c.archives), provider.Platform.Compare) {
 		file, _ := c.file(p)
 		if len(i.platforms) > 0 && slices.Contains(i.platforms, p) ||
-			len(i.platforms) == 0 && slices.ContainsFunc(file.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
+			len(i.platforms) == 0 && slices.ContainsFunc(file.Sum.Contents(), func(h provider.Hash) bool { return recorded[h] }) {
 			some = append(some, p)
 		}
 	}

@@ -23,9 +23,9 @@ func recheck(a *accountant, most int, seed string) []problem.Problem {
 	var all []known
 	for _, c := range a.order {
 		for _, f := range c.files {
-			if f.Computed() && !f.Fresh && f.Platform != (provider.Platform{}) {
-				sum := sha256.Sum256([]byte(seed + " " + string(f.ZH)))
-				all = append(all, known{c.key(f.Platform), string(sum[:]), f.Size})
+			if f.Sum.Computed() && !f.Fresh && f.Platform != (provider.Platform{}) {
+				sum := sha256.Sum256([]byte(seed + " " + string(f.Sum.ZH)))
+				all = append(all, known{c.key(f.Platform), string(sum[:]), f.Sum.Size})
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (e judgedEntry) seen() {
 	}
 	for _, f := range e.of.files {
 		e.result.Seen = append(e.result.Seen, ledger.Sighting{
-			Addr: e.of.release.Want.Addr, Version: e.of.release.Want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: e.of.signer.Fingerprint,
+			Addr: e.of.release.Want.Addr, Version: e.of.release.Want.Version, Platform: f.Platform, ZH: f.Sum.ZH, Fingerprint: e.of.signer.Fingerprint,
 		})
 	}
 }
