@@ -1,17 +1,17 @@
-// Package filetree has file trees in memory, read-only, and the one way in which
-// relock follows links.
+// Package filetree has read-only file trees and the one way in which relock follows
+// links.
 //
 // What is fetched (the commit of a repository, a module package) and what is made
 // (files laid over others) is a Tree, filled by a Builder. All paths of what it
 // stands for are in it, but of files perhaps only those that somebody reads; what
-// is not here says why. Nothing in a Tree can be followed out of it.
+// is not here says why. What is elsewhere, such as on disk, is read through a Lazy,
+// which asks once. Nothing in either can be followed out of it.
 package filetree
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -122,7 +122,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if n.mode.IsDir() {
-		return &openDir{info: info{n, path.Base(name)}, path: name}, nil
+		return &openDir{FileInfo: info{n, path.Base(name)}, path: name, list: func() ([]fs.DirEntry, error) { return entries(n.children()), n.missing() }}, nil
 	}
 	data, here := n.held.([]byte)
 	if !here {
@@ -200,43 +200,6 @@ func (i info) ModTime() time.Time         { return time.Time{} }
 func (i info) IsDir() bool                { return i.mode.IsDir() }
 func (i info) Sys() any                   { return nil }
 func (i info) Info() (fs.FileInfo, error) { return i, nil }
-
-type openFile struct {
-	*bytes.Reader
-	found info
-}
-
-func (f *openFile) Stat() (fs.FileInfo, error) { return f.found, nil }
-func (f *openFile) Close() error               { return nil }
-
-type openDir struct {
-	info
-	path string
-	read int // entries
-}
-
-func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
-func (d *openDir) Close() error               { return nil }
-
-func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.path, Err: errors.New("it is a directory")}
-}
-
-// ReadDir implements fs.ReadDirFile.
-func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if err := d.missing(); err != nil {
-		return nil, &fs.PathError{Op: "readdir", Path: d.path, Err: err}
-	}
-	left := d.children()[d.read:]
-	if n > 0 && len(left) == 0 {
-		return nil, io.EOF
-	}
-	if n > 0 && n < len(left) {
-		left = left[:n]
-	}
-	d.read += len(left)
-	return entries(left), nil
-}
 
 // Below returns the tree below a directory, which may be reached through links.
 // Links that lead out of it lead nowhere then.
