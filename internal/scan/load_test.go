@@ -115,7 +115,7 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	}
 	unit := roots[0]
 	unit.StandIn, unit.Made.Dir, unit.Made.Sources = StandInParts, "work/net", []string{"live", "modules/net"}
-	unit.Made.Tree = tfconfig.NewTree(b.Tree(), func(name string) problem.Place {
+	unit.Made.Tree = tfconfig.NewTree(filetree.SourceOf(b.Tree()), func(name string) problem.Place {
 		return problem.Place{Path: strings.Replace(name, "work", "modules", 1)}
 	})
 	modules := Load(t.Context(), []Root{unit}, nil, Options{})

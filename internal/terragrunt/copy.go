@@ -83,7 +83,7 @@ func (w *workingCopy) find(name string) (copyNode, error) {
 		if !ok {
 			continue
 		}
-		real, found, err := l.tree.stat(path.Join(l.dir, rel))
+		real, found, err := l.tree.Follow(path.Join(l.dir, rel))
 		if err != nil || rel != "." && l.keep != nil && !l.copies(rel, found.IsDir()) {
 			continue
 		}
@@ -111,7 +111,7 @@ func pathError(op, name string, err error) error { return &fs.PathError{Op: op, 
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]
-		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.tree.linked(path.Join(l.dir, rel)) {
+		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.tree.Linked(path.Join(l.dir, rel)) {
 			w.linked.Store(true)
 		}
 	}
@@ -171,7 +171,7 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 		if !ok {
 			continue
 		}
-		real, found, err := l.tree.stat(path.Join(l.dir, rel))
+		real, found, err := l.tree.Follow(path.Join(l.dir, rel))
 		if err != nil || !found.IsDir() {
 			continue
 		}
@@ -266,7 +266,7 @@ type copyList struct{ include, exclude []pathPattern }
 func (l *layer) copies(rel string, dir bool) bool {
 	for i := 1; i <= len(rel) && len(l.keep.exclude) > 0; i++ {
 		if anyMatches(l.keep.exclude, rel[:i]) {
-			if _, _, err := l.tree.stat(path.Join(l.dir, rel[:i])); err == nil {
+			if _, _, err := l.tree.Follow(path.Join(l.dir, rel[:i])); err == nil {
 				return false
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
@@ -32,50 +33,18 @@ const (
 // fileReader is the file tree that units are in. It is read lazily, and nothing of
 // it twice. The texts of large files have no value in expressions all the same.
 type fileReader struct {
-	tfconfig.LazyFiles
-	stats    memo.Once[string, fileEntry]
-	contents memo.Once[string, fileContent]
-	files    memo.Once[string, parsed]
-	missing  sync.Map // files that are there and are not held
+	filetree.Lazy
+	files   memo.Once[string, parsed]
+	missing sync.Map // files that are there and are not held
 }
 
 func newFileReader(fsys fs.FS) *fileReader {
-	return &fileReader{LazyFiles: tfconfig.LazyFiles{FS: fsys}}
-}
-
-type fileEntry struct {
-	real string // its path without links
-	info fs.FileInfo
-	err  error
-}
-
-type fileContent struct {
-	src []byte
-	err error
+	return &fileReader{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys), KeepsContents: true}}
 }
 
 type parsed struct {
 	file *configFile
 	why  *staticeval.Unknown
-}
-
-// stat describes what a path leads to, through links, and returns its path without
-// them.
-func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
-	e := r.stats.Get(path.Clean(name), func() fileEntry {
-		real, info, err := r.Follow(name)
-		return fileEntry{real, info, err}
-	})
-	return e.real, e.info, e.err
-}
-
-// linked reports whether a path leads through a link, even if to nothing.
-func (r *fileReader) linked(name string) bool {
-	real, _, err := r.stat(name)
-	if err != nil {
-		return r.Linked(name)
-	}
-	return real != path.Clean(name)
 }
 
 // linkedBelow reports whether there is a link in a directory or below it, but for
@@ -89,34 +58,30 @@ func (r *fileReader) linkedBelow(dir string) bool {
 }
 
 func (r *fileReader) isDir(name string) bool {
-	_, info, err := r.stat(name)
+	_, info, err := r.Follow(name)
 	return err == nil && info.IsDir()
 }
 
 func (r *fileReader) isFile(name string) bool {
-	_, info, err := r.stat(name)
+	_, info, err := r.Follow(name)
 	return err == nil && !info.IsDir()
 }
 
 // read returns the content of a file, through links.
 func (r *fileReader) read(name string) ([]byte, error) {
-	real, info, err := r.stat(name)
+	real, info, err := r.Follow(name)
 	if err == nil {
 		err = tfconfig.Readable(info)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := r.contents.Get(real, func() fileContent {
-		src, err := fs.ReadFile(r.FS, real)
-		if err != nil {
-			r.missing.Store(real, true)
-		} else {
-			err = tfconfig.Unheld(src)
-		}
-		return fileContent{src, err}
-	})
-	return c.src, c.err
+	src, err := r.Content(real)
+	if err != nil {
+		r.missing.Store(real, true)
+		return nil, err
+	}
+	return src, tfconfig.Unheld(src)
 }
 
 // unitConfig returns the path of the configuration in a directory; empty if there is

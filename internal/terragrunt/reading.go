@@ -44,7 +44,7 @@ func newReading(r *fileReader, unit string) *unitReading {
 
 // stat is that of the file tree, and notes what the unit depends on.
 func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
-	real, info, err := r.tree.stat(name)
+	real, info, err := r.tree.Follow(name)
 	r.looked[path.Clean(name)] = true
 	if err == nil {
 		r.looked[real] = true

@@ -106,7 +106,7 @@ func (r *Configs) Unit(dir string) Unit {
 		u.Includes = append(u.Includes, in.path)
 	}
 	u.Files = slices.Sorted(maps.Keys(reading.looked))
-	u.AnyChange = slices.ContainsFunc(u.Files, r.tree.linked) || strings.Contains(u.Source.text, repositoryTop)
+	u.AnyChange = slices.ContainsFunc(u.Files, r.tree.Linked) || strings.Contains(u.Source.text, repositoryTop)
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
 }

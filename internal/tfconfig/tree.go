@@ -30,7 +30,7 @@ var (
 // whatever the file system below it would do: what is beside a repository is none
 // of its files.
 type Tree struct {
-	LazyFiles
+	filetree.Lazy
 	// places turns a path of the tree into the place that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
 	places func(string) problem.Place
@@ -66,7 +66,7 @@ func Searched(fsys, around fs.FS, within string) *Tree {
 }
 
 func localTree(fsys fs.FS) *Tree {
-	t := &Tree{LazyFiles: LazyFiles{FS: fsys}, places: func(name string) problem.Place { return problem.Place{Path: name} }, outside: ErrOutside}
+	t := &Tree{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys)}, places: func(name string) problem.Place { return problem.Place{Path: name} }, outside: ErrOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
@@ -75,8 +75,8 @@ func localTree(fsys fs.FS) *Tree {
 // was made for one root module: what leads out of it leads nowhere, and there are no
 // submodules in it that are not checked out. places gives the place that people know
 // a path of it by.
-func NewTree(fsys fs.FS, places func(string) problem.Place) *Tree {
-	return &Tree{LazyFiles: LazyFiles{FS: fsys}, places: places, outside: errPackage, submodules: func() []string { return nil }}
+func NewTree(files filetree.Source, places func(string) problem.Place) *Tree {
+	return &Tree{Lazy: filetree.Lazy{Source: files}, places: places, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // Decoded keeps what files say, by their name and content, for trees that have files
@@ -120,12 +120,12 @@ func (t *Tree) decode(name string, src []byte, d *decoder) file {
 // Below is what is below a directory as a tree of its own, in which its files have
 // the places that people know them by.
 func (d Directory) Below() *Tree {
-	sub, err := fs.Sub(d.Tree.FS, d.Path)
+	sub, err := fs.Sub(&d.Tree.Lazy, d.Path)
 	if err != nil {
 		panic("tfconfig: a directory of the tree is no path: " + err.Error())
 	}
 	top := d.Tree.Place(d.Path)
-	return NewTree(sub, func(name string) problem.Place {
+	return NewTree(filetree.SourceOf(sub), func(name string) problem.Place {
 		return problem.Place{Path: path.Join(top.Path, name), Package: top.Package}
 	})
 }
@@ -133,7 +133,7 @@ func (d Directory) Below() *Tree {
 // PackageTree is the file tree of a module package, by its source without credentials
 // and query.
 func PackageTree(fsys fs.FS, source string) *Tree {
-	return NewTree(fsys, func(name string) problem.Place {
+	return NewTree(filetree.SourceOf(fsys), func(name string) problem.Place {
 		if name == "." {
 			return problem.Place{Package: source}
 		}
@@ -147,7 +147,7 @@ func (t *Tree) Place(path string) problem.Place { return t.places(path) }
 // ThroughLink reports whether something was asked for that is behind a link of the file
 // tree that the tree was made of, if it was made of one and shows no links itself.
 func (t *Tree) ThroughLink() bool {
-	made, ok := t.FS.(interface{ ThroughLink() bool })
+	made, ok := t.Source.(interface{ ThroughLink() bool })
 	return ok && made.ThroughLink()
 }
 
@@ -201,7 +201,7 @@ func (t *Tree) Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := fs.ReadFile(t.FS, real)
+	src, err := t.Content(real)
 	if err == nil {
 		err = Unheld(src)
 	}
@@ -224,7 +224,7 @@ func (d Directory) String() string { return d.Tree.Place(d.Path).File() }
 func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }
 
 // Entries are those of the directory, sorted by name.
-func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.ReadDir(d.Path) }
+func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.List(d.Path) }
 
 // Read returns the content of a file by its path from the directory.
 func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
