@@ -3,6 +3,7 @@ package outline
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
@@ -52,7 +53,7 @@ func headline(r report.Report, t Totals) safe.Markdown {
 	case modules == 0 && r.Failed():
 		return safe.Const("Nothing is changed, because of errors.")
 	case modules == 0 && r.Found():
-		return safe.Const("Every lock file is up to date, but some hashes belong to no known package.")
+		return safe.Format("%s.", safe.Text(foundCount(r, true)))
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("The change makes nothing worse.")
 	case modules == 0 && t.Left > 0:
@@ -138,7 +139,8 @@ func ScannedCounts(r report.Report) []string {
 	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
-// WrittenCounts counts what became of the lock files.
+// WrittenCounts counts what became of the lock files, and those with findings. One of these
+// is not up to date.
 func WrittenCounts(r report.Report) []string {
 	counts := map[string]int{}
 	for _, m := range r.Modules {
@@ -151,7 +153,7 @@ func WrittenCounts(r report.Report) []string {
 			counts["left alone"]++
 		case m.HashesOnly && !m.Failed():
 			counts["judged by hashes alone"]++
-		case !m.Failed() && !m.Forgiven:
+		case !m.Failed() && !m.Forgiven && len(m.Findings) == 0:
 			counts["up to date"]++
 		}
 	}
@@ -164,7 +166,28 @@ func WrittenCounts(r report.Report) []string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
+	if found := foundCount(r, len(parts) == 0); found != "" {
+		parts = append(parts, found)
+	}
 	return parts
+}
+
+// foundCount says how many lock files have how many findings; empty if none has any. Without
+// the noun it follows other counts of lock files.
+func foundCount(r report.Report, noun bool) string {
+	with := collect.CountIf(r.Modules, func(m report.Module) bool { return len(m.Findings) > 0 })
+	if with == 0 {
+		return ""
+	}
+	files := strconv.Itoa(with)
+	if noun {
+		files = report.Count(with, "lock file", "lock files")
+	}
+	verb := "have"
+	if with == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("%s %s %s", files, verb, report.Count(r.Findings(), "finding", "findings"))
 }
 
 // pendingWord says what became of a changed lock file that was not written.

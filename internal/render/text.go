@@ -467,9 +467,6 @@ func (t *text) closing() {
 	case failed > 0 && t.r.Verb != verbs.Diff:
 		parts = append(parts, fmt.Sprintf("%d with errors", failed))
 	}
-	if n := t.r.Findings(); n > 0 && t.r.Verb != verbs.Verify {
-		parts = append(parts, report.Count(n, "finding", "findings"))
-	}
 	if n := len(t.r.Excluded); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d excluded", n))
 	}
