@@ -71,7 +71,9 @@ func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 			continue
 		}
 		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To || contradicted}
-		e.Shallow = contradicted || e.Left && j.ask.verb != verbs.Check
+		if !contradicted && (!e.Left || j.ask.verb == verbs.Check) {
+			e.Depth = verify.WithPackages
+		}
 		if !e.Left {
 			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // TestOnlyWhatThePlanDoesNotKnowBetterIsJudged names the entries that nothing is
@@ -17,11 +18,12 @@ import (
 func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		edit                  func(*upgrade.Selection, *lockfile.File)
-		verb                  verbs.Verb
-		judged, left, shallow bool
+		edit         func(*upgrade.Selection, *lockfile.File)
+		verb         verbs.Verb
+		judged, left bool
+		depth        verify.Depth
 	}{
-		"entry_that_stays":    {judged: true},
+		"entry_that_stays":    {judged: true, depth: verify.WithPackages},
 		"package_of_a_mirror": {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Marks = []provider.Mark{provider.MarkMirror} }},
 		"failed_provider":     {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Err = errors.New("no") }},
 		"replaced_release":    {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Replaced = true }},
@@ -29,10 +31,10 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 		"entry_of_two_sides": {edit: func(s *upgrade.Selection, f *lockfile.File) {
 			f.Disputed = map[provider.Addr][]lockfile.Lock{s.Requirement.Addr: f.Locks}
 		}},
-		"entry_that_is_left":                    {edit: otherVersion, verb: verbs.Upgrade, judged: true, left: true, shallow: true},
-		"entry_that_is_left_by_a_check":         {edit: otherVersion, verb: verbs.Check, judged: true, left: true},
+		"entry_that_is_left":                    {edit: otherVersion, verb: verbs.Upgrade, judged: true, left: true},
+		"entry_that_is_left_by_a_check":         {edit: otherVersion, verb: verbs.Check, judged: true, left: true, depth: verify.WithPackages},
 		"entry_that_matches_nothing":            {edit: matchesNothing, verb: verbs.Lock},
-		"entry_that_matches_nothing_in_a_check": {edit: matchesNothing, verb: verbs.Check, judged: true, left: true, shallow: true},
+		"entry_that_matches_nothing_in_a_check": {edit: matchesNothing, verb: verbs.Check, judged: true, left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +51,8 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			if len(got) > 0 != tt.judged {
 				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
 			}
-			if tt.judged && (got[0].Left != tt.left || got[0].Shallow != tt.shallow) {
-				t.Errorf("left %v, shallow %v, want %v, %v", got[0].Left, got[0].Shallow, tt.left, tt.shallow)
+			if tt.judged && (got[0].Left != tt.left || got[0].Depth != tt.depth) {
+				t.Errorf("left %v, depth %v, want %v, %v", got[0].Left, got[0].Depth, tt.left, tt.depth)
 			}
 		})
 	}

@@ -278,7 +278,7 @@ func hashSuspects(j job, m scan.RootModule) []verify.Suspect {
 	}
 	for _, l := range m.Lock.Locks {
 		if only.isAbout(l.Addr) && m.Lock.Disputed[l.Addr] == nil && (admitted == nil || admitted(string(l.Addr.Host))) {
-			suspects = append(suspects, verify.Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Left: true})
+			suspects = append(suspects, verify.Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Left: true, Depth: verify.WithPackages})
 		}
 	}
 	return suspects

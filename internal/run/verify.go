@@ -56,7 +56,7 @@ func policyOf(j job) verify.Policy {
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: c.Offline,
-		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"), Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
+		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"), Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce},
 	}
 	if admitted := j.contact(); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
@@ -69,7 +69,7 @@ func policyOf(j job) verify.Policy {
 // that little is asked for again.
 func proofs(ctx context.Context, j job, plans []found) verify.Counts {
 	policy := policyOf(j)
-	policy.Allowance, policy.Announce = j.allowance, nil
+	policy.Options.Allowance, policy.Options.Announce = j.allowance, nil
 	policy.Recheck, policy.Packages = 0, false // which Verify alone is asked for
 	var modules []scan.RootModule
 	for _, f := range plans {

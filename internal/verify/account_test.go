@@ -200,7 +200,7 @@ func entryOf(t *testing.T, hashes ...string) Suspect {
 	f := lockOf(t, hashes...)
 	return Suspect{
 		Tool: provider.Newest(provider.Terraform), Lock: f.Locks[0], Path: f.Path,
-		Covered: []provider.Platform{platform("linux_amd64")},
+		Covered: []provider.Platform{platform("linux_amd64")}, Depth: WithPackages,
 	}
 }
 
@@ -327,11 +327,11 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		},
 		{
 			name: "entry_that_is_left_costs_no_download", release: &release{platforms: five}, hashes: []string{"h1 linux_amd64", "zh linux_amd64"},
-			edit: func(e *Suspect) { e.Left, e.Shallow = true, true },
+			edit: func(e *Suspect) { e.Left, e.Depth = true, ListsOnly },
 		},
 		{
 			name: "entry_that_is_left_is_held_against_what_is_known", release: &release{platforms: five, known: five}, hashes: []string{"h1 linux_amd64", forged},
-			edit:  func(e *Suspect) { e.Left, e.Shallow = true, true },
+			edit:  func(e *Suspect) { e.Left, e.Depth = true, ListsOnly },
 			found: []string{"hash-unknown " + string(dirH1("somebody"))},
 		},
 		{

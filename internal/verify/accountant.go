@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -14,30 +15,27 @@ import (
 
 // accountant decides what Judge and Prove ask.
 type accountant struct {
-	ask       asker
-	allowance *Allowance
-	// all says that every hash is to have a verdict, by whatever list the tool takes
-	// [opentofu 1.12 internal/getproviders/package_authentication.go], and nothing was
-	// asked before. Without it a plan has asked for the versions of
-	// every provider, and hashes are judged by signed lists alone.
-	all bool
+	ask     asker
+	options Options
 	// strict says that a registry's word explains nothing as long as a package may
 	// be hashed.
-	strict   bool
-	announce func(provider.Downloads) // nil: nobody listens
-	cases    map[ask.Question]*accountCase
-	order    []*accountCase
+	strict bool
+	cases  map[ask.Question]*accountCase
+	order  []*accountCase
+}
+
+// newAccountant opens an account of releases that has no entries yet.
+func newAccountant(ctx context.Context, src Source, opts Options, strict bool) *accountant {
+	return &accountant{
+		ask: asker{ctx: ctx, jobs: opts.Jobs, source: src}, options: opts, strict: strict, cases: map[ask.Question]*accountCase{},
+	}
 }
 
 // account asks until every hash is explained, or nothing is left that may be
 // asked.
 func (a *accountant) account() {
-	if a.all {
-		a.readFirstLists()
-		a.turnToMirrors()
-	} else {
-		a.readLists()
-	}
+	a.readLists()
+	a.turnToMirrors()
 	a.readOtherLists()
 	for !a.ask.ended() {
 		next := a.next()
@@ -53,7 +51,7 @@ func (a *accountant) account() {
 
 // open adds an entry to the release that it is about, and returns that.
 func (a *accountant) open(i int, e Suspect) *accountCase {
-	k := ask.Question{Tool: e.Tool, Want: provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: a.all}}
+	k := ask.Question{Tool: e.Tool, Want: provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: e.Depth == Everything}}
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
@@ -67,7 +65,7 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 	}
 	c.suspects = append(c.suspects, caseSuspect{e, i})
 	c.covered = append(c.covered, e.Covered...)
-	c.deep = c.deep || !e.Shallow
+	c.depth = max(c.depth, e.Depth)
 	for _, h := range e.Explained {
 		c.reported[h] = true
 	}
@@ -181,14 +179,14 @@ func (a *accountant) download(next []packagePart) {
 		case size == provider.AtHand:
 			free = append(free, part)
 		case size == 0:
-		case a.allowance.take(size):
+		case a.options.Allowance.take(size):
 			sized, together = append(sized, part), together+size
 		default:
 			part.poor = true
 		}
 	}
-	if a.announce != nil && len(sized) > 0 {
-		a.announce(provider.Downloads{Packages: len(sized), Sized: len(sized), Size: together})
+	if a.options.Announce != nil && len(sized) > 0 {
+		a.options.Announce(provider.Downloads{Packages: len(sized), Sized: len(sized), Size: together})
 	}
 	a.look(append(sized, free...), func(p packagePart) int64 { return max(p.sizes[p.platform], 1) })
 	for _, part := range next {
@@ -199,14 +197,14 @@ func (a *accountant) download(next []packagePart) {
 }
 
 func (a *accountant) downloadUnsized(part packagePart) {
-	limit := a.allowance.takeAll()
+	limit := a.options.Allowance.takeAll()
 	if limit == 0 {
 		part.poor = true
 		return
 	}
 	h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
 	if h.err == nil {
-		a.allowance.giveBack(limit - h.listing.Size(part.platform))
+		a.options.Allowance.giveBack(limit - h.listing.Size(part.platform))
 	}
 }
 

@@ -15,7 +15,7 @@ type accountCase struct {
 	account
 	suspects []caseSuspect
 	covered  []provider.Platform // by the entries
-	deep     bool                // packages may be downloaded
+	depth    Depth               // the deepest of the entries
 	signed   bool                // there is a list to hold hashes against, or ought to be
 	gone     bool                // the registry has the release no more
 	atMirror bool                // no registry may be asked, so that mirrors are
@@ -55,9 +55,8 @@ func (c *accountCase) likely() provider.Platform {
 	return p
 }
 
-// readList notes the list that names the package for a platform. all says that it
-// need not be signed.
-func (c *accountCase) readList(p provider.Platform, l packageAnswer, all bool) {
+// readList notes the list that names the package for a platform.
+func (c *accountCase) readList(p provider.Platform, l packageAnswer) {
 	if l.err != nil {
 		c.err, c.failures[p], c.signed = l.err, l.err, true
 		return
@@ -65,7 +64,7 @@ func (c *accountCase) readList(p provider.Platform, l packageAnswer, all bool) {
 	c.err, c.signer = nil, l.listing.Signer
 	delete(c.failures, p)
 	c.unsigned = !l.listing.Signed()
-	c.signed = !c.unsigned || all && len(l.listing.Files) > 0
+	c.signed = !c.unsigned || c.depth == Everything && len(l.listing.Files) > 0
 	c.add(l.listing)
 }
 
@@ -103,7 +102,7 @@ func (c *accountCase) open() int {
 // candidates are the packages of the platforms that come first among those that
 // were not looked at; none where everything is explained.
 func (c *accountCase) candidates() []provider.Platform {
-	if !c.deep || c.err != nil || c.open() == 0 {
+	if c.depth == ListsOnly || c.err != nil || c.open() == 0 {
 		return nil
 	}
 	some, _ := c.platforms(c.covered)

@@ -37,10 +37,24 @@ type Suspect struct {
 	// Left says that the run plans another version, so that nothing has compared
 	// the recorded packages with those of now.
 	Left bool
-	// Shallow is for whoever writes none of the hashes: nothing is downloaded for
-	// the entry, and nothing of it is undecided.
-	Shallow bool
+	// Depth is how far the account of its release goes.
+	Depth Depth
 }
+
+// Depth is how far an account of a release goes for one of its entries.
+type Depth int
+
+const (
+	// ListsOnly holds hashes against signed lists alone: nothing is downloaded, and what they
+	// leave open is not said. A plan has asked for the versions before.
+	ListsOnly Depth = iota
+	// WithPackages downloads packages, too, until every hash is explained.
+	WithPackages
+	// Everything gives every hash a verdict, by whatever list or mirror the tool takes
+	// [opentofu 1.12 internal/getproviders/package_authentication.go]. Nothing was asked
+	// before, and the registry of the release is asked, whatever a plan would ask.
+	Everything
+)
 
 // Judgement is what there is to say of an entry.
 type Judgement struct {
@@ -49,13 +63,13 @@ type Judgement struct {
 	Found, Undecided []problem.Problem
 }
 
-// Options are the choices of Judge.
+// Options bound what an account asks.
 type Options struct {
 	// Allowance bounds the downloads.
 	Allowance *Allowance
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
-	// Announce is told of packages before they are downloaded; nil: nobody is.
+	// Announce is called with packages before they are downloaded; it may be nil.
 	Announce func(provider.Downloads)
 }
 
@@ -76,10 +90,7 @@ func ByEntry(f, g problem.Problem) int {
 // other platforms first, then packages, smallest first, until every hash is
 // explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
-	a := &accountant{
-		ask:       asker{ctx: ctx, jobs: opts.Jobs, source: src},
-		allowance: opts.Allowance, announce: opts.Announce, cases: map[ask.Question]*accountCase{},
-	}
+	a := newAccountant(ctx, src, opts, false)
 	for i, e := range suspects {
 		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against
 			a.open(i, e)
@@ -118,7 +129,7 @@ func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question)
 		case problem.CodeHashUnknown, problem.CodeHashOfOther, problem.CodeReReleased:
 			j.Found = append(j.Found, withHelp(f))
 		case problem.CodeHashUnproven:
-			if !e.Shallow {
+			if e.Depth > ListsOnly {
 				j.Undecided = append(j.Undecided, f)
 			}
 		}

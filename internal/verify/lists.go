@@ -6,45 +6,25 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// readLists asks for the list of each release that was asked about before.
+// readLists asks for the list of each release. The list of versions is known where a plan
+// has asked for it. Else it is asked for only where the answer leaves something open: a
+// release whose hashes are all explained costs what the registry says of one package, the
+// list and its signature.
 func (a *accountant) readLists() {
-	var releases, first []ask.Question
-	for _, c := range a.order {
-		releases = append(releases, c.release)
-	}
-	served := a.ask.served(releases)
-	for _, c := range a.order {
-		c.served = served[c.release].served
-		first = append(first, c.key(c.likely()))
-	}
-	lists := a.ask.lists(first)
-	for i, c := range a.order {
-		c.readList(first[i].Want.Platform, lists[first[i]], false)
-	}
-}
-
-// readFirstLists asks for the list of each release, and for the list of versions
-// only where the answer leaves something open: a release whose hashes are all
-// explained costs what the registry says of one package, the list and its
-// signature.
-func (a *accountant) readFirstLists() {
+	a.readServed(a.asked(func(c *accountCase) bool { return c.depth < Everything }))
 	a.readListsOf(a.asked(func(*accountCase) bool { return true }))
-	var releases []ask.Question
 	open := a.asked(func(c *accountCase) bool {
-		return problem.Coded(c.err, problem.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0)
+		return c.depth == Everything &&
+			(problem.Coded(c.err, problem.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0))
 	})
-	for _, c := range open {
-		releases = append(releases, c.release)
-	}
-	served := a.ask.served(releases)
+	served := a.readServed(open)
 	var elsewhere, missing []*accountCase
 	for _, c := range open {
-		s := served[c.release]
-		c.served = s.served
+		err := served[c.release].err
 		switch {
 		case c.err == nil:
-		case s.err != nil && !problem.Coded(s.err, problem.CodeUnknownProvider):
-			c.err = s.err
+		case err != nil && !problem.Coded(err, problem.CodeUnknownProvider):
+			c.err = err
 		case len(c.served) > 0:
 			elsewhere = append(elsewhere, c)
 		default:
@@ -53,6 +33,19 @@ func (a *accountant) readFirstLists() {
 	}
 	a.readListsOf(elsewhere)
 	a.readMissing(missing)
+}
+
+// readServed asks for which platforms the registries say that releases are.
+func (a *accountant) readServed(cases []*accountCase) map[ask.Question]listedRelease {
+	var releases []ask.Question
+	for _, c := range cases {
+		releases = append(releases, c.release)
+	}
+	served := a.ask.served(releases)
+	for _, c := range cases {
+		c.served = served[c.release].served
+	}
+	return served
 }
 
 // asked are the cases of which anything may be asked.
@@ -73,7 +66,7 @@ func (a *accountant) readListsOf(cases []*accountCase) {
 	}
 	lists := a.ask.lists(first)
 	for i, c := range cases {
-		c.readList(first[i].Want.Platform, lists[first[i]], true)
+		c.readList(first[i].Want.Platform, lists[first[i]])
 	}
 }
 
@@ -98,7 +91,7 @@ func (a *accountant) readMissing(cases []*accountCase) {
 // turnToMirrors leaves releases of which no registry may be asked to the mirrors of the
 // installation methods, whose packages are all that can be looked at.
 func (a *accountant) turnToMirrors() {
-	for _, c := range a.asked(func(c *accountCase) bool { return c.err == nil && !c.signed }) {
+	for _, c := range a.asked(func(c *accountCase) bool { return c.depth == Everything && c.err == nil && !c.signed }) {
 		c.atMirror = true
 	}
 }

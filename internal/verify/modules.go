@@ -48,11 +48,8 @@ type Policy struct {
 	Offline bool
 	// Admits says whether a registry may be asked; nil admits all.
 	Admits func(addr provider.Addr) bool
-	// Allowance bounds the downloads, and Jobs the questions that are open at once.
-	Allowance *Allowance
-	Jobs      int
-	// Announce is as in Options.
-	Announce func(provider.Downloads)
+	// Options bound what is asked.
+	Options Options
 }
 
 // Verification is what was found of one root module.
@@ -73,11 +70,7 @@ type Verification struct {
 // of modules. After ctx is done, what could not be asked any more is unproven. The
 // diagnostics are failures of the run: registries that answered nothing at all.
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []problem.Problem) {
-	a := &accountant{
-		ask:       asker{ctx: ctx, jobs: p.Jobs, source: src},
-		announce:  p.Announce,
-		allowance: p.Allowance, cases: map[ask.Question]*accountCase{}, all: true, strict: p.Strict,
-	}
+	a := newAccountant(ctx, src, p.Options, p.Strict)
 	entries := make([][]*accountCase, len(modules))
 	for i, m := range modules {
 		entries[i] = p.open(a, m)
@@ -90,7 +83,7 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 		problems = recheck(a, p.Recheck, p.Seed)
 	}
 	if p.Packages {
-		inspector{ask: a.ask, allowance: a.allowance, platforms: p.Platforms}.look(a.order)
+		inspector{ask: a.ask, allowance: p.Options.Allowance, platforms: p.Platforms}.look(a.order)
 	}
 	known := a.index()
 	results := make([]Verification, len(modules))
@@ -111,7 +104,7 @@ func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 		if !p.about(l.Addr) {
 			continue
 		}
-		c := a.open(i, Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Covered: p.Platforms})
+		c := a.open(i, Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Covered: p.Platforms, Depth: Everything})
 		switch {
 		case p.Offline:
 			c.reason = ForOffline

@@ -31,7 +31,7 @@ func sound() *plot {
 		src:    &release{platforms: names, known: names},
 		hashes: []string{"h1 linux_amd64", "h1 darwin_arm64", "zh linux_amd64", "zh darwin_arm64"},
 		lock:   func(s string) string { return s }, module: func(*scan.RootModule) {},
-		policy: Policy{Allowance: NewAllowance(1 << 20), Jobs: 2},
+		policy: Policy{Options: Options{Allowance: NewAllowance(1 << 20), Jobs: 2}},
 	}
 }
 
@@ -87,7 +87,7 @@ func gone(code problem.Code) error {
 // plants has for each code what makes a run find it.
 var plants = map[string]func(p *plot){
 	"hash-unknown":  func(p *plot) { p.hashes = append(p.hashes, forged) },
-	"hash-unproven": func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+	"hash-unproven": func(p *plot) { p.src.known, p.policy.Options.Allowance = nil, NewAllowance(0) },
 	"hash-scheme":   func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
 	"re-released":   func(p *plot) { p.src.lists = map[string]string{"": "darwin_386 plan9_386"} },
 	"list-gone":     func(p *plot) { p.src.broken = gone(problem.CodeListGone) },
@@ -226,7 +226,7 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	for reason, plant := range map[Obstacle]func(*plot){
 		ForOffline: func(p *plot) { p.policy.Offline = true },
 		ForHost:    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
-		ForBudget:  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+		ForBudget:  func(p *plot) { p.src.known, p.policy.Options.Allowance = nil, NewAllowance(0) },
 		ForUnreachable: func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}}
 		},
@@ -286,8 +286,8 @@ func TestPackagesAreLookedInto(t *testing.T) {
 	}{
 		"covered":  {func(p *plot) { p.src.platforms = append(p.src.platforms, "plan9_386") }, []string{"darwin_arm64 inside 100", "linux_amd64 inside 100"}, ""},
 		"demanded": {func(p *plot) { p.demand("linux_amd64") }, []string{"linux_amd64 inside 100"}, ""},
-		"had":      {func(p *plot) { p.src.fresh, p.policy.Allowance = true, NewAllowance(0) }, []string{"darwin_arm64 inside 1", "linux_amd64 inside 1"}, ""},
-		"budget":   {func(p *plot) { p.policy.Allowance = NewAllowance(150) }, []string{"darwin_arm64 inside 100"}, "budget"},
+		"had":      {func(p *plot) { p.src.fresh, p.policy.Options.Allowance = true, NewAllowance(0) }, []string{"darwin_arm64 inside 1", "linux_amd64 inside 1"}, ""},
+		"budget":   {func(p *plot) { p.policy.Options.Allowance = NewAllowance(150) }, []string{"darwin_arm64 inside 100"}, "budget"},
 		"no size": {func(p *plot) {
 			p.src.known, p.src.size = nil, map[string]int64{"linux_amd64": 0}
 			p.demand("linux_amd64")
@@ -335,7 +335,7 @@ func TestMirrorsAreAskedWithinTheBudget(t *testing.T) {
 			p.src.size[platform] = tt.size
 		}
 		p.hashes = []string{"h1 darwin_amd64", "zh darwin_amd64", "h1 windows_amd64", "zh windows_amd64"}
-		p.policy.Allowance = NewAllowance(tt.allowed)
+		p.policy.Options.Allowance = NewAllowance(tt.allowed)
 		r := p.verify(t)
 		packages := slices.DeleteFunc(slices.Clone(p.src.asked), func(s string) bool { return strings.HasSuffix(s, "?") })
 		if r.Counts.String() != tt.counts.String() || len(packages) != tt.asked {
@@ -429,7 +429,7 @@ func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 func TestPackagesOfNamedPlatformsAreLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	p := sound()
-	p.src.platforms, p.src.known, p.policy.Allowance = []string{"linux_amd64", "plan9_386"}, nil, NewAllowance(100)
+	p.src.platforms, p.src.known, p.policy.Options.Allowance = []string{"linux_amd64", "plan9_386"}, nil, NewAllowance(100)
 	p.hashes = []string{"h1 plan9_386", "zh linux_amd64", "zh plan9_386"}
 	p.demand("plan9_386")
 	if r := p.verify(t); r.Counts[Unproven] > 0 {
@@ -565,7 +565,7 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 		t.Errorf("problems %v after %v, want one of the one package that was asked for", problems, p.src.asked)
 	}
 	p = sound()
-	p.policy.Recheck, p.policy.Allowance = 5, NewAllowance(150)
+	p.policy.Recheck, p.policy.Options.Allowance = 5, NewAllowance(150)
 	if _, problems := p.prove(t); len(problems) > 0 || len(p.src.asked) != 1 {
 		t.Errorf("problems %v after %v, want what the allowance is enough for", problems, p.src.asked)
 	}

@@ -85,7 +85,7 @@ func (w published) foundIn(t *testing.T, text string) []problem.Problem {
 		return []problem.Problem{{Message: problems[0].Message}}
 	}
 	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: provider.Newest(provider.Terraform), Lock: f, StandIn: scan.StandInAll}}
-	results, _ := Prove(t.Context(), w, []scan.RootModule{m}, Policy{Allowance: NewAllowance(0), Jobs: 1})
+	results, _ := Prove(t.Context(), w, []scan.RootModule{m}, Policy{Options: Options{Allowance: NewAllowance(0), Jobs: 1}})
 	return slices.DeleteFunc(results[0].Findings, func(f problem.Problem) bool { return f.Severity != problem.SeverityError })
 }
 

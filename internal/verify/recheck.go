@@ -35,7 +35,7 @@ func recheck(a *accountant, most int, seed string) []problem.Problem {
 	all = slices.CompactFunc(all, func(k, l known) bool { return k.order == l.order })
 	var wrong []problem.Problem
 	for _, k := range all[:min(len(all), most)] {
-		if !a.allowance.take(k.size) {
+		if !a.options.Allowance.take(k.size) {
 			break
 		}
 		if err := a.ask.recheck(k.key, k.size); err != nil {
