@@ -38,8 +38,12 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}) {
 		r := &all[of[n]].result
 		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
+		l := suspects[n].Lock
+		for _, h := range found.Refuted {
+			r.Refuted = append(r.Refuted, problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true, Hash: h})
+		}
 		if len(found.Found) > 0 && j.ask.verb == verbs.Check {
-			*r = r.Accounted(suspects[n].Lock.Addr)
+			*r = r.Accounted(l.Addr)
 		}
 	}
 	for _, i := range indices {

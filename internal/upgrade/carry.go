@@ -276,8 +276,8 @@ func (c carrier) condemned(old, l lockfile.Lock) bool {
 	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.standing.Refuted != nil && c.standing.Refuted(l)
 }
 
-// Refuted returns what tells whether a run found a hash of an entry to be false:
-// that it belongs to nothing, or that the signed list of the same release, which
+// Refuted returns a function that reports whether a run found a hash of an entry to be
+// false: that it belongs to nothing, or that the signed list of the same release, which
 // the run has seen for another root module, does not have it.
 func Refuted(results []Result) func(lockfile.Lock) bool {
 	type recorded struct {
@@ -287,8 +287,8 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 	}
 	found, listed := map[recorded]bool{}, map[recorded]bool{}
 	for _, r := range results {
-		for _, f := range r.Findings {
-			found[recorded{f.Subject.Addr, f.Subject.Version, f.Subject.Hash}] = true
+		for _, h := range r.Refuted {
+			found[recorded{h.Addr, h.Version, h.Hash}] = true
 		}
 		for _, s := range r.Selections {
 			if s.Err == nil && s.Signer.KeyID != "" && !s.FromPull {

@@ -65,6 +65,11 @@ func failing(typ string, code problem.Code, v string) func(provider.Want) error 
 	}
 }
 
+// hashOfB is a hash of b 1.1.0.
+func hashOfB(h provider.Hash) problem.Subject {
+	return problem.Subject{Addr: addr("b"), Version: version("1.1.0"), Versioned: true, Hash: h}
+}
+
 func carryCases() []carryCase {
 	strict := func(_ *scan.RootModule, o *Options) { o.Strict = true }
 	yes := true
@@ -115,10 +120,16 @@ func carryCases() []carryCase {
 		{name: "a bad signature", refused: "b", fails: failing("b", problem.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a bad signature of another release", fails: failing("b", problem.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
 		{name: "a checksum that is not that of the list", refused: "b", fails: failing("b", problem.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a finding", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
-			all[0].Findings = []problem.Problem{{Subject: problem.Subject{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}}
+		{name: "a finding that names another hash", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
+			all[0].Findings = []problem.Problem{{Code: problem.CodeReReleased, Subject: hashOfB(zh("first"))}}
+			all[0].Refuted = []problem.Subject{hashOfB(zh("first")), hashOfB(zh("b-1.1.0"))}
 			return all
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a finding about hashes that are not proposed", lacks: "b", refuted: func(all []Result) []Result {
+			all[0].Findings = []problem.Problem{{Code: problem.CodeReReleased, Subject: hashOfB(zh("replaced"))}}
+			all[0].Refuted = []problem.Subject{hashOfB(zh("replaced"))}
+			return all
+		}, want: []string{"same"}, carried: "b"},
 		{name: "another root module saw another list", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
 			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("new")})}}
 			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}

@@ -40,6 +40,9 @@ type Result struct {
 	// Findings are recorded hashes that belong to nothing, and Undecided those of
 	// which that is not known, sorted by place; a plan leaves both empty.
 	Findings, Undecided []problem.Problem
+	// Refuted are the hashes that Findings speak of, each with its release: one finding may
+	// speak of many.
+	Refuted []problem.Subject
 
 	allBytes bool // File is what the tools write, byte for byte [terraform 1.11 internal/depsfile/locks_file.go]
 	// untouched says that a failure leaves the whole root module as it is.
@@ -262,6 +265,7 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	others := func(f problem.Problem) bool { return !taken(f.Subject.Addr) }
 	part.Findings = slices.DeleteFunc(slices.Clone(r.Findings), others)
 	part.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), others)
+	part.Refuted = slices.DeleteFunc(slices.Clone(r.Refuted), func(h problem.Subject) bool { return !taken(h.Addr) })
 	part.New = nil
 	for _, l := range r.Old {
 		if !taken(l.Addr) {

@@ -424,6 +424,9 @@ func TestManyForgedHashesAreCounted(t *testing.T) {
 	if len(found) != fewFindings || !slices.ContainsFunc(found, func(f problem.Problem) bool { return strings.Contains(f.Message, "7 more") }) {
 		t.Errorf("%d findings, want %d, and one to count the rest", len(found), fewFindings)
 	}
+	if got := len(judged[0].Refuted); got != len(hashes) {
+		t.Errorf("%d hashes are refuted, want %d", got, len(hashes))
+	}
 }
 
 // TestListOfEndlessPlatformsEnds holds that what a list names does not decide how

@@ -61,6 +61,8 @@ type Judgement struct {
 	// Found are the hashes that belong to nothing, and Undecided those of which
 	// that could not be found out, sorted by place.
 	Found, Undecided []problem.Problem
+	// Refuted are all hashes that belong to nothing, since a finding may speak of several.
+	Refuted []provider.Hash
 }
 
 // Options bound what an account asks.
@@ -123,6 +125,11 @@ func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question)
 	entry.replaced()
 	entry.hashes()
 	var j Judgement
+	for _, p := range entry.judged {
+		if p.Verdict == Disproven && p.Hash.Known() {
+			j.Refuted = append(j.Refuted, p.Hash)
+		}
+	}
 	slices.SortStableFunc(made.Findings, ByEntry)
 	for _, f := range made.Findings {
 		switch f.Code {
