@@ -141,7 +141,7 @@ func (l *Lazy) find(op, name string, last bool) (real string, info fs.FileInfo, 
 		info, err = l.describe(at.Path)
 	}
 	if err != nil {
-		return "", nil, pathFailure(op, name, err)
+		return "", nil, pathFailure(op, name, file.Cause(err))
 	}
 	if base := path.Base(name); info.Name() != base {
 		info = renamed{info, base}

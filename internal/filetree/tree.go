@@ -192,6 +192,11 @@ type info struct {
 	as string
 }
 
+// InfoOf describes a file or directory that a Source makes.
+func InfoOf(name string, mode fs.FileMode, size int64) fs.FileInfo {
+	return info{&node{mode: mode, size: size}, name}
+}
+
 func (i info) Name() string               { return i.as }
 func (i info) Size() int64                { return i.size }
 func (i info) Mode() fs.FileMode          { return i.mode }

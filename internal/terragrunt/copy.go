@@ -1,24 +1,22 @@
 package terragrunt
 
 import (
-	"bytes"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
 // workingCopy is what Terragrunt works in: a module, the files of the unit over it,
-// and generated files over both. It is an fs.ReadLinkFS without links, since
-// copying follows them. Nothing is copied: a file is looked for when it is asked
-// for.
+// and generated files over both. It has no links, since copying follows them. Nothing
+// is copied: as a filetree.Source it looks for what it is asked for. A filetree.Builder
+// would list the whole module for each unit, and that may be the repository.
 type workingCopy struct {
 	layers  []layer // each over the one before
 	written map[string][]byte
@@ -64,42 +62,83 @@ func relTo(dir, name string) (string, bool) {
 	return strings.CutPrefix(name, dir+"/")
 }
 
+// stat describes what the layer has copied to a path, and returns where it is in its
+// tree; false if that is nothing.
+func (l *layer) stat(name string) (real string, info fs.FileInfo, copied bool) {
+	rel, ok := relTo(l.at, name)
+	if !ok {
+		return "", nil, false
+	}
+	real, info, err := l.tree.Follow(path.Join(l.dir, rel))
+	if err != nil || rel != "." && l.keep != nil && !l.copies(rel, info.IsDir()) {
+		return "", nil, false
+	}
+	return real, info, true
+}
+
+// list adds the names that the layer has in a directory, copied or not.
+func (l *layer) list(name string, names map[string]bool) error {
+	rel, ok := relTo(l.at, name)
+	if !ok {
+		return nil
+	}
+	real, info, err := l.tree.Follow(path.Join(l.dir, rel))
+	if err != nil || !info.IsDir() {
+		return nil // what is there is in another layer
+	}
+	entries, err := l.tree.List(real)
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	return err
+}
+
 // find returns what is at a path.
 func (w *workingCopy) find(name string) (copyNode, error) {
 	if !fs.ValidPath(name) {
 		return copyNode{}, fs.ErrInvalid
 	}
 	if src, ok := w.written[name]; ok {
-		return copyNode{FileInfo: copyInfo{name: path.Base(name), size: int64(len(src))}, written: src}, nil
+		return copyNode{FileInfo: filetree.InfoOf(path.Base(name), 0o644, int64(len(src))), written: src}, nil
 	}
 	if w.removed[name] {
 		return copyNode{}, fs.ErrNotExist
 	}
 	for i := len(w.layers) - 1; i >= 0; i-- {
 		l := &w.layers[i]
-		rel, ok := relTo(l.at, name)
+		real, info, ok := l.stat(name)
 		if !ok {
 			continue
 		}
-		real, found, err := l.tree.Follow(path.Join(l.dir, rel))
-		if err != nil || rel != "." && l.keep != nil && !l.copies(rel, found.IsDir()) {
-			continue
+		mode := info.Mode().Type() | 0o644
+		if info.IsDir() {
+			mode |= 0o755
 		}
-		return copyNode{layer: l, real: real, FileInfo: copyInfo{path.Base(name), found.Size(), found.IsDir(), found.Mode().Type()}}, nil
+		return copyNode{layer: l, real: real, FileInfo: filetree.InfoOf(path.Base(name), mode, info.Size())}, nil
 	}
-	if w.holds(name) {
-		return copyNode{FileInfo: copyInfo{name: path.Base(name), dir: true}}, nil
+	if name == "." || len(w.put(name)) > 0 {
+		return copyNode{FileInfo: filetree.InfoOf(path.Base(name), fs.ModeDir|0o755, 0)}, nil
 	}
 	return copyNode{}, fs.ErrNotExist
 }
 
-// holds reports whether something is put below a path that no layer has.
-func (w *workingCopy) holds(name string) bool {
-	put := slices.Collect(maps.Keys(w.written))
-	for _, l := range w.layers {
-		put = append(put, l.at)
+// put returns the names in a directory to which or below which something is written or
+// a layer is laid.
+func (w *workingCopy) put(dir string) map[string]bool {
+	names := map[string]bool{}
+	add := func(name string) {
+		if rel, ok := relTo(dir, name); ok && rel != "." {
+			first, _, _ := strings.Cut(rel, "/")
+			names[first] = true
+		}
 	}
-	return name == "." || slices.ContainsFunc(put, func(at string) bool { return strings.HasPrefix(at, name+"/") })
+	for name := range w.written {
+		add(name)
+	}
+	for _, l := range w.layers {
+		add(l.at)
+	}
+	return names
 }
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
@@ -119,7 +158,7 @@ func (w *workingCopy) note(name string) {
 // that the unit is in.
 func (w *workingCopy) ThroughLink() bool { return w.linked.Load() }
 
-// Lstat implements fs.ReadLinkFS.
+// Lstat describes a file or directory.
 func (w *workingCopy) Lstat(name string) (fs.FileInfo, error) {
 	w.note(name)
 	n, err := w.find(name)
@@ -129,71 +168,40 @@ func (w *workingCopy) Lstat(name string) (fs.FileInfo, error) {
 	return n.FileInfo, nil
 }
 
-// Stat implements fs.StatFS.
-func (w *workingCopy) Stat(name string) (fs.FileInfo, error) { return w.Lstat(name) }
-
-// ReadLink implements fs.ReadLinkFS.
+// ReadLink fails, since there are no links.
 func (w *workingCopy) ReadLink(name string) (string, error) {
 	return "", pathError("readlink", name, fs.ErrInvalid)
 }
 
-// ReadFile implements fs.ReadFileFS. What it returns must not be changed.
+// ReadFile returns what is in a file, which must not be changed.
 func (w *workingCopy) ReadFile(name string) ([]byte, error) {
 	n, err := w.find(name)
+	var src []byte
 	switch {
 	case err != nil:
-		return nil, pathError("open", name, err)
-	case n.layer == nil && !n.IsDir():
-		return n.written, nil
+	case n.IsDir():
+		err = file.ErrIrregular
 	case n.layer == nil:
-		return nil, pathError("open", name, file.ErrIrregular)
+		src = n.written
+	default:
+		src, err = n.layer.tree.read(n.real)
 	}
-	src, err := n.layer.tree.read(n.real)
 	if err != nil {
 		return nil, pathError("open", name, file.Cause(err))
 	}
 	return src, nil
 }
 
-// ReadDir implements fs.ReadDirFS.
+// ReadDir lists a directory.
 func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 	n, err := w.find(name)
 	if err != nil || !n.IsDir() {
 		return nil, pathError("readdir", name, fs.ErrNotExist)
 	}
-	names := map[string]bool{}
-	var unread error
+	names := w.put(name)
 	for i := range w.layers {
-		l := &w.layers[i]
-		rel, ok := relTo(l.at, name)
-		if !ok {
-			continue
-		}
-		real, found, err := l.tree.Follow(path.Join(l.dir, rel))
-		if err != nil || !found.IsDir() {
-			continue
-		}
-		entries, err := l.tree.ReadDir(real)
-		if err != nil {
-			unread = file.Cause(err)
-		}
-		for _, e := range entries {
-			names[e.Name()] = true
-		}
-	}
-	if unread != nil {
-		return nil, pathError("readdir", name, unread)
-	}
-	for put := range w.written {
-		if rel, ok := relTo(name, put); ok {
-			first, _, _ := strings.Cut(rel, "/")
-			names[first] = true
-		}
-	}
-	for _, l := range w.layers {
-		if rel, ok := relTo(name, l.at); ok && rel != "." {
-			first, _, _ := strings.Cut(rel, "/")
-			names[first] = true
+		if err := w.layers[i].list(name, names); err != nil {
+			return nil, pathError("readdir", name, file.Cause(err))
 		}
 	}
 	var entries []fs.DirEntry
@@ -203,23 +211,6 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 	}
 	return entries, nil
-}
-
-// Open implements fs.FS.
-func (w *workingCopy) Open(name string) (fs.File, error) {
-	n, err := w.find(name)
-	switch {
-	case err != nil:
-		return nil, pathError("open", name, err)
-	case n.IsDir():
-		entries, err := w.ReadDir(name)
-		return &copyDir{n.FileInfo, entries}, err
-	}
-	src, err := w.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return &copyFile{n.FileInfo, bytes.NewReader(src)}, nil
 }
 
 // ofModule reports whether a file is the module's, which other units may have, too.
@@ -243,56 +234,4 @@ func (w *workingCopy) shown(unit, workDir, name string) problem.Place {
 		return problem.Place{Path: path.Join(unit, "..", path.Base(name))}
 	}
 	return problem.Place{Path: path.Join(unit, rel)}
-}
-
-// copyInfo describes a file or directory of the copy.
-type copyInfo struct {
-	name string
-	size int64
-	dir  bool
-	kind fs.FileMode
-}
-
-func (i copyInfo) Name() string       { return i.name }
-func (i copyInfo) Size() int64        { return i.size }
-func (i copyInfo) IsDir() bool        { return i.dir }
-func (i copyInfo) ModTime() time.Time { return time.Time{} }
-func (i copyInfo) Sys() any           { return nil }
-func (i copyInfo) Mode() fs.FileMode {
-	if i.dir {
-		return fs.ModeDir | 0o755
-	}
-	return i.kind | 0o644
-}
-
-type copyFile struct {
-	fs.FileInfo
-	*bytes.Reader
-}
-
-func (f *copyFile) Stat() (fs.FileInfo, error) { return f.FileInfo, nil }
-func (f *copyFile) Size() int64                { return f.FileInfo.Size() }
-func (f *copyFile) Close() error               { return nil }
-
-type copyDir struct {
-	fs.FileInfo
-	left []fs.DirEntry
-}
-
-func (d *copyDir) Stat() (fs.FileInfo, error) { return d.FileInfo, nil }
-func (d *copyDir) Close() error               { return nil }
-
-func (d *copyDir) Read([]byte) (int, error) { return 0, file.ErrIrregular }
-
-// ReadDir implements fs.ReadDirFile.
-func (d *copyDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n > 0 && len(d.left) == 0 {
-		return nil, io.EOF
-	}
-	if n <= 0 || n > len(d.left) {
-		n = len(d.left)
-	}
-	some := d.left[:n]
-	d.left = d.left[n:]
-	return some, nil
 }

@@ -256,8 +256,8 @@ func TestWorkingCopy(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"gone.tf", ".hidden", ".hidden/z.tf", "none"} {
-		if f, err := w.Open(name); err == nil {
-			t.Errorf("there is %s: %v", name, f)
+		if info, err := w.Lstat(name); err == nil {
+			t.Errorf("there is %s: %v", name, info)
 		}
 	}
 }
