@@ -1,5 +1,5 @@
-// Package collect makes lists out of lists: one element of another for each, how many
-// there are of a kind, and distinct values in the order in which they came. Those who
+// Package collect makes lists out of lists: one element of another for each, those of a
+// kind, how many there are of it, and distinct values in the order in which they came. Those who
 // count and group root modules share it. What the library's slices and maps do is theirs.
 package collect
 
@@ -30,6 +30,18 @@ func Mapped[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, len(in))
 	for i, e := range in {
 		out[i] = f(e)
+	}
+	return out
+}
+
+// Those returns the elements of which something holds, in a list of their own; nil if
+// there are none.
+func Those[T any](in []T, holds func(T) bool) []T {
+	var out []T
+	for _, e := range in {
+		if holds(e) {
+			out = append(out, e)
+		}
 	}
 	return out
 }

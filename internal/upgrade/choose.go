@@ -3,10 +3,10 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
@@ -32,52 +32,53 @@ type chosen struct {
 	err     error
 }
 
-// chooseVersions decides about what raises a question, root module by root module.
-// Where a rule asks for the age of a release that nobody has told yet, its date is
-// asked for and the choice is made anew: so only those are asked of that decide.
-func chooseVersions(roots []root, b behaviour, world asker) [][]chosen {
+// chooseVersions decides about the wanted providers of each root module. Where a rule
+// asks for the age of a release that nobody has told yet, its date is asked for and the
+// choice is made anew: so only those are asked of that decide.
+func chooseVersions(wanted [][]*wanted, b behaviour, world asker) [][]chosen {
+	all := slices.Concat(wanted...)
+	choices := make([]chosen, len(all))
 	var asked []ask.Question
-	choices := make([][]chosen, len(roots))
-	for i, r := range roots {
-		choices[i] = make([]chosen, len(r.wanted))
-		for _, w := range r.wanted {
-			asked = append(asked, w.provider())
-		}
+	open := make([]int, len(all)) // of which nothing is decided yet
+	for i, w := range all {
+		asked, open[i] = append(asked, w.provider()), i
 	}
 	answers := world.versions(asked)
-	for first := true; ; first = false {
-		var waiting []ask.Question
-		for i, r := range roots {
-			for j, w := range r.wanted {
-				if first || choices[i][j].undated {
-					choices[i][j] = choose(w, answers[w.provider()], b)
-				}
-				if c := choices[i][j]; c.undated {
-					waiting = append(waiting, w.key(c.release.Version, provider.Platform{}))
-				}
+	for len(open) > 0 {
+		var undated []int
+		var dates []ask.Question
+		for _, i := range open {
+			c := choose(all[i], answers[all[i].provider()], b)
+			choices[i] = c
+			if c.undated {
+				undated, dates = append(undated, i), append(dates, c.wanted.key(c.release.Version, provider.Platform{}))
 			}
 		}
-		if len(waiting) == 0 {
-			return choices
-		}
-		for k, d := range world.published(waiting) {
+		open = undated
+		for k, d := range world.published(dates) {
 			q := ask.Question{Tool: k.Tool, Want: provider.Want{Addr: k.Want.Addr}}
-			o := answers[q]
-			o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates) // choices that are made have the others
-			o.release(k.Want.Version).Published, o.dates[k.Want.Version] = d.at, d
-			answers[q] = o
+			answers[q] = answers[q].dated(k.Want.Version, d)
 		}
 	}
+	return shaped(choices, wanted)
+}
+
+// shaped cuts a list into lists that are as long as these.
+func shaped[T, U any](all []T, like [][]U) [][]T {
+	lists := make([][]T, len(like))
+	for i, l := range like {
+		lists[i], all = all[:len(l):len(l)], all[len(l):]
+	}
+	return lists
 }
 
 // chooseIdle adds what the rules want no release for. Where an entry covers what
 // its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
 func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b behaviour, world asker) [][]chosen {
-	asking := slices.Clone(roots)
+	incomplete := make([][]*wanted, len(roots))
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
-		asking[i].wanted = nil
 		all[i] = slices.Clone(choices[i])
 		told := fileOf(r.module.Tool, choices[i]).Tells()
 		for _, w := range r.idle {
@@ -85,11 +86,11 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b beh
 			if covers[i].Of(c.renewal(), told).Complete {
 				all[i] = append(all[i], c)
 			} else {
-				asking[i].wanted = append(asking[i].wanted, w)
+				incomplete[i] = append(incomplete[i], w)
 			}
 		}
 	}
-	for i, further := range chooseVersions(asking, b, world) {
+	for i, further := range chooseVersions(incomplete, b, world) {
 		all[i] = append(all[i], further...)
 		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.wanted.addr().Compare(d.wanted.addr()) })
 	}
@@ -99,24 +100,8 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b beh
 // choose selects the version of a provider.
 func choose(w *wanted, o offered, b behaviour) chosen {
 	c := chosen{wanted: w, old: w.locked, offered: o, applied: w.rules, unheard: o.err, err: o.err}
-	switch {
-	case c.err != nil:
-		return c
-	case w.sides != nil:
-		c = chooseSide(c, b)
-	case (b.keepsVersions || w.lockAlone) && w.isLock:
-		c.release, c.err = c.stay(w.locked.Version)
-		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
-			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // what becomes of it, its platforms decide
-		}
-	case b.keepsVersions && !w.carried.IsZero():
-		c.release, c.err = c.stay(w.carried)
-		if c.err != nil && b.reselects { // OpenTofu fails for what cannot be had here
-			c.err = nil
-			c = c.newest(b)
-		}
-	default:
-		c = c.newest(b)
+	if c.err == nil {
+		c = c.withRelease(b)
 	}
 	if c.err != nil || c.undated {
 		return c
@@ -125,27 +110,52 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	if w.relocked && !w.records.Allows(c.to) {
 		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
 		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
-		c.err = &problem.Error{
-			Problem: problem.Problem{
-				Code: problem.CodeLockedVersion, Host: c.wanted.addr().Host, Subject: problem.Subject{Addr: c.wanted.addr(), Version: c.to, Versioned: true},
-				Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.wanted.addr(), c.to, c.wanted.records),
-				Hint:    "name that version in the configuration, too, or run without --exact",
-			},
-		}
+		err := w.failure(problem.CodeLockedVersion, c.to, "%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", w.addr(), c.to, w.records)
+		err.Problem.Hint = "name that version in the configuration, too, or run without --exact"
+		c.err = err
 		return c
 	}
 	c.gone = w.isLock && b.keepsWithdrawn && c.to == c.old.Version && o.release(c.to) == nil
-	switch {
-	case b.tellsHeld:
+	if b.tellsHeld {
 		c.held = c.holding()
-	case b.options.Newer:
-		// A date that nobody has told is not asked for, since nothing depends on it.
-		would := c.newest(b)
-		if r := would.release; would.err == nil && !would.undated && r.Version.Precedence(c.to) > 0 {
-			c.held = []Held{{Version: r.Version, By: policy.Hold{Reason: HeldByLock}, Published: r.Published}}
-		}
+	} else if b.options.Newer {
+		c.held = c.passedOver(b)
 	}
 	return c
+}
+
+// withRelease is the choice with its release: one of a side of a merge, the locked one, that
+// of a predecessor's entry, or else the newest.
+func (c chosen) withRelease(b behaviour) chosen {
+	w := c.wanted
+	switch {
+	case w.sides != nil:
+		return chooseSide(c, b)
+	case w.isLock && (b.keepsVersions || w.lockAlone):
+		c.release, c.err = c.stay(w.locked.Version)
+		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
+			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // what becomes of it, its platforms decide
+		}
+		return c
+	case b.keepsVersions && !w.carried.IsZero():
+		release, err := c.stay(w.carried)
+		if err == nil || !b.reselects { // OpenTofu fails for what cannot be had here
+			c.release, c.err = release, err
+			return c
+		}
+	}
+	return c.newest(b)
+}
+
+// passedOver is the newest release that an upgrade would select in place of the locked
+// one. A date that nobody has told is not asked for, since nothing depends on it.
+func (c chosen) passedOver(b behaviour) []Held {
+	would := c.newest(b)
+	r := would.release
+	if would.err != nil || would.undated || r.Version.Precedence(c.to) <= 0 {
+		return nil
+	}
+	return []Held{{Version: r.Version, By: policy.Hold{Reason: HeldByLock}, Published: r.Published}}
 }
 
 // stay keeps a locked version, which must be allowed and still be offered:
@@ -171,12 +181,7 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 // precedence is offered.
 func (c chosen) newest(b behaviour) chosen {
 	locked := c.old.Version
-	var allowed []provider.Release
-	for _, r := range c.offered.releases {
-		if c.wanted.constraints.Allows(r.Version) {
-			allowed = append(allowed, r)
-		}
-	}
+	allowed := collect.Those(c.offered.releases, func(r provider.Release) bool { return c.wanted.constraints.Allows(r.Version) })
 	lowers := b.lowers || b.options.AllowDowngrade && c.offered.methods.allListed()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
 	if c.wanted.isLock && !lowers && !offered && c.wanted.constraints.Allows(locked) {
@@ -198,7 +203,7 @@ func (c chosen) newest(b behaviour) chosen {
 		c.release = allowed[0]
 		return c
 	}
-	return c.newestUnheld(allowed, locked, b.options.Dates != nil)
+	return c.newestUnheld(allowed, locked, b)
 }
 
 // newestUnheld selects the first of the releases that no rule holds, and may find
@@ -212,33 +217,23 @@ func (c chosen) newest(b behaviour) chosen {
 // entry that meets the constraints; people are told. It fails where a date decides
 // that could not be asked for: what rules say of releases without a date is not
 // meant for those [case 75].
-func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version, dates bool) chosen {
+func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version, b behaviour) chosen {
 	c.applied.From = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
 		c.applied.From = locked
 	}
+	notLower := collect.CountIf(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) >= 0 })
 	c.release = allowed[0]
-	inVain := 0
-	for _, d := range c.offered.dates {
-		if d.err == nil && d.at.IsZero() {
-			inVain++
-		}
-	}
-	for i, r := range allowed {
-		if i > 0 && r.Version.Precedence(locked) < 0 {
-			break
-		}
+	for _, r := range allowed[:max(notLower, 1)] {
 		reason := c.applied.Judge(r).Reason
-		if (reason == "" || reason == policy.HeldByAge) && c.applied.WantsAge(r) {
-			d, asked := c.offered.dates[r.Version]
-			switch {
-			case d.err != nil:
-				c.release, c.unheard, c.err = provider.Release{}, d.err, d.err
-				return c
-			case dates && r.Published.IsZero() && !asked && (inVain < mostUndated || !c.applied.HoldsUndated(r)):
-				c.release, c.undated = r, true
-				return c
-			}
+		aging := (reason == "" || reason == policy.HeldByAge) && c.applied.WantsAge(r)
+		if err := c.offered.dates[r.Version].err; aging && err != nil {
+			c.release, c.unheard, c.err = provider.Release{}, err, err
+			return c
+		}
+		if aging && c.lacksDate(r, b) {
+			c.release, c.undated = r, true
+			return c
 		}
 		if reason == "" {
 			c.release = r
@@ -256,6 +251,16 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.wanted.addr(), c.release.Version, rule))
 	}
 	return c
+}
+
+// lacksDate reports whether the date of a release is still to be asked for. Where many
+// have been asked for in vain, one is not unless the rules hold releases without a date.
+func (c chosen) lacksDate(r provider.Release, b behaviour) bool {
+	_, asked := c.offered.dates[r.Version]
+	if asked || b.options.Dates == nil || !r.Published.IsZero() {
+		return false
+	}
+	return c.offered.inVain() < mostUndated || !c.applied.HoldsUndated(r)
 }
 
 // claim compares two claims: true is greater.
@@ -311,12 +316,7 @@ func excludes(t scan.Term, v provider.Version) bool {
 // release, what the rules say of it is not told. Of the terms that exclude a release
 // the one decides that excludes the oldest release above the selected one.
 func (c chosen) holding() []Held {
-	var newer []provider.Release
-	for _, r := range c.offered.releases {
-		if r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 {
-			newer = append(newer, r)
-		}
-	}
+	newer := collect.Those(c.offered.releases, func(r provider.Release) bool { return r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 })
 	slices.SortFunc(newer, func(a, b provider.Release) int { return b.Version.Compare(a.Version) })
 	var all []Held
 	told := map[policy.Reason]bool{"": true}

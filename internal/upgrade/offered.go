@@ -2,12 +2,14 @@ package upgrade
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -38,6 +40,19 @@ func (o offered) release(v provider.Version) *provider.Release {
 		return nil
 	}
 	return &o.releases[i]
+}
+
+// dated is what is offered, with the date of a release. Choices that are made keep what
+// they were made from.
+func (o offered) dated(v provider.Version, d date) offered {
+	o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates)
+	o.release(v).Published, o.dates[v] = d.at, d
+	return o
+}
+
+// inVain counts the releases whose date nobody knows who was asked.
+func (o offered) inVain() int {
+	return collect.CountIf(slices.Collect(maps.Values(o.dates)), func(d date) bool { return d.err == nil && d.at.IsZero() })
 }
 
 // methods are the installation methods that were asked which versions of a

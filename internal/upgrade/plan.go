@@ -108,11 +108,8 @@ type Platforms struct {
 // those of the one before, and the questions between two steps are asked for all
 // root modules together.
 func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
-	roots := make([]root, len(modules))
-	for i, m := range modules {
-		roots[i] = want(m, b)
-	}
-	choices := chooseVersions(roots, b, world)
+	roots := collect.Mapped(modules, func(m scan.RootModule) root { return want(m, b) })
+	choices := chooseVersions(collect.Mapped(roots, func(r root) []*wanted { return r.wanted }), b, world)
 	covers := coverRoots(roots, choices, b, world)
 	choices = chooseIdle(roots, choices, covers, b, world)
 	// What the entries are made of, and of the releases that entries leave the lists that
