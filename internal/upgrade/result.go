@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -113,43 +114,29 @@ const (
 
 // resultOf builds the result of a root module.
 func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) Result {
-	r := Result{Module: root.module, Partial: root.basis == onRecords, Left: root.basis == onNothing, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.undecided}
-	if r.Module.Lock != nil {
-		r.Old = r.Module.Lock.Locks
+	r := Result{
+		Module: root.module, Partial: root.basis == onRecords, Left: root.basis == onNothing, Old: entriesBefore(root.module.Lock, proofs),
+		Diagnostics: root.diagnostics, Selections: make([]Selection, 0, len(proofs)), allBytes: b.allBytes, untouched: root.undecided,
 	}
-	doubtful := slices.Clone(assumed)
 	entries := map[provider.Addr]lockfile.Lock{}
-	r.Selections = make([]Selection, 0, len(proofs))
 	for _, p := range proofs {
-		choice, w := p.covered.chosen, p.covered.chosen.wanted
-		if i := slices.IndexFunc(r.Old, func(l lockfile.Lock) bool {
-			return w.sides != nil && l.Addr == choice.old.Addr
-		}); i >= 0 {
-			r.Old = slices.Clone(r.Old)
-			r.Old[i] = choice.old // the side that counts
-		}
-		if p.selection.Err == nil && !p.kept {
-			l := lockfile.New(w.addr(), choice.to, w.records, p.hashes)
-			if slices.Equal(l.Hashes, choice.old.Hashes) { // mostly: of thousands of root modules these are shared
-				l.Hashes = choice.old.Hashes
-			}
-			entries[w.addr()] = l
-		}
+		r.Selections = append(r.Selections, p.selection)
+		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 		if p.selection.Err != nil {
-			doubtful = slices.DeleteFunc(doubtful, func(old provider.Want) bool { return old.Addr == w.addr() })
 			// Always where there is no old entry to fall back to, since a lock file that lacks
 			// a required provider would be worse than the old one, or where there are two of
 			// which none could be kept.
-			r.untouched = r.untouched || b.allOrNothing || choice.old.Version.IsZero() || w.sides != nil
+			choice := p.covered.chosen
+			r.untouched = r.untouched || b.allOrNothing || choice.old.Version.IsZero() || choice.wanted.sides != nil
+		} else if !p.kept {
+			entries[p.covered.chosen.wanted.addr()] = p.entry()
 		}
-		r.Selections = append(r.Selections, p.selection)
-		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 	}
 	r.New = r.Old
 	if r.untouched || r.Left {
 		return r
 	}
-	r.Diagnostics = append(r.Diagnostics, warnAssumed(root.module.Dir, doubtful)...)
+	r.Diagnostics = append(r.Diagnostics, r.warnAssumed(assumed)...)
 	// An old entry whose provider failed or was not asked for keeps its bytes. One that
 	// nothing requires stays where providers lock keeps it, where links share the lock file
 	// with root modules that may, where it is named to be kept,
@@ -160,12 +147,12 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	for _, l := range r.Old {
 		_, again := entries[l.Addr]
 		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil || slices.Contains(root.doubtful, l.Addr)
+		stays := b.keepsUnreferenced || r.Module.Shared || matches(b.options.Keep, l.Addr)
 		switch {
 		case again:
-		case required || b.keepsUnreferenced || r.Module.Shared || matches(b.options.Keep, l.Addr) || !selected(b.options.Only, l.Addr):
-			if required || !b.allBytes || !selected(b.options.Only, l.Addr) {
-				l = l.Kept()
-			}
+		case required || !selected(b.options.Only, l.Addr), stays && !b.allBytes:
+			r.New = append(r.New, l.Kept())
+		case stays:
 			r.New = append(r.New, l)
 		default:
 			r.Selections = append(r.Selections, Selection{Requirement: scan.Requirement{Addr: l.Addr}, From: l.Version})
@@ -176,6 +163,33 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
+}
+
+// entriesBefore are the old entries: of a disputed one that of the side that counts.
+func entriesBefore(f *lockfile.File, proofs []proven) []lockfile.Lock {
+	if f == nil {
+		return nil
+	}
+	if len(f.Disputed) == 0 {
+		return f.Locks
+	}
+	old := slices.Clone(f.Locks)
+	for i, l := range old {
+		if j := slices.IndexFunc(proofs, func(p proven) bool { return p.covered.chosen.old.Addr == l.Addr }); j >= 0 {
+			old[i] = proofs[j].covered.chosen.old
+		}
+	}
+	return old
+}
+
+// entry is the new entry of the provider.
+func (p proven) entry() lockfile.Lock {
+	choice, w := p.covered.chosen, p.covered.chosen.wanted
+	l := lockfile.New(w.addr(), choice.to, w.records, p.hashes)
+	if slices.Equal(l.Hashes, choice.old.Hashes) { // mostly: of thousands of root modules these are shared
+		l.Hashes = choice.old.Hashes
+	}
+	return l
 }
 
 // explain turns a failure, or else the notices, into diagnostics at the place
@@ -211,16 +225,18 @@ func (s Selection) former(tool provider.Tool) []ask.Question {
 
 // warnAssumed says which new entries have the platforms of others though only the
 // number of their old hashes tells that they had the same.
-func warnAssumed(dir string, assumed []provider.Want) []problem.Problem {
-	if len(assumed) == 0 {
-		return nil
-	}
+func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
 	var names []string
 	for _, w := range assumed {
-		names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
+		if !slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil && s.Requirement.Addr == w.Addr }) {
+			names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
+		}
+	}
+	if len(names) == 0 {
+		return nil
 	}
 	return []problem.Problem{{
-		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
+		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
 		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
 	}}
@@ -257,48 +273,41 @@ func (r Result) printed(locks ...lockfile.Lock) []byte {
 // the order of the entries under Exact, is the first entry's.
 func (r Result) Only(take func(provider.Addr) bool) Result {
 	taken := func(addr provider.Addr) bool { return take(r.successor(addr)) }
+	takenLock := func(l lockfile.Lock) bool { return taken(l.Addr) }
+	takenProblem := func(p problem.Problem) bool { return taken(p.Subject.Addr) }
 	part := r
-	part.Selections = slices.DeleteFunc(slices.Clone(r.Selections), func(s Selection) bool { return !taken(s.Requirement.Addr) })
-	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Problem) bool {
-		return d.Subject.Addr != provider.Addr{} && !taken(d.Subject.Addr)
-	})
-	others := func(f problem.Problem) bool { return !taken(f.Subject.Addr) }
-	part.Findings = slices.DeleteFunc(slices.Clone(r.Findings), others)
-	part.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), others)
-	part.Refuted = slices.DeleteFunc(slices.Clone(r.Refuted), func(h problem.Subject) bool { return !taken(h.Addr) })
-	part.New = nil
+	part.Selections = collect.Those(r.Selections, func(s Selection) bool { return taken(s.Requirement.Addr) })
+	part.Diagnostics = collect.Those(r.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr == provider.Addr{} || takenProblem(d) })
+	part.Findings, part.Undecided = collect.Those(r.Findings, takenProblem), collect.Those(r.Undecided, takenProblem)
+	part.Refuted = collect.Those(r.Refuted, func(h problem.Subject) bool { return taken(h.Addr) })
+	changed := collect.Those(slices.Concat(r.New, r.Old), r.changes)
+	switch {
+	case r.File == nil:
+		return part
+	case len(changed) == 0 && len(r.New) > 0 && !takenLock(r.New[0]), len(changed) > 0 && !slices.ContainsFunc(changed, takenLock):
+		part.New, part.File = r.Old, nil
+		return part
+	}
+	part.New = collect.Those(r.New, takenLock)
 	for _, l := range r.Old {
-		if !taken(l.Addr) {
+		if !takenLock(l) {
 			part.New = append(part.New, l.Kept())
 		}
 	}
-	for _, l := range r.New {
-		if taken(l.Addr) {
-			part.New = append(part.New, l)
-		}
-	}
 	slices.SortFunc(part.New, lockfile.Lock.Compare)
-	var changed []provider.Addr // what their entries say or, under Exact, how it is written
-	for _, l := range slices.Concat(r.New, r.Old) {
-		old, was := find(r.Old, l.Addr)
-		now, is := find(r.New, l.Addr)
-		same := old.Equal(now)
-		if r.allBytes && was && is {
-			same = bytes.Equal(r.printed(old.Kept()), r.printed(now))
-		}
-		if was != is || !same {
-			changed = append(changed, l.Addr)
-		}
-	}
-	switch {
-	case r.File == nil:
-		part.New = r.New
-	case len(changed) == 0 && len(r.New) > 0 && !taken(r.New[0].Addr), len(changed) > 0 && !slices.ContainsFunc(changed, taken):
-		part.New, part.File = r.Old, nil
-	default:
-		part.File = r.printed(part.New...)
-	}
+	part.File = r.printed(part.New...)
 	return part
+}
+
+// changes reports whether the plan changes an entry: what it says or, under Exact, how it
+// is written.
+func (r Result) changes(l lockfile.Lock) bool {
+	old, was := find(r.Old, l.Addr)
+	now, is := find(r.New, l.Addr)
+	if r.allBytes && was && is {
+		return !bytes.Equal(r.printed(old.Kept()), r.printed(now))
+	}
+	return was != is || !old.Equal(now)
 }
 
 // Accounted returns the plan without the failure of a provider whose recorded hashes match
