@@ -59,24 +59,11 @@ func origin(addr provider.Addr, was, is map[provider.Addr]lockfile.Lock) provide
 	if _, stays := was[addr]; stays {
 		return addr
 	}
-	twin, ok := twinOf(addr)
+	twin, ok := addr.Twin()
 	if _, stays := is[twin]; !ok || stays {
 		return provider.Addr{}
 	}
 	return twin
-}
-
-// twinOf returns the address of the same name in the other tool's registry.
-func twinOf(addr provider.Addr) (provider.Addr, bool) {
-	switch addr.Host {
-	case provider.OpenTofu.DefaultHost():
-		addr.Host = provider.Terraform.DefaultHost()
-	case provider.Terraform.DefaultHost():
-		addr.Host = provider.OpenTofu.DefaultHost()
-	default:
-		return provider.Addr{}, false
-	}
-	return addr, true
 }
 
 func appendReal(changes []Change, c Change) []Change {

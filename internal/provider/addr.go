@@ -149,6 +149,20 @@ func (a Addr) Builtin() bool { return a.Host == builtinHost && a.Namespace == bu
 // serves under its own name (namespace "-").
 func (a Addr) Legacy() bool { return a.Namespace == legacySpace }
 
+// Twin is the address of the same name in the public registry of the other tool; false
+// if this one is in neither of the two.
+func (a Addr) Twin() (Addr, bool) {
+	switch a.Host {
+	case terraformHost:
+		a.Host = opentofuHost
+	case opentofuHost:
+		a.Host = terraformHost
+	default:
+		return Addr{}, false
+	}
+	return a, true
+}
+
 // Lockable reports whether the address may stand in a lock file.
 func (a Addr) Lockable() bool { return a != (Addr{}) && !a.Builtin() && !a.Legacy() }
 

@@ -140,6 +140,24 @@ func TestNormalisedName(t *testing.T) {
 	}
 }
 
+func TestTwin(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		"registry.terraform.io/a/b":      "registry.opentofu.org/a/b",
+		"registry.opentofu.org/a/b":      "registry.terraform.io/a/b",
+		"registry.terraform.io:443/a/b":  "registry.opentofu.org/a/b",
+		"registry.terraform.io:8443/a/b": "", "reg.example/a/b": "", "terraform.io/builtin/terraform": "",
+	} {
+		var expected Addr
+		if want != "" {
+			expected = addr(t, want)
+		}
+		if got, ok := addr(t, from).Twin(); got != expected || ok != (want != "") {
+			t.Errorf("the twin of %s is %v, %t; want %q", from, got, ok, want)
+		}
+	}
+}
+
 func TestAddrOrderIsThatOfLockFiles(t *testing.T) {
 	t.Parallel()
 	want := []string{

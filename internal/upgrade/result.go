@@ -330,12 +330,9 @@ func (r Result) Accounted(addr provider.Addr) Result {
 // successor is the address whose entry takes the place of one that goes: the
 // same name in the registry of the other tool. It is addr itself if there is none.
 func (r Result) successor(addr provider.Addr) provider.Addr {
-	twin := addr
-	switch addr.Host {
-	case provider.Terraform.DefaultHost():
-		twin.Host = provider.OpenTofu.DefaultHost()
-	case provider.OpenTofu.DefaultHost():
-		twin.Host = provider.Terraform.DefaultHost()
+	twin, ok := addr.Twin()
+	if !ok {
+		return addr
 	}
 	_, was := find(r.Old, addr)
 	_, is := find(r.New, addr)

@@ -216,8 +216,7 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	// [opentofu 1.12 internal/depsfile/locks.go]; here it holds for every one.
 	asTool := required.Addr.Namespace == "hashicorp" && m.Tool.Has(provider.PredecessorLocks)
 	if m.Tool.Name == provider.OpenTofu && required.Addr.Host == provider.OpenTofu.DefaultHost() && (asTool || b.carriesAll) {
-		twin := required.Addr
-		twin.Host = provider.Terraform.DefaultHost()
+		twin, _ := required.Addr.Twin()
 		l, _ := m.Lock.Lock(twin)
 		w.carried = l.Version
 	}
