@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -32,106 +33,120 @@ func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) p
 		Requirement: w.requirement, From: choice.old.Version, To: choice.to, Held: choice.held, Published: choice.release.Published,
 		Warnings: choice.release.Warnings, Err: c.err,
 	}}
-	if !c.kept && c.err == nil {
-		var found []provider.Hashes
-		p, found = p.gather(answers, b)
-		if p.selection.Err == nil {
-			p = p.enter(found, b)
-		}
+	if c.err == nil && !c.kept {
+		p = p.enter(answers, b)
 	}
-	switch {
-	case p.selection.Err == nil:
-	case b.forgives && w.mayStay && c.demand.Complete:
-		p.notices, p.selection.Err, p.kept = append(slices.Clone(p.notices), p.selection.Err), nil, true
-	case c.err == nil && w.isLock && choice.to.Precedence(choice.old.Version) > 0:
-		// The selected release is newer than the locked one and stays out of the lock
-		// file for what its packages are.
-		for code, reason := range map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
-			if problem.Coded(p.selection.Err, code) {
-				p.selection.Held = append(slices.Clone(choice.held), Held{Version: choice.to, By: policy.Hold{Reason: reason}, Published: choice.release.Published})
-			}
-		}
+	err := p.selection.Err
+	if err == nil {
+		return p
+	}
+	if b.forgives && w.mayStay && c.demand.Complete {
+		p.notices, p.selection.Err, p.kept = append(slices.Clone(p.notices), err), nil, true
+		return p
+	}
+	// A selected release that is newer than the locked one may stay out of the lock file
+	// for what its packages are.
+	reason := heldFor[problem.Of(err).Code]
+	if reason != "" && c.err == nil && w.isLock && choice.to.Precedence(choice.old.Version) > 0 {
+		p.selection.Held = append(slices.Clone(choice.held), Held{Version: choice.to, By: policy.Hold{Reason: reason}, Published: choice.release.Published})
 	}
 	return p
 }
 
+// heldFor is the reason by which a failure to prove a release holds it.
+var heldFor = map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol}
+
 // gather collects the evidence of every wanted package, in order of wanting. A
-// platform that the release does not serve is noted and left out. It fails the
-// provider under Exact and Strict, as it does in the tools, and where somebody asks
-// for it now; the error does not depend on how the sources word it.
-func (p proven) gather(answers map[ask.Question]coverage.Evidence, b behaviour) (_ proven, found []provider.Hashes) {
-	choice, w := p.covered.chosen, p.covered.chosen.wanted
+// platform that the release does not serve is missing, unless that fails the provider,
+// as under Exact and Strict, where it does in the tools.
+func (c covered) gather(answers map[ask.Question]coverage.Evidence, b behaviour) (found []provider.Hashes, missing []provider.Platform, err error) {
 	lacking := map[provider.Platform]bool{}
-	for _, k := range p.covered.packages {
+	for _, k := range c.packages {
 		e := answers[k]
-		if problem.Coded(e.Err, problem.CodeNoPackage) && b.skipsPlatforms {
+		if b.skipsPlatforms && problem.Coded(e.Err, problem.CodeNoPackage) {
 			lacking[k.Want.Platform] = true
 			continue
 		}
-		p.selection.Err = e.Err
-		if p.selection.Err == nil {
-			p.selection.Err = untrusted(k.Want, e.Hashes, b.options.Signers, b)
+		if e.Err == nil {
+			e.Err = untrusted(k.Want, e.Hashes, b)
 		}
-		if p.selection.Err != nil {
-			return p, nil
+		if e.Err != nil {
+			return nil, nil, e.Err
 		}
 		found = append(found, e.Hashes)
 	}
 	for _, h := range found {
 		delete(lacking, h.Platform) // one source of two has it
 	}
-	p.selection.Missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
-	if len(p.selection.Missing) > 0 {
-		for _, r := range choice.offered.releases {
-			older := r.Version.Precedence(choice.to) < 0 && r.Version.Precedence(p.selection.Serving) > 0 && w.constraints.Allows(r.Version)
-			if older && !slices.ContainsFunc(p.covered.demand.Named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
-				p.selection.Serving = r.Version
-			}
-		}
-	}
-	switch demanded := b.options.Platforms.Demanded && len(b.options.Platforms.List) > 0; {
-	case len(p.selection.Missing) > 0 && demanded:
-		names := make([]string, len(p.selection.Missing))
-		for i, m := range p.selection.Missing {
-			names[i] = m.String()
-		}
-		err := w.failure(problem.CodeNoPackage, choice.to, "%s %s is not released for %s", w.addr(), choice.to, strings.Join(names, ", "))
-		err.Problem.Subject.Platform = p.selection.Missing[0]
-		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
-		if !p.selection.Serving.IsZero() {
-			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.selection.Serving, err.Problem.Hint)
-		}
-		p.selection.Err = err
-	case len(found) == 0:
-		err := w.failure(problem.CodeNoPackage, choice.to, "%s %s is published for none of the wanted platforms", w.addr(), choice.to)
-		err.Problem.Hint = "name a platform that it is published for with --platform"
-		p.selection.Err = err
-	}
-	return p, found
+	return found, slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare), nil
 }
 
-// enter proves the hashes of the new entry.
-func (p proven) enter(found []provider.Hashes, b behaviour) proven {
-	w := p.covered.chosen.wanted
-	p, prior := p.confront(found, b)
-	if p.selection.Err != nil {
+// serving is the newest allowed release before the chosen one that serves all platforms
+// that are asked for by name; zero if none is known.
+func (c covered) serving() (newest provider.Version) {
+	for _, r := range c.chosen.offered.releases {
+		lacks := func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }
+		older := r.Version.Precedence(c.chosen.to) < 0 && c.chosen.wanted.constraints.Allows(r.Version)
+		if older && r.Version.Precedence(newest) > 0 && !slices.ContainsFunc(c.demand.Named, lacks) {
+			newest = r.Version
+		}
+	}
+	return newest
+}
+
+// unreleased is the failure of a release that lacks platforms which somebody asks for
+// now, or that has no package at all. It does not depend on how the sources word it.
+func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
+	to, w, missing := p.covered.chosen.to, p.covered.chosen.wanted, p.selection.Missing
+	if demanded := b.options.Platforms.Demanded && len(b.options.Platforms.List) > 0; demanded && len(missing) > 0 {
+		names := collect.Mapped(missing, provider.Platform.String)
+		err := w.failure(problem.CodeNoPackage, to, "%s %s is not released for %s", w.addr(), to, strings.Join(names, ", "))
+		err.Problem.Subject.Platform = missing[0]
+		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
+		if serving := p.selection.Serving; !serving.IsZero() {
+			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", serving, err.Problem.Hint)
+		}
+		return err
+	}
+	if len(found) == 0 {
+		err := w.failure(problem.CodeNoPackage, to, "%s %s is published for none of the wanted platforms", w.addr(), to)
+		err.Problem.Hint = "name a platform that it is published for with --platform"
+		return err
+	}
+	return nil
+}
+
+// enter proves the hashes of the new entry, or fails.
+func (p proven) enter(answers map[ask.Question]coverage.Evidence, b behaviour) proven {
+	found, missing, err := p.covered.gather(answers, b)
+	if len(missing) > 0 {
+		p.selection.Missing, p.selection.Serving = missing, p.covered.serving()
+	}
+	if err == nil {
+		err = p.unreleased(found, b)
+	}
+	var prior []provider.Hash
+	if err == nil {
+		p, prior, err = p.confront(found, b)
+	}
+	if err != nil {
+		p.selection.Err = err
 		return p
 	}
 	recorded := toRecord(found, b)
 	p.hashes = slices.Concat(prior, recorded)
-	if !b.keepsHashes || b.settlesConflicts && w.sides != nil {
+	if !b.keepsHashes || b.settlesConflicts && p.covered.chosen.wanted.sides != nil {
 		p.hashes = recorded
 	}
 	p.selection.Marks = provider.Marks(found, recorded)
 	p.selection.Hashes = platformsOf(p.hashes, found)
-	var platforms []provider.Platform
+	platforms := slices.Collect(maps.Values(p.selection.Hashes))
 	for _, h := range found {
 		if h.Mirror == "" {
 			p.selection.Signer = h.Signer
 		}
 		platforms = append(platforms, h.Platform)
 	}
-	platforms = slices.AppendSeq(platforms, maps.Values(p.selection.Hashes))
 	slices.SortFunc(platforms, provider.Platform.Compare)
 	p.selection.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
 	return p
@@ -139,23 +154,20 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 
 // confront holds the packages against the hashes of the old entry and against each
 // other, and returns those that the new entry keeps.
-func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior []provider.Hash) {
+func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior []provider.Hash, err error) {
 	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	// init throws hashes of unknown schemes away and providers lock keeps them; they
 	// are kept here too unless the bytes must be init's, since a newer tool may know
 	// the scheme.
 	if w.isLock && choice.old.Version == choice.to {
-		prior = slices.DeleteFunc(slices.Clone(choice.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown && !w.lockAlone })
+		prior = collect.Those(choice.old.Hashes, func(h provider.Hash) bool { return h.Known() || b.keepsUnknown || w.lockAlone })
 	}
 	refuses := b.refuses
 	if w.lockAlone {
 		refuses = refuseNone
 	}
 	if h, other := p.contradicting(prior, found, refuses); other {
-		accepted := slices.ContainsFunc(b.options.AcceptReReleased, func(r provider.ReleasePattern) bool {
-			return r.Match(w.addr(), choice.to)
-		})
-		p.selection.Replaced = true
+		accepted := slices.ContainsFunc(b.options.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(w.addr(), choice.to) })
 		switch {
 		case refuses == refuseNone:
 			// providers lock adds new hashes to old ones that belong to other bytes
@@ -164,18 +176,19 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 		case accepted:
 			prior = nil
 		default:
-			p.selection.Replaced, p.selection.Err = false, p.reReleased(h)
-			return p, nil
+			return p, nil, p.reReleased(h)
 		}
+		p.selection.Replaced = true
 	}
-	if err := p.altered(found); err != nil {
-		if b.refusesAltered {
-			p.selection.Err = err
-			return p, nil
-		}
-		p.notices = append(slices.Clone(p.notices), err)
+	altered := p.altered(found)
+	switch {
+	case altered == nil:
+	case b.refusesAltered:
+		return p, nil, altered
+	default:
+		p.notices = append(slices.Clone(p.notices), altered)
 	}
-	return p, prior
+	return p, prior, nil
 }
 
 // toRecord are the hashes that an entry records of packages. Of each one the tool
@@ -226,7 +239,7 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 // of them must match, unless the entry has none.
 func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, refuses refusal) (provider.Hashes, bool) {
 	choice := p.covered.chosen
-	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
+	zips := collect.Those(prior, func(h provider.Hash) bool { return h.Scheme() == provider.SchemeZH })
 	switch refuses {
 	case refuseNone:
 		return replaced(choice.old.Hashes, zips, found)
@@ -302,7 +315,7 @@ func (p proven) reReleased(h provider.Hashes) error {
 // vouches for it: where every hash must be proven one of a mirror, or of a list
 // that nobody has signed, and one of a signer who is not among the keys that are
 // configured for the provider.
-func untrusted(want provider.Want, h provider.Hashes, signers provider.Signers, b behaviour) error {
+func untrusted(want provider.Want, h provider.Hashes, b behaviour) error {
 	err := &problem.Error{
 		Problem: problem.Problem{
 			Code: problem.CodeBadSignature, Host: want.Addr.Host, Subject: problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: true, Platform: want.Platform},
@@ -320,7 +333,7 @@ func untrusted(want provider.Want, h provider.Hashes, signers provider.Signers, 
 		err.Problem.Message += "not signed by an announced key"
 		err.Problem.Hint = "without --strict it is accepted where the tool accepts it"
 		return err
-	case signers.Admits(want.Addr, h.Signer):
+	case b.options.Signers.Admits(want.Addr, h.Signer):
 		return nil
 	case h.Mirror != "":
 	case h.Signer.KeyID != "":
