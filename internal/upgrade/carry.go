@@ -3,6 +3,7 @@ package upgrade
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -57,11 +58,15 @@ func (r Result) Failed() bool {
 // or nothing.
 func (r Result) Carry(standing Standing, opts Options) (with Result, became Carriage) {
 	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
-	locks, selections := slices.Clone(r.New), slices.Clone(r.Selections)
-	if r.untouched {
-		for i := range locks {
-			locks[i] = locks[i].Kept()
+	entries, selections := map[provider.Addr]lockfile.Lock{}, map[provider.Addr]Selection{}
+	for _, s := range r.Selections {
+		selections[s.Requirement.Addr] = s
+	}
+	for _, l := range r.New {
+		if r.untouched {
+			l = l.Kept()
 		}
+		entries[l.Addr] = l
 	}
 	for _, addr := range c.unseen() {
 		old, _ := find(r.Old, addr)
@@ -74,26 +79,25 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 		if fate != carriable {
 			continue
 		}
-		locks = slices.DeleteFunc(locks, func(l lockfile.Lock) bool { return l.Addr == addr })
-		if !l.Version.IsZero() {
-			locks = append(locks, l)
+		entries[addr] = l
+		if l.Version.IsZero() {
+			delete(entries, addr)
 		}
 		if !l.Equal(old) {
-			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: !selected(c.behaviour.options.Only, addr)}
-			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
-				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
-				selections = slices.Delete(selections, i, i+1)
+			required := selections[addr].Requirement
+			required.Addr = addr
+			selections[addr] = Selection{
+				Requirement: required, From: old.Version, To: l.Version, Err: selections[addr].Err,
+				FromPull: true, Unasked: !selected(c.behaviour.options.Only, addr),
 			}
-			selections = append(selections, s)
 		}
 	}
 	if !became.FromPull {
 		return r, became
 	}
-	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
-	slices.SortFunc(locks, lockfile.Lock.Compare)
 	with = r
-	with.Selections, with.New = selections, locks
+	with.New = slices.SortedFunc(maps.Values(entries), lockfile.Lock.Compare)
+	with.Selections = slices.SortedFunc(maps.Values(selections), Selection.compare)
 	with.File = with.print()
 	return with, became
 }
@@ -208,17 +212,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		}
 		return l, overtaken
 	case !proposed:
-		// In normal form if the proposal has it so, since the file that a faultless plan
-		// writes is, and else as it stands in the old lock file. Nothing of a proposal's
-		// form but that is taken over.
-		print := func(l lockfile.Lock) []byte {
-			return lockfile.Print(c.result.Module.Tool.Name, []lockfile.Lock{l})
-		}
-		normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
-		if !bytes.Equal(print(l.Kept()), print(normal)) || bytes.Equal(print(old.Kept()), print(normal)) {
-			return old, nothing
-		}
-		return normal, carriable
+		return c.rewritten(old, l)
 	case !after && required != nil, after && !c.allowed(required, old, l):
 		return l, barred
 	case !after:
@@ -229,6 +223,20 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		constraints = required.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
+}
+
+// rewritten is an old entry of which nothing but how it is written is proposed: in normal
+// form if the proposal has it so, since the file that a faultless plan writes is, and else
+// as it stands in the old lock file. Nothing of a proposal's form but that is taken over.
+func (c carrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
+	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
+	isNormal := func(l lockfile.Lock) bool {
+		return bytes.Equal(c.result.printed(l.Kept()), c.result.printed(normal))
+	}
+	if isNormal(l) && !isNormal(old) {
+		return normal, carriable
+	}
+	return old, nothing
 }
 
 // allowed reports whether a proposed entry may still take the place of the old
@@ -290,12 +298,10 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 		for _, h := range r.Refuted {
 			found[recorded{h.Addr, h.Version, h.Hash}] = true
 		}
-		for _, s := range r.Selections {
-			if s.Err == nil && s.Signer.KeyID != "" && !s.FromPull {
-				l, _ := find(r.New, s.Requirement.Addr)
-				for _, h := range slices.Concat(l.Hashes, []provider.Hash{""}) {
-					listed[recorded{l.Addr, l.Version, h}] = true
-				}
+		for _, s := range collect.Those(r.Selections, Selection.signed) {
+			l, _ := find(r.New, s.Requirement.Addr)
+			for _, h := range slices.Concat(l.Hashes, []provider.Hash{""}) {
+				listed[recorded{l.Addr, l.Version, h}] = true
 			}
 		}
 	}

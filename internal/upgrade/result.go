@@ -160,7 +160,7 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	}
 	r.New = slices.AppendSeq(r.New, maps.Values(entries))
 	slices.SortFunc(r.New, lockfile.Lock.Compare)
-	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
+	slices.SortFunc(r.Selections, Selection.compare)
 	r.File = r.print()
 	return r
 }
@@ -212,6 +212,12 @@ func (p proven) explain() []problem.Problem {
 	}
 	return diagnostics
 }
+
+// compare sorts by address.
+func (s Selection) compare(t Selection) int { return s.Requirement.Addr.Compare(t.Requirement.Addr) }
+
+// signed reports whether the run has seen the signed list of the selected release.
+func (s Selection) signed() bool { return s.Err == nil && s.Signer.KeyID != "" && !s.FromPull }
 
 // former names the package whose list tells who signed the release that the
 // selection leaves; none if it stays, or if nobody is known to have signed the
