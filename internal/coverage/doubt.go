@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -15,7 +16,7 @@ import (
 // anew, as many as are left.
 func (r *recovered) harmless(p placed) bool {
 	among := func(covered []provider.Platform) int {
-		return len(slices.DeleteFunc(slices.Clone(p.unknown), func(q provider.Platform) bool { return !slices.Contains(covered, q) }))
+		return collect.CountIf(p.unknown, func(q provider.Platform) bool { return slices.Contains(covered, q) })
 	}
 	both := among(r.covered)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -60,23 +61,33 @@ func (f LockFile) everywhere() bool {
 func (r *Recovery) Releases() []ask.Question {
 	var releases []ask.Question
 	for _, f := range r.files {
-		for _, w := range f.witnesses {
-			if !f.everywhere && w.moves && !w.side {
-				releases = append(releases, w.of(w.old.candidates()[0]))
-			}
-		}
-		if len(f.witnesses) == 0 || len(f.witnesses) == 1 && !f.witnesses[0].moves {
-			continue // nothing is compared
-		}
-		for _, e := range f.file.Renewals {
-			// the most common platform that the release is known to serve
-			i := slices.IndexFunc(common, func(p provider.Platform) bool { return slices.Contains(e.New.Platforms, p) })
-			if i >= 0 && !e.Failed && !e.Gone {
-				releases = append(releases, ask.Question{Tool: f.file.Tool, Want: provider.Want{Addr: e.Addr, Version: e.New.Version, Platform: common[i]}})
-			}
-		}
+		releases = slices.Concat(releases, f.left(), f.taken())
 	}
 	return releases
+}
+
+// left names a package of each release that an entry leaves, where that is to be read.
+func (r recovery) left() []ask.Question {
+	if r.everywhere {
+		return nil
+	}
+	leaving := collect.Those(r.witnesses, func(w witness) bool { return w.moves && !w.side })
+	return collect.Mapped(leaving, func(w witness) ask.Question { return w.of(w.old.candidates()[0]) })
+}
+
+// taken names a package of each release that a new entry is made of, where old entries
+// are compared: that of the most common platform that the release is known to serve.
+func (r recovery) taken() (packages []ask.Question) {
+	if len(r.witnesses) == 0 || len(r.witnesses) == 1 && !r.witnesses[0].moves {
+		return nil
+	}
+	for _, e := range r.file.Renewals {
+		i := slices.IndexFunc(common, func(p provider.Platform) bool { return slices.Contains(e.New.Platforms, p) })
+		if i >= 0 && !e.Failed && !e.Gone {
+			packages = append(packages, ask.Question{Tool: r.file.Tool, Want: provider.Want{Addr: e.Addr, Version: e.New.Version, Platform: common[i]}})
+		}
+	}
+	return packages
 }
 
 // Next names the packages to ask about before more is known; none if all is.
@@ -140,7 +151,7 @@ func (r recovery) next(known map[ask.Question]Evidence, proofs map[ask.Question]
 			}
 			return asked // what else is to be asked, the proofs tell
 		}
-		further := slices.DeleteFunc(slices.Clone(found.next), func(k ask.Question) bool { return proofs[k] })
+		further := collect.Those(found.next, func(k ask.Question) bool { return !proofs[k] })
 		addr := found.next[0].Want.Addr
 		meanwhile.assumed[addr] = true
 		if len(proofs)+len(further) > mostProofs {
@@ -176,7 +187,7 @@ type gaps map[provider.Platform]int
 func (r recovery) read(known map[ask.Question]Evidence) recovered {
 	found := recovered{own: map[provider.Addr][]provider.Platform{}, shown: map[provider.Addr][]provider.Platform{}, gaps: gaps{}}
 	for _, w := range r.witnesses {
-		expected := slices.DeleteFunc(slices.Clone(found.covered), func(p provider.Platform) bool { return !w.old.Release.Serves(p) })
+		expected := collect.Those(found.covered, w.old.Release.Serves)
 		says := verdictOf(r.table, numberOf(w, expected, found.selected))
 		if says == agrees || says == provable {
 			found.note(w, expected)
