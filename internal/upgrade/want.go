@@ -201,26 +201,37 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 		}
 	}
 	if m.Lock == nil {
-		if m.Made.Start != nil {
-			start, _ := m.Made.Start.Lock(required.Addr)
-			w.carried = start.Version
-		}
+		w.carried = lockedIn(m.Made.Start, required.Addr)
 		return w
 	}
 	w.locked, w.isLock = m.Lock.Lock(required.Addr)
 	w.sides = m.Lock.Disputed[required.Addr]
 	w.mayStay = w.rules.IgnoresAll() && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
-	// A provider of OpenTofu's registry begins at the version of its twin on
-	// Terraform's, which the configuration required before it moved. OpenTofu does
-	// this for the namespace hashicorp from 1.10 on [case 81c]
-	// [opentofu 1.12 internal/depsfile/locks.go]; here it holds for every one.
-	asTool := required.Addr.Namespace == "hashicorp" && m.Tool.Has(provider.PredecessorLocks)
-	if m.Tool.Name == provider.OpenTofu && required.Addr.Host == provider.OpenTofu.DefaultHost() && (asTool || b.carriesAll) {
-		twin, _ := required.Addr.Twin()
-		l, _ := m.Lock.Lock(twin)
-		w.carried = l.Version
+	if twin, ok := b.predecessor(m.Tool, required.Addr); ok {
+		w.carried = lockedIn(m.Lock, twin)
 	}
 	return w
+}
+
+// predecessor is the provider whose version a provider of OpenTofu's registry begins at:
+// its twin on Terraform's, which the configuration required before it moved. OpenTofu does
+// this for the namespace hashicorp from 1.10 on [case 81c]
+// [opentofu 1.12 internal/depsfile/locks.go]; here it holds for every one.
+func (b behaviour) predecessor(tool provider.Tool, addr provider.Addr) (provider.Addr, bool) {
+	asTool := addr.Namespace == "hashicorp" && tool.Has(provider.PredecessorLocks)
+	if tool.Name != provider.OpenTofu || addr.Host != provider.OpenTofu.DefaultHost() || !asTool && !b.carriesAll {
+		return provider.Addr{}, false
+	}
+	return addr.Twin()
+}
+
+// lockedIn is the version that a lock file has of a provider; zero if there is none.
+func lockedIn(f *lockfile.File, addr provider.Addr) provider.Version {
+	if f == nil {
+		return provider.Version{}
+	}
+	l, _ := f.Lock(addr)
+	return l.Version
 }
 
 // addr is the provider's.
