@@ -52,7 +52,6 @@ type Want struct {
 type Hashes struct {
 	Sum      Sum
 	Platform Platform
-	Filename string // empty if the package has none
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
 	// Verified holds the hashes that the source named for the package and that

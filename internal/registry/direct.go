@@ -223,7 +223,7 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		if err != nil {
 			return provider.Hashes{}, failed(want, subject(want), err)
 		}
-		h, err = hashesOf(hashed, p.filename, want)
+		h, err = hashesOf(hashed, want)
 		if err != nil {
 			return provider.Hashes{}, err
 		}

@@ -100,11 +100,7 @@ func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want prov
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	filename := ""
-	if found.packed {
-		filename = path.Base(found.path)
-	}
-	h, err := hashesOf(hashed, filename, want)
+	h, err := hashesOf(hashed, want)
 	h.Mirror = d.name(want.Addr)
 	return h, err
 }

@@ -245,7 +245,7 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 // hashesOf says what a package hashes to. It refuses one that lacks the program of
 // the provider: the tools install none such, and so lock none
 // [terraform 1.11 internal/providercache/cached_provider.go].
-func hashesOf(hashed hash.Hashed, filename string, want provider.Want) (provider.Hashes, error) {
+func hashesOf(hashed hash.Hashed, want provider.Want) (provider.Hashes, error) {
 	if !hashed.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &problem.Error{
 			Problem: problem.Problem{
@@ -254,5 +254,5 @@ func hashesOf(hashed hash.Hashed, filename string, want provider.Want) (provider
 			},
 		})
 	}
-	return provider.Hashes{Sum: hashed.Sum, Platform: want.Platform, Filename: filename}, nil
+	return provider.Hashes{Sum: hashed.Sum, Platform: want.Platform}, nil
 }

@@ -38,7 +38,7 @@ func TestHashes(t *testing.T) {
 		}
 		hashed := f.sum(t, linux)
 		want := provider.Hashes{
-			Sum: hashed.Sum, Platform: linux, Filename: filename(linux),
+			Sum: hashed.Sum, Platform: linux,
 			Listed: provider.Sorted(listed),
 			Signer: signerOf(validKey, label),
 		}

@@ -137,7 +137,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := hashesOf(hashed, zip.name, want)
+	h, err := hashesOf(hashed, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}

@@ -205,7 +205,7 @@ func TestNetworkMirrorHashes(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := provider.Hashes{
-				Sum: hashed.Sum, Platform: linux, Filename: "linux_amd64.zip", Mirror: "network mirror " + m.server.URL + "/m/",
+				Sum: hashed.Sum, Platform: linux, Mirror: "network mirror " + m.server.URL + "/m/",
 			}
 			if tt.verified != nil {
 				want.Verified = tt.verified(hashed, others)

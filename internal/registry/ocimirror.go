@@ -150,7 +150,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := hashesOf(hashed, "", want)
+	h, err := hashesOf(hashed, want)
 	h.Verified, h.Mirror = []provider.Hash{zh}, o.name(want.Addr)
 	return h, err
 }

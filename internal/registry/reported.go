@@ -191,7 +191,7 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 		}
 	}
 	return provider.Hashes{
-		Sum: e.Hashed.Sum, Platform: want.Platform, Filename: p.filename,
+		Sum: e.Hashed.Sum, Platform: want.Platform,
 		Reported: map[provider.Platform][]provider.Hash{want.Platform: {e.Hashed.Sum.H1}},
 	}, true
 }
