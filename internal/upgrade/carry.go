@@ -169,7 +169,7 @@ const (
 
 // all are the providers of the proposal, sorted.
 func (c carrier) all() []provider.Addr {
-	addrs := collect.Mapped(slices.Concat(c.standing.Before, c.standing.After), func(l lockfile.Lock) provider.Addr { return l.Addr })
+	addrs := collect.Mapped(slices.Concat(c.standing.Before, c.standing.After), addrOf)
 	slices.SortFunc(addrs, provider.Addr.Compare)
 	return slices.Compact(addrs)
 }

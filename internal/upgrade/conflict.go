@@ -3,6 +3,7 @@ package upgrade
 import (
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -34,14 +35,8 @@ func settled(m scan.RootModule) scan.RootModule {
 	if !conflicted {
 		return m
 	}
-	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d problem.Problem) bool { return d == conflict })
-	m.Tree.Requirements = slices.Clone(m.Tree.Requirements)
-	for _, recorded := range scan.Recorded(m.Lock) {
-		if requirementFor(m.Tree.Requirements, recorded.Addr) == nil && disputed(m, recorded.Addr) {
-			m.Tree.Requirements = append(m.Tree.Requirements, recorded)
-		}
-	}
-	slices.SortFunc(m.Tree.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	m.Tree.Diagnostics = collect.Those(m.Tree.Diagnostics, func(d problem.Problem) bool { return d != conflict })
+	m.Tree.Requirements = supplemented(m.Tree.Requirements, collect.Those(scan.Recorded(m.Lock), func(r scan.Requirement) bool { return disputed(m, r.Addr) }))
 	return m
 }
 

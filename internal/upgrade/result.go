@@ -350,6 +350,9 @@ func (r Result) successor(addr provider.Addr) provider.Addr {
 	return addr
 }
 
+// addrOf is the provider of an entry.
+func addrOf(l lockfile.Lock) provider.Addr { return l.Addr }
+
 func find(locks []lockfile.Lock, addr provider.Addr) (lockfile.Lock, bool) {
 	i := slices.IndexFunc(locks, func(l lockfile.Lock) bool { return l.Addr == addr })
 	if i < 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -126,22 +127,19 @@ func want(m scan.RootModule, b behaviour) root {
 // what it requires. The locked providers that such an entry may mean are doubtful. Where
 // there are none, or the plan writes all or nothing, nothing is decided.
 func (r root) lacks(u scan.Unread, b behaviour) root {
-	if r.basis == onRecords && u.Module == "" && u.Entry == nil {
-		return r // the program that made the configuration says so, once for all
+	// What a program has not made of the configuration it says itself, once for all.
+	if r.basis != onRecords || u.Module != "" || u.Entry != nil {
+		r.diagnostics = append(r.diagnostics, lacking(u, r.basis))
 	}
-	r.diagnostics = append(r.diagnostics, lacking(u, r.basis))
 	if r.basis == onRecords {
 		return r
 	}
-	known := len(r.doubtful)
+	var meant []lockfile.Lock
 	if u.Entry != nil && r.module.Lock != nil {
-		for _, l := range r.module.Lock.Locks {
-			if u.Entry.May(l.Addr) {
-				r.doubtful = append(r.doubtful, l.Addr)
-			}
-		}
+		meant = collect.Those(r.module.Lock.Locks, func(l lockfile.Lock) bool { return u.Entry.May(l.Addr) })
 	}
-	r.undecided = r.undecided || b.allOrNothing || len(r.doubtful) == known
+	r.doubtful = append(r.doubtful, collect.Mapped(meant, addrOf)...)
+	r.undecided = r.undecided || b.allOrNothing || len(meant) == 0
 	return r
 }
 
@@ -258,16 +256,13 @@ func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 // it was, and nothing is dropped. A recorded term that the configuration states
 // as well is the configuration's.
 func preserved(m scan.RootModule) []scan.Requirement {
-	merged := slices.Clone(m.Tree.Requirements)
-	for _, old := range scan.Recorded(m.Lock) {
-		if !slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(old.Addr) }) {
-			continue
-		}
+	open := func(r scan.Requirement) bool {
+		return slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(r.Addr) })
+	}
+	records := collect.Those(scan.Recorded(m.Lock), open)
+	merged := supplemented(m.Tree.Requirements, records)
+	for _, old := range records {
 		r := requirementFor(merged, old.Addr)
-		if r == nil {
-			merged = append(merged, old)
-			continue
-		}
 		r.Terms = slices.Clone(r.Terms)
 		for _, t := range old.Terms {
 			stated := slices.ContainsFunc(r.Terms, func(s scan.Term) bool { return s.Constraint == t.Constraint })
@@ -276,8 +271,15 @@ func preserved(m scan.RootModule) []scan.Requirement {
 			}
 		}
 	}
-	slices.SortFunc(merged, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return merged
+}
+
+// supplemented adds to requirements what they say nothing of, in a list of its own.
+func supplemented(required, further []scan.Requirement) []scan.Requirement {
+	lacking := collect.Those(further, func(r scan.Requirement) bool { return requirementFor(required, r.Addr) == nil })
+	all := slices.Concat(required, lacking)
+	slices.SortFunc(all, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	return all
 }
 
 // requirementFor is what is required of a provider; nil if nothing is.
