@@ -181,7 +181,7 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 // precedence is offered.
 func (c chosen) newest(b behaviour) chosen {
 	locked := c.old.Version
-	allowed := collect.Those(c.offered.releases, func(r provider.Release) bool { return c.wanted.constraints.Allows(r.Version) })
+	allowed := c.allowed()
 	lowers := b.lowers || b.options.AllowDowngrade && c.offered.methods.allListed()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
 	if c.wanted.isLock && !lowers && !offered && c.wanted.constraints.Allows(locked) {
@@ -204,6 +204,11 @@ func (c chosen) newest(b behaviour) chosen {
 		return c
 	}
 	return c.newestUnheld(allowed, locked, b)
+}
+
+// allowed are the releases that the constraints allow.
+func (c chosen) allowed() []provider.Release {
+	return collect.Those(c.offered.releases, func(r provider.Release) bool { return c.wanted.constraints.Allows(r.Version) })
 }
 
 // newestUnheld selects the first of the releases that no rule holds, and may find

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -14,16 +15,11 @@ import (
 
 // coverRoots finds out which platforms the new entries of each root module must cover.
 func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []coverage.Cover {
-	covers := make([]coverage.Cover, len(roots))
-	if b.options.Platforms.All || len(b.options.Platforms.List) > 0 {
-		var list []provider.Platform
-		if !b.options.Platforms.All {
-			list = b.options.Platforms.List
+	if asked := b.options.Platforms; asked.All || len(asked.List) > 0 {
+		if asked.All {
+			asked.List = nil
 		}
-		for i := range covers {
-			covers[i] = coverage.Fixed(list)
-		}
-		return covers
+		return slices.Repeat([]coverage.Cover{coverage.Fixed(asked.List)}, len(roots))
 	}
 	files := make([]coverage.LockFile, len(roots))
 	for i, r := range roots {
@@ -42,21 +38,14 @@ func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []co
 
 // fileOf is the lock file of a root module as coverage reads it.
 func fileOf(tool provider.Tool, choices []chosen) coverage.LockFile {
-	f := coverage.LockFile{Tool: tool, Renewals: make([]coverage.Renewal, len(choices))}
-	for i, c := range choices {
-		f.Renewals[i] = c.renewal()
-	}
-	return f
+	return coverage.LockFile{Tool: tool, Renewals: collect.Mapped(choices, chosen.renewal)}
 }
 
 // renewal is the choice as coverage reads it.
 func (c chosen) renewal() coverage.Renewal {
 	e := coverage.Renewal{
-		Addr: c.wanted.addr(), InLock: c.wanted.isLock, Old: c.offered.locked(c.old), New: c.release, ByRule: c.wanted.ownPlatforms,
+		Addr: c.wanted.addr(), InLock: c.wanted.isLock, Old: c.offered.locked(c.old), Sides: collect.Mapped(c.wanted.sides, c.offered.locked), New: c.release, ByRule: c.wanted.ownPlatforms,
 		Failed: c.err != nil, Gone: c.gone, Unheard: c.unheard,
-	}
-	for _, side := range c.wanted.sides {
-		e.Sides = append(e.Sides, c.offered.locked(side))
 	}
 	if c.wanted.isLock && e.Old.Release == nil {
 		e.NotOffered = c.offered.methods.notOffered(c.wanted.addr(), c.old.Version)
@@ -111,23 +100,30 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 	}
 	var packages []ask.Question
 	for i, p := range platforms {
-		methods, origin := b.options.HashesFrom != FromOrigin, b.options.HashesFrom == FromOrigin || b.options.HashesFrom == FromBoth
-		switch b.packagesFrom {
-		case fromMethodsFirst:
-			methods, origin = i == 0 && !c.wanted.lockAlone, true
-		case fromOrigins:
-			methods, origin = false, true
-		}
+		methods, origin := c.sources(i == 0, b)
 		k := c.wanted.key(c.to, p)
 		if methods {
 			packages = append(packages, k)
 		}
-		k.Want.Origin = true
-		if origin && !c.wanted.initAlone {
+		if origin {
+			k.Want.Origin = true
 			packages = append(packages, k)
 		}
 	}
 	return packages
+}
+
+// sources says whether a package is asked for by the installation methods, and whether
+// from its origin.
+func (c chosen) sources(first bool, b behaviour) (methods, origin bool) {
+	switch b.packagesFrom {
+	case fromMethodsFirst:
+		return first && !c.wanted.lockAlone, !c.wanted.initAlone
+	case fromOrigins:
+		return false, true
+	}
+	from := b.options.HashesFrom
+	return from != FromOrigin, from == FromOrigin || from == FromBoth
 }
 
 // withdrawn decides about a locked version that is selected but not offered. If its
@@ -139,8 +135,8 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	methods := choice.offered.methods
 	err := methods.notOffered(w.addr(), choice.old.Version)
 	var best provider.Version
-	for _, r := range choice.offered.releases {
-		if w.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
+	for _, r := range choice.allowed() {
+		if r.Version.Precedence(best) > 0 {
 			best = r.Version
 		}
 	}
@@ -184,5 +180,5 @@ func (c covered) former() []ask.Question {
 
 // h1 are the hashes of that scheme.
 func h1(hashes []provider.Hash) []provider.Hash {
-	return slices.DeleteFunc(slices.Clone(hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
+	return collect.Those(hashes, func(h provider.Hash) bool { return h.Scheme() == provider.SchemeH1 })
 }

@@ -80,7 +80,7 @@ func (m methods) notOffered(addr provider.Addr, locked provider.Version) *proble
 // host is that of the one mirror that has answered, if it alone has, and else
 // that of the provider's registry: nobody is blamed who has said nothing.
 func (m methods) host(addr provider.Addr) svchost.Hostname {
-	answered := slices.DeleteFunc(slices.Clone(m), func(a provider.Method) bool { return !a.Listed })
+	answered := collect.Those(m, func(a provider.Method) bool { return a.Listed })
 	if len(answered) == 1 && answered[0].Mirror {
 		return answered[0].Host
 	}
@@ -97,11 +97,5 @@ func (m methods) answered(preposition string) string {
 }
 
 func (m methods) names(which func(provider.Method) bool) string {
-	var names []string
-	for _, a := range m {
-		if which(a) {
-			names = append(names, a.Name)
-		}
-	}
-	return strings.Join(names, " or the ")
+	return strings.Join(collect.Mapped(collect.Those(m, which), func(a provider.Method) string { return a.Name }), " or the ")
 }

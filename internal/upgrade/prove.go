@@ -84,9 +84,9 @@ func (c covered) gather(answers map[ask.Question]coverage.Evidence, b behaviour)
 // serving is the newest allowed release before the chosen one that serves all platforms
 // that are asked for by name; zero if none is known.
 func (c covered) serving() (newest provider.Version) {
-	for _, r := range c.chosen.offered.releases {
+	for _, r := range c.chosen.allowed() {
 		lacks := func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }
-		older := r.Version.Precedence(c.chosen.to) < 0 && c.chosen.wanted.constraints.Allows(r.Version)
+		older := r.Version.Precedence(c.chosen.to) < 0
 		if older && r.Version.Precedence(newest) > 0 && !slices.ContainsFunc(c.demand.Named, lacks) {
 			newest = r.Version
 		}
@@ -215,12 +215,11 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 	for _, h := range found {
 		for platform, reported := range h.Reported {
 			for _, r := range h1(reported) {
-				if slices.Contains(hashes, r) {
-					platforms[r] = platform
-				}
+				platforms[r] = platform
 			}
 		}
 	}
+	maps.DeleteFunc(platforms, func(h provider.Hash, _ provider.Platform) bool { return !slices.Contains(hashes, h) })
 	for _, h := range found {
 		platforms[h.Sum.H1] = h.Platform
 	}
