@@ -3,11 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"slices"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -72,10 +68,7 @@ func filesAt(t tree, revision string) (*Remote, error) {
 }
 
 // treeOf is a file tree of nothing but these files.
-func treeOf(files map[string][]byte) (fs.FS, error) {
-	var archive txtar.Archive
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		archive.Files = append(archive.Files, txtar.File{Name: name, Data: files[name]})
-	}
-	return txtar.FS(&archive)
+func treeOf(files map[string][]byte) (*filetree.Tree, error) {
+	var none filetree.Builder
+	return filetree.Overlay(none.Tree(), files)
 }
