@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,48 +36,22 @@ func fileOfHead(dir string) (settings.File, error) {
 // ownFileAt reads a configuration file of a repository, of which no link leads out: by its
 // name or, if that is empty, by one of settings.FileNames.
 func ownFileAt(dir, name string, tops []string) (settings.File, error) {
-	return settings.ReadFile(checkedOut{os.DirFS(dir).(disk), dir, tops}, name)
+	return settings.ReadFileBy(os.DirFS(dir), name, func(name string) ([]byte, error) {
+		path := file.Absolute(dir, name)
+		src, err := readBounded(path)
+		if err == nil && leadsOut(path, tops) {
+			err = errors.New("it is a link that leads out of the repository")
+		}
+		return src, err
+	})
 }
 
-// disk is what package os says of the files of a directory without reading them.
-type disk interface {
-	fs.StatFS
-	fs.ReadLinkFS
-}
-
-// checkedOut are the files of a directory that belongs to repositories.
-type checkedOut struct {
-	disk
-	dir  string
-	tops []string // of the repositories
-}
-
-// ReadFile reads a configuration file by any name that leads to a file of the repositories.
-func (c checkedOut) ReadFile(name string) ([]byte, error) {
-	path := file.Absolute(c.dir, name)
-	src, err := file.ReadAtMost(path, settings.MaxFileSize+1) // of which an excess is seen
-	if err == nil && leadsOut(path, c.tops) {
-		err = errors.New("it is a link that leads out of the repository")
-	}
-	return src, err
-}
+// readBounded reads so much of a configuration file that an excess is seen.
+func readBounded(path string) ([]byte, error) { return file.ReadAtMost(path, settings.MaxFileSize+1) }
 
 // readOperators reads the operator's configuration file.
 func readOperators(env Env, name string) (settings.File, error) {
-	return settings.ReadOperatorFile(anyOnDisk(env.WorkDir), name, name)
-}
-
-// anyOnDisk are all files of the disk, by their paths from a directory.
-type anyOnDisk string
-
-// Open opens a file by any path.
-func (dir anyOnDisk) Open(name string) (fs.File, error) {
-	return os.Open(file.Absolute(string(dir), name))
-}
-
-// ReadFile reads a configuration file by any path.
-func (dir anyOnDisk) ReadFile(name string) ([]byte, error) {
-	return file.ReadAtMost(file.Absolute(string(dir), name), settings.MaxFileSize+1) // of which an excess is seen
+	return settings.ReadOperatorFile(name, func() ([]byte, error) { return readBounded(file.Absolute(env.WorkDir, name)) })
 }
 
 // leadsOut reports whether links make something of a path that is in none of the

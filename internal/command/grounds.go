@@ -132,7 +132,7 @@ func (g grounds) operator(ctx context.Context, from settings.From) (settings.Fil
 	if err != nil {
 		return settings.File{}, err
 	}
-	operator, err := settings.ReadOperatorFile(base, g.name, g.config)
+	operator, err := settings.ReadOperatorFile(g.config, func() ([]byte, error) { return fs.ReadFile(base, g.name) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return settings.File{}, fmt.Errorf("the base of the pull request has no configuration file %s", g.config)
 	}

@@ -58,6 +58,11 @@ func locate(fsys fs.FS) (string, []problem.Problem) {
 // or, if that is empty, by one of FileNames. Where the tree has none of these, the file
 // has no name.
 func ReadFile(files fs.FS, name string) (File, error) {
+	return ReadFileBy(files, name, func(name string) ([]byte, error) { return fs.ReadFile(files, name) })
+}
+
+// ReadFileBy is ReadFile where the content of a file is read in another way.
+func ReadFileBy(files fs.FS, name string, read func(name string) ([]byte, error)) (File, error) {
 	if name == "" {
 		found, problems := locate(files)
 		if len(problems) > 0 {
@@ -68,15 +73,15 @@ func ReadFile(files fs.FS, name string) (File, error) {
 		}
 		name = found
 	}
-	src, err := fs.ReadFile(files, name)
+	src, err := read(name)
 	return readBy(ParseFile, src, name, err)
 }
 
-// ReadOperatorFile reads the operator's configuration file at a path of some files. name is
-// what people call it. One that is called as a repository's own would be gets another name,
-// since both may be in force.
-func ReadOperatorFile(files fs.FS, path, name string) (File, error) {
-	src, err := fs.ReadFile(files, path)
+// ReadOperatorFile reads the operator's configuration file, by what people call it. One
+// that is called as a repository's own would be gets another name, since both may be in
+// force.
+func ReadOperatorFile(name string, read func() ([]byte, error)) (File, error) {
+	src, err := read()
 	if slices.Contains(FileNames, filepath.ToSlash(filepath.Clean(name))) {
 		name = "operator:" + name
 	}

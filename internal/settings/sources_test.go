@@ -14,7 +14,7 @@ import (
 // operators is an operator's configuration file.
 func operators(t *testing.T, text string) settings.File {
 	t.Helper()
-	file, err := settings.ReadOperatorFile(fstest.MapFS{"op.yml": {Data: []byte("version: 1\n" + text)}}, "op.yml", "central.yml")
+	file, err := settings.ReadOperatorFile("central.yml", func() ([]byte, error) { return []byte("version: 1\n" + text), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,8 @@ func TestSourcesNeedTokens(t *testing.T) {
 func TestOperatorsFileHasANameOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"central.yml": "central.yml", ".relock.yml": "operator:.relock.yml", "./.relock.yml": "operator:./.relock.yml"} {
-		if file, err := settings.ReadOperatorFile(fstest.MapFS{"op.yml": {Data: []byte("version: 1\n")}}, "op.yml", name); err != nil || file.Name != want {
+		read := func() ([]byte, error) { return []byte("version: 1\n"), nil }
+		if file, err := settings.ReadOperatorFile(name, read); err != nil || file.Name != want {
 			t.Errorf("the operator's file %s is called %q, %v, want %q", name, file.Name, err, want)
 		}
 	}
