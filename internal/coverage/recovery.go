@@ -41,18 +41,14 @@ func Recover(files []LockFile) *Recovery {
 // everywhere reports whether the lock file is meant to cover whatever its releases
 // serve: every entry has as many h1 hashes as its release serves platforms.
 func (f LockFile) everywhere() bool {
-	several := false
-	for _, e := range f.Renewals {
-		if !e.InLock || len(e.ByRule) > 0 || e.Failed && e.Unheard == nil {
-			continue
-		}
-		release := e.Old.Release
-		if release == nil || !release.Closed() || len(e.Old.H1) < len(release.Platforms) {
-			return false
-		}
-		several = several || len(release.Platforms) > 1
+	compared := collect.Those(f.Renewals, func(e Renewal) bool {
+		return e.InLock && len(e.ByRule) == 0 && (!e.Failed || e.Unheard != nil)
+	})
+	less := func(e Renewal) bool {
+		return e.Old.Release == nil || !e.Old.Release.Closed() || len(e.Old.H1) < len(e.Old.Release.Platforms)
 	}
-	return several
+	several := func(e Renewal) bool { return len(e.Old.Release.Platforms) > 1 }
+	return !slices.ContainsFunc(compared, less) && slices.ContainsFunc(compared, several)
 }
 
 // Releases names a package of each release of which it is worth knowing what a source

@@ -62,10 +62,11 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 	for _, s := range r.Selections {
 		selections[s.Requirement.Addr] = s
 	}
-	for _, l := range r.New {
-		if r.untouched {
-			l = l.Kept()
-		}
+	locks := r.New
+	if r.untouched {
+		locks = collect.Mapped(locks, lockfile.Lock.Kept)
+	}
+	for _, l := range locks {
 		entries[l.Addr] = l
 	}
 	for _, addr := range c.unseen() {
