@@ -1,6 +1,7 @@
 // Package collect makes lists out of lists: one element of another for each, those of a
-// kind, how many there are of it, and distinct values in the order in which they came. Those who
-// count and group root modules share it. What the library's slices and maps do is theirs.
+// kind, how many there are of it, and distinct values in the order in which they came.
+// Those who count, sort and group root modules share it. What the library's slices and
+// maps do is theirs.
 package collect
 
 // Set is distinct values in the order in which they came, such as names or texts.
@@ -44,6 +45,17 @@ func Those[T any](in []T, holds func(T) bool) []T {
 		}
 	}
 	return out
+}
+
+// TrueFirst compares so that what is true comes first.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // CountIf counts the elements of which something holds.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -34,21 +35,19 @@ func (f LockFile) witnessOf(e Renewal, old Locked) witness {
 // witness as well.
 func (f LockFile) witnesses() []witness {
 	var all []witness
-	for _, e := range f.Renewals {
-		if len(e.ByRule) > 0 {
-			continue
-		}
-		if e.InLock && e.Old.speaks() {
+	for _, e := range collect.Those(f.Renewals, func(e Renewal) bool { return len(e.ByRule) == 0 }) {
+		if e.InLock {
 			all = append(all, f.witnessOf(e, e.Old))
 		}
 		for _, side := range e.Sides {
-			if side.Version != e.Old.Version && side.speaks() {
+			if side.Version != e.Old.Version {
 				all = append(all, witness{old: side, tool: f.Tool, addr: e.Addr, moves: true, side: true})
 			}
 		}
 	}
+	all = collect.Those(all, func(w witness) bool { return w.old.speaks() })
 	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Or(cmp.Compare(len(b.old.H1), len(a.old.H1)), trueFirst(!a.old.full(), !b.old.full()), trueFirst(a.stays, b.stays))
+		return cmp.Or(cmp.Compare(len(b.old.H1), len(a.old.H1)), collect.TrueFirst(!a.old.full(), !b.old.full()), collect.TrueFirst(a.stays, b.stays))
 	})
 	return all
 }
@@ -63,17 +62,6 @@ func (l Locked) speaks() bool { return len(l.H1) > 0 && l.Release != nil }
 // as far as is known.
 func (l Locked) full() bool {
 	return !l.Release.Closed() || len(l.H1) == len(l.Release.Platforms)
-}
-
-// trueFirst compares so that what is true comes first.
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // common are the platforms that most lock files cover, the most common first.
@@ -131,7 +119,7 @@ func (w witness) place(known map[ask.Question]Evidence, covered []provider.Platf
 	}
 	candidates := w.old.candidates()
 	slices.SortStableFunc(candidates, func(a, b provider.Platform) int {
-		return trueFirst(slices.Contains(covered, a), slices.Contains(covered, b))
+		return collect.TrueFirst(slices.Contains(covered, a), slices.Contains(covered, b))
 	})
 	for _, p := range candidates {
 		e, ok := known[w.of(p)]

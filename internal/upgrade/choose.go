@@ -196,8 +196,8 @@ func (c chosen) newest(b behaviour) chosen {
 	// bytewise greatest.
 	locked = cmp.Or(locked, c.wanted.carried)
 	slices.SortStableFunc(allowed, func(r, s provider.Release) int {
-		v, w := s.Version, r.Version
-		return cmp.Or(v.Precedence(w), claim(v == locked, w == locked), claim(v.Metadata == "", w.Metadata == ""), cmp.Compare(v.Metadata, w.Metadata))
+		v, w := r.Version, s.Version
+		return cmp.Or(w.Precedence(v), collect.TrueFirst(v == locked, w == locked), collect.TrueFirst(v.Metadata == "", w.Metadata == ""), cmp.Compare(w.Metadata, v.Metadata))
 	})
 	if len(c.applied.Rules) == 0 {
 		c.release = allowed[0]
@@ -266,17 +266,6 @@ func (c chosen) lacksDate(r provider.Release, b behaviour) bool {
 		return false
 	}
 	return c.offered.inVain() < mostUndated || !c.applied.HoldsUndated(r)
-}
-
-// claim compares two claims: true is greater.
-func claim(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // noVersion is the error of a provider of which no release is allowed.
