@@ -105,9 +105,14 @@ func TestRecordedLocks(t *testing.T) {
 			}
 			t.Run(filepath.Base(dir)+"/"+judge.name, func(t *testing.T) {
 				t.Parallel()
-				world := recordedWorld(t, dir)
-				root := recordedRoot(t, dir, judge.tool, recorded.KeepHosts)
-				home := recordedHome(t, dir, recorded, judge.tool)
+				files, err := sandbox.RecordedCase(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				registry, err := sandbox.ParseRecorded(files)
+				world := serve(t, registry, err)
+				root := recordedRoot(t, files, judge.tool, recorded.KeepHosts)
+				home := recordedHome(t, files, recorded, judge.tool)
 				requests := authorizations(world)
 				args := standIn(t, recorded.Steps, home)
 				args = append(args, "--tool", string(judge.tool), "--tool-version", judge.version, ".")
@@ -152,25 +157,19 @@ func decode(t *testing.T, name string, v any) {
 	}
 }
 
-func recordedWorld(t *testing.T, dir string) *sandbox.Sandbox {
+// recordedRoot lays the case's files out. For OpenTofu its own registry stands
+// in place of Terraform's everywhere, as it did when the case was recorded.
+func recordedRoot(t *testing.T, files fs.FS, tool provider.ToolName, keepHosts bool) string {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join(dir, "registry.json"))
+	root := filepath.Join(t.TempDir(), "root")
+	config, err := fs.Sub(files, "config")
+	if err == nil {
+		err = os.CopyFS(root, config)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	world, err := sandbox.ParseRecorded(src, os.DirFS(filepath.Join(dir, "packages")))
-	return serve(t, world, err)
-}
-
-// recordedRoot lays the case's files out. For OpenTofu its own registry stands
-// in place of Terraform's everywhere, as it did when the case was recorded.
-func recordedRoot(t *testing.T, dir string, tool provider.ToolName, keepHosts bool) string {
-	t.Helper()
-	root := filepath.Join(t.TempDir(), "root")
-	if err := os.CopyFS(root, os.DirFS(filepath.Join(dir, "config"))); err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.ReadFile(filepath.Join(dir, "old.lock.hcl"))
+	old, err := fs.ReadFile(files, "old.lock.hcl")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(root, lockfile.Name), old, 0o644)
 	}
@@ -201,11 +200,11 @@ func asOpenTofu(s string) string {
 }
 
 // recordedHome lays out the home directory, with the filesystem mirror in it.
-func recordedHome(t *testing.T, dir string, recorded recordedCase, tool provider.ToolName) string {
+func recordedHome(t *testing.T, files fs.FS, recorded recordedCase, tool provider.ToolName) string {
 	t.Helper()
 	home := t.TempDir()
 	for _, p := range recorded.FSMirror {
-		src, err := os.ReadFile(filepath.Join(dir, "packages", strings.Join(p[:5], "_")+".zip"))
+		src, err := fs.ReadFile(files, path.Join("packages", strings.Join(p[:5], "_")+".zip"))
 		if err != nil {
 			t.Fatal(err)
 		}

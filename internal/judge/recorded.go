@@ -182,16 +182,13 @@ func lockWorlds(dir string) ([]world, error) {
 		if err := json.Unmarshal(text, &c); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		dir := filepath.Dir(file)
-		offer := sync.OnceValues(func() (*sandbox.World, error) {
-			text, err := os.ReadFile(filepath.Join(dir, "registry.json"))
-			if err != nil {
-				return nil, err
-			}
-			return sandbox.ParseRecorded(text, os.DirFS(filepath.Join(dir, "packages")))
-		})
+		files, err := sandbox.RecordedCase(filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		offer := sync.OnceValues(func() (*sandbox.World, error) { return sandbox.ParseRecorded(files) })
 		for _, j := range judged {
-			w, err := c.world(dir, j.tool, j.version)
+			w, err := c.world(filepath.Base(filepath.Dir(file)), files, j.tool, j.version)
 			if err != nil {
 				return nil, err
 			}
@@ -207,9 +204,9 @@ var (
 	recordedPort = "127.0.0.1:8702" // that the network mirror had
 )
 
-func (c recordedCase) world(dir, tool, version string) (world, error) {
+func (c recordedCase) world(name string, files fs.FS, tool, version string) (world, error) {
 	w := world{
-		name: "lock/" + filepath.Base(dir) + "/" + tool, env: map[string]string{}, home: map[string]string{},
+		name: "lock/" + name + "/" + tool, env: map[string]string{}, home: map[string]string{},
 		cli: recordedWords.Replace(c.CLI),
 	}
 	for name, value := range c.Env {
@@ -221,12 +218,12 @@ func (c recordedCase) world(dir, tool, version string) (world, error) {
 		}
 		return strings.ReplaceAll(text, "registry.terraform.io", "registry.opentofu.org")
 	}
-	first, err := c.files(dir, tofu)
+	first, err := c.files(files, tofu)
 	if err != nil {
 		return w, err
 	}
 	for _, p := range c.FSMirror {
-		text, err := os.ReadFile(filepath.Join(dir, "packages", strings.Join(p[:5], "_")+".zip"))
+		text, err := fs.ReadFile(files, path.Join("packages", strings.Join(p[:5], "_")+".zip"))
 		if err != nil {
 			return w, err
 		}
@@ -282,10 +279,13 @@ func unpack(files map[string]string, dir string, archive []byte) error {
 var recordedWords = strings.NewReplacer("@WORK@", "@HOME@", recordedPort, "@HOST@")
 
 // files lays out the configuration and the old lock file.
-func (c recordedCase) files(dir string, tofu func(string) string) (step, error) {
+func (c recordedCase) files(given fs.FS, tofu func(string) string) (step, error) {
 	first := step{write: map[string]string{}}
-	config := os.DirFS(filepath.Join(dir, "config"))
-	err := fs.WalkDir(config, ".", func(name string, d fs.DirEntry, err error) error {
+	config, err := fs.Sub(given, "config")
+	if err != nil {
+		return first, err
+	}
+	err = fs.WalkDir(config, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -296,7 +296,7 @@ func (c recordedCase) files(dir string, tofu func(string) string) (step, error) 
 	if err != nil {
 		return first, err
 	}
-	old, err := os.ReadFile(filepath.Join(dir, "old.lock.hcl"))
+	old, err := fs.ReadFile(given, "old.lock.hcl")
 	if errors.Is(err, fs.ErrNotExist) {
 		return first, nil
 	}

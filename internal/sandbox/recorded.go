@@ -1,8 +1,13 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -10,10 +15,49 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// recordedFile is the name that errors about a recorded registry give it.
-const recordedFile = "registry.json"
+// recordedFile says what a recorded registry offers, and packages are its zips.
+const recordedFile, recordedPackages = "registry.json", "packages"
 
-// ParseRecorded reads a registry in the form of the cases that were recorded
+// caseFiles are the files of a recorded case, and of the one that it is the same as.
+type caseFiles struct{ own, same fs.FS }
+
+// RecordedCase returns the files of a case in a directory. Where its case.json names
+// another case beside it ("same_as"), the configuration, the registry, the packages and
+// their hashes are those of that case, each one that the directory does not have.
+func RecordedCase(dir string) (fs.FS, error) {
+	own := os.DirFS(dir)
+	src, err := fs.ReadFile(own, "case.json")
+	if err != nil {
+		return nil, err
+	}
+	var text struct {
+		SameAs string `json:"same_as"`
+	}
+	if err := json.Unmarshal(src, &text); err != nil {
+		return nil, inFile("case.json", err)
+	}
+	if text.SameAs == "" {
+		return own, nil
+	}
+	same := filepath.Join(filepath.Dir(dir), text.SameAs)
+	if _, err := os.Stat(same); err != nil {
+		return nil, err
+	}
+	return caseFiles{own, os.DirFS(same)}, nil
+}
+
+// Open implements fs.FS.
+func (c caseFiles) Open(name string) (fs.File, error) {
+	top, _, _ := strings.Cut(name, "/")
+	if slices.Contains([]string{"config", recordedFile, recordedPackages, "hashes.json"}, top) {
+		if _, err := fs.Stat(c.own, top); errors.Is(err, fs.ErrNotExist) {
+			return c.same.Open(name)
+		}
+	}
+	return c.own.Open(name)
+}
+
+// ParseRecorded reads the registry of a case, in the form of the cases that were recorded
 // from the real tools: JSON with "providers", a map of addresses to what the
 // YAML of a world says, and the zips that the tools saw, in packages, each
 // named HOST_NAMESPACE_TYPE_VERSION_PLATFORM.zip, with - before the port of the host: a
@@ -21,7 +65,15 @@ const recordedFile = "registry.json"
 //
 // The cases of both tools share one registry: what registry.terraform.io
 // offers, registry.opentofu.org offers too.
-func ParseRecorded(registryJSON []byte, packages fs.FS) (*World, error) {
+func ParseRecorded(files fs.FS) (*World, error) {
+	registryJSON, err := fs.ReadFile(files, recordedFile)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := fs.Sub(files, recordedPackages)
+	if err != nil {
+		return nil, err
+	}
 	var text struct {
 		Providers map[string]*providerText
 	}

@@ -3,17 +3,21 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestRecordedCases serves each recorded case and compares what a client gets
 // with what was recorded.
 func TestRecordedCases(t *testing.T) {
 	t.Parallel()
-	cases, err := filepath.Glob("../../testdata/lock/*/registry.json")
+	cases, err := filepath.Glob("../../testdata/lock/*/case.json")
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases in testdata/lock: %v", err)
 	}
@@ -21,22 +25,23 @@ func TestRecordedCases(t *testing.T) {
 		dir := filepath.Dir(c)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			recordedCase(t, dir)
+			serveRecorded(t, dir)
 		})
 	}
 }
 
-func recordedCase(t *testing.T, dir string) {
-	text, err := os.ReadFile(filepath.Join(dir, "registry.json"))
+func serveRecorded(t *testing.T, dir string) {
+	t.Helper()
+	files, err := RecordedCase(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := ParseRecorded(text, os.DirFS(filepath.Join(dir, "packages")))
+	w, err := ParseRecorded(files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := start(t, w)
-	hashes := recordedHashes(t, dir)
+	hashes := recordedHashes(t, files)
 	for addr := range w.providers {
 		path := fmt.Sprintf("%s/%s/v1/providers/%s/%s/", s.URL(), addr.Host, addr.Namespace, addr.Type)
 		o := w.providers[addr]
@@ -92,9 +97,9 @@ type recordedHash struct {
 	Size int64  `json:"size"`
 }
 
-func recordedHashes(t *testing.T, dir string) map[string]recordedHash {
+func recordedHashes(t *testing.T, files fs.FS) map[string]recordedHash {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "hashes.json"))
+	text, err := fs.ReadFile(files, "hashes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +119,53 @@ func TestParseRecordedRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ParseRecorded([]byte(test.text), os.DirFS(t.TempDir()))
+			_, err := ParseRecorded(fstest.MapFS{"registry.json": {Data: []byte(test.text)}})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("ParseRecorded = %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestRecordedCaseOfAnother holds which files a case has from the one that it is the same
+// as: what it lacks of what was given to the tools, and nothing of what they made of it.
+func TestRecordedCaseOfAnother(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"a/case.json": `{}`, "a/config/main.tf": "a", "a/config/more.tf": "a", "a/registry.json": "a", "a/packages/x.zip": "a", "a/hashes.json": "a",
+		"a/old.lock.hcl": "a", "a/expected/tofu.lock.hcl": "a",
+		"b/case.json": `{"same_as": "a"}`, "b/config/main.tf": "b",
+		"c/case.json": `{"same_as": "none"}`,
+	} {
+		name = filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]map[string]string{
+		"a": {"config/main.tf": "a", "config/more.tf": "a", "registry.json": "a", "packages/x.zip": "a", "hashes.json": "a", "old.lock.hcl": "a", "expected/tofu.lock.hcl": "a"},
+		"b": {"config/main.tf": "b", "registry.json": "a", "packages/x.zip": "a", "hashes.json": "a"},
+	}
+	for name, want := range want {
+		files, err := RecordedCase(filepath.Join(top, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, file := range []string{"config/main.tf", "config/more.tf", "registry.json", "packages/x.zip", "hashes.json", "old.lock.hcl", "expected/tofu.lock.hcl"} {
+			if text, err := fs.ReadFile(files, file); err == nil {
+				got[file] = string(text)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("files of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if files, err := RecordedCase(filepath.Join(top, "c")); err == nil {
+		t.Errorf("RecordedCase = %v of a case that is not there", files)
 	}
 }
