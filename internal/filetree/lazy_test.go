@@ -79,6 +79,9 @@ func TestLazyAsksOnce(t *testing.T) {
 			if src, err := l.ReadFile("link/c.tf"); err != nil || string(src) != "a/b/c.tf" {
 				t.Fatalf("ReadFile = %q, %v", src, err)
 			}
+			if !l.Linked("link/c.tf") || l.Linked("a/b/c.tf") {
+				t.Fatal("it is not known which path leads through a link")
+			}
 			if real, _, err := l.Follow("link/./c.tf"); err != nil || real != "a/b/c.tf" {
 				t.Fatalf("Follow = %q, %v", real, err)
 			}

@@ -14,7 +14,8 @@ import (
 
 // FuzzResolve holds Resolve against the operating system: on a directory of the
 // disk, and on the same tree in memory. The system, held in the directory by
-// os.Root, must reach a path exactly if Resolve does, and both the same file. The
+// os.Root, must reach a path exactly if Resolve does, and both the same file. A Lazy
+// must follow a clean path as Resolve does. The
 // one difference is the number of links: os.Root follows 8, so that filepath is
 // asked where there are more.
 func FuzzResolve(f *testing.F) {
@@ -42,6 +43,12 @@ func FuzzResolve(f *testing.F) {
 		reached, reach := root.Stat(name)
 		for kind, fsys := range map[string]fs.FS{"on disk": os.DirFS(dir), "in memory": made} {
 			got, err := Resolve(fsys, name)
+			if name == path.Clean(name) {
+				real, _, lazyErr := (&Lazy{Source: SourceOf(fsys)}).Follow(name)
+				if real != got || (lazyErr == nil) != (err == nil) {
+					t.Errorf("%s Follow(%q) = %q, %v; Resolve says %q, %v", kind, name, real, lazyErr, got, err)
+				}
+			}
 			switch {
 			case name == "" || errors.Is(reach, syscall.ELOOP) && errors.Is(err, ErrLoop):
 			case errors.Is(reach, syscall.ELOOP):
