@@ -238,7 +238,7 @@ func clientIn(t *testing.T, home string, opts Options, config string, environ ..
 	return clientOver(t, transport.New(transport.Options{Retries: -1}), home, opts, config, environ...)
 }
 
-func clientOver(t *testing.T, conn *transport.Client, home string, opts Options, config string, environ ...string) *Client {
+func clientOver(t testing.TB, conn *transport.Client, home string, opts Options, config string, environ ...string) *Client {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
