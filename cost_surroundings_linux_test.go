@@ -309,12 +309,12 @@ func versionOf(text string) provider.Version {
 type publisher string
 
 // Versions implements notes.Source.
-func (p publisher) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+func (p publisher) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
 	var all []provider.Release
 	for i := range 6 {
 		all = append(all, provider.Release{Version: versionOf(fmt.Sprintf("1.%d.0", i))})
 	}
-	return all, nil
+	return provider.Offer{Releases: all}, nil
 }
 
 // Repository implements notes.Source.

@@ -30,7 +30,7 @@ import (
 // concurrent use.
 type Source interface {
 	// Versions returns all releases of a provider, in any order.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error)
 	// Repository returns where the source of a release is; empty if that is not
 	// known.
 	Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error)
@@ -126,11 +126,11 @@ func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
 		n.Problem = fmt.Sprintf("the source is on %s, and this run reads %s", n.Repository.Host, cmp.Or(host, "no server"))
 		return n
 	}
-	listed, err := src.Versions(ctx, u.Tool, u.Addr)
+	offer, err := src.Versions(ctx, u.Tool, u.Addr)
 	if err != nil {
-		listed = nil // the newest is known without
+		offer.Releases = nil // the newest is known without
 	}
-	n.Releases, n.More = pick(listed, u.From, u.To)
+	n.Releases, n.More = pick(offer.Releases, u.From, u.To)
 	return n
 }
 

@@ -21,12 +21,12 @@ type registry struct {
 	err        error
 }
 
-func (r registry) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+func (r registry) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
 	var all []provider.Release
 	for _, v := range r.versions {
 		all = append(all, provider.Release{Version: version(v)})
 	}
-	return all, nil
+	return provider.Offer{Releases: all}, nil
 }
 
 func (r registry) Repository(context.Context, provider.Tool, provider.Want) (provider.Repository, error) {

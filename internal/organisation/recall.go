@@ -42,9 +42,9 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 			needed := neededProvider{
 				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
 			}
-			releases, err := b.Releases.Versions(ctx, tool, addr)
+			offer, err := b.Releases.Versions(ctx, tool, addr)
 			r.partial = r.partial || err != nil || sel.Err != nil
-			needed.Newest = needed.newestOf(releases)
+			needed.Newest = needed.newestOf(offer.Releases)
 			r.requires[needed] = true
 			for _, h := range sel.Held {
 				if !h.By.Eligible.IsZero() && (r.until.IsZero() || h.By.Eligible.Before(r.until)) {
@@ -140,8 +140,8 @@ func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool
 		if err != nil || err2 != nil {
 			return false
 		}
-		releases, err := source.Versions(ctx, provider.Tool{Name: needed.Tool, Version: version}, addr)
-		if err != nil || needed.newestOf(releases) != needed.Newest {
+		offer, err := source.Versions(ctx, provider.Tool{Name: needed.Tool, Version: version}, addr)
+		if err != nil || needed.newestOf(offer.Releases) != needed.Newest {
 			return false
 		}
 	}

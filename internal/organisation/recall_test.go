@@ -27,16 +27,16 @@ type offered struct {
 	err      error
 }
 
-func (o offered) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+func (o offered) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
 	var all []provider.Release
 	for _, v := range o.versions {
 		version, err := provider.ParseVersion(v)
 		if err != nil {
-			return nil, err
+			return provider.Offer{}, err
 		}
 		all = append(all, provider.Release{Version: version})
 	}
-	return all, o.err
+	return provider.Offer{Releases: all}, o.err
 }
 
 func addrOf(t *testing.T, text string) provider.Addr {

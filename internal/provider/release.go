@@ -26,6 +26,21 @@ func (r Release) Closed() bool { return len(r.Platforms) > 0 && !r.Open }
 // Serves reports whether the release may serve the platform.
 func (r Release) Serves(p Platform) bool { return !r.Closed() || slices.Contains(r.Platforms, p) }
 
+// Offer is what the installation methods of a tool offer of a provider.
+type Offer struct {
+	Releases []Release // of all of them together
+	Methods  []Method  // that were asked, in order
+}
+
+// Release returns the release of a version; nil if it is not offered.
+func (o Offer) Release(v Version) *Release {
+	i := slices.IndexFunc(o.Releases, func(r Release) bool { return r.Version == v })
+	if i < 0 {
+		return nil
+	}
+	return &o.Releases[i]
+}
+
 // Method is an installation method that is for a provider, and whether it has
 // told which versions it offers.
 type Method struct {

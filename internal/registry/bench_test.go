@@ -93,8 +93,8 @@ func BenchmarkVersions(b *testing.B) {
 		for range 2 {
 			for _, addr := range s.addrs {
 				for _, tool := range []provider.Tool{terraform, opentofu} {
-					if releases, err := c.Versions(b.Context(), tool, addr); err != nil || len(releases) != 305 {
-						b.Fatalf("Versions = %d releases, %v; want 305", len(releases), err)
+					if offer, err := c.Versions(b.Context(), tool, addr); err != nil || len(offer.Releases) != 305 {
+						b.Fatalf("Versions = %d releases, %v; want 305", len(offer.Releases), err)
 					}
 				}
 			}

@@ -100,19 +100,21 @@ func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 // Versions returns the releases that the tool's installation methods offer
 // together, sorted by version. A place that does not know the provider is
 // passed over; any other trouble with one is final, as with the tools
-// [terraform 1.11 internal/getproviders/multi_source.go].
+// [terraform 1.11 internal/getproviders/multi_source.go]. With the releases come the
+// methods that were asked, and which of them have answered with a list.
 //
 // Errors are *problem.Error: CodeUnknownProvider, CodeNoService,
 // CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
 // CodeCancelled.
-func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
 	want := provider.Want{Addr: addr}
 	sources, err := c.sources(tool, want)
 	if err != nil {
-		return nil, about(err, want, "")
+		return provider.Offer{}, about(err, want, "")
 	}
 	var all, elsewhere joinedReleases // elsewhere: in no directory
-	beyond := false                   // the directories
+	var methods []provider.Method
+	beyond := false // the directories
 	var unknown error
 	for _, s := range sources {
 		_, isDirectory := s.(*directoryMirror)
@@ -122,45 +124,29 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 		case problem.Coded(err, problem.CodeUnknownProvider):
 			unknown = about(err, want, s.host(addr))
 		case err != nil:
-			return nil, about(err, want, s.host(addr))
+			return provider.Offer{}, about(err, want, s.host(addr))
 		default:
 			all.add(releases...)
 		}
 		if !isDirectory {
 			elsewhere.add(releases...)
 		}
+		if isDirectory && err != nil && c.tools[tool.Name].implied {
+			continue // nobody has named it, and it has nothing of the provider
+		}
+		_, isRegistry := s.(*direct)
+		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
 	}
 	if beyond {
 		all.openBut(elsewhere)
 	}
 	switch {
 	case all == nil && len(sources) == 1:
-		return nil, unknown
+		return provider.Offer{}, unknown
 	case all == nil:
-		return nil, about(notInRegistry(sources, addr), want, "")
+		return provider.Offer{}, about(notInRegistry(sources, addr), want, "")
 	}
-	return all.sorted(), nil
-}
-
-// Methods returns the installation methods that Versions asks, in order, and
-// which of them have answered with a list. It asks nothing that Versions has
-// asked.
-func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method {
-	sources, err := c.sources(tool, provider.Want{Addr: addr})
-	if err != nil {
-		return nil // as Versions says
-	}
-	var methods []provider.Method
-	for _, s := range sources {
-		_, err := s.releases(ctx, tool, addr)
-		_, isRegistry := s.(*direct)
-		_, isDirectory := s.(*directoryMirror)
-		if isDirectory && err != nil && c.tools[tool.Name].implied {
-			continue // nobody has named it, and it has nothing of the provider
-		}
-		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
-	}
-	return methods
+	return provider.Offer{Releases: all.sorted(), Methods: methods}, nil
 }
 
 // Hashes finds, verifies and hashes one package: that of the first installation

@@ -70,7 +70,8 @@ func TestDirectoryListsBothLayouts(t *testing.T) {
 		"README": "",
 	})
 	c := mirrored(t, dir)
-	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestDirectoryListsBothLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Versions(t.Context(), opentofu, addr); err != nil || len(got) != 1 {
+	if got, err := c.Versions(t.Context(), opentofu, addr); err != nil || len(got.Releases) != 1 {
 		t.Errorf("Versions of an international host with a port = %v, %v; want one", got, err)
 	}
 }
@@ -114,7 +115,8 @@ func TestDirectoryFollowsNoLinksButAtBothEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := mirrored(t, base)
-	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil || len(got) != 1 || len(got[0].Platforms) != 3 {
 		t.Errorf("Versions = %v, %v; want 1.1.0 alone, for three platforms", got, err)
 	}
@@ -270,7 +272,8 @@ func TestProviderInAPluginDirectoryHasNoRegistry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	c := f.implied(t, map[string]string{alphaDir + "1.0.0/darwin_arm64/terraform-provider-alpha": "x"})
-	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil || len(got) != 1 || got[0].Version != (provider.Version{Major: 1}) {
 		t.Errorf("Versions = %v, %v; want what lies in the directory alone", got, err)
 	}
@@ -301,7 +304,8 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 	shared := f.implied(t, home)
 
 	c := shared.In(tree, "envs/prod/terraform.d/plugins", true)
-	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil || len(got) != 2 {
 		t.Errorf("Versions = %v, %v; want those of both directories", got, err)
 	}
@@ -309,7 +313,7 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 	if err != nil || h.Mirror != "filesystem mirror envs/prod/terraform.d/plugins" {
 		t.Errorf("Hashes = %+v, %v; want the root module's own package", h, err)
 	}
-	if got, err := shared.Versions(t.Context(), terraform, alpha(terraformHost)); err != nil || len(got) != 1 {
+	if got, err := shared.Versions(t.Context(), terraform, alpha(terraformHost)); err != nil || len(got.Releases) != 1 {
 		t.Errorf("Versions of another root module = %v, %v; want those of the home directory", got, err)
 	}
 

@@ -112,7 +112,8 @@ func TestNetworkMirrorVersions(t *testing.T) {
 	t.Parallel()
 	c := newMirror(t).client(t, Options{}, "", "")
 	for _, tool := range []provider.Tool{terraform, opentofu} {
-		got, err := c.Versions(t.Context(), tool, alpha(terraformHost))
+		offer, err := c.Versions(t.Context(), tool, alpha(terraformHost))
+		got := offer.Releases
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -195,7 +195,8 @@ func TestOCIMirror(t *testing.T) {
 	o.pages = 2
 	c := o.client(t, "")
 
-	releases, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
+	offer, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
+	releases := offer.Releases
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +322,8 @@ func TestOCIMirrorWithoutTheRepositoryIsPassedOver(t *testing.T) {
 		}
 		_, err := o.client(t, "").Versions(t.Context(), opentofu, beta)
 		wantError(t, err, problem.CodeUnknownProvider, "there is no such repository")
-		got, err := o.client(t, "", m.block("")).Versions(t.Context(), opentofu, alpha(opentofuHost))
+		offer, err := o.client(t, "", m.block("")).Versions(t.Context(), opentofu, alpha(opentofuHost))
+		got := offer.Releases
 		if spoil != nil && (err != nil || len(got) != 2) {
 			t.Errorf("%s: Versions = %v, %v; want those of the next method", name, got, err)
 		}

@@ -63,7 +63,8 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	f, m, dir := places(t)
 	f.versions = `{"versions": [{"version": "1.1.0", "protocols": ["5.0"], "platforms": [{"os": "windows", "arch": "amd64"}]}, {"version": "1.3.0"}], "warnings": ["archived"]}`
 	c := f.client(t, Options{}, "provider_installation {\n"+m.block("")+"filesystem_mirror {\n path = \""+dir+"\"\n}\ndirect {}\n}\n")
-	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	}
 	// What is returned is the caller's: it must not change the next answer.
 	got[1].Platforms[0] = darwin
-	again, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
+	again := offer.Releases
 	if diff := cmp.Diff(want, again); diff != "" || err != nil {
 		t.Errorf("Versions once more: %v (-want +got):\n%s", err, diff)
 	}
@@ -121,10 +123,10 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 		{name: "a directory without it", empty: true, listed: "OCI network registry"},
 		{name: "an OCI registry without it", gone: true, listed: "network filesystem registry"},
 		{name: "a mirror that lists nothing", mirror: answer(index, 200, `{"versions": {}}`), listed: "OCI network filesystem registry"},
-		{name: "a mirror that breaks off", mirror: dropped, listed: "OCI filesystem registry", code: problem.CodeUnreachable},
-		{name: "a mirror with half a list", mirror: answer(index, 200, `{"versions": {"1.1`), listed: "OCI filesystem registry", code: problem.CodeBadAnswer},
-		{name: "a registry out of order", registry: answer(versions, 503, ""), listed: "OCI network filesystem", code: problem.CodeUnreachable},
-		{name: "a registry that wants credentials", registry: answer(versions, 401, ""), listed: "OCI network filesystem", code: problem.CodeUnauthorized},
+		{name: "a mirror that breaks off", mirror: dropped, code: problem.CodeUnreachable},
+		{name: "a mirror with half a list", mirror: answer(index, 200, `{"versions": {"1.1`), code: problem.CodeBadAnswer},
+		{name: "a registry out of order", registry: answer(versions, 503, ""), code: problem.CodeUnreachable},
+		{name: "a registry that wants credentials", registry: answer(versions, 401, ""), code: problem.CodeUnauthorized},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,12 +147,12 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 				dir = t.TempDir()
 			}
 			c := o.client(t, f.config(""), m.block(""), "filesystem_mirror {\n path = \""+dir+"\"\n}\n", "direct {}\n")
-			_, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
+			offer, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
 			if tt.code == "" && err != nil || tt.code != "" && !problem.Coded(err, tt.code) {
 				t.Errorf("Versions: %v, want the code %q", err, tt.code)
 			}
 			var listed []string
-			for _, asked := range c.Methods(t.Context(), opentofu, alpha(opentofuHost)) {
+			for _, asked := range offer.Methods {
 				kind, _, _ := strings.Cut(asked.Name, " ")
 				if asked.Listed {
 					listed = append(listed, kind)
@@ -171,10 +173,10 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 func TestMethodsWithoutInstallationBlock(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	got := f.client(t, Options{}, "").Methods(t.Context(), terraform, alpha(terraformHost))
+	offer, err := f.client(t, Options{}, "").Versions(t.Context(), terraform, alpha(terraformHost))
 	want := []provider.Method{{Name: "registry registry.terraform.io", Host: terraformHost, Listed: true}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Methods (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, offer.Methods); err != nil || diff != "" {
+		t.Errorf("methods (-want +got), %v:\n%s", err, diff)
 	}
 }
 
@@ -220,7 +222,7 @@ func TestOriginPassesTheMethodsOver(t *testing.T) {
 	f, m, _ := places(t)
 	methods := "provider_installation {\n" + m.block("") + "}\n"
 	all := f.client(t, Options{Origin: true}, methods)
-	if got, err := all.Versions(t.Context(), terraform, alpha(terraformHost)); err != nil || len(got) != 1 {
+	if got, err := all.Versions(t.Context(), terraform, alpha(terraformHost)); err != nil || len(got.Releases) != 1 {
 		t.Errorf("Versions = %v, %v; want the registry's", got, err)
 	}
 	one := f.client(t, Options{}, methods)

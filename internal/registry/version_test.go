@@ -28,7 +28,8 @@ func TestVersions(t *testing.T) {
 		],
 		"warnings": ["archived"]
 	} {"more": "ignored"}`
-	got, err := f.client(t, Options{}, "").Versions(t.Context(), terraform, alpha(terraformHost))
+	offer, err := f.client(t, Options{}, "").Versions(t.Context(), terraform, alpha(terraformHost))
+	got := offer.Releases
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func TestVersionStringsThatAreNone(t *testing.T) {
 				t.Errorf("Versions with %q for %s: %v, want that the string is invalid", text, tool, err)
 			}
 		}
-		got, err := c.Versions(t.Context(), newer, alpha(privateHost))
+		offer, err := c.Versions(t.Context(), newer, alpha(privateHost))
+		got := offer.Releases
 		if err != nil || len(got) != 1 {
 			t.Errorf("Versions with %q for %s = %v, %v; want the other version", text, newer, got, err)
 		}
@@ -136,7 +138,8 @@ func TestNoVersionsIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.versions = `{"versions": null}`
-	got, err := f.client(t, Options{}, "").Versions(t.Context(), opentofu, alpha(opentofuHost))
+	offer, err := f.client(t, Options{}, "").Versions(t.Context(), opentofu, alpha(opentofuHost))
+	got := offer.Releases
 	if err != nil || len(got) != 0 {
 		t.Errorf("Versions = %v, %v; want none", got, err)
 	}

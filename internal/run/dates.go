@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
@@ -58,15 +57,14 @@ func (d dates) Published(ctx context.Context, tool provider.Tool, want provider.
 
 // platform is one that the release serves; zero if none is known.
 func (d dates) platform(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Platform, error) {
-	releases, err := d.source.Versions(ctx, tool, want.Addr)
+	offer, err := d.source.Versions(ctx, tool, want.Addr)
 	if err != nil {
 		return provider.Platform{}, err
 	}
-	i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == want.Version })
-	if i < 0 || len(releases[i].Platforms) == 0 {
-		return provider.Platform{}, nil
+	if r := offer.Release(want.Version); r != nil && len(r.Platforms) > 0 {
+		return r.Platforms[0], nil
 	}
-	return releases[i].Platforms[0], nil
+	return provider.Platform{}, nil
 }
 
 // released is the date of a GitHub release; zero if there is none that may be

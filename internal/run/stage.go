@@ -89,7 +89,7 @@ type timed struct {
 }
 
 // Versions implements upgrade.Source.
-func (t timed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+func (t timed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
 	defer t.asked.versions.begin()()
 	return t.Source.Versions(ctx, tool, addr)
 }

@@ -24,12 +24,10 @@ import (
 // for concurrent use; they may answer a repeated question from memory.
 type Source interface {
 	// Versions returns the releases that the tool's installation methods offer
-	// for the provider, in any order. Errors are *problem.Error.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// Methods returns the installation methods that Versions has asked, and which
-	// of them have answered with a list. What only mirrors lack may still be
-	// released, and what is missing may be with a method that has not answered.
-	Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method
+	// for the provider, in any order, and the methods that were asked. What only
+	// mirrors lack may still be released, and what is missing may be with a method
+	// that has not answered with a list. Errors are *problem.Error.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error)
 	// Listing returns what is known of a release's packages without downloading
 	// any; zero if nothing is.
 	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
@@ -158,8 +156,8 @@ func (a asker) versions(asked []ask.Question) map[ask.Question]offered {
 	ctx, done := Half(a.ctx)
 	defer done()
 	return ask.Each(a.opts.Jobs, asked, func(k ask.Question) offered {
-		releases, err := a.source.Versions(ctx, k.Tool, k.Want.Addr)
-		return offered{releases: slices.Clone(releases), methods: a.source.Methods(ctx, k.Tool, k.Want.Addr), err: err, dates: map[provider.Version]date{}}
+		offer, err := a.source.Versions(ctx, k.Tool, k.Want.Addr)
+		return offered{releases: slices.Clone(offer.Releases), methods: offer.Methods, err: err, dates: map[provider.Version]date{}}
 	})
 }
 

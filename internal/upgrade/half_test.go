@@ -25,11 +25,9 @@ func (h hanging) hang(ctx context.Context) error {
 	return problem.Ended(ctx)
 }
 
-func (h hanging) Versions(ctx context.Context, _ provider.Tool, _ provider.Addr) ([]provider.Release, error) {
-	return nil, h.hang(ctx)
+func (h hanging) Versions(ctx context.Context, _ provider.Tool, _ provider.Addr) (provider.Offer, error) {
+	return provider.Offer{}, h.hang(ctx)
 }
-
-func (h hanging) Methods(context.Context, provider.Tool, provider.Addr) []provider.Method { return nil }
 
 func (h hanging) Hashes(ctx context.Context, _ provider.Tool, _ provider.Want) (provider.Hashes, error) {
 	return provider.Hashes{}, h.hang(ctx)

@@ -153,12 +153,12 @@ func TestAllPlatformsOfAReleaseThatSaysNone(t *testing.T) {
 // silent is a source that says nothing of platforms, like a network mirror.
 type silent struct{ *offer }
 
-func (s silent) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	releases, err := s.offer.Versions(ctx, tool, addr)
-	for i := range releases {
-		releases[i].Platforms = nil
+func (s silent) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
+	all, err := s.offer.Versions(ctx, tool, addr)
+	for i := range all.Releases {
+		all.Releases[i].Platforms = nil
 	}
-	return releases, err
+	return all, err
 }
 
 func TestStrictRefusesMirrors(t *testing.T) {
@@ -219,12 +219,12 @@ func modules(m ...scan.RootModule) []scan.RootModule { return m }
 // directory beside a network mirror.
 type half struct{ *offer }
 
-func (h half) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	releases, err := h.offer.Versions(ctx, tool, addr)
-	for i := range releases {
-		releases[i].Platforms, releases[i].Open = []provider.Platform{platform("linux_amd64")}, true
+func (h half) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
+	all, err := h.offer.Versions(ctx, tool, addr)
+	for i := range all.Releases {
+		all.Releases[i].Platforms, all.Releases[i].Open = []provider.Platform{platform("linux_amd64")}, true
 	}
-	return releases, err
+	return all, err
 }
 
 // Where one method says what it has and another one does not, the platforms that

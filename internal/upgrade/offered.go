@@ -35,11 +35,7 @@ const mostUndated = 10
 
 // release is what is offered of a version; nil if it is not.
 func (o offered) release(v provider.Version) *provider.Release {
-	i := slices.IndexFunc(o.releases, func(r provider.Release) bool { return r.Version == v })
-	if i < 0 {
-		return nil
-	}
-	return &o.releases[i]
+	return provider.Offer{Releases: o.releases}.Release(v)
 }
 
 // dated is what is offered, with the date of a release. Choices that are made keep what

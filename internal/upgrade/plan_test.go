@@ -37,11 +37,11 @@ func (o *offer) note(format string, args ...any) {
 	o.asked = append(o.asked, fmt.Sprintf(format, args...))
 }
 
-func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Addr) (provider.Offer, error) {
 	o.note("%s", addr.Type)
 	versions, ok := o.releases[addr.Type]
 	if !ok {
-		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr}, Message: "no such provider"}}
+		return provider.Offer{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr}, Message: "no such provider"}}
 	}
 	var releases []provider.Release
 	for v, platforms := range versions {
@@ -51,18 +51,18 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 		}
 		releases = append(releases, r)
 	}
-	return releases, ctx.Err()
+	return provider.Offer{Releases: releases, Methods: o.asks(addr)}, ctx.Err()
 }
 
-func (o *offer) Methods(_ context.Context, _ provider.Tool, addr provider.Addr) []provider.Method {
-	_, known := o.releases[addr.Type]
+// asks are the installation methods of a provider that is offered.
+func (o *offer) asks(addr provider.Addr) []provider.Method {
 	switch {
 	case o.methods != nil:
 		return o.methods
 	case o.mirror:
-		return []provider.Method{{Name: "network mirror https://mirror.example/", Host: "mirror.example", Mirror: true, Listed: known}}
+		return []provider.Method{{Name: "network mirror https://mirror.example/", Host: "mirror.example", Mirror: true, Listed: true}}
 	}
-	return []provider.Method{{Name: "registry registry.terraform.io", Host: addr.Host, Listed: known}}
+	return []provider.Method{{Name: "registry registry.terraform.io", Host: addr.Host, Listed: true}}
 }
 
 // Listing knows the content of the packages of remembered releases.

@@ -340,14 +340,14 @@ type listed struct {
 	at map[string]string
 }
 
-func (l *listed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	releases, err := l.offer.Versions(ctx, tool, addr)
-	for i, r := range releases {
+func (l *listed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
+	all, err := l.offer.Versions(ctx, tool, addr)
+	for i, r := range all.Releases {
 		if text, ok := l.at[r.Version.String()]; ok {
-			releases[i].Published = day(text)
+			all.Releases[i].Published = day(text)
 		}
 	}
-	return releases, err
+	return all, err
 }
 
 func TestHeldNamesEveryTermThatExcludes(t *testing.T) {

@@ -292,12 +292,12 @@ func TestRecoveryWhereNothingIsSaidOfPlatforms(t *testing.T) {
 // quiet is an offer that lists no platforms.
 type quiet struct{ offer }
 
-func (q *quiet) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	releases, err := q.offer.Versions(ctx, tool, addr)
-	for i := range releases {
-		releases[i].Platforms = nil
+func (q *quiet) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
+	all, err := q.offer.Versions(ctx, tool, addr)
+	for i := range all.Releases {
+		all.Releases[i].Platforms = nil
 	}
-	return releases, err
+	return all, err
 }
 
 // Where many entries would have to be proven to be made for the same platforms as

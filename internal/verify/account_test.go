@@ -60,18 +60,18 @@ func (r *release) note(format string, args ...any) {
 	r.asked = append(r.asked, fmt.Sprintf(format, args...))
 }
 
-func (r *release) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+func (r *release) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
 	r.mu.Lock()
 	r.versions++
 	r.mu.Unlock()
 	if len(r.platforms) == 0 {
-		return nil, nil
+		return provider.Offer{}, nil
 	}
 	served := provider.Release{Version: version("1.0.0")}
 	for _, p := range r.platforms {
 		served.Platforms = append(served.Platforms, platform(p))
 	}
-	return []provider.Release{served}, r.broken
+	return provider.Offer{Releases: []provider.Release{served}}, r.broken
 }
 
 func (r *release) listing(p string) provider.Listing {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/provider"
@@ -16,7 +15,7 @@ import (
 type Source interface {
 	// Versions returns the releases that the tool's installation methods offer
 	// for the provider, in any order. Errors are *problem.Error.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error)
 	// Listing returns what the verified checksum list of the release says, of
 	// whichever package was asked about before; it is zero where nothing can be
 	// held against a list.
@@ -58,9 +57,9 @@ type listedRelease struct {
 // more may still be had: it has none.
 func (a asker) served(asked []ask.Question) map[ask.Question]listedRelease {
 	return ask.Each(a.jobs, asked, func(k ask.Question) listedRelease {
-		releases, err := a.source.Versions(a.ctx, k.Tool, k.Want.Addr)
-		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.Want.Version }); i >= 0 {
-			return listedRelease{releases[i].Platforms, nil}
+		offer, err := a.source.Versions(a.ctx, k.Tool, k.Want.Addr)
+		if r := offer.Release(k.Want.Version); r != nil {
+			return listedRelease{r.Platforms, nil}
 		}
 		return listedRelease{nil, err}
 	})

@@ -26,8 +26,8 @@ var (
 // known.
 type published map[string]provider.Listing
 
-func (w published) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
-	return nil, nil
+func (w published) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
+	return provider.Offer{}, nil
 }
 
 func (w published) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
