@@ -13,17 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Signer returns who signed the checksum list that names the package, verified
-// as in Hashes, without the package. It is zero for a provider that has no
-// registry to ask under the tool's installation methods, such as one of a
-// mirror: there is no list. Errors are those of Hashes.
-func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error) {
-	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Signer, error) {
-		p, err := d.proveShort(ctx, tool, want)
-		return p.signer, err
-	})
-}
-
 // Repository returns where the source of a release is and when it was
 // published: what the registry says of the version, which not every registry
 // does, and else the address of the package where that is a GitHub release. It
@@ -122,29 +111,14 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 	})
 }
 
-// Size returns how many bytes are downloaded for what Package says, as the package's
-// registry or server says: provider.AtHand if none are, and 0 if nobody says. Errors
-// are those of Hashes.
+// Size returns how many bytes Hashes or Package downloads, as the package's registry,
+// its mirror or its server says: provider.AtHand if none, and 0 if nobody says. With
+// Want.Origin, where only mirrors may be asked, they are. Errors are those of Hashes.
 func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
 	if c.onlyMirrors(tool, want) {
 		want.Origin = false
-		return fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
 	}
-	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) { return d.size(ctx, tool, want) })
-}
-
-// DownloadSize returns how many bytes Hashes downloads, as the registry, the mirror
-// or the server of the package says: provider.AtHand if none are, and 0 if nobody says,
-// or if a source of hashes may spare the download. Errors are those of Hashes.
-func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
-	if c.fetch.opts.HashSource != "" {
-		return 0, nil
-	}
-	size, err := fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
-	if size > hash.MaxSize {
-		return 0, err // no package is as large as that
-	}
-	return size, err
+	return fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
 }
 
 // Recheck downloads a package of which the cache knows what it hashes to, and

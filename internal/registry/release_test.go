@@ -17,12 +17,12 @@ func TestSignerIsLearnedWithoutThePackage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	c := f.client(t, Options{}, "")
-	got, err := c.Signer(t.Context(), terraform, want(privateHost, linux))
+	got, err := c.Listing(t.Context(), terraform, want(privateHost, linux))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (signerOf(validKey, "self-signed")); got != want {
-		t.Errorf("Signer = %+v, want %+v", got, want)
+	if want := (signerOf(validKey, "self-signed")); got.Signer != want {
+		t.Errorf("signer = %+v, want %+v", got.Signer, want)
 	}
 	if c.Packages() != 0 {
 		t.Errorf("%d packages were downloaded", c.Packages())
@@ -33,8 +33,8 @@ func TestSignerOfAListThatNobodySignedIsAnError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.signature = sign(secondKey, f.list)
-	if got, err := f.client(t, Options{}, "").Signer(t.Context(), terraform, want(privateHost, linux)); !problem.Coded(err, problem.CodeBadSignature) {
-		t.Errorf("Signer = %+v, %v, want %s", got, err, problem.CodeBadSignature)
+	if got, err := f.client(t, Options{}, "").Listing(t.Context(), terraform, want(privateHost, linux)); !problem.Coded(err, problem.CodeBadSignature) {
+		t.Errorf("Listing = %+v, %v, want %s", got, err, problem.CodeBadSignature)
 	}
 }
 
@@ -42,9 +42,11 @@ func TestSignerIsNotAskedOfTheRegistryBehindAMirror(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	c := f.client(t, Options{}, "provider_installation {\n  filesystem_mirror {\n    path = \"/nowhere\"\n  }\n}\n")
-	got, err := c.Signer(t.Context(), terraform, want(privateHost, linux))
-	if err != nil || got != (provider.Signer{}) || len(f.requests()) > 0 {
-		t.Errorf("Signer = %+v, %v after %q, want nothing asked", got, err, f.requests())
+	asked := want(privateHost, linux)
+	asked.Origin = true
+	got, err := c.Listing(t.Context(), terraform, asked)
+	if err != nil || got.Signer != (provider.Signer{}) || len(f.requests()) > 0 {
+		t.Errorf("Listing = %+v, %v after %q, want nothing asked", got, err, f.requests())
 	}
 }
 

@@ -23,7 +23,10 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	p.options.Policy.Rules, p.options.Policy.Now = append(slices.Clip(p.options.Policy.Rules), rules...), j.env.Now
-	p.options.Announce, p.options.Sizes = j.env.Announce, j.source
+	p.options.Announce = j.env.Announce
+	if hashSource(j.settings) == "" { // which may spare the downloads
+		p.options.Sizes = j.source
+	}
 	p.options.Dates = dateSource(j, p.proposing.client)
 	p.options.Former = j.source
 	p.options.Overridden = map[provider.ToolName][]provider.Addr{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/coverage"
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -46,21 +47,20 @@ type DateSource interface {
 	Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error)
 }
 
-// SignerSource says who signed the checksum list of a release. It is no part of
-// Source: a lock file is planned without this answer, so that whoever only
-// plans need not be able to give it.
+// SignerSource says who signed the checksum list of a release. It may be another one
+// than the Source of the plan, which a root module may have for itself.
 type SignerSource interface {
-	// Signer verifies the checksum list that names the package, without the
-	// package. The signer is zero where there is no list, as in a mirror.
-	Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error)
+	// Listing has the signer of the verified list of the release, which is zero where
+	// there is none, as in a mirror.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
 }
 
 // SizeSource says how large a download is, for whoever waits for it. Nothing is
 // decided by that, and nobody waits for the answer.
 type SizeSource interface {
-	// DownloadSize returns how many bytes Source.Hashes downloads for the package:
+	// Size returns how many bytes Source.Hashes downloads for the package:
 	// provider.AtHand if none, 0 if nobody says.
-	DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
+	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
 // Plan decides about every root module. Results are in the order of modules;
@@ -114,15 +114,16 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 	}
 }
 
-// askSigners asks who signed the lists that name packages; zero where that is not
-// known.
+// askSigners asks who signed the lists of releases, each by one of its packages; zero
+// where that is not known. A mirror beside the registry keeps nobody from asking it.
 func askSigners(ctx context.Context, src SignerSource, asked []ask.Question, jobs int) map[ask.Question]provider.Signer {
 	return ask.Each(jobs, asked, func(k ask.Question) provider.Signer {
-		signer, err := src.Signer(ctx, k.Tool, k.Want)
+		k.Want.Origin = true
+		l, err := src.Listing(ctx, k.Tool, k.Want)
 		if err != nil {
 			return provider.Signer{}
 		}
-		return signer
+		return l.Signer
 	})
 }
 
@@ -242,9 +243,9 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]ask.Question)
 		count[one[release]]++
 	}
 	sizes := ask.Each(a.opts.Jobs, slices.Collect(maps.Values(one)), func(k ask.Question) int64 {
-		size, err := a.opts.Sizes.DownloadSize(ctx, k.Tool, k.Want)
-		if err != nil {
-			return 0 // of which whoever wants the package hears
+		size, err := a.opts.Sizes.Size(ctx, k.Tool, k.Want)
+		if err != nil || size > hash.MaxSize {
+			return 0 // of an error whoever wants the package hears, and no package is larger
 		}
 		return size
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -714,7 +715,7 @@ type sized struct {
 	late  string
 }
 
-func (s *sized) DownloadSize(ctx context.Context, _ provider.Tool, want provider.Want) (int64, error) {
+func (s *sized) Size(ctx context.Context, _ provider.Tool, want provider.Want) (int64, error) {
 	s.note("size of %s %s %s", want.Addr.Type, want.Version, want.Platform)
 	if want.Addr.Type == s.late {
 		<-ctx.Done()
@@ -739,6 +740,7 @@ func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
 		{"all", map[string]int64{"a": 10, "b": 3}, "", []provider.Downloads{{Packages: 4}, {Sized: 4, Size: 26}}},
 		{"one is at hand", map[string]int64{"a": 10, "b": provider.AtHand}, "", []provider.Downloads{{Packages: 4}, {Sized: 4, Size: 20}}},
 		{"one is not known", map[string]int64{"a": 10, "b": 0}, "", []provider.Downloads{{Packages: 4}, {Sized: 2, Size: 20}}},
+		{"more than any package has", map[string]int64{"a": 10, "b": math.MaxInt64}, "", []provider.Downloads{{Packages: 4}, {Sized: 2, Size: 20}}},
 		{"no answer", nil, "", []provider.Downloads{{Packages: 4}, {}}},
 		{"too late", map[string]int64{"a": 10, "b": 3}, "b", []provider.Downloads{{Packages: 4}}},
 	} {

@@ -23,16 +23,16 @@ type signers struct {
 	asked []string
 }
 
-func (s *signers) Signer(_ context.Context, _ provider.Tool, want provider.Want) (provider.Signer, error) {
+func (s *signers) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
 	release := fmt.Sprintf("%s %s", want.Addr.Type, want.Version)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, release+" "+want.Platform.String())
 	signer, ok := s.known[release]
 	if !ok {
-		return provider.Signer{}, errors.New("withdrawn")
+		return provider.Listing{}, errors.New("withdrawn")
 	}
-	return signer, nil
+	return provider.Listing{Signer: signer}, nil
 }
 
 func TestFormerSignersAreAskedOnceForEachReleaseThatIsLeft(t *testing.T) {
