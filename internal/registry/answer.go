@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -19,7 +20,8 @@ import (
 // The answers of a registry: which versions there are, what it says of one
 // package [protocol: provider registry], and what the public ones say beyond it.
 
-// versionList is the answer to "which versions are there".
+// versionList is the answer to "which versions are there": of a registry, or of a mirror,
+// which says no more than releases.
 type versionList struct {
 	Versions []struct {
 		Version   string   `json:"version"`
@@ -31,6 +33,11 @@ type versionList struct {
 	Warnings []string `json:"warnings"`
 
 	releases func() ([]provider.Release, error) // read, once
+}
+
+// mirrorVersions is the list of a mirror that has these versions and says no more.
+func mirrorVersions(versions []string) versionList {
+	return versionList{releases: sync.OnceValues(func() ([]provider.Release, error) { return releasesOf(versions), nil })}
 }
 
 // read reads the version strings, sorted. Where two are the same version, the last

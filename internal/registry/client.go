@@ -66,7 +66,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{fetch: newFetcher(t, opts), tools: map[provider.ToolName]installation{}}
-	s := sharedAnswers{fetch: c.fetch, registries: &registryAnswers{trust: hashicorpTrust}, mirrors: &networkAnswers{}}
+	s := sharedAnswers{fetch: c.fetch, answers: &answers{trust: hashicorpTrust}}
 	if opts.HashSource == HashSourceOpenTofu {
 		s.stated = &reportedHashes{fetch: c.fetch}
 	}

@@ -14,7 +14,6 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
@@ -39,25 +38,11 @@ const (
 // direct is the registry of each provider's own host.
 type direct struct {
 	fetch     *fetcher
-	answers   *registryAnswers
+	answers   *answers
 	config    *cliconfig.Config
 	discovery *cliconfig.Discovery
 	stated    *reportedHashes // nil where nobody's word is taken
 	retries   int             // of downloads, as in cliconfig.Limits
-}
-
-// registryAnswers are what all registries of a run have said: what is one question
-// whatever the tool is asked once.
-type registryAnswers struct {
-	versions  memo.Memo[placeQuery, versionList]
-	described memo.Memo[placeQuery, *description]
-	first     memo.Memo[placeQuery, *description] // by release: of the package that was asked about first
-	details   memo.Memo[placeQuery, provider.Repository]
-	files     memo.Memo[reference, []byte]
-	proven    memo.Memo[placeQuery, provenPackage] // by release and tool
-	signers   memo.Memo[signerQuery, provider.Signer]
-	trust     func() trust
-	warned    sync.Map // of the releases whose key has expired
 }
 
 // signerQuery is who signed a checksum list: one question for all packages of a release
@@ -96,7 +81,7 @@ func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider
 // versions asks for the list of versions.
 func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
 	all := placeQuery{want: provider.Want{Addr: addr}}
-	return once(ctx, &d.answers.versions, d.place, all, func(q placeQuery) (list versionList, err error) {
+	return once(ctx, &d.answers.listed, d.place, all, func(q placeQuery) (list versionList, err error) {
 		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
 		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
 			return list, err

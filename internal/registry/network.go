@@ -9,12 +9,10 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
@@ -30,19 +28,11 @@ const maxMirrorRedirects = 5
 // recorded is what was computed.
 type network struct {
 	fetch    *fetcher
-	answers  *networkAnswers
+	answers  *answers
 	config   *cliconfig.Config
 	base     *url.URL
 	retries  int  // of downloads, as in cliconfig.Limits
 	trustAll bool // TrustAllHashes of the method
-}
-
-// networkAnswers are what all network mirrors of a run have said: tools that name
-// the same mirror ask it once.
-type networkAnswers struct {
-	releases memo.Memo[placeQuery, []provider.Release]
-	archives memo.Memo[placeQuery, *mirrorArchives]
-	warned   sync.Map // of the packages that a warning was logged about
 }
 
 // mirrorArchives is what a mirror says of one version.
@@ -68,7 +58,7 @@ func (n network) name(provider.Addr) string { return "network mirror " + transpo
 
 // releases lists the versions. The mirror says nothing of platforms here.
 func (n network) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	return once(ctx, &n.answers.releases, n.place, placeQuery{want: provider.Want{Addr: addr}}, func(q placeQuery) ([]provider.Release, error) {
+	list, err := once(ctx, &n.answers.listed, n.place, placeQuery{want: provider.Want{Addr: addr}}, func(q placeQuery) (versionList, error) {
 		var answer struct {
 			Versions map[string]struct{} `json:"versions"`
 		}
@@ -79,8 +69,12 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 				Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
 			},
 		}})
-		return releasesOf(slices.Collect(maps.Keys(answer.Versions))), err
+		return mirrorVersions(slices.Collect(maps.Keys(answer.Versions))), err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return list.releases()
 }
 
 // find asks for the archives of the version, and finds that for the platform.
@@ -163,7 +157,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 
 // place is the mirror, with the token of its host.
 func (n network) place(ctx context.Context, q placeQuery) (_ placeQuery, err error) {
-	q.service = n.base.String()
+	q.service = "network mirror " + n.base.String() // which may be the URL of a registry, too
 	q.token, err = n.config.Token(ctx, n.host(q.want.Addr))
 	return q, err
 }

@@ -35,6 +35,7 @@ const (
 // package is its zh; a tag proves nothing.
 type ociMirror struct {
 	fetch        *fetcher
+	answers      *answers
 	config       *cliconfig.Config
 	addressOf    func(provider.Addr) (cliconfig.Repository, error)
 	repositories memo.Memo[cliconfig.Repository, *ociRepository]
@@ -43,9 +44,8 @@ type ociMirror struct {
 // ociRepository is a repository and what it has answered.
 type ociRepository struct {
 	*oci.Repository
-	address  cliconfig.Repository
-	releases memo.Memo[string, []provider.Release] // of the one question
-	indexes  memo.Memo[string, ocispec.Index]      // by the tag
+	address cliconfig.Repository
+	indexes memo.Memo[string, ocispec.Index] // by the tag
 }
 
 func (o *ociMirror) host(addr provider.Addr) svchost.Hostname {
@@ -92,13 +92,17 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	return r.releases.Do(ctx, "", func() ([]provider.Release, error) {
+	list, err := o.answers.listed.Do(ctx, placeQuery{service: o.name(addr)}, func() (versionList, error) {
 		tags, err := r.Tags(ctx)
 		for i, tag := range tags {
 			tags[i] = strings.ReplaceAll(tag, "_", "+")
 		}
-		return releasesOf(tags), r.failed("listing the tags of "+r.address.String(), err)
+		return mirrorVersions(tags), r.failed("listing the tags of "+r.address.String(), err)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return list.releases()
 }
 
 func (o *ociMirror) size(ctx context.Context, _ provider.Tool, want provider.Want) (int64, error) {

@@ -96,6 +96,6 @@ func (d *direct) firstProven(ctx context.Context, tool provider.Tool, want provi
 // firstDescribed returns what the registry says of whichever package of the release
 // was asked about first in this run.
 func (d *direct) firstDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
-	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
-	return once(ctx, &d.answers.first, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, first: true}
+	return once(ctx, &d.answers.described, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agext/levenshtein"
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -40,10 +41,25 @@ type source interface {
 // placeQuery is what the registry of a provider, or a mirror, is asked. Tools that would
 // ask the same in the same place with the same credentials share the answer.
 type placeQuery struct {
-	service string // the URL of the registry or mirror
+	service string // the URL of the registry; the name of the mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
 	tool    provider.Tool // where the answer depends on it
+	first   bool          // whichever package of the release was asked about first
+}
+
+// answers are what all registries and mirrors of a run have said: what is one question
+// whatever the tool is asked once, and tools that name the same mirror ask it once.
+type answers struct {
+	listed    memo.Memo[placeQuery, versionList]
+	described memo.Memo[placeQuery, *description]    // by package; by release: of its first
+	archives  memo.Memo[placeQuery, *mirrorArchives] // by release
+	details   memo.Memo[placeQuery, provider.Repository]
+	files     memo.Memo[reference, []byte]
+	proven    memo.Memo[placeQuery, provenPackage] // by release and tool
+	signers   memo.Memo[signerQuery, provider.Signer]
+	trust     func() trust
+	warned    sync.Map // of the releases whose key has expired, and of packages of network mirrors
 }
 
 // once asks a question unless it is known what the answer is. in says in which place
@@ -96,16 +112,15 @@ type plugins struct {
 
 // sharedAnswers is what the sources of a run share.
 type sharedAnswers struct {
-	fetch      *fetcher
-	registries *registryAnswers
-	mirrors    *networkAnswers
-	stated     *reportedHashes
+	fetch   *fetcher
+	answers *answers
+	stated  *reportedHashes
 }
 
 func (s sharedAnswers) installation(config *cliconfig.Config) installation {
 	discovery := cliconfig.NewDiscovery(config, s.fetch.transport, s.fetch.opts.Documents)
 	registry := func(retries int) *direct {
-		return &direct{s.fetch, s.registries, config, discovery, s.stated, retries}
+		return &direct{s.fetch, s.answers, config, discovery, s.stated, retries}
 	}
 	in := installation{origin: registry(config.Limits().DownloadRetries)}
 	var configured []cliconfig.Method
@@ -116,9 +131,9 @@ func (s sharedAnswers) installation(config *cliconfig.Config) installation {
 		case cliconfig.Filesystem:
 			from = openDirectory(s.fetch, m.Path)
 		case cliconfig.Network:
-			from = network{fetch: s.fetch, answers: s.mirrors, config: config, base: m.URL, retries: m.DownloadRetries, trustAll: m.TrustAllHashes}
+			from = network{fetch: s.fetch, answers: s.answers, config: config, base: m.URL, retries: m.DownloadRetries, trustAll: m.TrustAllHashes}
 		case cliconfig.OCI:
-			from = &ociMirror{fetch: s.fetch, config: config, addressOf: m.Repository}
+			from = &ociMirror{fetch: s.fetch, answers: s.answers, config: config, addressOf: m.Repository}
 		default:
 			from = registry(m.DownloadRetries)
 		}
