@@ -186,15 +186,21 @@ func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (pr
 	}
 	signer, err := s.byOpenTofu(d.fetch.opts.EnforceExpiration)
 	if signer.Expired {
-		if _, told := d.answers.warned.LoadOrStore(release, true); !told {
-			message := "the signing key has expired, which a future version of OpenTofu will refuse"
-			if signer.Ahead {
-				message = "the signature is from the future by the clock of this machine, which a future version of OpenTofu will refuse"
-			}
-			d.fetch.opts.Log.Warn(message, "provider", release.Addr, "version", release.Version, "key", signer.KeyID)
-		}
+		d.warnExpired(release, signer)
 	}
 	return signer, err
+}
+
+// warnExpired warns once of a release whose signature is valid and counts as expired.
+func (d *direct) warnExpired(release provider.Want, signer provider.Signer) {
+	if _, warned := d.answers.warned.LoadOrStore(release, true); warned {
+		return
+	}
+	message := "the signing key has expired, which a future version of OpenTofu will refuse"
+	if signer.Ahead {
+		message = "the signature is from the future by the clock of this machine, which a future version of OpenTofu will refuse"
+	}
+	d.fetch.opts.Log.Warn(message, "provider", release.Addr, "version", release.Version, "key", signer.KeyID)
 }
 
 func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
@@ -306,24 +312,31 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	case len(served) > 0:
 		return missing
 	}
-	gone := !listed
+	list, gone := d.listBeside(ctx, tool, want)
+	switch {
+	case list.line(archiveName(want, want.Platform)) != nil:
+		return withheld("the checksum list of the release names it")
+	case list != nil || gone && !listed:
+		return missing
+	}
+	return withheld("nothing says whether there is one")
+}
+
+// listBeside returns the checksum list by which another package of the release is proven,
+// the first that there is of those that are asked for by default; nil if there is none.
+// Then gone reports whether each of them is a 404.
+func (d *direct) listBeside(ctx context.Context, tool provider.Tool, want provider.Want) (list checksums, gone bool) {
+	gone = true
 	for _, p := range provider.DefaultPlatforms {
 		other := want
 		other.Platform = p
 		sibling, err := d.prove(ctx, tool, other)
-		gone = gone && problem.Coded(err, problem.CodeNoPackage)
-		switch {
-		case err != nil || sibling.filename != archiveName(want, p):
-		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
-			return missing
-		default:
-			return withheld("the checksum list of the release names it")
+		if err == nil && sibling.filename == archiveName(want, p) {
+			return sibling.sums, false
 		}
+		gone = gone && problem.Coded(err, problem.CodeNoPackage)
 	}
-	if gone {
-		return missing
-	}
-	return withheld("nothing says whether there is one")
+	return nil, gone
 }
 
 // suggest adds to an error about protocols the newest release that the tool
