@@ -266,3 +266,51 @@ func TestPlan_test_files(t *testing.T) {
 		})
 	}
 }
+
+// What a plan rests on depends on what makes the configuration, on what of it could not
+// be read, and on the options. A lock file that is left alone is not called partial, even
+// where the reading of what is beside it was cut off.
+func TestBasis(t *testing.T) {
+	t.Parallel()
+	unread := []scan.Unread{{Reason: "the run was interrupted"}}
+	tests := []struct {
+		name    string
+		standIn scan.StandIn
+		unread  bool
+		made    bool // what is unread was known before anything was read
+		opts    Options
+		want    basis
+	}{
+		{name: "a configuration that was read", opts: Options{Preserve: true}, want: onConfiguration},
+		{name: "one that was not", unread: true, want: onConfiguration},
+		{name: "one that was not, if the records may stand in", unread: true, opts: Options{Preserve: true}, want: onRecords},
+		{name: "but not for exact bytes", unread: true, opts: Options{Preserve: true, Exact: true}, want: onConfiguration},
+		{name: "parts of a unit", standIn: scan.StandInParts, unread: true, made: true, want: onRecords},
+		{name: "an exact upgrade of a unit", standIn: scan.StandInUnit, unread: true, made: true, opts: Options{Exact: true}, want: onNothing},
+		{name: "one with unread modules alone", standIn: scan.StandInParts, unread: true, opts: Options{Exact: true}, want: onConfiguration},
+		{name: "exact completion of a unit", standIn: scan.StandInUnit, unread: true, made: true, opts: Options{Mode: Complete, Exact: true}, want: onRecords},
+		{name: "a lock file alone", standIn: scan.StandInAll, want: onNothing},
+		{name: "one that was cut off", standIn: scan.StandInAll, unread: true, opts: Options{Preserve: true}, want: onNothing},
+		{name: "completion of a lock file alone", standIn: scan.StandInAll, opts: Options{Mode: Complete}, want: onConfiguration},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:a"})
+			m.StandIn = tt.standIn
+			if tt.unread {
+				m.Tree.Unread = unread
+			}
+			if tt.made {
+				m.Made.Unread = unread
+			}
+			if got := tt.opts.behaviour().basisOf(m); got != tt.want {
+				t.Errorf("the plan rests on %d, want %d", got, tt.want)
+			}
+			m.Lock = nil
+			if got := tt.opts.behaviour().basisOf(m); got == onRecords {
+				t.Error("the plan rests on the records of no lock file")
+			}
+		})
+	}
+}
