@@ -2,7 +2,7 @@
 // repository, and runs the tests that should notice. It fails if any mistake
 // lives, or cannot be made any more since the code has changed.
 //
-//	go run ./.ci/mutate [WORD]   # those with WORD in their names alone
+//	go run ./.ci/mutate [WORD]   # those with WORD in their names or files alone
 package main
 
 import (
@@ -47,12 +47,12 @@ func run(words []string) error {
 	}
 	var lives []string
 	for _, f := range ar.Files {
-		if len(words) > 0 && !strings.Contains(f.Name, words[0]) {
-			continue
-		}
 		m, err := parse(f)
 		if err != nil {
 			return err
+		}
+		if len(words) > 0 && !strings.Contains(m.name, words[0]) && !strings.Contains(m.file, words[0]) {
+			continue
 		}
 		dead, err := m.dies(dir)
 		switch {
