@@ -82,6 +82,8 @@ type Rule struct {
 	// UnknownAge says whether MinimumAge holds a release whose date cannot be
 	// had; empty: AllowUnknownAge.
 	UnknownAge UnknownAge
+	// Permitted says whether the provider may be locked at all. It depends on no release.
+	Permitted *bool
 	// Platforms are those that the entry must cover, in place of those of the
 	// run, unless the run demands its own. They depend on no release, so that
 	// Updates and Versions do not matter.
@@ -133,6 +135,11 @@ func (r Rule) Markdown() safe.Markdown {
 	}
 	if r.MinimumAge != nil {
 		what = append(what, safe.Format("at least %s hours old", safe.Text(fmt.Sprintf("%g", r.MinimumAge.Hours()))))
+	}
+	if r.Permitted != nil && *r.Permitted {
+		what = append(what, safe.Const("permitted"))
+	} else if r.Permitted != nil {
+		what = append(what, safe.Const("not permitted"))
 	}
 	for _, p := range r.Platforms {
 		what = append(what, safe.Format("for %s", safe.Text(p.String())))

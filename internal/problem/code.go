@@ -91,6 +91,10 @@ const (
 	CodeLockInCache       Code = "lock-in-cache"      // a change of a lock file in a directory of caches
 	CodePackageContent    Code = "package-content"    // a package that holds something else than its program
 
+	CodeProviderRefused Code = "provider-refused" // a provider that a rule does not permit
+	CodeVersionRefused  Code = "version-refused"  // a version that a rule does not allow
+	CodeTooYoung        Code = "too-young"        // a release that is younger than a rule demands
+
 	// Codes of what would change in a lock file.
 	CodeOutdated   Code = "outdated"   // an entry for which there is a newer release
 	CodeIncomplete Code = "incomplete" // an entry that lacks hashes

@@ -68,6 +68,10 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 // means one provider, which should be there.
 func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }
 
+// NamesHost reports whether the pattern says of which host the providers are: not with a
+// wildcard alone.
+func (p Pattern) NamesHost() bool { return strings.Trim(p.host, "*?") != "" }
+
 // Slips is in how many letters a name may differ from the one that was meant, to
 // be taken for a slip of the pen. Two letters that change places are two.
 func Slips(name string) int {

@@ -52,7 +52,7 @@ rules:
     directories: [prod/**]
     update-types: [major, minor, patch]
     ignore: true
-  - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64], auto-merge: false}
+  - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64], auto-merge: false, permitted: false}
 
   - update-types:
       - major
@@ -84,6 +84,7 @@ pull-request:
   release-notes: false
 unlocked: fail
 check: upgrade
+judge: all
 downgrades: allow
 timeout: 20m
 org: {where: [topic=terraform], max-new: 5, pause: true}
@@ -140,7 +141,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 					Place: problem.Place{Path: "relock.yml", Line: 26},
 				},
 				{
-					Where: policy.Where{Providers: []provider.Pattern{pattern("azurerm")}}, Allow: constraints("< 6.0.0"), AutoMerge: &no,
+					Where: policy.Where{Providers: []provider.Pattern{pattern("azurerm")}}, Allow: constraints("< 6.0.0"), AutoMerge: &no, Permitted: &no,
 					Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
 					Place:     problem.Place{Path: "relock.yml", Line: 30},
 				},
@@ -165,7 +166,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
-		Check: "upgrade", Command: "auto", Format: "text", Timeout: 20 * time.Minute,
+		Check: "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest
 	want.GroupPulls = map[string]settings.PullRequest{"aws": own}
@@ -333,12 +334,16 @@ var refusedFiles = []struct {
 	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"nothing for rules", "version: 1\nrules:\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
-	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms", "", false},
+	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, permitted or platforms", "", false},
 	{"rule of no platform", "version: 1\nrules:\n  - platforms: []\n", "relock.yml:3: rules: platforms is empty; it must be a list like [linux_amd64, darwin_arm64]", "", false},
 	{"rule of a misspelt platform", "version: 1\nrules:\n  - platforms: [darwn_arm64]\n", `relock.yml:3: rules[].platforms: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`, "", false},
+	{"permission for some updates", "version: 1\nrules:\n  - {permitted: false, update-types: [major]}\n", "relock.yml:3: rules: permitted does not depend on the kind of an update; put it in a rule without update-types", "", false},
+	{"permission on every host", "version: 1\nrules:\n  - {providers: [registry.terraform.io/acme/*, hashicorp/*], permitted: true}\n", "relock.yml:3: rules: with permitted: true, hashicorp/* would permit such providers of every host; write registry.terraform.io/hashicorp/* or registry.opentofu.org/hashicorp/*, or the host that you mean", "", false},
+	{"permission on a host that is a wildcard", "version: 1\nrules:\n  - {providers: ['*/hashicorp/aws'], permitted: true}\n", "relock.yml:3: rules: with permitted: true, */hashicorp/aws would permit such providers of every host; write registry.terraform.io/hashicorp/aws or registry.opentofu.org/hashicorp/aws, or the host that you mean", "", false},
+	{"permission for a type", "version: 1\nrules:\n  - {providers: [aws], permitted: true}\n", "relock.yml:3: rules: with permitted: true, aws would permit such providers of every host; write registry.terraform.io/*/aws or registry.opentofu.org/*/aws, or the host that you mean", "", false},
 	{"rule of platforms for some updates", "version: 1\nrules:\n  - {platforms: [linux_amd64], update-types: [major]}\n", "relock.yml:3: rules: platforms do not depend on the kind of an update; put them in a rule without update-types", "", false},
 	{"unknown key of a rule", "version: 1\nrules:\n  - ignore: true\n    provider: [aws]\n", `relock.yml:4: unknown key "rules[].provider"`, `did you mean "rules[].providers"?`, true},
-	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, platforms", true},
+	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, permitted, platforms", true},
 	{"key of a rule at the top", "version: 1\nminimum-age: 3d\n", `relock.yml:2: unknown key "minimum-age"`, `did you mean "rules[].minimum-age"?`, true},
 	{"dotted key of a rule", "version: 1\nrules: [{a.b: 1}]\n", `relock.yml:2: unknown key "rules[].a.b"`, "write b as a key under a", true},
 	{"text for a rule's providers", "version: 1\nrules: [{ignore: true, providers: aws}]\n", "relock.yml:2: rules[].providers must be a list of texts, like [a, b]", "", true},

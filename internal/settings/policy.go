@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Registry says where the credentials for a host are.
@@ -35,6 +36,9 @@ func ruleActs(_ []record, r record) error {
 			return errors.New("platforms do not depend on the kind of an update; put them in a rule without update-types")
 		}
 	}
+	if err := permitsByHost(r); err != nil {
+		return err
+	}
 	var acts []string // the keys that say something of releases
 	for _, f := range r.fields {
 		switch {
@@ -47,6 +51,31 @@ func ruleActs(_ []record, r record) error {
 	}
 	n := len(acts) - 1
 	return fmt.Errorf("the rule does nothing; it must hold %s or %s", strings.Join(acts[:n], ", "), acts[n])
+}
+
+// permitsByHost refuses a rule that says of too many providers whether they may be locked. A
+// pattern without a host is one for every host: an allow list of such would admit a
+// stranger's provider of the same name.
+func permitsByHost(r record) error {
+	if !r.has("rules[].permitted") {
+		return nil
+	}
+	if r.has("rules[].update-types") {
+		return errors.New("permitted does not depend on the kind of an update; put it in a rule without update-types")
+	}
+	if yes, _ := truth(r.text("rules[].permitted")); !yes {
+		return nil
+	}
+	for _, text := range r.items("rules[].providers") {
+		p := must(provider.ParsePattern(text))
+		if p.NamesHost() {
+			continue
+		}
+		below := strings.TrimPrefix(p.String(), "*/")
+		return fmt.Errorf("with permitted: true, %s would permit such providers of every host; write %s/%s or %s/%s, or the host that you mean",
+			text, provider.Terraform.DefaultHost(), below, provider.OpenTofu.DefaultHost(), below)
+	}
+	return nil
 }
 
 // givenGroup is a group with the settings of its pull request.

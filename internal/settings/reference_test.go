@@ -63,6 +63,7 @@ var examples = map[string]string{
 	"no-cache":                   "true",
 	"recheck":                    "5",
 	"rules":                      "\n  - minimum-age: 3d\n  - providers: [\"hashicorp/aws\"]\n    update-types: [major]\n    hold-until: 2027-01-31",
+	"judge":                      "all",
 	"group-by":                   "directory",
 	"groups":                     "\n  - name: network\n    directories: [\"prod/network/**\"]\n    auto-merge: squash",
 	"pull-request.branch-prefix": "bots/relock/",

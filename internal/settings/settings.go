@@ -69,6 +69,9 @@ type Settings struct {
 	// is a revision of git, or empty.
 	Check, Touched string
 
+	// Judge says which entries are judged by the rules: JudgeOff, JudgeChanged or JudgeAll.
+	Judge string
+
 	Severities Severities
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn        problem.Severity
@@ -96,6 +99,13 @@ type Severities struct {
 	// bad.
 	Raised map[problem.Code]problem.Severity
 }
+
+// The choices of Settings.Judge.
+const (
+	JudgeOff     = "off"
+	JudgeChanged = "changed"
+	JudgeAll     = "all"
+)
 
 // PlatformSet says which platforms lock files must cover. The zero value is
 // auto.

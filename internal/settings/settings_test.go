@@ -39,6 +39,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 	want := settings.Settings{
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		HashesFrom:  "methods",
+		Judge:       settings.JudgeChanged,
 		MaxDownload: 2 << 30, Organisation: settings.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
 		PullRequest: settings.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,

@@ -206,8 +206,8 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.Ledger }),
 	},
 	{
-		Flag: "baseline", Kind: Text, Verbs: verifying,
-		Doc:  "File of the findings that are accepted, each with a reason and the day until which it is. On a pull request's head the base's is read. Empty: none.",
+		Flag: "baseline", Input: "baseline", Kind: Text, Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
+		Doc:  "File of the findings of verify and check that are accepted, each with a reason and the day until which it is. On a pull request's head the base's is read. Empty: none.",
 		take: asText(func(c *Settings) *string { return &c.Baseline }),
 	},
 	{
@@ -298,11 +298,22 @@ var All = []Setting{
 				take: asSaid(truth, func(r *policy.Rule) **bool { return &r.AutoMerge }),
 			},
 			{
+				Key: "rules[].permitted", Kind: Bool,
+				Doc:  "Whether these providers may be locked. With false, check and verify refuse an entry or a requirement of them, and relock neither adds, changes nor removes their entries. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule every provider may.",
+				take: asSaid(truth, func(r *policy.Rule) **bool { return &r.Permitted }),
+			},
+			{
 				Key: "rules[].platforms", Kind: List, Instead: "platforms",
 				Doc:  "Platforms that count for these providers, in place of those of the setting platforms, as for one that is not released for all of them. --platform on the command line outranks it.",
 				take: asWhole(addPlatform, func(r *policy.Rule) *[]provider.Platform { return &r.Platforms }),
 			},
 		},
+	},
+	{
+		Key: "judge", Flag: "judge", Input: "judge", Kind: Choice, Default: "changed", Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
+		Values: []string{JudgeOff, JudgeChanged, JudgeAll},
+		Doc:    "Which entries of lock files check and verify judge by the rules, whoever wrote them. With changed, an entry whose version the change adds or replaces fails the run, and of all others a refusal is a warning; with all, every refusal fails it.",
+		take:   asText(func(c *Settings) *string { return &c.Judge }),
 	},
 	{
 		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []verbs.Verb{verbs.PR},

@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Refusal says that an entry of a lock file breaks a rule, whoever wrote the entry.
+type Refusal struct {
+	// Code is CodeProviderRefused, CodeVersionRefused or CodeTooYoung.
+	Code problem.Code
+	Rule Rule
+	// Eligible is when the release will be old enough; zero if that is not known, or if
+	// the rule is about something else than age.
+	Eligible time.Time
+}
+
+// Refusals are the rules that a locked release breaks: at most one of each code. From is the
+// version of the same entry before the change, so that a rule for kinds of update is about
+// the change; zero if there was none. Ignore and HoldUntil refuse nothing: they say what is
+// proposed, and a person may do by hand what is not proposed.
+//
+// The age is judged only if Published is known, or if the rules hold a release without a
+// date; NeedsDate says for which release somebody has to ask first.
+func (a Applied) Refusals(r provider.Release) []Refusal {
+	var all []Refusal
+	if rule := a.Forbids(); rule != nil {
+		all = append(all, Refusal{Code: problem.CodeProviderRefused, Rule: *rule})
+	}
+	allow := a.last(r, func(r Rule) bool { return r.Allow != nil })
+	except := a.last(r, func(r Rule) bool { return r.Except != nil })
+	if allow != nil && !within(*allow.Allow, r.Version) {
+		all = append(all, Refusal{Code: problem.CodeVersionRefused, Rule: *allow})
+	} else if except != nil && within(*except.Except, r.Version) {
+		all = append(all, Refusal{Code: problem.CodeVersionRefused, Rule: *except})
+	}
+	if hold := a.judgeAge(r); hold.Reason != "" {
+		all = append(all, Refusal{Code: problem.CodeTooYoung, Rule: *a.aging(r), Eligible: hold.Eligible})
+	}
+	return all
+}
+
+// NeedsDate reports whether a rule demands an age of a release whose date is not known.
+func (a Applied) NeedsDate(r provider.Release) bool {
+	return r.Published.IsZero() && a.aging(r) != nil
+}
+
+// Forbids is the rule by which the provider must not be locked; nil if it may be.
+func (a Applied) Forbids() *Rule {
+	var last *Rule
+	for _, r := range a.Rules {
+		if r.Permitted != nil {
+			last = &r
+		}
+	}
+	if last == nil || *last.Permitted {
+		return nil
+	}
+	return last
+}
