@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/render"
@@ -48,20 +49,19 @@ type event struct {
 	check  string // the usual value of the setting check
 }
 
-// askOnDisk is what a verb asks of directories, but for pr and verify.
-func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string, e event) run.Ask {
+// askOnDisk is what scan, upgrade and lock ask of directories.
+func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
 	switch verb {
 	case verbs.Upgrade:
 		return run.ToUpgrade(m, env.checkout(), dirs)
 	case verbs.Lock:
 		return run.ToLock(m, env.checkout(), dirs)
-	case verbs.Check:
-		return askToCheck(env, m, dirs, e)
 	}
 	return run.ToScan(m, env.checkout(), dirs)
 }
 
-func askToCheck(env Env, m run.Means, dirs []string, e event) run.Ask {
+// carryOutCheck checks what a change has done to lock files.
+func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e event) (report.Report, error) {
 	s, mode := m.Settings, upgrade.Upgrade
 	if s.Lock || cmp.Or(s.Check, e.check) == "lock" {
 		mode = upgrade.Complete
@@ -69,7 +69,9 @@ func askToCheck(env Env, m run.Means, dirs []string, e event) run.Ask {
 	if s.Touched != "" {
 		e.change = &run.Change{Revision: s.Touched}
 	}
-	return run.ToCheck(m, env.checkout(), dirs, mode, e.change)
+	return judge(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
+		return run.ToCheck(m, env.checkout(), dirs, by, mode, e.change)
+	})
 }
 
 // footer says under a pull request how to steer it.

@@ -110,9 +110,11 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 	case verbs.PR:
 		return propose(ctx, env, from, s, dirs)
 	case verbs.Verify:
-		return carryOutVerify(ctx, env, env.meansOf(from, s, footer), dirs)
+		return carryOutVerify(ctx, env, env.meansOf(from, s, footer), dirs, e)
+	case verbs.Check:
+		return carryOutCheck(ctx, env, env.meansOf(from, s, footer), dirs, e)
 	}
-	ask := askOnDisk(env, env.meansOf(from, s, footer), verb, dirs, e)
+	ask := askOnDisk(env, env.meansOf(from, s, footer), verb, dirs)
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err
@@ -179,7 +181,7 @@ func status(r report.Report) error {
 		return exit(ExitUsage)
 	case r.Failed():
 		return exit(ExitFailed)
-	case r.Verb == verbs.Check && r.Found(), r.Verb == verbs.Verify && r.Reaches(r.FailOn):
+	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaches(r.FailOn):
 		return exit(ExitFinding)
 	case r.Verb == verbs.Check && r.Fails():
 		return exit(ExitChanges)

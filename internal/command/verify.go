@@ -15,37 +15,50 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // carryOutVerify verifies, by what the ledger has seen, and adds to it.
-func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string) (report.Report, error) {
-	s := m.Settings
-	seen, err := readLedger(ctx, env, s)
+func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string, e event) (report.Report, error) {
+	seen, err := readLedger(ctx, env, m.Settings)
 	if err != nil {
 		return report.Report{}, err
 	}
+	r, err := judge(ctx, env, m.Settings, seen, func(by run.JudgedBy) run.Ask {
+		return run.ToVerify(m, env.checkout(), dirs, by, e.change)
+	})
+	r.FailOn = m.Settings.FailOn
+	if err == nil {
+		r.Diagnostics = append(r.Diagnostics, seen.write(m.Settings.Ledger)...)
+	}
+	return r, err
+}
+
+// judge carries out an ask that judges lock files by a ledger, which may be none, and by the
+// baseline that the settings name. A head that changes one of them is reported.
+func judge(ctx context.Context, env Env, s settings.Settings, seen ledgerFile, askBy func(run.JudgedBy) run.Ask) (report.Report, error) {
 	baseline, err := readBaseline(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err
 	}
-	ask := run.ToVerify(m, env.checkout(), dirs, run.JudgedBy{Ledger: seen.Ledger, Baseline: baseline.Baseline})
+	ask := askBy(run.JudgedBy{Ledger: seen.Ledger, Baseline: baseline.Baseline})
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
-	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.Notices...), s.FailOn
+	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", seen.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
 		if f.head == "" {
 			continue
 		}
 		m := report.Tampered(f.name, f.what, f.head)
+		if r.Verb == verbs.Check {
+			m.Verified = nil // no hash is proven
+		}
 		m.Findings[0].Severity = verify.SeverityOf(s.Severities, problem.CodeTamperedBoth, s.Strict)
-		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
+		m.Findings, m.Accepted = baseline.Accept(m.Findings)
 		r.Modules = append(r.Modules, m)
 	}
 	r.Diagnostics = append(r.Diagnostics, baseline.Idle()...)
-	if err == nil {
-		r.Diagnostics = append(r.Diagnostics, seen.write(s.Ledger)...)
-	}
 	return r, err
 }
 

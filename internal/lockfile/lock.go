@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"path"
 	"slices"
 
@@ -53,6 +54,9 @@ func New(addr provider.Addr, version provider.Version, constraints provider.Cons
 	return Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: provider.Sorted(hashes)}
 }
 
+// blockBegin is how the tools begin the block of an entry.
+const blockBegin = `provider "`
+
 // Kept returns the entry marked to be printed as the bytes of its block in the
 // file that it was read from, comments and order included. It has no effect on
 // an entry that was not read from a file, and fields that are changed
@@ -65,6 +69,18 @@ func (l Lock) Kept() Lock {
 // Line is where the entry's block begins in its file, counted from 1; 0 if it
 // was not read from a file.
 func (l Lock) Line() int { return l.line }
+
+// AddrColumns are the columns in which the address of the entry begins in its line, with its
+// quotes, and behind which it ends, counted from 1; 0 if the entry was not read from a file, or
+// its block is not written as the tools do.
+func (l Lock) AddrColumns() (from, to int) {
+	if rest, ok := bytes.CutPrefix(l.source, []byte(blockBegin)); ok {
+		if n := bytes.IndexByte(rest, '"'); n > 0 {
+			return len(blockBegin), len(blockBegin) + n + 2
+		}
+	}
+	return 0, 0
+}
 
 // HashLine is the line of a hash of the entry in its file, counted from 1; 0
 // if it does not stand there.

@@ -223,9 +223,7 @@ func proposed(pulls []report.PullRequest, dir string) string {
 func SeverityCounts(r report.Report) []string {
 	n, accepted := map[problem.Severity]int{}, 0
 	for _, m := range r.Modules {
-		if m.Verified != nil {
-			accepted += len(m.Verified.Accepted)
-		}
+		accepted += len(m.Accepted)
 		for _, f := range m.Findings {
 			n[f.Severity]++
 		}

@@ -49,13 +49,13 @@ func JudgedIn(r report.Report) Judged {
 		for _, f := range Brief(m.Findings) {
 			v.Findings = append(v.Findings, FindingOf{i, f})
 		}
+		for _, a := range m.Accepted {
+			v.Accepted = append(v.Accepted, AcceptedOf{i, a})
+		}
 		if m.Verified == nil {
 			continue
 		}
 		v.Modules = append(v.Modules, i)
-		for _, a := range m.Verified.Accepted {
-			v.Accepted = append(v.Accepted, AcceptedOf{i, a})
-		}
 		for _, text := range m.Verified.Unchecked {
 			what.Add(text)
 			unchecked[text] = append(unchecked[text], i)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -45,6 +46,13 @@ func (a Applied) Refusals(r provider.Release) []Refusal {
 // NeedsDate reports whether a rule demands an age of a release whose date is not known.
 func (a Applied) NeedsDate(r provider.Release) bool {
 	return r.Published.IsZero() && a.aging(r) != nil
+}
+
+// Binds reports whether any of the rules may refuse a locked release.
+func (a Applied) Binds() bool {
+	return slices.ContainsFunc(a.Rules, func(r Rule) bool {
+		return r.Allow != nil || r.Except != nil || r.MinimumAge != nil || r.Permitted != nil
+	})
 }
 
 // Forbids is the rule by which the provider must not be locked; nil if it may be.

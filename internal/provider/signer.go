@@ -32,6 +32,16 @@ func (s Signer) Is(text string) bool {
 // pattern selects: whole fingerprints, or the last 16 digits of these.
 type Signers map[Pattern][]string
 
+// Pins reports whether any pattern selects the provider.
+func (s Signers) Pins(addr Addr) bool {
+	for pattern := range s {
+		if pattern.Match(addr) {
+			return true
+		}
+	}
+	return false
+}
+
 // Admits reports whether the key may sign the releases of the provider: whether
 // every pattern that selects it names the key. A zero signer stands for a list
 // that nobody signed.

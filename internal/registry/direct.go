@@ -374,13 +374,20 @@ func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPacka
 }
 
 // detail asks what is no part of the protocol, so any answer but the known one
-// means that nothing is said.
+// means that nothing is said: but not that of a server in trouble, which would say
+// something on another day.
 func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
 	return once(ctx, &d.answers.details, d.place, release, func(q placeQuery) (provider.Repository, error) {
 		resp, err := d.get(ctx, tool, q, maxDetail, want.Addr.Namespace, want.Addr.Type, want.Version.String())
-		if err != nil || resp.Status != http.StatusOK {
+		if err != nil {
 			return provider.Repository{}, err
+		}
+		if resp.Status >= http.StatusInternalServerError || resp.Status == http.StatusTooManyRequests {
+			return provider.Repository{}, naming(q.want, statusError(fmt.Sprintf("asking when %s %s was published", want.Addr, want.Version), resp.Status))
+		}
+		if resp.Status != http.StatusOK {
+			return provider.Repository{}, nil
 		}
 		return parseDetail(resp.Body), nil
 	})

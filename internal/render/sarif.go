@@ -127,9 +127,8 @@ func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 			for _, f := range outOfStep(r, m) {
 				add(f, m, nil)
 			}
-			continue
 		}
-		for _, a := range m.Verified.Accepted {
+		for _, a := range m.Accepted {
 			add(a.Problem, m, &a)
 		}
 	}

@@ -379,6 +379,7 @@ type planJSON struct {
 	Missing    []missingJSON `json:"missing_platforms"`
 	Unread     []scan.Unread `json:"unread"`
 	Findings   []findingJSON `json:"findings"`
+	Accepted   []findingJSON `json:"accepted,omitempty"`
 	Errors     []problemJSON `json:"errors"`
 	Warnings   []problemJSON `json:"warnings"`
 }
@@ -387,7 +388,7 @@ func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
+		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Accepted, w.acceptedOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	for _, k := range m.Facts() {
@@ -560,8 +561,8 @@ type keptJSON struct {
 	Signer    *provider.Signer    `json:"signer,omitempty"`
 }
 
-// findingJSON is a finding. Those of verify have the name by which a baseline accepts
-// them, and those that it accepts say who did so, until when and why.
+// findingJSON is a finding, with the name by which a baseline accepts it. Those that a baseline
+// accepts say who did so, until when and why.
 type findingJSON struct {
 	Code        problem.Code      `json:"code"`
 	Severity    problem.Severity  `json:"severity"`
@@ -651,7 +652,7 @@ func verifiedOf(m Module) verifiedJSON {
 	w := shaper{m.Names}
 	j := verifiedJSON{
 		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
-		Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Verified.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
+		Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
 	}
 	j.Counts["hashes"] = m.Verified.Counts.Hashes()
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
@@ -127,6 +128,8 @@ type Module struct {
 	// Findings are hashes of the lock file that belong to nothing, and Undecided
 	// those of which that could not be found out, sorted by place.
 	Findings, Undecided []problem.Problem
+	// Accepted are findings that a baseline accepts.
+	Accepted []ledger.Acceptance
 	// Verified is what else a verification found; nil for other verbs.
 	Verified *Verified
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verify"
 )
@@ -12,8 +11,6 @@ type Verified struct {
 	Counts verify.Counts
 	// Unchecked says what could not be judged at all, and why.
 	Unchecked []string
-	// Accepted are findings that a baseline accepts; they are none of the module's.
-	Accepted []ledger.Acceptance
 }
 
 // FromVerification makes the report of a root module that was verified.
@@ -21,7 +18,7 @@ func FromVerification(v verify.Verification) Module {
 	m := v.Module
 	return Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
-		Findings: v.Findings, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked, Accepted: v.Accepted},
+		Findings: v.Findings, Accepted: v.Accepted, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked},
 	}
 }
 

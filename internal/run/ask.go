@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"io/fs"
 	"slices"
 	"strings"
@@ -39,6 +40,9 @@ type Ask struct {
 	// to none.
 	change  *Change
 	touched func(scan.RootModule) bool
+	// base reads what the head of a pull request is based on, where no change says so; nil:
+	// that is not known.
+	base func(context.Context) (*Remote, error)
 	// only are the providers that it is about, in place of those of the settings, and
 	// platforms likewise; none: those of the settings.
 	only      []provider.Pattern
@@ -70,7 +74,7 @@ type Means struct {
 	Head Head
 }
 
-// JudgedBy is what Verify judges by, besides settings.
+// JudgedBy is what Check and Verify judge by, besides settings.
 type JudgedBy struct {
 	// Ledger is what earlier runs have seen; nil: there is none. What the run sees is
 	// added to it.
@@ -98,16 +102,17 @@ func ToLock(m Means, c Checkout, dirs []string) Ask {
 
 // ToCheck asks what Upgrade or Lock, by the mode, would change on disk. A change narrows
 // that; nil: all is looked at.
-func ToCheck(m Means, c Checkout, dirs []string, mode upgrade.Mode, change *Change) Ask {
+func ToCheck(m Means, c Checkout, dirs []string, by JudgedBy, mode upgrade.Mode, change *Change) Ask {
 	a := onDisk(verbs.Check, m, c, dirs)
-	a.mode, a.change = mode, change
+	a.judged, a.mode, a.change = by, mode, change
 	return a
 }
 
-// ToVerify asks for a proof of every hash in lock files on disk.
-func ToVerify(m Means, c Checkout, dirs []string, by JudgedBy) Ask {
+// ToVerify asks for a proof of every hash in lock files on disk. A change says which entries
+// it replaces, and narrows nothing; nil: that is not known.
+func ToVerify(m Means, c Checkout, dirs []string, by JudgedBy, change *Change) Ask {
 	a := onDisk(verbs.Verify, m, c, dirs)
-	a.judged = by
+	a.judged, a.change = by, change
 	return a
 }
 
@@ -153,6 +158,9 @@ type PullHead struct {
 	Fork       bool
 	// Hosts returns the registries that the base names. It is called for a fork alone.
 	Hosts func() []svchost.Hostname
+	// Base reads the files that the head is based on; nil: they are not known. It is called
+	// only if something is compared with them.
+	Base func(context.Context) (*Remote, error)
 }
 
 // Wanted is what a command names of a pull request's head.
@@ -168,7 +176,7 @@ type Wanted struct {
 // ToLook asks for what a verb says of the head of a pull request, and writes nothing.
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
-		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by,
+		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
 		targets: []target{{repository: h.Repository, files: h.Files, dirs: w.Dirs}},
 	}
 	if h.Fork {
@@ -201,7 +209,7 @@ func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Patt
 // onBase asks the same of the base of the change that a check is about, for directories
 // that have a lock file there.
 func (a Ask) onBase(files *Remote, dirs []string) Ask {
-	a.change, a.touched, a.named, a.lockedOnly = nil, nil, nil, true
+	a.change, a.base, a.touched, a.named, a.lockedOnly = nil, nil, nil, nil, true
 	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
 	return a
 }

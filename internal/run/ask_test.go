@@ -32,8 +32,8 @@ func TestAsks(t *testing.T) {
 		"scan":     {ToScan(m, here, dirs), verbs.Scan, upgrade.Upgrade, nil, ForkHead, true},
 		"upgrade":  {ToUpgrade(m, here, dirs), verbs.Upgrade, upgrade.Upgrade, Disk{}, ForkHead, true},
 		"lock":     {ToLock(m, here, dirs), verbs.Lock, upgrade.Complete, Disk{}, ForkHead, true},
-		"check":    {ToCheck(m, here, dirs, upgrade.Complete, nil), verbs.Check, upgrade.Complete, nil, ForkHead, true},
-		"verify":   {ToVerify(m, here, dirs, JudgedBy{}), verbs.Verify, upgrade.Upgrade, nil, ForkHead, true},
+		"check":    {ToCheck(m, here, dirs, JudgedBy{}, upgrade.Complete, nil), verbs.Check, upgrade.Complete, nil, ForkHead, true},
+		"verify":   {ToVerify(m, here, dirs, JudgedBy{}, nil), verbs.Verify, upgrade.Upgrade, nil, ForkHead, true},
 		"pr":       {ToPropose(m, Checkout{Repository: "acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
 		"pr_repo":  {ToProposeIn(m, []string{"acme/infra"}, dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
 		"pr_org":   {ToProposeOf(m, "acme", dirs), verbs.PR, upgrade.Upgrade, Pulls{}, ForkHead, true},
@@ -83,7 +83,7 @@ func TestBases(t *testing.T) {
 		"checked_out": {ToPropose(m, Checkout{DefaultBranch: "main", Branch: "topic"}, nil), several, []string{"release", "main"}, "topic"},
 		"default":     {ToPropose(Means{}, Checkout{DefaultBranch: "main"}, nil), settings.Settings{}, []string{"main"}, "main"},
 		"unknown":     {ToPropose(Means{}, Checkout{}, nil), settings.Settings{}, []string{""}, ""},
-		"check":       {ToCheck(m, Checkout{DefaultBranch: "main"}, nil, upgrade.Upgrade, nil), several, []string{"main"}, "main"},
+		"check":       {ToCheck(m, Checkout{DefaultBranch: "main"}, nil, JudgedBy{}, upgrade.Upgrade, nil), several, []string{"main"}, "main"},
 		"rebuild":     {ToRebuild(m, "acme/infra", "main", &Remote{}, nil, Pulls{Only: "relock/all"}), several, []string{"main"}, "main"},
 	} {
 		of := tt.ask.targets[0]

@@ -55,7 +55,7 @@ func TestCacheOfAHead(t *testing.T) {
 		t.Helper()
 		m := Means{Settings: settings.Settings{Cache: filepath.Join(top, name)}, Head: ForkHead}
 		dirs := []string{"..", "../../other/..."}
-		ask := ToCheck(m, Checkout{}, dirs, upgrade.Upgrade, nil)
+		ask := ToCheck(m, Checkout{}, dirs, JudgedBy{}, upgrade.Upgrade, nil)
 		cache, err := openCache(env, ask)
 		if (err != nil) != refused || err != nil && problem.Of(err).Hint == "" {
 			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
@@ -72,7 +72,7 @@ func TestCacheOfAHead(t *testing.T) {
 		if got := moduleCache(onGitHub, ask, m.Settings.Cache); got != want {
 			t.Errorf("moduleCache(%s) on GitHub = %q, want %q", name, got, want)
 		}
-		cache, err = openCache(env, ToCheck(Means{Settings: m.Settings}, Checkout{}, dirs, upgrade.Upgrade, nil))
+		cache, err = openCache(env, ToCheck(Means{Settings: m.Settings}, Checkout{}, dirs, JudgedBy{}, upgrade.Upgrade, nil))
 		if err != nil {
 			t.Errorf("openCache(%s) for nobody's head = %v", name, err)
 		}

@@ -59,7 +59,7 @@ func TestDestinations(t *testing.T) {
 		ask     Ask
 		written bool
 	}{
-		"check":   {ToCheck(forLinux, Checkout{}, nil, upgrade.Upgrade, nil), false},
+		"check":   {ToCheck(forLinux, Checkout{}, nil, JudgedBy{}, upgrade.Upgrade, nil), false},
 		"upgrade": {ToUpgrade(forLinux, Checkout{}, nil), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestDestinations(t *testing.T) {
 // hashed them downloads none again.
 func TestPackagesAreAnnounced(t *testing.T) {
 	t.Parallel()
-	ask := ToCheck(forLinux, Checkout{}, nil, upgrade.Upgrade, nil)
+	ask := ToCheck(forLinux, Checkout{}, nil, JudgedBy{}, upgrade.Upgrade, nil)
 	s, _ := openedSession(t, ask)
 	var announced []int
 	s.env.Announce = func(d provider.Downloads) {

@@ -133,7 +133,7 @@ func TestCheckIsNarrowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			here := Checkout{Repository: "acme/infra"}
-			s, lock := openedSession(t, ToCheck(forLinux, here, nil, upgrade.Upgrade, nil))
+			s, lock := openedSession(t, ToCheck(forLinux, here, nil, JudgedBy{}, upgrade.Upgrade, nil))
 			root := filepath.Dir(filepath.Dir(lock))
 			worktreetest.Replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})
 			if err := os.Remove(filepath.Join(root, ".git")); err != nil {
@@ -141,7 +141,7 @@ func TestCheckIsNarrowed(t *testing.T) {
 			}
 			base := worktreetest.Commit(t, root)
 			worktreetest.Replace(t, root, map[string]string{"other/main.tf": "resource \"null_resource\" \"x\" {}\n"})
-			r, err := Run(t.Context(), s, ToCheck(forLinux, here, nil, upgrade.Upgrade, tt.change(base)))
+			r, err := Run(t.Context(), s, ToCheck(forLinux, here, nil, JudgedBy{}, upgrade.Upgrade, tt.change(base)))
 			if err != nil || len(r.Modules) != tt.want {
 				t.Fatalf("Run() = %d root modules, %v, want %d", len(r.Modules), err, tt.want)
 			}

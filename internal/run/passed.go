@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -214,7 +213,7 @@ func judgeHashes(ctx context.Context, j job, p planned) planned {
 		return p
 	}
 	accountAll(ctx, j, p.hashesOnly)
-	base := sync.OnceValues(func() (*Remote, error) { return p.extent.before(ctx) })
+	base := func() (*Remote, error) { return p.extent.before(ctx) }
 	for _, f := range p.hashesOnly {
 		found := len(f.result.Findings)
 		if found > 0 && p.extent.before != nil {

@@ -128,7 +128,7 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 	case verbs.Scan:
 		return describeAll(j, p), nil
 	case verbs.Verify:
-		return proveAll(ctx, j, p), nil
+		return judgeRules(ctx, j, proveAll(ctx, j, p)), nil
 	}
 	if _, pulls := j.ask.to.(Pulls); pulls {
 		p, err = planPulls(ctx, j, p)
@@ -139,7 +139,7 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 		return p, err
 	}
 	p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(ctx, j, p)...)
-	return judgeHashes(ctx, j, p), nil
+	return judgeRules(ctx, j, judgeHashes(ctx, j, p)), nil
 }
 
 // deliver brings the planned lock files where the ask wants them, and returns the report with

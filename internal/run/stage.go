@@ -22,6 +22,7 @@ const (
 	stageSigners  = "signers"
 	stageAccount  = "account"
 	stageVerify   = "verify"
+	stageRules    = "rules"
 	stageDiff     = "diff"
 	stageWrite    = "write"
 	stagePropose  = "propose"

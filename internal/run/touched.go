@@ -8,12 +8,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
@@ -134,13 +136,45 @@ type extent struct {
 	touched func(scan.RootModule) bool                 // nil: all
 	changed *changed                                   // nil: that is not known
 	before  func(ctx context.Context) (*Remote, error) // what the change is based on; nil: that is not known
+	// base reads the files that entries of lock files are compared with, to see which a change
+	// replaces; nil: no base is known. It is there also where it is not known what changed.
+	base func(ctx context.Context) (*Remote, error)
+}
+
+// readOnce reads the files of a commit when somebody asks for them, and once.
+func readOnce(read func(context.Context) (*Remote, error)) func(context.Context) (*Remote, error) {
+	var once sync.Once
+	var files *Remote
+	var err error
+	return func(ctx context.Context) (*Remote, error) {
+		once.Do(func() { files, err = read(ctx) })
+		return files, err
+	}
+}
+
+// baseOf reads the base of a change on GitHub; nil if the change does not say which it is.
+func baseOf(j job, change *Change) func(context.Context) (*Remote, error) {
+	if change == nil || change.Base == "" || change.Unknown != "" {
+		return nil
+	}
+	return readOnce(func(ctx context.Context) (*Remote, error) {
+		repo, err := j.clients.reach(j.access, j.target.repository)
+		if err != nil {
+			return nil, err
+		}
+		return Snapshot(ctx, repo, change.Base)
+	})
 }
 
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
-	change, wide := j.ask.change, extent{touched: j.ask.touched}
+	change, wide := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}
 	if change == nil {
+		return wide, nil, nil
+	}
+	wide.base = baseOf(j, change)
+	if j.ask.verb == verbs.Verify {
 		return wide, nil, nil
 	}
 	unknown := change.Unknown
@@ -156,11 +190,16 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 		} else if err != nil {
 			return wide, nil, err
 		} else {
-			wide.before = func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) }
+			wide.base = readOnce(func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) })
+			wide.before = wide.base
 		}
 	} else if unknown == "" {
 		var files []string
-		files, wide.before, unknown, err = changedOnGitHub(ctx, j)
+		var known bool
+		files, known, unknown, err = changedOnGitHub(ctx, j)
+		if known {
+			wide.before = wide.base
+		}
 		if ctx.Err() != nil {
 			return wide, nil, err
 		}
@@ -175,30 +214,28 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
 		return wide, nil, nil
 	}
-	return extent{touched: changed.touches, changed: changed, before: wide.before}, nil, nil
+	return extent{touched: changed.touches, changed: changed, before: wide.before, base: wide.base}, nil, nil
 }
 
-// changedOnGitHub are the files that GitHub says were changed, with what they are changed
-// from, or why it does not say.
-func changedOnGitHub(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
+// changedOnGitHub are the files that GitHub says were changed, or why it does not say. known
+// reports whether the base of the change is what the head is based on.
+func changedOnGitHub(ctx context.Context, j job) (files []string, known bool, unknown string, err error) {
 	change := j.ask.change
 	repo, err := j.clients.reach(j.access, j.target.repository)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, false, "", err
 	}
 	d, err := repo.Difference(ctx, change.Base, change.Head)
-	if err == nil && (d.Straight || !change.Straight) {
-		before = func(ctx context.Context) (*Remote, error) { return Snapshot(ctx, repo, change.Base) }
-	}
+	known = err == nil && (d.Straight || !change.Straight)
 	switch {
 	case errors.Is(err, github.ErrNotFound):
-		return nil, before, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
+		return nil, known, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
 	case err != nil:
-		return nil, before, "", err
+		return nil, known, "", err
 	case !d.Complete:
-		return nil, before, "GitHub does not list so many files", nil
+		return nil, known, "GitHub does not list so many files", nil
 	case change.Straight && !d.Straight:
-		return nil, before, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
+		return nil, known, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
 	}
-	return d.Files, before, "", nil
+	return d.Files, known, "", nil
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
@@ -40,11 +41,7 @@ func (e judgedEntry) signer() {
 		e.add(problem.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
 	}
 	if !e.policy.Signers.Admits(l.Addr, key) {
-		by := "nobody"
-		if key.Fingerprint != "" {
-			by = "the key " + key.Fingerprint
-		}
-		e.add(problem.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
+		e.add(problem.CodeSignerRefused, "%s", SignerRefused(l.Addr, l.Version, key)).About = key.Fingerprint
 	}
 	switch {
 	case key.Ahead:
@@ -63,6 +60,16 @@ func (e judgedEntry) signer() {
 		}
 	}
 	e.ledgerSigner()
+}
+
+// SignerRefused is the message about a release that another key has signed than the settings
+// admit.
+func SignerRefused(addr provider.Addr, v provider.Version, key provider.Signer) string {
+	by := "nobody"
+	if key.Fingerprint != "" {
+		by = "the key " + key.Fingerprint
+	}
+	return fmt.Sprintf("the checksum list of %s %s is signed by %s, whom verify.signers does not admit", addr, v, by)
 }
 
 // replaced says that packages of the release were replaced under its version: by
