@@ -69,7 +69,7 @@ func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e e
 	if s.Touched != "" {
 		e.change = &run.Change{Revision: s.Touched}
 	}
-	return judge(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
+	return judgeBy(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
 		return run.ToCheck(m, env.checkout(), dirs, by, mode, e.change)
 	})
 }

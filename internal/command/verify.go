@@ -26,7 +26,7 @@ func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string, e 
 	if err != nil {
 		return report.Report{}, err
 	}
-	r, err := judge(ctx, env, m.Settings, seen, func(by run.JudgedBy) run.Ask {
+	r, err := judgeBy(ctx, env, m.Settings, seen, func(by run.JudgedBy) run.Ask {
 		return run.ToVerify(m, env.checkout(), dirs, by, e.change)
 	})
 	r.FailOn = m.Settings.FailOn
@@ -36,9 +36,9 @@ func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string, e 
 	return r, err
 }
 
-// judge carries out an ask that judges lock files by a ledger, which may be none, and by the
+// judgeBy carries out an ask that judges lock files by a ledger, which may be none, and by the
 // baseline that the settings name. A head that changes one of them is reported.
-func judge(ctx context.Context, env Env, s settings.Settings, seen ledgerFile, askBy func(run.JudgedBy) run.Ask) (report.Report, error) {
+func judgeBy(ctx context.Context, env Env, s settings.Settings, seen ledgerFile, askBy func(run.JudgedBy) run.Ask) (report.Report, error) {
 	baseline, err := readBaseline(ctx, env, s)
 	if err != nil {
 		return report.Report{}, err

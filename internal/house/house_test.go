@@ -24,7 +24,7 @@ var levels = map[string]int{
 	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
 	"scan": 5, "ledger": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
-	"report": 7, "action": 7, "pr": 7,
+	"report": 7, "ruling": 7, "action": 7, "pr": 7,
 	"outline":      8,
 	"render":       9,
 	"run":          10,
@@ -98,7 +98,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "coverage", "upgrade", "ledger", "verify", "comment", "report", "outline", "render"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "coverage", "upgrade", "ledger", "verify", "ruling", "comment", "report", "outline", "render"}
 
 func TestHouseImportsOnlyDownwards(t *testing.T) {
 	for _, s := range rooms(t) {

@@ -54,7 +54,7 @@ func New(addr provider.Addr, version provider.Version, constraints provider.Cons
 	return Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: provider.Sorted(hashes)}
 }
 
-// blockBegin is how the tools begin the block of an entry.
+// blockBegin is how Print begins the block of an entry.
 const blockBegin = `provider "`
 
 // Kept returns the entry marked to be printed as the bytes of its block in the
@@ -72,7 +72,7 @@ func (l Lock) Line() int { return l.line }
 
 // AddrColumns are the columns in which the address of the entry begins in its line, with its
 // quotes, and behind which it ends, counted from 1; 0 if the entry was not read from a file, or
-// its block is not written as the tools do.
+// its block does not begin as Print has it.
 func (l Lock) AddrColumns() (from, to int) {
 	if rest, ok := bytes.CutPrefix(l.source, []byte(blockBegin)); ok {
 		if n := bytes.IndexByte(rest, '"'); n > 0 {

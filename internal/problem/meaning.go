@@ -53,7 +53,7 @@ var Meanings = []Meaning{
 	{CodeLockInCache, asError, asError, false, "A change adds or changes a lock file in .terraform or .terragrunt-cache", "commit nothing below these directories: git rm -r --cached DIR, and let .gitignore name them"},
 	{CodeProviderRefused, asError, asError, false, "A rule does not permit the provider", "use another provider, or let a later rule permit this one, in a pull request of its own"},
 	{CodeVersionRefused, asError, asError, false, "A rule does not allow the version", "lock a version that the rule allows, or let a later rule allow this one, in a pull request of its own"},
-	{CodeTooYoung, asError, asError, false, "A release is younger than a rule demands", "run the check again when the release is old enough, or let a later rule say minimum-age: 0d, in a pull request of its own"},
+	{CodeTooYoung, asError, asError, false, "A release is younger than a rule demands", "wait, or let a later rule say minimum-age: 0d for this provider, in a pull request of its own"},
 	{CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
 }
 

@@ -161,7 +161,8 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			found := problem.Problem{Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: c.Addr}, Place: problem.Place{Path: evil, Line: 8}, Message: evil, Hint: evil}
 			m = module(evil)
 			m.Findings = []problem.Problem{found}
-			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []ledger.Acceptance{{Problem: found, Reason: evil, By: evil}}}
+			m.Verified = &report.Verified{Unchecked: []string{evil}}
+			m.Accepted = []ledger.Acceptance{{Problem: found, Reason: evil, By: evil}}
 			// Directory, place, what and next of the finding; the first three, reason and
 			// by of the accepted one; what is not checked and where.
 			checkShown(t, webpage(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}), evil, 4+5+2)

@@ -106,7 +106,7 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 		planned.Findings = []problem.Problem{{Code: problem.CodeHashUnknown, Message: "forged", Place: place("dir/.terraform.lock.hcl")}}
 		planned.Undecided = planned.Findings
 		proven := planned
-		proven.Verified = &report.Verified{Accepted: []ledger.Acceptance{{Problem: planned.Findings[0]}}}
+		proven.Verified, proven.Accepted = &report.Verified{}, []ledger.Acceptance{{Problem: planned.Findings[0]}}
 		seen := report.FromScan(scan.RootModule{
 			Root: scan.Root{
 				Dir: "dir", Pin: &versionfile.Pin{Text: "1.11", Place: place(".terraform-version")},

@@ -69,6 +69,7 @@ var unneeded = map[string]string{
 	"Pushed":                             "the answer to a comment says it, which the run writes",
 	"Asked.Platforms":                    "the body of a pull request says it, which the run writes",
 	"FailOn":                             "verify alone fails by it",
+	"Modules.Accepted":                   "check and verify have it, whose reports nothing reads",
 	"Modules.Undecided":                  "the text has it with --verbose alone, which no command that reads reports has",
 	"Modules.Changes.Line":               "SARIF alone says where an entry begins",
 	"Modules.Changes.Unasked":            "it takes the meaning from FromPull, which is written where it has one",

@@ -216,7 +216,7 @@ func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 func TestSARIFLeavesOutTheLeast(t *testing.T) {
 	t.Parallel()
 	m := module("envs/prod")
-	m.Verified = &report.Verified{Accepted: []ledger.Acceptance{{Problem: forged("envs/prod", "h1:accepted=", 9), Reason: "r", Until: day("2027-05-31")}}}
+	m.Verified, m.Accepted = &report.Verified{}, []ledger.Acceptance{{Problem: forged("envs/prod", "h1:accepted=", 9), Reason: "r", Until: day("2027-05-31")}}
 	for i := range 6000 {
 		f := forged("envs/prod", provider.Hash(fmt.Sprintf("h1:%04d=", i)), i)
 		f.Severity = problem.SeverityNote
@@ -261,7 +261,7 @@ func TestSARIFKeepsOutsideTextText(t *testing.T) {
 	f := forged("x", "h1:a=", 8)
 	f.Message, f.Hint = evil, evil
 	m.Findings = []problem.Problem{f}
-	m.Verified = &report.Verified{Accepted: []ledger.Acceptance{{Problem: f, Reason: evil, By: evil, Until: day("2027-05-31")}}}
+	m.Verified, m.Accepted = &report.Verified{}, []ledger.Acceptance{{Problem: f, Reason: evil, By: evil, Until: day("2027-05-31")}}
 	o := asShown
 	o.Category = evil
 	r := report.Report{Verb: verbs.Verify, Modules: []report.Module{m}, Diagnostics: []problem.Problem{{Message: evil}}}

@@ -203,6 +203,10 @@ func rowOf(m Module, r Report) any {
 		return verifiedOf(m)
 	}
 	j := planOf(m)
+	if r.Verb == verbs.Check { // whose findings a baseline accepts
+		w := shaper{m.Names}
+		j.Findings, j.Accepted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
+	}
 	if r.Fleet == nil {
 		return j
 	}
@@ -388,7 +392,7 @@ func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Accepted, w.acceptedOf),
+		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	for _, k := range m.Facts() {

@@ -40,7 +40,7 @@ func having(t *testing.T, unread int, providers ...string) inventory {
 }
 
 // ruling are settings by which a repository's own file has a rule about a provider.
-func ruling(t *testing.T, about string) settings.Settings {
+func havingRule(t *testing.T, about string) settings.Settings {
 	t.Helper()
 	rule := policy.Rule{Where: policy.Where{Providers: []provider.Pattern{pattern(t, about)}}, Place: problem.Place{Path: "relock.yml"}}
 	return settings.Settings{Own: "relock.yml", Policy: policy.Rulebook{Rules: []policy.Rule{rule}}}
@@ -49,7 +49,7 @@ func ruling(t *testing.T, about string) settings.Settings {
 // A name is a contract: whoever misspells one must not read that all is well.
 func TestNamesAreHonoured(t *testing.T) {
 	t.Parallel()
-	ruled := ruling(t, "hashicorp/nul")
+	ruled := havingRule(t, "hashicorp/nul")
 	ruled.Policy.Groups = []policy.Group{{Name: "live", Where: policy.Where{Directories: []string{"live/**", "live"}}, Place: problem.Place{Path: ruled.Own}}}
 	tests := map[string]struct {
 		named    string
@@ -105,7 +105,7 @@ func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
 		"what_changed": func(_ *job, in *inventory) { in.extent.touched = func(scan.RootModule) bool { return true } },
 		"nothing":      func(_ *job, in *inventory) { in.found = nil },
 	} {
-		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, ask: Ask{verb: verbs.PR}, settings: ruling(t, "acme/else")}
+		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, ask: Ask{verb: verbs.PR}, settings: havingRule(t, "acme/else")}
 		edit(&j, &in)
 		if told, err := checkNamed(j, in); len(told) > 0 || err != nil {
 			t.Errorf("%s: checkNamed() = %v, %v, want nothing", name, told, err)
@@ -153,7 +153,7 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	root := locked(t, 0, "live")
-	ruled := ruling(t, "acme/else")
+	ruled := havingRule(t, "acme/else")
 	if told, err := Idle(t.Context(), root, ruled); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
 		t.Errorf("Idle() = %v, %v, want a warning", told, err)
 	}

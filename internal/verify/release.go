@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/relock-dev/relock/internal/ledger"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -41,7 +42,7 @@ func (e judgedEntry) signer() {
 		e.add(problem.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
 	}
 	if !e.policy.Signers.Admits(l.Addr, key) {
-		e.add(problem.CodeSignerRefused, "%s", SignerRefused(l.Addr, l.Version, key)).About = key.Fingerprint
+		e.result.add(SignerRefused(l, e.path, key))
 	}
 	switch {
 	case key.Ahead:
@@ -62,14 +63,17 @@ func (e judgedEntry) signer() {
 	e.ledgerSigner()
 }
 
-// SignerRefused is the message about a release that another key has signed than the settings
-// admit.
-func SignerRefused(addr provider.Addr, v provider.Version, key provider.Signer) string {
+// SignerRefused is the finding about an entry of the lock file at a path: that another key has
+// signed the list of its release than the settings admit.
+func SignerRefused(l lockfile.Lock, path string, key provider.Signer) problem.Problem {
 	by := "nobody"
 	if key.Fingerprint != "" {
 		by = "the key " + key.Fingerprint
 	}
-	return fmt.Sprintf("the checksum list of %s %s is signed by %s, whom verify.signers does not admit", addr, v, by)
+	message := fmt.Sprintf("the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by)
+	f := scribe{lock: l, path: path}.ofEntry(problem.CodeSignerRefused, message)
+	f.About = key.Fingerprint
+	return f
 }
 
 // replaced says that packages of the release were replaced under its version: by

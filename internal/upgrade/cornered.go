@@ -8,25 +8,25 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Forced returns, for each root module, the providers of which a plan would select a release
+// Cornered returns, for each root module, the providers of which a plan would select a release
 // though a rule holds it: the rules leave none of the releases that the constraints allow. It
 // asks what choosing versions asks, and no more.
-func Forced(ctx context.Context, src Source, modules []scan.RootModule, opts Options) [][]provider.Addr {
+func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts Options) [][]provider.Addr {
 	opts.Mode = Upgrade
 	b := opts.behaviour()
 	roots := make([]root, len(modules))
 	for i, m := range modules {
 		roots[i] = want(m, b)
 	}
-	forced := make([][]provider.Addr, len(modules))
+	cornered := make([][]provider.Addr, len(modules))
 	for i, choices := range chooseVersions(roots, b, asker{ctx, src, opts}) {
 		for _, c := range choices {
 			for _, notice := range c.notices {
 				if problem.Coded(notice, problem.CodePolicy) {
-					forced[i] = append(forced[i], c.wanted.addr())
+					cornered[i] = append(cornered[i], c.wanted.addr())
 				}
 			}
 		}
 	}
-	return forced
+	return cornered
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Refusal says that an entry of a lock file breaks a rule, whoever wrote the entry.
-type Refusal struct {
+// Breach says that an entry of a lock file breaks a rule, whoever wrote the entry.
+type Breach struct {
 	// Code is CodeProviderRefused, CodeVersionRefused or CodeTooYoung.
 	Code problem.Code
 	Rule Rule
@@ -18,27 +18,27 @@ type Refusal struct {
 	Eligible time.Time
 }
 
-// Refusals are the rules that a locked release breaks: at most one of each code. From is the
+// Breaches are the rules that a locked release breaks: at most one of each code. From is the
 // version of the same entry before the change, so that a rule for kinds of update is about
 // the change; zero if there was none. Ignore and HoldUntil refuse nothing: they say what is
 // proposed, and a person may do by hand what is not proposed.
 //
 // The age is judged only if Published is known, or if the rules hold a release without a
 // date; NeedsDate says for which release somebody has to ask first.
-func (a Applied) Refusals(r provider.Release) []Refusal {
-	var all []Refusal
+func (a Applied) Breaches(r provider.Release) []Breach {
+	var all []Breach
 	if rule := a.Forbids(); rule != nil {
-		all = append(all, Refusal{Code: problem.CodeProviderRefused, Rule: *rule})
+		all = append(all, Breach{Code: problem.CodeProviderRefused, Rule: *rule})
 	}
 	allow := a.last(r, func(r Rule) bool { return r.Allow != nil })
 	except := a.last(r, func(r Rule) bool { return r.Except != nil })
 	if allow != nil && !within(*allow.Allow, r.Version) {
-		all = append(all, Refusal{Code: problem.CodeVersionRefused, Rule: *allow})
+		all = append(all, Breach{Code: problem.CodeVersionRefused, Rule: *allow})
 	} else if except != nil && within(*except.Except, r.Version) {
-		all = append(all, Refusal{Code: problem.CodeVersionRefused, Rule: *except})
+		all = append(all, Breach{Code: problem.CodeVersionRefused, Rule: *except})
 	}
 	if hold := a.judgeAge(r); hold.Reason != "" {
-		all = append(all, Refusal{Code: problem.CodeTooYoung, Rule: *a.aging(r), Eligible: hold.Eligible})
+		all = append(all, Breach{Code: problem.CodeTooYoung, Rule: *a.aging(r), Eligible: hold.Eligible})
 	}
 	return all
 }

@@ -60,7 +60,7 @@ func TestLockedReleasesAreJudged(t *testing.T) {
 			applied.From = read(t, provider.ParseVersion, tt.from)
 		}
 		var got []string
-		for _, r := range applied.Refusals(release) {
+		for _, r := range applied.Breaches(release) {
 			text := string(r.Code) + " " + r.Rule.Origin()
 			if !r.Eligible.IsZero() {
 				text += " " + r.Eligible.Format(time.DateOnly)
@@ -68,7 +68,7 @@ func TestLockedReleasesAreJudged(t *testing.T) {
 			got = append(got, text)
 		}
 		if text := strings.Join(got, ", "); text != tt.want || applied.NeedsDate(release) != tt.asks {
-			t.Errorf("%s: Refusals() = %q, want %q; NeedsDate() = %t", name, text, tt.want, applied.NeedsDate(release))
+			t.Errorf("%s: Breaches() = %q, want %q; NeedsDate() = %t", name, text, tt.want, applied.NeedsDate(release))
 		}
 	}
 }

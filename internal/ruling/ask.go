@@ -1,0 +1,122 @@
+package ruling
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// Whatever waits for the world stands in this file.
+
+// learned is the answer to a question, or why there is none. Its zero value is that of a
+// question that nobody has asked.
+type learned[T any] struct {
+	value T
+	asked bool
+	err   error
+}
+
+// known reports whether there is an answer.
+func (l learned[T]) known() bool { return l.asked && l.err == nil }
+
+// askEach asks a question about the release of each entry for which it is wanted.
+func askEach[T any](o Options, entries []ruled, wanted func(ruled) bool, answer func(ask.Question) (T, error)) map[ask.Question]learned[T] {
+	var asked []ask.Question
+	for _, e := range entries {
+		if e.binding && wanted(e) {
+			asked = append(asked, e.question())
+		}
+	}
+	return ask.Each(o.Plan.Jobs, asked, func(q ask.Question) learned[T] {
+		value, err := answer(q)
+		return learned[T]{value, true, err}
+	})
+}
+
+// askDates asks when releases were published of which a rule demands an age. A release of which
+// nobody knows that has the zero time; it is an error if somebody could not be asked.
+func askDates(ctx context.Context, o Options, entries []ruled) map[ask.Question]learned[time.Time] {
+	demands := func(e ruled) bool { return e.rules.NeedsDate(provider.Release{Version: e.lock.Version}) }
+	return askEach(o, entries, demands, func(q ask.Question) (time.Time, error) {
+		return o.Plan.Dates.Published(ctx, q.Tool, q.Want)
+	})
+}
+
+// askWhoSigned asks who signed the lists of releases of which a choice of signers is about, by
+// any of their packages.
+func askWhoSigned(ctx context.Context, src Source, o Options, entries []ruled) map[ask.Question]learned[provider.Signer] {
+	pinned := func(e ruled) bool { return o.Signers.Pins(e.lock.Addr) }
+	return askEach(o, entries, pinned, func(q ask.Question) (provider.Signer, error) {
+		releases, err := src.Versions(ctx, q.Tool, q.Want.Addr)
+		if err != nil {
+			return provider.Signer{}, err
+		}
+		for _, r := range releases {
+			if r.Version == q.Want.Version && len(r.Platforms) > 0 {
+				q.Want.Platform = r.Platforms[0]
+				return src.Signer(ctx, q.Tool, q.Want)
+			}
+		}
+		return provider.Signer{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeNoPackage, Host: q.Want.Addr.Host, Subject: problem.Subject{Addr: q.Want.Addr},
+			Message: fmt.Sprintf("the registry lists no package of %s %s", q.Want.Addr, q.Want.Version),
+		}}
+	})
+}
+
+// askCornered returns, for each root module, the refused providers of which the rules leave no
+// release that the constraints allow, so that relock itself would select one that they refuse.
+// Only root modules are planned that a breach would fail, and as they were before the change.
+func askCornered(ctx context.Context, src Source, modules []Examined, refused []refusedEntry, o Options) []map[provider.Addr]bool {
+	cornered := make([]map[provider.Addr]bool, len(modules))
+	before := map[int][]lockfile.Lock{}
+	plan := o.Plan
+	plan.Policy, plan.Only = o.Rules, nil
+	for _, r := range refused {
+		if r.severity != problem.SeverityError || r.breach.Code == problem.CodeProviderRefused {
+			continue
+		}
+		l := r.entry.lock
+		l.Version = r.entry.rules.From
+		plan.Only = append(plan.Only, l.Addr.Pattern())
+		before[r.entry.module] = append(before[r.entry.module], l)
+	}
+	var roots []scan.RootModule
+	var of []int
+	for i, m := range modules {
+		locks, any := before[i]
+		if !any {
+			continue
+		}
+		m.Root.Lock = &lockfile.File{Path: m.Root.Lock.Path, Tool: m.Root.Lock.Tool, Locks: withVersion(locks)}
+		roots, of = append(roots, m.Root), append(of, i)
+	}
+	if len(roots) == 0 {
+		return cornered
+	}
+	for n, addrs := range upgrade.Cornered(ctx, src, roots, plan) {
+		cornered[of[n]] = map[provider.Addr]bool{}
+		for _, addr := range addrs {
+			cornered[of[n]][addr] = true
+		}
+	}
+	return cornered
+}
+
+// withVersion are the entries that have a version, each once: an entry may break two rules.
+func withVersion(locks []lockfile.Lock) []lockfile.Lock {
+	var kept []lockfile.Lock
+	for _, l := range locks {
+		if !l.Version.IsZero() && (len(kept) == 0 || kept[len(kept)-1].Addr != l.Addr) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}

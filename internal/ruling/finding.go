@@ -1,0 +1,97 @@
+package ruling
+
+import (
+	"fmt"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// problem is a problem with the entry. Its fingerprint depends on the code, the lock file, the
+// provider and the version: neither on the day nor on where the rule is.
+func (e ruled) problem(code problem.Code, message string) problem.Problem {
+	place := problem.Place{Path: e.path, Line: e.lock.Line()}
+	place.From, place.To = e.lock.AddrColumns()
+	return problem.Problem{
+		Code: code, Place: place, Message: message,
+		Subject: problem.Subject{Addr: e.lock.Addr, Version: e.lock.Version, Versioned: true},
+	}
+}
+
+// finding says which rule refuses the entry, and what to do. cornered says that the rules leave
+// no release that the constraints allow.
+func (r refusedEntry) finding(cornered bool) problem.Problem {
+	release := fmt.Sprintf("%s %s", r.entry.lock.Addr, r.entry.lock.Version)
+	f := r.entry.problem(r.breach.Code, "")
+	f.Severity, f.Hint = r.severity, helpWith(f.Code)
+	by, end := "by the rule "+r.breach.Rule.Origin(), r.breach.Eligible
+	switch {
+	case f.Code == problem.CodeProviderRefused:
+		f.Message = fmt.Sprintf("%s must not be locked, %s", r.entry.lock.Addr, by)
+	case f.Code == problem.CodeVersionRefused:
+		f.Message = fmt.Sprintf("%s is not allowed, %s", release, by)
+	case end.IsZero():
+		f.Message = fmt.Sprintf("%s has no known date, and releases without one are held, %s", release, by)
+		f.Hint = "let a later rule say age-unknown: allow for this provider, in a pull request of its own"
+	default:
+		f.Message = fmt.Sprintf("%s is too young, %s: old enough on %s; run the check again then", release, by, provider.Day(end))
+	}
+	if cornered {
+		f.Severity = max(f.Severity, problem.SeverityWarning)
+		f.Message += "; the rules leave no release that the constraints allow"
+	}
+	return f
+}
+
+// signerRefused says that the key may not sign the release that has signed it.
+func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
+	f := verify.SignerRefused(e.lock, e.path, by)
+	f.Severity, f.Hint = o.severity(f.Code, e.binding), helpWith(f.Code)
+	return f
+}
+
+// unpermitted are the requirements of a root module without an entry, of providers that must not
+// be locked: relock adds none, and a person must not. One whose file is as it was on the base
+// was there before.
+func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
+	var all []problem.Problem
+	for _, required := range m.Root.All().Requirements {
+		rule := o.Rules.About(m.Root.Dir, required.Addr).Forbids()
+		if rule == nil || len(required.Terms) == 0 || locks(m.Root, required.Addr) {
+			continue
+		}
+		at := required.Terms[0].Place
+		binding := o.All || base != nil && !base.has(m, at)
+		all = append(all, problem.Problem{
+			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Hint: helpWith(problem.CodeProviderRefused),
+			Place: at, Subject: problem.Subject{Addr: required.Addr},
+			Message: fmt.Sprintf("%s is required and must not be locked, by the rule %s", required.Addr, rule.Origin()),
+		})
+	}
+	return all
+}
+
+// locks reports whether the lock file of a root module has an entry of a provider.
+func locks(m scan.RootModule, addr provider.Addr) bool {
+	if m.Lock == nil {
+		return false
+	}
+	_, has := m.Lock.Lock(addr)
+	return has
+}
+
+// undecided is the error about an entry that could not be judged.
+func (e ruled) undecided(why string, err error) problem.Problem {
+	d := problem.Of(err)
+	d.Severity, d.Place, d.Subject.Addr = problem.SeverityError, problem.Place{Path: e.path, Line: e.lock.Line()}, e.lock.Addr
+	d.Message = fmt.Sprintf("%s %s is not judged by the rules: %s: %s", e.lock.Addr, e.lock.Version, why, d.Message)
+	return d
+}
+
+// helpWith says what to do about findings of a code.
+func helpWith(code problem.Code) string {
+	meaning, _ := problem.MeaningOf(code)
+	return meaning.Help
+}

@@ -1,0 +1,92 @@
+package ruling
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// Source answers what an entry is held against. Implementations must be safe for concurrent
+// use.
+type Source interface {
+	upgrade.Source
+	upgrade.SignerSource
+}
+
+// Examined is a root module whose lock file is judged.
+type Examined struct {
+	Root scan.RootModule
+	// Files is the file tree that it is in.
+	Files fs.FS
+}
+
+// Options are the choices of Make.
+type Options struct {
+	// Rules refuse providers, versions and ages, by their Now.
+	Rules policy.Rulebook
+	// Signers are the keys that may sign; nil: nobody is asked who has signed.
+	Signers provider.Signers
+	// All judges every entry as if it were changed.
+	All        bool
+	Severities settings.Severities
+	Strict     bool
+	// Plan is how relock itself selects releases.
+	Plan upgrade.Options
+}
+
+// Ruling is what there is to say of one lock file.
+type Ruling struct {
+	// Findings are what the rules refuse. Undecided are errors: what could not be asked.
+	Findings, Undecided []problem.Problem
+	// Changed reports whether the change touches an entry that a rule is about.
+	Changed bool
+}
+
+// Concerned reports whether a rule or a choice of signers is about an entry, or a requirement
+// without one, of any of these root modules, so that it matters what changed.
+func Concerned(modules []Examined, o Options) bool {
+	return len(entriesOf(modules, nil, o)) > 0 || slices.ContainsFunc(modules, func(m Examined) bool { return len(unpermitted(m, nil, o)) > 0 })
+}
+
+// Make holds the entries of lock files against the rules. The rulings are in the order of the
+// root modules. Dates and signers are asked for once a release, and only of entries that a
+// breach would fail a run for.
+func Make(ctx context.Context, src Source, modules []Examined, base *Before, o Options) []Ruling {
+	rulings := make([]Ruling, len(modules))
+	entries := entriesOf(modules, base, o)
+	dates, signers := askDates(ctx, o, entries), askWhoSigned(ctx, src, o, entries)
+	var refused []refusedEntry
+	for _, e := range entries {
+		v := &rulings[e.module]
+		v.Changed = v.Changed || e.changed
+		date, signer := dates[e.question()], signers[e.question()]
+		if date.err != nil {
+			v.Undecided = append(v.Undecided, e.undecided("it is not known when it was published", date.err))
+		}
+		if signer.err != nil {
+			v.Undecided = append(v.Undecided, e.undecided("it is not known who signed it", signer.err))
+		}
+		refused = append(refused, e.refusals(date, o)...)
+		if signer.known() && !o.Signers.Admits(e.lock.Addr, signer.value) {
+			v.Findings = append(v.Findings, e.signerRefused(signer.value, o))
+		}
+	}
+	cornered := askCornered(ctx, src, modules, refused, o)
+	for _, r := range refused {
+		v := &rulings[r.entry.module]
+		v.Findings = append(v.Findings, r.finding(cornered[r.entry.module][r.entry.lock.Addr]))
+	}
+	for i, m := range modules {
+		rulings[i].Findings = append(rulings[i].Findings, unpermitted(m, base, o)...)
+		slices.SortStableFunc(rulings[i].Findings, verify.ByEntry)
+	}
+	return rulings
+}
