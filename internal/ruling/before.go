@@ -88,8 +88,8 @@ func (b *Before) has(m Examined, at problem.Place) bool {
 func (v versions) version(tool provider.ToolName, addr provider.Addr) provider.Version {
 	at, ok := v[addr]
 	if !ok && tool == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() {
-		addr.Host = provider.Terraform.DefaultHost()
-		at = v[addr]
+		twin, _ := addr.Twin()
+		return v[twin]
 	}
 	return at
 }
