@@ -78,7 +78,7 @@ func askCornered(ctx context.Context, src Source, modules []Examined, refused []
 	cornered := make([]map[provider.Addr]bool, len(modules))
 	before := map[int][]lockfile.Lock{}
 	plan := o.Plan
-	plan.Policy, plan.Only = o.Rules, nil
+	plan.Mode, plan.Policy, plan.Only = upgrade.Upgrade, o.Rules, nil
 	for _, r := range refused {
 		if r.severity != problem.SeverityError || r.breach.Code == problem.CodeProviderRefused {
 			continue

@@ -53,7 +53,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	for i, v := range rulings {
 		m := &p.report.Modules[i]
-		m.Diagnostics = append(m.Diagnostics, v.Undecided...)
+		m.Diagnostics = append(withoutRefused(m.Diagnostics), v.Undecided...)
 		findings, accepted := j.ask.judged.Baseline.Accept(v.Findings)
 		m.Findings = append(withoutMissing(m.Findings, v.Findings), findings...)
 		m.Accepted = append(m.Accepted, accepted...)
@@ -82,6 +82,12 @@ func withoutMissing(found, refused []problem.Problem) []problem.Problem {
 			return r.Code == problem.CodeProviderRefused && r.Subject.Addr == f.Subject.Addr
 		})
 	})
+}
+
+// withoutRefused are the problems of a plan but that which says what it leaves alone, since rules
+// do not permit it: each is a finding.
+func withoutRefused(of []problem.Problem) []problem.Problem {
+	return collect.Those(of, func(d problem.Problem) bool { return d.Code != problem.CodeProviderRefused })
 }
 
 // changedRules warns where the head of a pull request changes its configuration file together

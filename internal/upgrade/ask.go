@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/problem"
@@ -79,12 +80,32 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	var asked []ask.Question
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
-			if selected(opts.Only, required.Addr) && !problem.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, b).spared(b) {
+			w := wantProvider(m, nil, required, b)
+			if selected(opts.Only, required.Addr) && !problem.AnyError(m.Tree.Diagnostics) && !w.spared(b) && w.rules.Forbids() == nil {
 				asked = append(asked, ask.Question{Tool: m.Tool, Want: provider.Want{Addr: required.Addr}})
 			}
 		}
 	}
 	asker{ctx, src, opts}.versions(asked) // failures meet the plan again
+}
+
+// Cornered returns, for each root module, the providers of which a plan would select a release
+// though a rule holds it: the rules leave none of the releases that the constraints allow. It
+// asks what choosing versions asks, and no more.
+func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts Options) [][]provider.Addr {
+	b := opts.behaviour()
+	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
+	cornered := make([][]provider.Addr, len(modules))
+	for i, choices := range chooseVersions(wanted, b, asker{ctx, src, opts}) {
+		for _, c := range choices {
+			for _, notice := range c.notices {
+				if problem.Coded(notice, problem.CodePolicy) {
+					cornered[i] = append(cornered[i], c.wanted.addr())
+				}
+			}
+		}
+	}
+	return cornered
 }
 
 // FormerSigners notes in each selection that leaves one release for another who

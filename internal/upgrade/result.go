@@ -146,7 +146,7 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	r.New = make([]lockfile.Lock, 0, max(len(r.Old), len(entries)))
 	for _, l := range r.Old {
 		_, again := entries[l.Addr]
-		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil || slices.Contains(root.doubtful, l.Addr)
+		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil || slices.Contains(root.left, l.Addr)
 		stays := b.keepsUnreferenced || r.Module.Shared || matches(b.options.Keep, l.Addr)
 		switch {
 		case again:

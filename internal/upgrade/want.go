@@ -3,7 +3,9 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/collect"
@@ -16,9 +18,11 @@ import (
 
 // root is a root module and what is to be decided about it.
 type root struct {
-	module      scan.RootModule // as the command sees it that the mode stands for
-	basis       basis
-	doubtful    []provider.Addr // whose entries stay as they are, since what is required of them is not known
+	module scan.RootModule // as the command sees it that the mode stands for
+	basis  basis
+	// left are the providers whose entries stay as they are: what is required of them is not
+	// known, or a rule does not permit them.
+	left        []provider.Addr
 	diagnostics []problem.Problem
 	undecided   bool // nothing is decided, since the diagnostics leave open what is required
 	wanted      []*wanted
@@ -102,6 +106,7 @@ func want(m scan.RootModule, b behaviour) root {
 		r.diagnostics = append(r.diagnostics, m.NotRead())
 		return r
 	}
+	r = r.refuse(b)
 	r.undecided = problem.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
 		r = r.lacks(u, b)
@@ -124,7 +129,7 @@ func want(m scan.RootModule, b behaviour) root {
 }
 
 // lacks notes a module call that could not be followed, or an entry that leaves open
-// what it requires. The locked providers that such an entry may mean are doubtful. Where
+// what it requires. The locked providers that such an entry may mean are left. Where
 // there are none, or the plan writes all or nothing, nothing is decided.
 func (r root) lacks(u scan.Unread, b behaviour) root {
 	// What a program has not made of the configuration it says itself, once for all.
@@ -138,15 +143,45 @@ func (r root) lacks(u scan.Unread, b behaviour) root {
 	if u.Entry != nil && r.module.Lock != nil {
 		meant = collect.Those(r.module.Lock.Locks, func(l lockfile.Lock) bool { return u.Entry.May(l.Addr) })
 	}
-	r.doubtful = append(r.doubtful, collect.Mapped(meant, addrOf)...)
+	r.left = append(r.left, collect.Mapped(meant, addrOf)...)
 	r.undecided = r.undecided || b.allOrNothing || len(meant) == 0
+	return r
+}
+
+// refuse leaves the providers alone that the rules do not permit, required or locked, and says
+// so once. The sides of a merge are united all the same.
+func (r root) refuse(b behaviour) root {
+	var all collect.Set[provider.Addr]
+	for _, required := range r.module.Tree.Requirements {
+		all.Add(required.Addr)
+	}
+	if r.module.Lock != nil {
+		all.Add(collect.Mapped(r.module.Lock.Locks, addrOf)...)
+	}
+	var said []string
+	for _, addr := range all.List {
+		rule := b.options.Policy.About(r.module.Dir, addr).Forbids()
+		if rule == nil || disputed(r.module, addr) || !selected(b.options.Only, addr) {
+			continue
+		}
+		r.left = append(r.left, addr)
+		said = append(said, fmt.Sprintf("%s (%s)", addr, rule.Origin()))
+	}
+	if len(said) > 0 {
+		slices.Sort(said)
+		r.diagnostics = append(r.diagnostics, problem.Problem{
+			Code: problem.CodeProviderRefused, Severity: problem.SeverityWarning, Place: problem.Place{Path: path.Join(r.module.Dir, lockfile.Name)},
+			Message: "rules do not permit these providers, and their entries are left as they are: " + strings.Join(said, ", "),
+			Hint:    "use other providers, or let a later rule permit these",
+		})
+	}
 	return r
 }
 
 // decides reports whether the plan is about the provider.
 func (r root) decides(addr provider.Addr, b behaviour) bool {
 	named := selected(b.options.Only, addr) || disputed(r.module, addr)
-	return named && !slices.Contains(r.doubtful, addr) && !(b.skipsOverridden && b.overrides(r.module.Tool, addr))
+	return named && !slices.Contains(r.left, addr) && !(b.skipsOverridden && b.overrides(r.module.Tool, addr))
 }
 
 // overrides reports whether the CLI configuration replaces the provider in a release
