@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -46,7 +47,17 @@ func (q request) files(ctx context.Context) (*run.Remote, error) {
 // head is the pull request's head with its files, or with those that a merge makes of them.
 func (q request) head(ctx context.Context, files *run.Remote) run.PullHead {
 	hosts := sync.OnceValue(func() []svchost.Hostname { return q.hosts(ctx) })
-	return run.PullHead{Repository: q.repository, Files: files, Fork: q.pull.Fork, Hosts: hosts}
+	return run.PullHead{Repository: q.repository, Files: files, Fork: q.pull.Fork, Hosts: hosts, Base: q.leftBase}
+}
+
+// leftBase reads the files of the commit where the pull request left its base branch: what is
+// newer there is no change of the pull request.
+func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
+	d, err := q.repo.Difference(ctx, q.base, q.pull.Head)
+	if err != nil {
+		return nil, err
+	}
+	return run.Snapshot(ctx, q.repo, cmp.Or(d.MergeBase, q.base))
 }
 
 // wanted is what the command names. Without directories it is about the root modules that

@@ -100,6 +100,8 @@ type Difference struct {
 	Complete bool
 	// Straight says that the one commit is the other or descends from it.
 	Straight bool
+	// MergeBase is the commit that both have in common; empty if the answer lacks it.
+	MergeBase string
 }
 
 // Difference compares two commits in one request. It returns an ErrNotFound if
@@ -112,8 +114,9 @@ func (r *Repository) Difference(ctx context.Context, base, head string) (Differe
 	}
 	d := Difference{
 		// An answer that says nothing of files does not say that there are none.
-		Complete: c.Files != nil && len(c.Files) < MostCompared,
-		Straight: c.GetStatus() == "ahead" || c.GetStatus() == "identical",
+		Complete:  c.Files != nil && len(c.Files) < MostCompared,
+		Straight:  c.GetStatus() == "ahead" || c.GetStatus() == "identical",
+		MergeBase: c.GetMergeBaseCommit().GetSHA(),
 	}
 	for _, f := range c.Files {
 		d.Files = append(d.Files, f.GetFilename())

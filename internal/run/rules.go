@@ -48,8 +48,8 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 			rulings[indices[n]] = v
 		}
 	})
-	if files != nil && slices.ContainsFunc(rulings, func(v ruling.Ruling) bool { return v.Changed }) {
-		p.report.Diagnostics = append(p.report.Diagnostics, changedRules(j, all[0].tree.FS(), files.FS)...)
+	if at := slices.IndexFunc(rulings, func(v ruling.Ruling) bool { return v.Changed }); at >= 0 {
+		rulings[at].Findings = append(rulings[at].Findings, changedRules(j, all[at].tree.FS(), files.FS)...)
 	}
 	for i, v := range rulings {
 		m := &p.report.Modules[i]
