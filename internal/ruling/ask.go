@@ -51,17 +51,18 @@ func askDates(ctx context.Context, o Options, entries []ruled) map[ask.Question]
 
 // askWhoSigned asks who signed the lists of releases of which a choice of signers is about, by
 // any of their packages.
-func askWhoSigned(ctx context.Context, src Source, o Options, entries []ruled) map[ask.Question]learned[provider.Signer] {
+func askWhoSigned(ctx context.Context, src upgrade.Source, o Options, entries []ruled) map[ask.Question]learned[provider.Signer] {
 	pinned := func(e ruled) bool { return o.Signers.Pins(e.lock.Addr) }
 	return askEach(o, entries, pinned, func(q ask.Question) (provider.Signer, error) {
-		releases, err := src.Versions(ctx, q.Tool, q.Want.Addr)
+		offer, err := src.Versions(ctx, q.Tool, q.Want.Addr)
 		if err != nil {
 			return provider.Signer{}, err
 		}
-		for _, r := range releases {
+		for _, r := range offer.Releases {
 			if r.Version == q.Want.Version && len(r.Platforms) > 0 {
 				q.Want.Platform = r.Platforms[0]
-				return src.Signer(ctx, q.Tool, q.Want)
+				listing, err := src.Listing(ctx, q.Tool, q.Want)
+				return listing.Signer, err
 			}
 		}
 		return provider.Signer{}, &problem.Error{Problem: problem.Problem{
@@ -74,7 +75,7 @@ func askWhoSigned(ctx context.Context, src Source, o Options, entries []ruled) m
 // askCornered returns, for each root module, the refused providers of which the rules leave no
 // release that the constraints allow, so that relock itself would select one that they refuse.
 // Only root modules are planned that a breach would fail, and as they were before the change.
-func askCornered(ctx context.Context, src Source, modules []Examined, refused []refusedEntry, o Options) []map[provider.Addr]bool {
+func askCornered(ctx context.Context, src upgrade.Source, modules []Examined, refused []refusedEntry, o Options) []map[provider.Addr]bool {
 	cornered := make([]map[provider.Addr]bool, len(modules))
 	before := map[int][]lockfile.Lock{}
 	plan := o.Plan

@@ -14,13 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Source answers what an entry is held against. Implementations must be safe for concurrent
-// use.
-type Source interface {
-	upgrade.Source
-	upgrade.SignerSource
-}
-
 // Examined is a root module whose lock file is judged.
 type Examined struct {
 	Root scan.RootModule
@@ -59,7 +52,7 @@ func Concerned(modules []Examined, o Options) bool {
 // Make holds the entries of lock files against the rules. The rulings are in the order of the
 // root modules. Dates and signers are asked for once a release, and only of entries that a
 // breach would fail a run for.
-func Make(ctx context.Context, src Source, modules []Examined, base *Before, o Options) []Ruling {
+func Make(ctx context.Context, src upgrade.Source, modules []Examined, base *Before, o Options) []Ruling {
 	rulings := make([]Ruling, len(modules))
 	entries := entriesOf(modules, base, o)
 	dates, signers := askDates(ctx, o, entries), askWhoSigned(ctx, src, o, entries)
