@@ -49,23 +49,22 @@ func askDates(ctx context.Context, o Options, entries []ruled) map[ask.Question]
 	})
 }
 
-// askWhoSigned asks who signed the lists of releases of which a choice of signers is about, by
-// any of their packages.
-func askWhoSigned(ctx context.Context, src upgrade.Source, o Options, entries []ruled) map[ask.Question]learned[provider.Signer] {
+// askListings asks for the lists of releases of which a choice of signers is about, by any of
+// their packages. A release that only mirrors have has no list, and nobody has signed it.
+func askListings(ctx context.Context, src upgrade.Source, o Options, entries []ruled) map[ask.Question]learned[provider.Listing] {
 	pinned := func(e ruled) bool { return o.Signers.Pins(e.lock.Addr) }
-	return askEach(o, entries, pinned, func(q ask.Question) (provider.Signer, error) {
+	return askEach(o, entries, pinned, func(q ask.Question) (provider.Listing, error) {
 		offer, err := src.Versions(ctx, q.Tool, q.Want.Addr)
 		if err != nil {
-			return provider.Signer{}, err
+			return provider.Listing{}, err
 		}
 		for _, r := range offer.Releases {
 			if r.Version == q.Want.Version && len(r.Platforms) > 0 {
 				q.Want.Platform = r.Platforms[0]
-				listing, err := src.Listing(ctx, q.Tool, q.Want)
-				return listing.Signer, err
+				return src.Listing(ctx, q.Tool, q.Want)
 			}
 		}
-		return provider.Signer{}, &problem.Error{Problem: problem.Problem{
+		return provider.Listing{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeNoPackage, Host: q.Want.Addr.Host, Subject: problem.Subject{Addr: q.Want.Addr},
 			Message: fmt.Sprintf("the registry lists no package of %s %s", q.Want.Addr, q.Want.Version),
 		}}

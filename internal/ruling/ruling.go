@@ -55,21 +55,21 @@ func Concerned(modules []Examined, o Options) bool {
 func Make(ctx context.Context, src upgrade.Source, modules []Examined, base *Before, o Options) []Ruling {
 	rulings := make([]Ruling, len(modules))
 	entries := entriesOf(modules, base, o)
-	dates, signers := askDates(ctx, o, entries), askWhoSigned(ctx, src, o, entries)
+	dates, listings := askDates(ctx, o, entries), askListings(ctx, src, o, entries)
 	var refused []refusedEntry
 	for _, e := range entries {
 		v := &rulings[e.module]
 		v.Changed = v.Changed || e.changed
-		date, signer := dates[e.question()], signers[e.question()]
+		date, listing := dates[e.question()], listings[e.question()]
 		if date.err != nil {
 			v.Undecided = append(v.Undecided, e.undecided("it is not known when it was published", date.err))
 		}
-		if signer.err != nil {
-			v.Undecided = append(v.Undecided, e.undecided("it is not known who signed it", signer.err))
+		if listing.err != nil {
+			v.Undecided = append(v.Undecided, e.undecided("it is not known who signed it", listing.err))
 		}
 		refused = append(refused, e.refusals(date, o)...)
-		if signer.known() && !o.Signers.Admits(e.lock.Addr, signer.value) {
-			v.Findings = append(v.Findings, e.signerRefused(signer.value, o))
+		if len(listing.value.Files) > 0 && !o.Signers.Admits(e.lock.Addr, listing.value.Signer) {
+			v.Findings = append(v.Findings, e.signerRefused(listing.value.Signer, o))
 		}
 	}
 	cornered := askCornered(ctx, src, modules, refused, o)
