@@ -24,6 +24,20 @@ const defaultJobs = 32
 // Jobs returns how many questions may be open at once: jobs, or a default if that is 0.
 func Jobs(jobs int) int { return cmp.Or(jobs, defaultJobs) }
 
+// Reply is the answer to a question, or why there is none.
+type Reply[A any] struct {
+	Value A
+	Err   error
+}
+
+// Of asks each distinct question once, as Each does, and keeps why one has no answer.
+func Of[Q comparable, A any](jobs int, asked []Q, answer func(Q) (A, error)) map[Q]Reply[A] {
+	return Each(jobs, asked, func(q Q) Reply[A] {
+		value, err := answer(q)
+		return Reply[A]{value, err}
+	})
+}
+
 // Each answers each distinct question once, at most Jobs of jobs at a time. Failures are
 // part of the answers.
 func Each[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {

@@ -99,29 +99,30 @@ func (a *accountant) readOtherLists() {
 
 // look asks about packages, downloads none that is larger than its limit, and notes
 // the answers.
-func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[ask.Question]packageAnswer {
+func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[ask.Question]ask.Reply[provider.Listing] {
 	var asked []ask.Question
 	limits := map[ask.Question]int64{}
 	for _, p := range parts {
 		k := p.key(p.platform)
 		asked, limits[k] = append(asked, k), limit(p)
 	}
-	answers := a.ask.looked(limits, asked)
+	answers := a.ask.packages(limits, asked)
 	for _, p := range parts {
-		p.learn(answers[p.key(p.platform)])
+		said := answers[p.key(p.platform)]
+		p.learn(said.Value, said.Err)
 	}
 	return answers
 }
 
 // learn notes an answer.
-func (p packagePart) learn(h packageAnswer) {
+func (p packagePart) learn(l provider.Listing, err error) {
 	switch {
-	case problem.Coded(h.err, problem.CodeNoPackage):
+	case problem.Coded(err, problem.CodeNoPackage):
 		p.absent[p.platform] = true
-	case h.err != nil:
-		p.failures[p.platform] = h.err
+	case err != nil:
+		p.failures[p.platform] = err
 	default:
-		p.add(h.listing)
+		p.add(l)
 	}
 }
 
@@ -139,11 +140,11 @@ func (a *accountant) next() []packagePart {
 	}
 	sizes := a.ask.sizes(asked)
 	for _, part := range unsized {
-		h := sizes[part.key(part.platform)]
-		part.sizes[part.platform] = h.size
-		if h.err != nil {
+		size := sizes[part.key(part.platform)]
+		part.sizes[part.platform] = size.Value
+		if size.Err != nil {
 			part.tried[part.platform] = true
-			part.learn(h)
+			part.learn(provider.Listing{}, size.Err)
 		}
 	}
 	var next []packagePart
@@ -202,9 +203,9 @@ func (a *accountant) downloadUnsized(part packagePart) {
 		part.poor = true
 		return
 	}
-	h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
-	if h.err == nil {
-		a.options.Allowance.giveBack(limit - h.listing.Size(part.platform))
+	said := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
+	if said.Err == nil {
+		a.options.Allowance.giveBack(limit - said.Value.Size(part.platform))
 	}
 }
 

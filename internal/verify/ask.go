@@ -47,21 +47,10 @@ type asker struct {
 // ended reports whether nothing is asked any more.
 func (a asker) ended() bool { return a.ctx.Err() != nil }
 
-// listedRelease is what is said of a release in the list of versions.
-type listedRelease struct {
-	served []provider.Platform
-	err    error
-}
-
-// served asks for the platforms of releases. What a registry does not list any
-// more may still be had: it has none.
-func (a asker) served(asked []ask.Question) map[ask.Question]listedRelease {
-	return ask.Each(a.jobs, asked, func(k ask.Question) listedRelease {
-		offer, err := a.source.Versions(a.ctx, k.Tool, k.Want.Addr)
-		if r := offer.Release(k.Want.Version); r != nil {
-			return listedRelease{r.Platforms, nil}
-		}
-		return listedRelease{nil, err}
+// offers asks for the releases of providers.
+func (a asker) offers(asked []ask.Question) map[ask.Question]ask.Reply[provider.Offer] {
+	return ask.Of(a.jobs, asked, func(k ask.Question) (provider.Offer, error) {
+		return a.source.Versions(a.ctx, k.Tool, k.Want.Addr)
 	})
 }
 
@@ -71,49 +60,32 @@ func (a asker) recheck(k ask.Question, limit int64) error {
 	return err
 }
 
-// packageAnswer is an answer about the list that names a package, or about its size.
-type packageAnswer struct {
-	listing provider.Listing
-	size    int64
-	err     error
-}
-
 // lists asks for the lists of releases.
-func (a asker) lists(asked []ask.Question) map[ask.Question]packageAnswer {
-	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
-		l, err := a.source.Listing(a.ctx, k.Tool, k.Want)
-		return packageAnswer{listing: l, err: err}
+func (a asker) lists(asked []ask.Question) map[ask.Question]ask.Reply[provider.Listing] {
+	return ask.Of(a.jobs, asked, func(k ask.Question) (provider.Listing, error) {
+		return a.source.Listing(a.ctx, k.Tool, k.Want)
 	})
 }
 
-// looked asks for what packages contain, and downloads none that is larger than
+// packages asks for what packages contain, and downloads none that is larger than
 // its limit.
-func (a asker) looked(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]packageAnswer {
-	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
-		l, err := a.source.Package(a.ctx, k.Tool, k.Want, limits[k])
-		return packageAnswer{listing: l, err: err}
+func (a asker) packages(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]ask.Reply[provider.Listing] {
+	return ask.Of(a.jobs, asked, func(k ask.Question) (provider.Listing, error) {
+		return a.source.Package(a.ctx, k.Tool, k.Want, limits[k])
 	})
-}
-
-// contentAnswer is an answer about what a package holds.
-type contentAnswer struct {
-	Content provider.Content
-	err     error
 }
 
 // contents asks what is wrong with what packages hold, and downloads none that is
 // larger than its limit.
-func (a asker) contents(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]contentAnswer {
-	return ask.Each(a.jobs, asked, func(k ask.Question) contentAnswer {
-		said, err := a.source.Content(a.ctx, k.Tool, k.Want, limits[k])
-		return contentAnswer{said, err}
+func (a asker) contents(limits map[ask.Question]int64, asked []ask.Question) map[ask.Question]ask.Reply[provider.Content] {
+	return ask.Of(a.jobs, asked, func(k ask.Question) (provider.Content, error) {
+		return a.source.Content(a.ctx, k.Tool, k.Want, limits[k])
 	})
 }
 
 // sizes asks how large packages are.
-func (a asker) sizes(asked []ask.Question) map[ask.Question]packageAnswer {
-	return ask.Each(a.jobs, asked, func(k ask.Question) packageAnswer {
-		size, err := a.source.Size(a.ctx, k.Tool, k.Want)
-		return packageAnswer{size: size, err: err}
+func (a asker) sizes(asked []ask.Question) map[ask.Question]ask.Reply[int64] {
+	return ask.Of(a.jobs, asked, func(k ask.Question) (int64, error) {
+		return a.source.Size(a.ctx, k.Tool, k.Want)
 	})
 }

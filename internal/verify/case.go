@@ -56,16 +56,17 @@ func (c *accountCase) likely() provider.Platform {
 }
 
 // readList notes the list that names the package for a platform.
-func (c *accountCase) readList(p provider.Platform, l packageAnswer) {
-	if l.err != nil {
-		c.err, c.failures[p], c.signed = l.err, l.err, true
+func (c *accountCase) readList(p provider.Platform, said ask.Reply[provider.Listing]) {
+	if said.Err != nil {
+		c.err, c.failures[p], c.signed = said.Err, said.Err, true
 		return
 	}
-	c.err, c.signer = nil, l.listing.Signer
+	l := said.Value
+	c.err, c.signer = nil, l.Signer
 	delete(c.failures, p)
-	c.unsigned = !l.listing.Signed()
-	c.signed = !c.unsigned || c.depth == Everything && len(l.listing.Files) > 0
-	c.add(l.listing)
+	c.unsigned = !l.Signed()
+	c.signed = !c.unsigned || c.depth == Everything && len(l.Files) > 0
+	c.add(l)
 }
 
 // unexplained reports whether an entry holds a hash of the scheme that nothing

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -17,10 +18,10 @@ func (a *accountant) readLists() {
 		return c.depth == Everything &&
 			(problem.Coded(c.err, problem.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0))
 	})
-	served := a.readServed(open)
+	offers := a.readServed(open)
 	var elsewhere, missing []*accountCase
 	for _, c := range open {
-		err := served[c.release].err
+		err := offers[c.release].Err
 		switch {
 		case c.err == nil:
 		case err != nil && !problem.Coded(err, problem.CodeUnknownProvider):
@@ -35,17 +36,17 @@ func (a *accountant) readLists() {
 	a.readMissing(missing)
 }
 
-// readServed asks for which platforms the registries say that releases are.
-func (a *accountant) readServed(cases []*accountCase) map[ask.Question]listedRelease {
-	var releases []ask.Question
+// readServed asks for which platforms the registries say that releases are. What a registry
+// does not list any more may still be had: it has none.
+func (a *accountant) readServed(cases []*accountCase) map[ask.Question]ask.Reply[provider.Offer] {
+	offers := a.ask.offers(collect.Mapped(cases, func(c *accountCase) ask.Question { return c.release }))
 	for _, c := range cases {
-		releases = append(releases, c.release)
+		c.served = nil
+		if r := offers[c.release].Value.Release(c.release.Want.Version); r != nil {
+			c.served = r.Platforms
+		}
 	}
-	served := a.ask.served(releases)
-	for _, c := range cases {
-		c.served = served[c.release].served
-	}
-	return served
+	return offers
 }
 
 // asked are the cases of which anything may be asked.
@@ -80,7 +81,7 @@ func (a *accountant) readMissing(cases []*accountCase) {
 	}
 	answers := a.look(parts, func(packagePart) int64 { return 0 })
 	for _, part := range parts {
-		err := answers[part.key(part.platform)].err
+		err := answers[part.key(part.platform)].Err
 		part.gone = problem.Coded(err, problem.CodeNoPackage) || problem.Coded(err, problem.CodeUnknownProvider)
 		if err != nil && !part.gone {
 			part.err = err

@@ -50,19 +50,19 @@ func (i inspector) look(cases []*accountCase) {
 		k := part.key(part.platform)
 		said := i.ask.contents(map[ask.Question]int64{k: limit}, []ask.Question{k})[k]
 		part.saw(said)
-		if said.err == nil {
-			i.allowance.giveBack(limit - said.Content.Size)
+		if said.Err == nil {
+			i.allowance.giveBack(limit - said.Value.Size)
 		}
 	}
 }
 
 // saw notes what is wrong with what the package holds.
-func (p packagePart) saw(said contentAnswer) {
+func (p packagePart) saw(said ask.Reply[provider.Content]) {
 	switch {
-	case said.err != nil:
-		p.unseen = append(p.unseen, said.err.Error())
-	case len(said.Content.Problems) > 0:
-		p.problems[p.platform] = said.Content.Problems
+	case said.Err != nil:
+		p.unseen = append(p.unseen, said.Err.Error())
+	case len(said.Value.Problems) > 0:
+		p.problems[p.platform] = said.Value.Problems
 	}
 }
 
@@ -98,11 +98,11 @@ func (i inspector) covered(cases []*accountCase) []packagePart {
 	sizes := i.ask.sizes(asked)
 	for _, part := range unsized {
 		said := sizes[part.key(part.platform)]
-		if said.err != nil {
-			part.unseen = append(part.unseen, said.err.Error())
+		if said.Err != nil {
+			part.unseen = append(part.unseen, said.Err.Error())
 			continue
 		}
-		part.sizes[part.platform] = said.size
+		part.sizes[part.platform] = said.Value
 		parts = append(parts, part)
 	}
 	slices.SortStableFunc(parts, func(p, q packagePart) int { return bySize(p.sizes[p.platform], q.sizes[q.platform]) })
