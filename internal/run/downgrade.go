@@ -95,7 +95,7 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 	}
 	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Problem) bool {
 		had := slices.ContainsFunc(before.Findings, func(b problem.Problem) bool {
-			return alikeCode(b.Code, f.Code) && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash
+			return alikeCode(b.Code, f.Code) && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash && b.About == f.About
 		})
 		if had {
 			m.Diagnostics, m.Forgiven = append(m.Diagnostics, foundOnBase(f)), true

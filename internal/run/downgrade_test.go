@@ -33,6 +33,9 @@ func TestForgive(t *testing.T) {
 	finding := problem.Problem{Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: null, Version: provider.Version{Major: 1}, Versioned: true, Hash: "h1:x"}}
 	other := finding
 	other.Subject.Version.Major = 2
+	replaced := problem.Problem{Code: problem.CodeReReleased, Subject: problem.Subject{Addr: null, Hash: "zh:x"}, About: "these hashes"}
+	swapped := replaced
+	swapped.About = "these hashes and one more"
 	for name, tt := range map[string]struct {
 		now, before   found
 		m, was        report.Module
@@ -72,6 +75,9 @@ func TestForgive(t *testing.T) {
 		},
 		"a_finding_of_another_version": {
 			m: report.Module{Findings: []problem.Problem{finding}}, was: report.Module{Findings: []problem.Problem{other}}, finds: true,
+		},
+		"a_finding_that_speaks_for_other_hashes": {
+			m: report.Module{Findings: []problem.Problem{swapped}}, was: report.Module{Findings: []problem.Problem{replaced}}, finds: true,
 		},
 		"a_new_finding": {m: report.Module{Findings: []problem.Problem{finding}}, finds: true},
 	} {
