@@ -218,12 +218,20 @@ func proposed(pulls []report.PullRequest, dir string) string {
 	return word
 }
 
+// AcceptedCount counts the findings that a baseline accepts.
+func AcceptedCount(r report.Report) int {
+	n := 0
+	for _, m := range r.Modules {
+		n += len(m.Accepted)
+	}
+	return n
+}
+
 // SeverityCounts counts the findings by how severe they are, and those that a baseline
 // accepts.
 func SeverityCounts(r report.Report) []string {
-	n, accepted := map[problem.Severity]int{}, 0
+	n, accepted := map[problem.Severity]int{}, AcceptedCount(r)
 	for _, m := range r.Modules {
-		accepted += len(m.Accepted)
 		for _, f := range m.Findings {
 			n[f.Severity]++
 		}

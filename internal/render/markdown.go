@@ -86,7 +86,7 @@ func partsOf(r report.Report, limit int) []part {
 		return verification(r)
 	}
 	o := outline.Of(r)
-	return []part{
+	parts := []part{
 		{head: safe.Join("", o.Headline.Line(), proofsLine(r), carriedLine(r))},
 		changesPart(o, noun(r), limit*changeShare/100),
 		reviewPart(o),
@@ -95,6 +95,10 @@ func partsOf(r report.Report, limit int) []part {
 		spreadsPart(o),
 		notesPart(o),
 	}
+	if r.Verb == verbs.Check {
+		parts = append(parts, acceptedPart(r, outline.JudgedIn(r).Accepted))
+	}
+	return parts
 }
 
 // carriedLine says what of a pull request the run did not look at.

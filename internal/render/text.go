@@ -467,6 +467,9 @@ func (t *text) closing() {
 	case failed > 0 && t.r.Verb != verbs.Diff:
 		parts = append(parts, fmt.Sprintf("%d with errors", failed))
 	}
+	if n := outline.AcceptedCount(t.r); n > 0 && t.r.Verb == verbs.Check {
+		parts = append(parts, fmt.Sprintf("%d accepted", n))
+	}
 	if n := len(t.r.Excluded); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d excluded", n))
 	}

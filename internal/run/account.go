@@ -34,7 +34,7 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}
 	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{
-		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce,
+		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased,
 	}) {
 		r := &all[of[n]].result
 		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)

@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -223,7 +222,7 @@ func judgeHashes(ctx context.Context, j job, p planned) planned {
 		if name := path.Join(f.module.Dir, lockfile.Name); inToolCache(name) && p.extent.changed != nil {
 			f.result.Findings = append(f.result.Findings, lockInToolCache(name))
 		}
-		m := report.FromPlan(f.result, nil).Named(j.names(f.tree))
+		m := describe(j, f)
 		m.HashesOnly, m.Forgiven = true, forgiven
 		p.report.Modules = append(p.report.Modules, m)
 	}

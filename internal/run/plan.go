@@ -61,9 +61,11 @@ func outages(j job) []problem.Problem {
 	return all
 }
 
-// describe makes the report of a root module's plan.
+// describe makes the report of a root module's plan. What the baseline accepts is no finding.
 func describe(j job, f found) report.Module {
-	return report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
+	m := report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
+	m.Findings, m.Accepted = j.ask.judged.Baseline.Accept(m.Findings)
+	return m
 }
 
 // changesOf are the changes of a plan.

@@ -22,14 +22,17 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	if j.settings.Judge == settings.JudgeOff || j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p
 	}
-	defer j.clock.stage(stageRules)()
 	all := slices.Concat(p.found, p.hashesOnly)
 	opts := rulingOptions(j)
 	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
+	if !ruling.Concerned(modules, opts) {
+		return p
+	}
+	defer j.clock.stage(stageRules)()
 	var files *Remote
 	var base *ruling.Before
 	var err error
-	if p.extent.base != nil && ruling.Concerned(modules, opts) {
+	if p.extent.base != nil {
 		files, err = p.extent.base(ctx)
 		if err == nil {
 			base, err = ruling.ReadBefore(files.FS)

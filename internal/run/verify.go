@@ -55,8 +55,9 @@ func policyOf(j job) verify.Policy {
 	plan, c := j.plan, j.settings
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
-		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: c.Offline,
-		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"), Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce},
+		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, Offline: c.Offline,
+		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"),
+		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: plan.AcceptReReleased},
 	}
 	if admitted := j.contact(); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }

@@ -65,8 +65,10 @@ type Judgement struct {
 	Refuted []provider.Hash
 }
 
-// Options bound what an account asks.
+// Options are what an account goes by, whoever asks for it.
 type Options struct {
+	// AcceptReReleased names releases that may have been replaced.
+	AcceptReReleased []provider.ReleasePattern
 	// Allowance bounds the downloads.
 	Allowance *Allowance
 	// Jobs bounds the questions that are open at once; 0 means a default.
@@ -107,7 +109,7 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	for _, c := range a.order {
 		for _, e := range c.suspects {
 			if c.signed && slices.ContainsFunc(e.Lock.Hashes, func(h provider.Hash) bool { return !c.explains(h) }) {
-				judgements[e.index] = c.judgement(e.Suspect, known())
+				judgements[e.index] = c.judgement(e.Suspect, known(), opts)
 			}
 		}
 	}
@@ -116,9 +118,9 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 
 // judgement is what Prove finds of the hashes of an entry, as far as that refutes them or
 // leaves them open.
-func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question) Judgement {
+func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question, opts Options) Judgement {
 	var made Verification
-	entry := judgedEntry{scribe: scribe{lock: e.Lock, path: e.Path, result: &made}, policy: &Policy{}, of: c, judged: c.proofs(e.Lock), known: known}
+	entry := judgedEntry{scribe: scribe{lock: e.Lock, path: e.Path, result: &made}, policy: &Policy{Options: opts}, of: c, judged: c.proofs(e.Lock), known: known}
 	if e.Left && c.replaced(e.Lock) { // then nobody has looked for packages of its h1 hashes
 		entry.judged = slices.DeleteFunc(entry.judged, func(p Proof) bool { return p.Hash.Scheme() != provider.SchemeZH })
 	}

@@ -34,8 +34,6 @@ type Policy struct {
 	Signers provider.Signers
 	// Ledger is what was seen before; nil if nobody keeps one.
 	Ledger *ledger.Ledger
-	// AcceptReReleased names releases that may have been replaced.
-	AcceptReReleased []provider.ReleasePattern
 	// Baseline is what somebody accepts; nil if nothing is.
 	Baseline *ledger.Baseline
 	// Recheck is how many packages that the hash cache knows are downloaded and hashed
@@ -48,7 +46,7 @@ type Policy struct {
 	Offline bool
 	// Admits says whether a registry may be asked; nil admits all.
 	Admits func(addr provider.Addr) bool
-	// Options bound what is asked.
+	// Options are those of Judge, too.
 	Options Options
 }
 
@@ -149,8 +147,9 @@ func (p *Policy) about(addr provider.Addr) bool {
 	return len(p.Only) == 0 || slices.ContainsFunc(p.Only, func(some provider.Pattern) bool { return some.Match(addr) })
 }
 
+// acceptsReReleased reports whether the release of an entry may have been replaced.
 func (p *Policy) acceptsReReleased(l lockfile.Lock) bool {
-	return slices.ContainsFunc(p.AcceptReReleased, func(some provider.ReleasePattern) bool { return some.Match(l.Addr, l.Version) })
+	return slices.ContainsFunc(p.Options.AcceptReReleased, func(some provider.ReleasePattern) bool { return some.Match(l.Addr, l.Version) })
 }
 
 // pinned reports whether the configuration says who may sign a provider.

@@ -379,7 +379,7 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Subject.Hash != zh("replaced") || r.Findings[0].Place.From == 0 {
 		t.Errorf("found %+v, want re-released at its hash", r.Findings)
 	}
-	p.policy.AcceptReReleased = []provider.ReleasePattern{must(provider.ParseReleasePattern("hashicorp/alpha@1.0.0"))}
+	p.policy.Options.AcceptReReleased = []provider.ReleasePattern{must(provider.ParseReleasePattern("hashicorp/alpha@1.0.0"))}
 	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"hash-unknown"}) {
 		t.Errorf("found %v where that is accepted, want that the hash is in no list", got)
 	}
