@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The answers on which a caller acts differently. They are matched with
@@ -88,7 +89,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	var otp *github.TwoFactorAuthError
 	var said *refusal
 	var found *finding
-	var lost *url.Error // its text has the URL with the query, its cause has not
+	var lost *url.Error // its text has the URL with the query
 	switch {
 	case ctx.Err() != nil:
 		e.Problem.Code, e.Err = problem.CodeCancelled, context.Cause(ctx)
@@ -122,7 +123,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	case errors.As(err, &found):
 		e.Problem.Hint, e.Err = found.hint, found
 	case errors.As(err, &lost):
-		e.Problem.Code, e.Err = problem.CodeUnreachable, &uncertain{lost.Err}
+		e.Problem.Code, e.Err = problem.CodeUnreachable, &uncertain{transport.Plainly(lost)}
 	default: // an answer that ends too early or is not JSON
 		e.Err = &uncertain{err}
 	}

@@ -136,7 +136,7 @@ func (n noReply) Unwrap() error { return n.error }
 
 // execute runs git, for no longer than a command may take.
 func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, transport.Late("it went on", p.opts.limits.command))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, transport.Late("it did not end", p.opts.limits.command))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait

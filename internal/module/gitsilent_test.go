@@ -74,7 +74,7 @@ func TestGitGivesUpASilentServer(t *testing.T) {
 			c := New(newTransport(), nil, Options{Env: testEnv(t, Options{}.Env), limits: gitLimits{command: time.Minute, silence: time.Second}})
 			c.transport.Admit(strings.TrimPrefix(at, "http://"))
 			e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
-			if !strings.Contains(e.Error(), "nothing came for 1s") || asked.Load() != 1 {
+			if !strings.Contains(e.Error(), "nothing came within 1 s") || asked.Load() != 1 {
 				t.Errorf("error %v after %d requests of git, want that nothing came, after 1", e, asked.Load())
 			}
 		})
@@ -95,7 +95,7 @@ func TestGitGivesUpATricklingServer(t *testing.T) {
 	c := New(newTransport(), nil, Options{Env: testEnv(t, Options{}.Env), limits: gitLimits{command: time.Second, silence: time.Minute}})
 	c.transport.Admit(strings.TrimPrefix(at, "http://"))
 	e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
-	if !strings.Contains(e.Error(), "it went on for 1s") || asked.Load() != 1 {
+	if !strings.Contains(e.Error(), "it did not end within 1 s") || asked.Load() != 1 {
 		t.Errorf("error %v after %d requests of git, want that it took too long, after 1", e, asked.Load())
 	}
 }

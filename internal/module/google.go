@@ -88,8 +88,8 @@ func (g google) token(ctx context.Context) (string, error) {
 		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
 			status := answer.Response.StatusCode
 			why = fmt.Errorf("the server answered %d %s", status, http.StatusText(status))
-		} else if request, ok := errors.AsType[*url.Error](err); ok {
-			why = request.Err
+		} else if _, ok := errors.AsType[*url.Error](err); ok {
+			why = transport.Plainly(err)
 		}
 		return "", fmt.Errorf("exchanging %s for a token: %w", path, why)
 	}

@@ -42,7 +42,7 @@ func TestStoresThatLie(t *testing.T) {
 			object: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
 		"object_that_is_denied": {list: one, code: problem.CodeUnauthorized, says: "access is denied",
 			object: func(w http.ResponseWriter, _ *http.Request) { failS3(w, http.StatusForbidden, "AccessDenied", "") }},
-		"object_that_breaks_off": {list: one, code: problem.CodeUnreachable, says: "EOF",
+		"object_that_breaks_off": {list: one, code: problem.CodeUnreachable, says: "the server ended the connection",
 			object: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "100")
 				fmt.Fprint(w, "half")

@@ -75,9 +75,9 @@ func explain(ctx context.Context, err error) error {
 	case errors.Is(err, content.ErrMismatchedDigest):
 		return &Error{Code: problem.CodeBadChecksum, Err: content.ErrMismatchedDigest}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: problem.CodeUnreachable, Err: context.DeadlineExceeded}
+		return &Error{Code: problem.CodeUnreachable, Err: transport.Plainly(err)}
 	case isUnreached:
-		return &Error{Code: problem.CodeUnreachable, Err: transport.WithoutURLs(err)}
+		return &Error{Code: problem.CodeUnreachable, Err: transport.Plainly(err)}
 	}
 	return broken("the answer breaks the protocol of OCI registries")
 }

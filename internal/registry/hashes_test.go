@@ -175,7 +175,7 @@ func TestHashesFailures(t *testing.T) {
 				w.Write([]byte("PK"))
 				return true
 			}
-		}, problem.CodeUnreachable, "unexpected EOF"},
+		}, problem.CodeUnreachable, "the server ended the connection"},
 		{"bad_signature", func(f *fixture) { f.signature = sign(validKey, "another list") }, problem.CodeBadSignature, "not signed as the registry announces"},
 	}
 	for _, tt := range tests {

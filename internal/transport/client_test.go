@@ -609,7 +609,7 @@ func TestUnknownAuthoritySaysWhatHelps(t *testing.T) {
 	s := trusted.NobodysServer(t, answer("secret"))
 	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL)})
 	e := wantCode(t, err, problem.CodeUnreachable)
-	if !strings.Contains(e.Error(), "unknown authority") || !strings.Contains(e.Problem.Hint, "SSL_CERT_FILE") {
+	if !strings.Contains(e.Error(), "the server's certificate is not trusted") || !strings.Contains(e.Problem.Hint, "SSL_CERT_FILE") {
 		t.Errorf("Do = %v with the hint %q, want one that names SSL_CERT_FILE", e, e.Problem.Hint)
 	}
 }

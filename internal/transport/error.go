@@ -2,10 +2,16 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"syscall"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -50,7 +56,7 @@ func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 			Host:    Hostname(u),
 			Message: "requesting " + Redact(u),
 		},
-		Err: WithoutURLs(err),
+		Err: Plainly(err),
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.Problem.Hint = r.hint
@@ -60,20 +66,125 @@ func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	}
 	if ctx.Err() != nil {
 		ended := problem.Ended(ctx)
-		e.Problem.Code, e.Err, e.Problem.Hint = ended.Problem.Code, context.Cause(ctx), ended.Problem.Hint
+		e.Problem.Code, e.Err, e.Problem.Hint = ended.Problem.Code, Plainly(context.Cause(ctx)), ended.Problem.Hint
 	}
 	return e
 }
 
-// WithoutURLs returns what is below the errors of net/http, which quote whole URLs.
-func WithoutURLs(err error) error {
+// plainly is an error in words for people. What it was is below it.
+type plainly struct {
+	words string
+	err   error
+}
+
+func (p *plainly) Error() string { return p.words }
+func (p *plainly) Unwrap() error { return p.err }
+
+// Timeout implements net.Error: url.Error asks what is directly below it.
+func (p *plainly) Timeout() bool { return timedOut(p.err) }
+
+// Temporary implements net.Error.
+func (p *plainly) Temporary() bool { return p.Timeout() }
+
+// Plainly returns why a request got no whole answer, in words for people. It drops the
+// errors of net/http, which quote whole URLs. What was said plainly before stays.
+func Plainly(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
 		if !ok {
-			return err
+			break
 		}
 		err = u.Err
 	}
+	if _, said := errors.AsType[*plainly](err); said {
+		return err
+	}
+	if words := plainWords(err); words != "" {
+		return &plainly{words, err}
+	}
+	return err
+}
+
+// plainWords says what happened; empty where the error says so itself. An error of an
+// operation, such as a lookup or a handshake, comes before what it may be below.
+func plainWords(err error) string {
+	_, isLate := errors.AsType[*late](err)
+	_, isOutage := errors.AsType[*outage](err)
+	if isLate || isOutage || Refused(err) {
+		return ""
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return lookupWords(dns)
+	}
+	if words := certificateWords(err); words != "" {
+		return words
+	}
+	op, isOp := errors.AsType[*net.OpError](err)
+	switch {
+	case isAny(err, syscall.ECONNREFUSED, wsaRefused):
+		return "the connection was refused"
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, wsaNetUnreachable, wsaHostUnreachable):
+		return "there is no way to the server in the network"
+	case isOp && op.Op == "dial" && op.Timeout():
+		return "no connection within " + inSeconds(dialTimeout)
+	case timedOut(err):
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "the request was interrupted"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isAny(err, syscall.ECONNRESET, syscall.EPIPE, wsaAborted, wsaReset):
+		return "the server ended the connection"
+	}
+	return ""
+}
+
+// The errors of Windows' sockets. Its package syscall has other numbers by the names that
+// they have elsewhere, where these numbers are no errors at all.
+const (
+	wsaNetUnreachable  = syscall.Errno(10051)
+	wsaAborted         = syscall.Errno(10053)
+	wsaReset           = syscall.Errno(10054)
+	wsaRefused         = syscall.Errno(10061)
+	wsaHostUnreachable = syscall.Errno(10065)
+)
+
+func isAny(err error, of ...syscall.Errno) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	return ok && slices.Contains(of, errno)
+}
+
+// lookupWords says why a name has no address.
+func lookupWords(err *net.DNSError) string {
+	switch {
+	case err.IsNotFound:
+		return "the name " + err.Name + " is not known"
+	case err.IsTimeout:
+		return "the name servers did not answer for " + err.Name
+	}
+	return "the name servers could not say where " + err.Name + " is"
+}
+
+// certificateWords says why TLS did not begin; empty if that is not the reason.
+func certificateWords(err error) string {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "the server's certificate is not trusted"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the server's certificate is for another name"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return "the server's certificate has expired, or is not valid yet"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the server's certificate is not valid"
+	}
+	_, noRecord := errors.AsType[tls.RecordHeaderError](err)
+	if noRecord || errors.Is(err, http.ErrSchemeMismatch) {
+		return "the server does not speak https"
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return "the server refused an encrypted connection"
+	}
+	return ""
 }
 
 // Redact returns scheme, host and path of a URL. Queries and user information

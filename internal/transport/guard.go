@@ -104,7 +104,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		g.shared.log.DebugContext(req.Context(), "no answer", "method", req.Method, "url", Redact(req.URL), "reason", err)
 		if before(req) != nil {
-			err = fmt.Errorf("redirected to %s: %w", Redact(req.URL), err)
+			err = fmt.Errorf("redirected to %s: %w", Redact(req.URL), Plainly(err))
 		}
 		return nil, err
 	}

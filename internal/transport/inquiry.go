@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -31,7 +32,12 @@ type late struct {
 	after time.Duration
 }
 
-func (l *late) Error() string { return l.what + " for " + l.after.String() }
+func (l *late) Error() string { return l.what + " within " + inSeconds(l.after) }
+
+// inSeconds is a time as people read it.
+func inSeconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
+}
 
 // Timeout implements net.Error.
 func (l *late) Timeout() bool { return true }

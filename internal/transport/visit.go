@@ -120,7 +120,7 @@ func (c *Client) Outages() []Outage {
 	var all []Outage
 	for name, s := range h.known {
 		if s.circuit.open() {
-			all = append(all, Outage{name, WithoutURLs(s.circuit.cause)})
+			all = append(all, Outage{name, Plainly(s.circuit.cause)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Outage) int { return cmp.Compare(a.Host, b.Host) })
