@@ -5,8 +5,10 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/cwriter"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -67,14 +70,24 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// lines counts the packages that have come, for the one line in which a log tells
-// of them. What becomes of the others is in the report.
+// lines counts the packages that have come, for the one line in which a log says how
+// many. A line says meanwhile how far a long download is. What becomes of the others is in
+// the report.
 type lines struct {
 	mu       sync.Mutex
 	w        io.Writer
-	packages int
-	size     int64
+	packages int   // that have come
+	size     int64 // of these
+	begun    int   // packages that have come or are under way
+	open     int   // those under way
+	unsized  int   // those of them whose size nobody has said
+	expected int64 // bytes of all that were begun, as far as known
+	received atomic.Int64
+	long     *time.Timer // while something is under way
 }
+
+// silence is the time between two lines about a long download.
+const silence = 30 * time.Second
 
 // Write passes on what else is said, line by line.
 func (l *lines) Write(p []byte) (int, error) {
@@ -83,7 +96,36 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-func (l *lines) watch(string, int64) registry.Download { return &line{to: l} }
+func (l *lines) watch(_ string, size int64) registry.Download {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size = max(size, 0)
+	if size == 0 {
+		l.unsized++
+	}
+	l.begun, l.open, l.expected = l.begun+1, l.open+1, l.expected+size
+	if l.open == 1 {
+		l.long = time.AfterFunc(silence, l.still)
+	}
+	return &line{to: l, announced: size}
+}
+
+// still says how far the downloads under way are, and will say it again. It counts those
+// that were begun: how many there will be is not asked for a log, since that costs requests.
+func (l *lines) still() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == 0 {
+		return
+	}
+	how := ""
+	if l.unsized > 0 {
+		how = "more than "
+	}
+	come := receivedOf(decor.Statistics{Current: l.received.Load(), Total: l.expected}, how)
+	fmt.Fprintf(l.w, "still downloading: %d of %s, %s\n", l.packages, packageCount(l.begun), come)
+	l.long.Reset(silence)
+}
 
 // end says what has come, if anything.
 func (l *lines) end() {
@@ -104,18 +146,34 @@ func packageCount(n int) string {
 
 // line is a download that a log counts.
 type line struct {
-	to   *lines
-	size int64
+	to              *lines
+	announced, size int64
 }
 
-func (l *line) Read(n int64) { l.size += n }
+func (l *line) Read(n int64) {
+	l.size += n
+	l.to.received.Add(n)
+}
 
 func (l *line) Done(err error) {
-	l.to.mu.Lock()
-	defer l.to.mu.Unlock()
-	if err == nil {
-		l.to.packages, l.to.size = l.to.packages+1, l.to.size+l.size
+	to := l.to
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if l.announced == 0 {
+		to.unsized--
 	}
+	to.open--
+	if to.open == 0 {
+		to.long.Stop()
+	}
+	to.expected -= l.announced
+	if err != nil {
+		to.begun--
+		to.received.Add(-l.size)
+		return
+	}
+	to.expected += l.size
+	to.packages, to.size = to.packages+1, to.size+l.size
 }
 
 // bars shows a bar for each download under way, and below them one for all.
@@ -133,6 +191,8 @@ type bars struct {
 	module  atomic.Pointer[string]
 	line    *mpb.Bar // nil before the first module
 	size    int64    // of all downloads that were begun, as far as known
+	// longest is the width of the longest title so far, in columns.
+	longest atomic.Int64
 	// announced is what there is to download, as far as that is known before.
 	announced atomic.Pointer[provider.Downloads]
 }
@@ -159,6 +219,7 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	b.showAll()
 	size = max(size, 0)
 	title := safe.Plain(name)
+	b.longest.Store(max(b.longest.Load(), int64(render.Columns(title))))
 	d := &bar{of: b, size: size, bar: b.add(size, func(decor.Statistics) string { return title }, received)}
 	if b.all == nil || d.bar == nil {
 		return unseen{}
@@ -231,7 +292,8 @@ func (b *bars) read() {
 
 // add adds a bar. It returns nil if the terminal has gone.
 func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOption) *mpb.Bar {
-	options = append(options, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(title, decor.WCSyncSpaceR)), mpb.AppendDecorators(decor.Any(come)))
+	fitting := func(s decor.Statistics) string { return b.fit(title(s), s.AvailableWidth-render.Columns(come(s))) }
+	options = append(options, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(fitting)), mpb.AppendDecorators(decor.Any(come)))
 	added, err := b.screen.Add(size, mpb.BarStyle().Build(), options...)
 	if err != nil {
 		return nil
@@ -239,17 +301,40 @@ func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOp
 	return added
 }
 
-// count says of how many packages all has arrived, and how many there are at most.
-func (b *bars) count(decor.Statistics) string {
-	arrived, most := b.arrived.Load(), b.announced.Load().Packages
-	if most < max(int(arrived), 1) {
-		return packageCount(int(arrived))
+// fit is a title with a space behind it, as wide as the longest where there is room. One
+// that has no room beside what has come is cut; on some terminals the ellipsis is two
+// columns wide.
+func (b *bars) fit(title string, room int) string {
+	if render.Columns(title) >= room {
+		title = render.Cut(title, room-2)
 	}
-	return fmt.Sprintf("%d of at most %s", arrived, packageCount(most))
+	width := render.Columns(title)
+	wide := max(width, int(b.longest.Load())) + 1
+	return title + strings.Repeat(" ", max(min(wide, room)-width, 0))
+}
+
+// count says of how many packages all has arrived, and how many there are at most: in
+// numbers alone where there is no room for words.
+func (b *bars) count(s decor.Statistics) string {
+	arrived, most := b.arrived.Load(), b.announced.Load().Packages
+	text := fmt.Sprintf("%d of at most %s", arrived, packageCount(most))
+	switch {
+	case most < max(int(arrived), 1):
+		return packageCount(int(arrived))
+	case render.Columns(text)+render.Columns(b.receivedOfAll(s)) >= s.AvailableWidth:
+		return fmt.Sprintf("%d of %d", arrived, most)
+	}
+	return text
 }
 
 // received says how much has arrived, and of how much if that is known.
-func received(s decor.Statistics) string { return receivedOf(s, "") }
+func received(s decor.Statistics) string {
+	text := receivedOf(s, "")
+	if s.Total > 0 && s.Current <= s.Total {
+		text += fmt.Sprintf(", %d%%", 100*s.Current/s.Total)
+	}
+	return text
+}
 
 // receivedOfAll says it of all packages. What they come to is an estimate; where the
 // size of some is not known, it is more than that of the others.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vbauerster/mpb/v8"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -127,6 +128,43 @@ func checkScreen(t *testing.T, when, out string, patterns ...string) {
 	}
 }
 
+// A narrow terminal has the name of a package cut, never what has come of it.
+func TestNarrowBarsCutTheName(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int][]string{
+		80: {
+			"registry.example.com/acme/aws 5.34.0 linux_amd64  [>-] 10.0 MiB of 40.0 MiB, 25%",
+			"acme/x 1.0.0                                      [--] 512.0 KiB of 40.0 MiB, 1%",
+			"0 of at most 40 packages                         10.5 MiB of more than 900.0 MiB",
+		},
+		60: {
+			"registry.example.com/acme/aws 5.…  10.0 MiB of 40.0 MiB, 25%",
+			"acme/x 1.0.0                       512.0 KiB of 40.0 MiB, 1%",
+			"0 of at most 40 packages     10.5 MiB of more than 900.0 MiB",
+		},
+		40: {"registry.exa…  10.0 MiB of 40.0 MiB, 25%", "acme/x 1.0.0   512.0 KiB of 40.0 MiB, 1%", "0 of 40  10.5 MiB of more than 900.0 MiB"},
+	} {
+		t.Run(strconv.Itoa(width), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				b := newBars(&out, mpb.WithAutoRefresh(), mpb.WithWidth(width))
+				b.announce(provider.Downloads{Packages: 40, Sized: 30, Size: 900 << 20})
+				long, short := b.watch("registry.example.com/acme/aws 5.34.0 linux_amd64", 40<<20), b.watch("acme/x 1.0.0", 40<<20)
+				long.Read(10 << 20)
+				short.Read(512 << 10)
+				time.Sleep(frame)
+				synctest.Wait()
+				if diff := cmp.Diff(want, screen(out.String())); diff != "" {
+					t.Errorf("the screen is (-want +got):\n%s", diff)
+				}
+				long.Done(nil)
+				short.Done(nil)
+				b.end()
+			})
+		})
+	}
+}
+
 // eraseAbove is what mpb writes before each picture: up n lines, erase from there.
 var eraseAbove = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
 
@@ -182,6 +220,40 @@ func TestALogHasALineForAllPackages(t *testing.T) {
 	if want := "downloaded 2 packages, 5.0 MiB\n"; out.String() != want {
 		t.Errorf("the log is %q, want %q", out.String(), want)
 	}
+}
+
+// A line every half minute says how far a long download is, and none of a short one.
+func TestALogSaysHowFarALongDownloadIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := &lines{w: &out}
+		short := l.watch("acme/short 1.0.0", 1<<20)
+		short.Read(1 << 20)
+		time.Sleep(silence - time.Second)
+		short.Done(nil)
+		time.Sleep(2 * silence) // nothing is under way
+
+		aws, lost, unsized := l.watch("hashicorp/aws 5.34.0", 100<<20), l.watch("acme/lost 1.0.0", 50<<20), l.watch("acme/unsized 1.0.0", 0)
+		aws.Read(30 << 20)
+		lost.Read(10 << 20)
+		time.Sleep(silence + time.Second)
+		lost.Done(errors.New("the line broke"))
+		unsized.Read(2 << 20)
+		unsized.Done(nil)
+		time.Sleep(2 * silence)
+		aws.Read(70 << 20)
+		aws.Done(nil)
+		l.end()
+		time.Sleep(2 * silence)
+		want := "still downloading: 1 of 4 packages, 41.0 MiB of more than 151.0 MiB\n" +
+			"still downloading: 2 of 3 packages, 33.0 MiB of 103.0 MiB\n" +
+			"still downloading: 2 of 3 packages, 33.0 MiB of 103.0 MiB\n" +
+			"downloaded 3 packages, 103.0 MiB\n"
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestProgressByFormat runs the program with a pipe for standard error.

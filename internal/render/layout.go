@@ -81,7 +81,7 @@ func (p *printer) table(rows []row, headings ...safe.Markdown) {
 		for i, c := range r.cells {
 			text := c.text.Terminal()
 			line.WriteString(p.paint(c.style, text))
-			line.WriteString(strings.Repeat(" ", widths[i]-columns(text)+tableGap))
+			line.WriteString(strings.Repeat(" ", widths[i]-Columns(text)+tableGap))
 		}
 		for i, part := range p.wrap(r.rest, lead, lead) {
 			if i > 0 {
@@ -100,7 +100,7 @@ func columnWidths(rows []row) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], columns(c.text.Terminal()))
+			widths[i] = max(widths[i], Columns(c.text.Terminal()))
 		}
 	}
 	return widths
@@ -131,7 +131,7 @@ func (p *printer) paragraph(indent int, head cell, text safe.Markdown) {
 	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, label))
 	first, hang := indent, indent+2
 	if label != "" {
-		first += columns(label) + 1
+		first += Columns(label) + 1
 	}
 	for i, line := range p.wrap(text, first, hang) {
 		switch {
@@ -163,8 +163,8 @@ func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
 	var lines []string
 	line, room := "", p.width-first
 	for word := range strings.SplitSeq(text, " ") {
-		full := line != "" && columns(line)+1+columns(word) > room
-		if full || line == "" && columns(word) > room && first > hang {
+		full := line != "" && Columns(line)+1+Columns(word) > room
+		if full || line == "" && Columns(word) > room && first > hang {
 			lines, line, room, first = append(lines, line), "", p.width-hang, hang
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")
@@ -172,17 +172,42 @@ func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
 	return append(lines, line)
 }
 
-// columns is the number of columns that text takes on a terminal.
-func columns(text string) int {
+// Columns is the number of columns that text takes on a terminal.
+func Columns(text string) int {
 	n := 0
 	for _, r := range text {
-		switch kind := width.LookupRune(r).Kind(); {
-		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r):
-		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
+		n += columnsOf(r)
 	}
 	return n
 }
+
+func columnsOf(r rune) int {
+	switch kind := width.LookupRune(r).Kind(); {
+	case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r):
+		return 0
+	case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Cut returns text in so many columns of a terminal at most, with an ellipsis for what it
+// leaves out; without room for that it is empty.
+func Cut(text string, most int) string {
+	if Columns(text) <= most {
+		return text
+	}
+	if most < 1 {
+		return ""
+	}
+	room := most - Columns(ellipsis)
+	for i, r := range text {
+		room -= columnsOf(r)
+		if room < 0 {
+			return text[:i] + ellipsis
+		}
+	}
+	return text
+}
+
+const ellipsis = "…"
