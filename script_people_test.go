@@ -121,6 +121,10 @@ var acts = map[string]act{
 		n, text := p.number(args[1]), p.text(args[2])
 		return func() error { return p.hub.Edit(args[0], n, "", text) }
 	}},
+	"retitle": {"retitle REPO NUMBER TITLE: replace the title", 3, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Edit(args[0], n, args[2], "") }
+	}},
 	"tick": {"tick REPO NUMBER TEXT: check the box in the body whose line contains the text", 3, func(p person, args []string) func() error {
 		n := p.number(args[1])
 		return func() error { return p.hub.Tick(args[0], n, args[2]) }

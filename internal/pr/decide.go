@@ -100,7 +100,8 @@ func finish(p Proposal, s state, opts Options) plan {
 	todo := plan{push: (box || opts.Rebase || opts.Recreate) && behind}
 	todo.update = !todo.push && behind && s.demanded
 	// A body that somebody has rewritten, marker and all, is theirs.
-	if box || s.marked && !s.marker.describes(p) {
+	anew := opts.Recreate && s.pull.Title != p.Title
+	if box || anew || s.marked && !s.marker.describes(p) {
 		todo.pull = editPull
 	} else if !todo.push && !todo.update {
 		todo.reason = "already up to date"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/policy"
 )
@@ -14,6 +15,9 @@ type Marker struct {
 	// Digest and Facts are those of the proposal that title and body describe.
 	Digest string `json:"digest,omitempty"`
 	Facts  string `json:"facts,omitempty"`
+	// Title is the one that relock has set last, so that what a person has made of it is
+	// known; empty in a marker of an older relock, and where there is no room for it.
+	Title string `json:"title,omitempty"`
 	// Closed says why relock closed the pull request. A person who closes it
 	// leaves no reason.
 	Closed string `json:"closed,omitempty"`
@@ -45,6 +49,34 @@ const (
 // body have room for it and for its ignores in words, beside the 60,000 that a
 // report fills.
 const largestMarker = 2048
+
+// entitle remembers the title that relock sets, if there is room for it: ignores are
+// people's words, and must not be lost for it.
+func (m *Marker) entitle(title string) {
+	m.Title = title
+	if len(m.String()) > largestMarker {
+		m.Title = ""
+	}
+}
+
+// retitled returns the title of a pull request that has this one now, and whether it says what
+// is proposed. A person's words stay: where they have written beside the title that relock
+// had set, that part alone is replaced, and where they have written another one, none is.
+func (m Marker) retitled(now, proposed string) (title string, says bool) {
+	before, after, kept := strings.Cut(now, m.Title)
+	switch {
+	case m.Title == "":
+		return proposed, true
+	case !kept:
+		return now, false
+	case utf8.RuneCountInString(before+proposed+after) > maxTitle:
+		return now, false
+	}
+	return before + proposed + after, true
+}
+
+// maxTitle is how many characters GitHub takes of a title.
+const maxTitle = 256
 
 // missing remembers labels that could not be created, if there is room for them:
 // ignores are people's words, and must not be lost for labels.

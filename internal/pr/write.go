@@ -224,6 +224,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 		return err
 	}
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, Ignores: ignores, Pending: p.Presentation.later()}
+	m.entitle(p.Title)
 	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
 		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
@@ -288,7 +289,16 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
 	m.missing(missing)
-	now, err = t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Title: p.Title, Body: compose(text, m)})
+	title, says := p.Title, true
+	if !t.opts.Recreate {
+		title, says = old.retitled(now.Title, p.Title)
+	}
+	m.entitle(p.Title)
+	if !says {
+		m.Title = old.Title
+		text = paragraphs(safe.Format("**%s**", safe.Text(p.Title)), text)
+	}
+	now, err = t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Title: title, Body: compose(text, m)})
 	if err != nil {
 		return err
 	}
