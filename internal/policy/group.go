@@ -43,3 +43,23 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	}
 	return string(ByAll)
 }
+
+// MayTake reports whether a group, by its key, could have a provider of a root module that
+// is not known: where nobody could read what it requires.
+func (b Rulebook) MayTake(key, dir string) bool {
+	for _, g := range b.Groups {
+		if g.Name == key {
+			return g.Where.In(dir)
+		}
+		if len(g.Where.Providers) == 0 && g.Where.In(dir) {
+			return false // it has all that no group before it has
+		}
+	}
+	switch b.GroupBy {
+	case ByProvider, ByNamespace:
+		return true
+	case ByDirectory:
+		return key == dir
+	}
+	return key == string(ByAll)
+}

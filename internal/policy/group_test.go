@@ -46,3 +46,36 @@ func TestGroupOfAChange(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupsOfARootModuleThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	aws, err := provider.ParsePattern("hashicorp/aws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := policy.Group{Name: "aws", Where: policy.Where{Providers: []provider.Pattern{aws}, Directories: []string{"prod/**"}}}
+	prod := policy.Group{Name: "prod", Where: policy.Where{Directories: []string{"prod/**"}}}
+	late := policy.Group{Name: "late"}
+	for _, tt := range []struct {
+		book     policy.Rulebook
+		key, dir string
+		want     bool
+	}{
+		{policy.Rulebook{}, "all", "live", true},
+		{policy.Rulebook{GroupBy: policy.ByProvider}, "registry.terraform.io/hashicorp/null", "live", true},
+		{policy.Rulebook{GroupBy: policy.ByNamespace}, "registry.terraform.io/hashicorp", "live", true},
+		{policy.Rulebook{GroupBy: policy.ByDirectory}, "live", "live", true},
+		{policy.Rulebook{GroupBy: policy.ByDirectory}, "live", "other", false},
+		{policy.Rulebook{Groups: []policy.Group{only}}, "aws", "prod/a", true},
+		{policy.Rulebook{Groups: []policy.Group{only}}, "aws", "live", false},
+		{policy.Rulebook{Groups: []policy.Group{only}}, "all", "prod/a", true},
+		{policy.Rulebook{Groups: []policy.Group{only, prod, late}}, "prod", "prod/a", true},
+		{policy.Rulebook{Groups: []policy.Group{only, prod, late}}, "late", "prod/a", false},
+		{policy.Rulebook{Groups: []policy.Group{only, prod, late}}, "late", "live", true},
+		{policy.Rulebook{Groups: []policy.Group{prod}, GroupBy: policy.ByProvider}, "registry.terraform.io/hashicorp/null", "prod/a", false},
+	} {
+		if got := tt.book.MayTake(tt.key, tt.dir); got != tt.want {
+			t.Errorf("MayTake(%q, %q) of %v = %t, want %t", tt.key, tt.dir, tt.book.Groups, got, tt.want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func partsOf(r report.Report, limit int) []part {
 	}
 	o := outline.Of(r)
 	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), proofsLine(r), carriedLine(r))},
+		{head: safe.Join("", o.Headline.Line(), proofsLine(r), carriedLine(r), attendedLine(r))},
 		changesPart(o, noun(r), limit*changeShare/100),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
@@ -107,6 +107,15 @@ func carriedLine(r report.Report) safe.Markdown {
 		return safe.Format("\n%s\n", said)
 	}
 	return safe.Markdown{}
+}
+
+// attendedLine says why a person must merge what GitHub else would.
+func attendedLine(r report.Report) safe.Markdown {
+	if r.KeepsFromMerging == 0 {
+		return safe.Markdown{}
+	}
+	return safe.Format("\nThis pull request does not merge automatically: %s of its group failed in this run.\n",
+		safe.Count(r.KeepsFromMerging, "root module", "root modules"))
 }
 
 // changeShare is that of the table of changes, in percent: it survives whatever

@@ -34,6 +34,7 @@ var elsewhere = map[string]string{
 	"Touched":                               "a check fills it, which may be restricted to what a change touches",
 	"Proofs":                                "it is of the report of one pull request, whose body is made of that",
 	"CarriedOver":                           "it is of the report of one pull request, whose body is made of that",
+	"KeepsFromMerging":                      "it is of the report of one pull request, whose body is made of that",
 	"Modules.LockPath":                      "no text, Markdown or page of a run that proposes names a lock file, but SARIF does",
 	"Modules.OnBase":                        "a check fills it, which knows the base",
 	"Modules.Forgiven":                      "a check fills it, which knows the base",

@@ -68,6 +68,9 @@ type Report struct {
 	Proofs verify.Counts
 	// CarriedOver is what of a pull request the run has taken over unseen.
 	CarriedOver CarriedOver
+	// KeepsFromMerging is how many root modules failed that a pull request is about, or could
+	// be, so that GitHub does not merge it by itself; 0 where GitHub never does.
+	KeepsFromMerging int
 	// Pushed is the commit with the lock files that was pushed to the branch of a
 	// pull request; empty if none was.
 	Pushed string

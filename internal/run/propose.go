@@ -328,7 +328,9 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	beside, own := p.failures(s)
 	general = append(general, beside...)
 	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
-	one.Presentation = pr.Presentation{PullRequest: p.settings.PullOf(key), NoAutoMerge: !unattended(p.plan.Policy, about) || carries(about) && !stands.MergesItself}
+	failed := failedOf(p.plan.Policy, key, p.found, about)
+	attended := failed > 0 || !unattended(p.plan.Policy, about) || carries(about) && !stands.MergesItself
+	one.Presentation = pr.Presentation{PullRequest: p.settings.PullOf(key), NoAutoMerge: attended}
 	one.Describe(s.changed)
 	one.Write = sync.OnceValue(func() safe.Markdown {
 		p.enrich(ctx)
@@ -337,6 +339,9 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.DryRun = false // it is shown as it would be
+		if one.AutoMerge != "" {
+			full.KeepsFromMerging = failed
+		}
 		full.Proofs = proofs(ctx, p.job, p.shared(s))
 		return p.ask.means.Body(full)
 	})

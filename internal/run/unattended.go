@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
@@ -25,6 +27,29 @@ func unattended(book policy.Rulebook, modules []report.Module) bool {
 		}
 	}
 	return true
+}
+
+// failedOf counts the root modules of a group that failed in this run. What the group would
+// change in them is not known, so that a person looks at what it changes elsewhere. Of each
+// root module there is what the report has about the group.
+func failedOf(book policy.Rulebook, key string, all []found, about []report.Module) int {
+	n := 0
+	for i, f := range all {
+		if about[i].Failed() && inGroup(book, key, f) {
+			n++
+		}
+	}
+	return n
+}
+
+// inGroup reports whether a group has a provider of a root module, or could have one where
+// none is known.
+func inGroup(book policy.Rulebook, key string, f found) bool {
+	keys := groupKeys(book, []found{f})
+	if len(keys) == 0 {
+		return book.MayTake(key, f.module.Dir)
+	}
+	return slices.Contains(keys, key)
 }
 
 // needsAnEye reports whether a change is one that a person has to look at.

@@ -430,7 +430,7 @@ var All = []Setting{
 	},
 	{
 		Key: "pull-request.auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
-		Doc:  "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge, and GitHub refuses it for drafts. One with a downgrade, another signer, a hash that nothing accounts for or a module that could not be read is left to a person. Empty: not at all.",
+		Doc:  "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge, and GitHub refuses it for drafts. One with a downgrade, another signer, a hash that nothing accounts for or a module that could not be read is left to a person, and so is one of a group of which a root module failed in the run. Empty: not at all.",
 		take: asText(func(c *Settings) *string { return &c.PullRequest.AutoMerge }),
 	},
 	{
