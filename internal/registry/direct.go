@@ -383,7 +383,7 @@ func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.W
 		if err != nil {
 			return provider.Repository{}, err
 		}
-		if resp.Status >= http.StatusInternalServerError || resp.Status == http.StatusTooManyRequests {
+		if inTrouble(resp.Status) {
 			return provider.Repository{}, naming(q.want, statusError(fmt.Sprintf("asking when %s %s was published", want.Addr, want.Version), resp.Status))
 		}
 		if resp.Status != http.StatusOK {

@@ -88,10 +88,16 @@ func statusError(attempt string, status int) *problem.Error {
 			Message: fmt.Sprintf("%s: %d %s", attempt, status, http.StatusText(status)),
 		},
 	}
-	if status >= 500 || status == http.StatusTooManyRequests {
+	if inTrouble(status) {
 		e.Problem.Code, e.Problem.Hint = problem.CodeUnreachable, "try again later"
 	}
 	return e
+}
+
+// inTrouble reports whether a server that answers with a status would say something else on
+// another day.
+func inTrouble(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
 func badAnswer(format string, args ...any) *problem.Error {

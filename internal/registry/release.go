@@ -34,20 +34,43 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	})
 }
 
-// Modified returns when the server of a package says that the package was last
-// changed: for want of anything better, the day of its release. It is zero if
-// the server does not say, or if there is no registry to ask.
+// Download returns where the packages of a release lie if that is a GitHub release, by what
+// the registry says of one of them: of whichever was asked about first in this run, or else
+// of one that it lists. It is empty if they lie elsewhere, if the registry lists no package,
+// or if there is no registry to ask. Nothing is verified: who signs is another question.
 //
-// Errors are those of Hashes.
+// Errors are those of Versions.
+func (c *Client) Download(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
+	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Repository, error) {
+		p, err := d.anyDescribed(ctx, tool, want)
+		if p == nil {
+			return provider.Repository{}, err
+		}
+		found, _ := provider.ParseDownload(p.archive.String())
+		return found, nil
+	})
+}
+
+// Modified returns when the server of a package says that the package was last
+// changed: for want of anything better, the day of its release. The package is that of
+// Download. It is zero if the server does not say, if the registry lists no package, or if
+// there is no registry to ask.
+//
+// Errors are those of Versions. A server in trouble is one: it would say something on
+// another day.
 func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
 	return askRegistry(c.registry, tool, want, func(d *direct) (time.Time, error) {
-		p, _, err := d.describe(ctx, tool, want)
-		if err != nil {
+		p, err := d.anyDescribed(ctx, tool, want)
+		if p == nil {
 			return time.Time{}, err
 		}
+		attempt := fmt.Sprintf("asking when the package of %s %s was changed", want.Addr, want.Version)
 		resp, err := c.fetch.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize})
 		if err != nil {
-			return time.Time{}, err
+			return time.Time{}, failed(want, attempt, err)
+		}
+		if inTrouble(resp.Status) {
+			return time.Time{}, naming(want, statusError(attempt, resp.Status))
 		}
 		at, err := http.ParseTime(resp.Header.Get("Last-Modified"))
 		if resp.Status != http.StatusOK || err != nil {

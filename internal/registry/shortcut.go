@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -98,4 +99,28 @@ func (d *direct) firstProven(ctx context.Context, tool provider.Tool, want provi
 func (d *direct) firstDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, first: true}
 	return once(ctx, &d.answers.described, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
+}
+
+// anyDescribed returns what the registry says of whichever package of the release was asked
+// about first in this run, or else of one that it lists; nil if there is none. A registry need
+// not list platforms: then it is asked about that which nearly every release has.
+func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
+	listed := func() (*description, error) {
+		list, err := d.versions(ctx, tool, want.Addr)
+		if err != nil {
+			return nil, err
+		}
+		served, _ := list.platforms(want.Version)
+		want.Platform = append(served, provider.Platform{OS: "linux", Arch: "amd64"})[0]
+		return d.description(ctx, tool, want)
+	}
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, first: true}
+	p, err := once(ctx, &d.answers.described, d.place, release, func(placeQuery) (*description, error) { return listed() })
+	if problem.Coded(err, problem.CodeNoPackage) { // what was asked about first is not made for that platform
+		p, err = listed()
+	}
+	if problem.Coded(err, problem.CodeNoPackage) || problem.Coded(err, problem.CodeUnknownProvider) {
+		return nil, nil
+	}
+	return p, err
 }

@@ -2,10 +2,12 @@ package run
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 )
@@ -13,6 +15,7 @@ import (
 // dates is an upgrade.DateSource: it asks for the day of a release whoever may
 // know it, the one nearest to the release first.
 type dates struct {
+	known  *memo.Memo[ask.Question, time.Time] // by release, whatever release of a tool asks
 	source *registry.Client
 	github *github.Client // nil where the run speaks to no GitHub server
 	host   string         // of that server's repositories
@@ -31,55 +34,40 @@ func dateSource(j job, server *github.Client) dates {
 	if server != nil && server.Anonymous() { // which GraphQL does not answer
 		server = nil
 	}
-	return dates{source: j.source, github: server, host: webHost(from.API)}
+	return dates{known: j.dates, source: j.source, github: server, host: webHost(from.API)}
 }
 
 // Published returns the day that the registry gives, else that of the GitHub
-// release that the packages lie in, else that on which the package was changed.
+// release that the packages lie in, else that on which the package was changed. These are
+// at most three requests in a run that has asked for the versions, or about a package of
+// the release. The time is zero where the last of them says that there is no date. That
+// somebody could not be asked is an error: another day would have another answer.
 func (d dates) Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
+	release := ask.Question{Tool: provider.Tool{Name: tool.Name}, Want: provider.Want{Addr: want.Addr, Version: want.Version}}
+	return d.known.Do(ctx, release, func() (time.Time, error) { return d.published(ctx, tool, release.Want) })
+}
+
+// published asks for the day of a release that nobody has asked for in this run.
+func (d dates) published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
 	said, err := d.source.Repository(ctx, tool, want)
 	if err != nil || !said.Published.IsZero() {
 		return said.Published, err
 	}
-	want.Platform, err = d.platform(ctx, tool, want)
-	if err != nil || want.Platform == (provider.Platform{}) {
+	if !said.Known() {
+		said, err = d.source.Download(ctx, tool, want)
+		if err != nil {
+			return time.Time{}, err
+		}
+	}
+	if d.github == nil || said.Tag == "" || said.Host != d.host {
+		return d.source.Modified(ctx, tool, want)
+	}
+	found, err := d.github.Releases(ctx, []provider.Tagged{{Owner: said.Owner, Name: said.Name, Tags: []string{said.Tag}}})
+	if errors.Is(err, github.ErrUnsupported) {
+		return d.source.Modified(ctx, tool, want)
+	}
+	if err != nil || len(found[0]) == 0 {
 		return time.Time{}, err
-	}
-	said, err = d.source.Repository(ctx, tool, want)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if at, err := d.released(ctx, said); err != nil || !at.IsZero() {
-		return at, err
-	}
-	return d.source.Modified(ctx, tool, want)
-}
-
-// platform is one that the release serves; zero if none is known.
-func (d dates) platform(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Platform, error) {
-	offer, err := d.source.Versions(ctx, tool, want.Addr)
-	if err != nil {
-		return provider.Platform{}, err
-	}
-	if r := offer.Release(want.Version); r != nil && len(r.Platforms) > 0 {
-		return r.Platforms[0], nil
-	}
-	return provider.Platform{}, nil
-}
-
-// released is the date of a GitHub release; zero if there is none that may be
-// read. A server that does not answer is an error: what comes next is not the
-// date that would be used on another day.
-func (d dates) released(ctx context.Context, r provider.Repository) (time.Time, error) {
-	if d.github == nil || r.Tag == "" || r.Host != d.host {
-		return time.Time{}, nil
-	}
-	found, err := d.github.Releases(ctx, []provider.Tagged{{Owner: r.Owner, Name: r.Name, Tags: []string{r.Tag}}})
-	switch {
-	case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
-		return time.Time{}, err
-	case err != nil || len(found) == 0 || len(found[0]) == 0:
-		return time.Time{}, nil
 	}
 	return found[0][0].Published, nil
 }

@@ -3,7 +3,10 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
+	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
@@ -29,6 +32,7 @@ type job struct {
 	access  access
 	source  *registry.Client
 	modules *module.Client
+	dates   *memo.Memo[ask.Question, time.Time] // of releases, as far as rules have wanted them
 	clock   *clock
 	plans   int // how often the target was planned, this time included
 }
@@ -37,7 +41,7 @@ type job struct {
 func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	j := job{
 		Session: s, ask: a, settings: c, target: t, visit: visit, scan: a.searching(c), plan: a.planning(c), access: accessFor(s.env, a, c),
-		clock: &clock{}, plans: 1,
+		dates: &memo.Memo[ask.Question, time.Time]{}, clock: &clock{}, plans: 1,
 	}
 	client := s.clientFor(a)
 	j.source, j.modules = s.registries(a.head, c, client), s.modulesFor(j, client)

@@ -191,7 +191,7 @@ func (a asker) published(asked []ask.Question) map[ask.Question]date {
 	return ask.Each(a.opts.Jobs, asked, func(k ask.Question) date {
 		at, err := a.opts.Dates.Published(ctx, k.Tool, k.Want)
 		switch {
-		case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
+		case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled), problem.Coded(err, problem.CodeGitHub):
 			return date{err: err}
 		case err != nil:
 			return date{}

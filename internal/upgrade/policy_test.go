@@ -369,7 +369,7 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 // nor an older one may be taken, whatever becomes of releases without a date.
 func TestALostDateIsNoMissingDate(t *testing.T) {
 	t.Parallel()
-	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeCancelled} {
+	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeCancelled, problem.CodeGitHub} {
 		for _, unknown := range []policy.UnknownAge{"", policy.HoldUnknownAge} {
 			rules := []policy.Rule{{MinimumAge: days(3), UnknownAge: unknown}}
 			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]problem.Code{"a 1.3.0": code}}
