@@ -125,6 +125,9 @@ var acts = map[string]act{
 		n := p.number(args[1])
 		return func() error { return p.hub.Edit(args[0], n, args[2], "") }
 	}},
+	"move": {"move REPO TO: give a repository another owner or name, OWNER/NAME", 2, func(p person, args []string) func() error {
+		return func() error { return p.hub.Move(args[0], args[1]) }
+	}},
 	"tick": {"tick REPO NUMBER TEXT: check the box in the body whose line contains the text", 3, func(p person, args []string) func() error {
 		n := p.number(args[1])
 		return func() error { return p.hub.Tick(args[0], n, args[2]) }

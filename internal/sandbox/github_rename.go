@@ -132,11 +132,41 @@ func (g *GitHub) Move(repo, to string) error {
 	if !ok || g.repos[repoKey(owner, name)] != nil {
 		return fmt.Errorf("%s cannot be moved to %s", repo, to)
 	}
+	g.reinstall(r, owner, name)
 	delete(g.repos, repoKey(r.owner, r.name))
 	g.moved[repoKey(r.owner, r.name)] = r
 	r.owner, r.name = owner, name
 	g.repos[repoKey(owner, name)] = r
 	return nil
+}
+
+// reinstall lets what is installed in a repository follow it to another name. Where it moves
+// to another owner, neither an installation nor a token of the old one reaches it
+// [docs: docs.github.com/en/repositories/creating-and-managing-repositories/transferring-a-repository].
+func (g *GitHub) reinstall(r *gitRepository, owner, name string) {
+	follow := func(names []string) []string {
+		i := slices.Index(names, r.fullName())
+		if i < 0 {
+			return names
+		}
+		names = slices.Clone(names)
+		if owner != r.owner {
+			return slices.Delete(names, i, i+1)
+		}
+		names[i] = owner + "/" + name
+		return names
+	}
+	for _, app := range g.apps {
+		for _, in := range app.installations {
+			in.repositories = follow(in.repositories)
+		}
+	}
+	for token, who := range g.tokens {
+		if who.app != nil {
+			who.Repositories = follow(who.Repositories)
+			g.tokens[token] = who
+		}
+	}
 }
 
 // Suspend keeps an App from acting where it is installed, or lets it act again.
