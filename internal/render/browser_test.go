@@ -65,6 +65,71 @@ document.getElementById("report").addEventListener("load", function () {
 });
 </script>`
 
+// measurer is a page of the same origin that opens each report in frames of two widths,
+// with all that is folded, and writes down whether it is wider than the frame.
+const measurer = `<!DOCTYPE html><title>measurer</title><ul id="seen"></ul><script>
+[%s].forEach(function (name) {
+  [360, 896].forEach(function (width) {
+    var frame = document.createElement("iframe");
+    frame.style.cssText = "border:0;height:800px;width:" + width + "px";
+    frame.src = "/" + name;
+    frame.addEventListener("load", function () {
+      var page = frame.contentDocument, changes = page.querySelector("#changes .scroll");
+      page.querySelectorAll("details").forEach(function (details) { details.open = true; });
+      var item = document.createElement("li");
+      item.textContent = name + " at " + width + ": dark " + frame.contentWindow.matchMedia("(prefers-color-scheme: dark)").matches +
+        ", fits " + (page.documentElement.scrollWidth <= frame.contentWindow.innerWidth) +
+        ", changes fit " + (!changes || width < 896 || changes.scrollWidth <= changes.clientWidth);
+      document.getElementById("seen").appendChild(item);
+    });
+    document.body.appendChild(frame);
+  });
+});
+</script>`
+
+// No page scrolls sideways on a telephone or beside an editor, whatever is opened in it.
+func TestPagesFitNarrowBrowsers(t *testing.T) {
+	long, judged := failures(), verified()
+	hash := "zh:" + strings.Repeat("0123456789abcdef", 4)
+	long.Diagnostics[0].Message, long.Diagnostics[0].Hint = "the package is not "+hash, "compare it with "+hash
+	judged.Modules[0].Findings[1].Message, judged.Diagnostics = hash+" belongs to no package", long.Diagnostics
+	pages, names := map[string]string{}, ""
+	for name, r := range map[string]report.Report{
+		"failures": long, "kinds": fixtures(t)["kinds"], "notes": noted(), "held": held(), "verified": judged, "four": estate(4), "many": estate(200),
+	} {
+		pages["/"+name] = webpage(t, r)
+		names += fmt.Sprintf("%q,", name)
+	}
+	pages["/"] = fmt.Sprintf(measurer, names)
+	for _, dark := range []bool{false, true} {
+		seen, _ := browsed(t, servePages(t, pages), dark)
+		for name := range pages {
+			for _, width := range []int{360, 896} {
+				want := fmt.Sprintf("<li>%s at %d: dark %t, fits true, changes fit true</li>", name[1:], width, dark)
+				if name != "/" && !strings.Contains(seen, want) {
+					t.Errorf("the browser does not show %q:\n%s", want, regexp.MustCompile(`<li>.*</li>`).FindString(seen))
+				}
+			}
+		}
+	}
+}
+
+// servePages serves pages by their paths, and returns the address of the one at the root.
+func servePages(t *testing.T, pages map[string]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, page)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}
+
 var browsedRoots = flag.Int("roots", 100, "root modules of the page that TestPageInABrowser looks at")
 
 // manyRoots is a report of root modules with eight providers each.
@@ -86,20 +151,7 @@ func TestPageInABrowser(t *testing.T) {
 	r := manyRoots(n)
 	r.Modules[n-1] = verified().Modules[0]
 	r.Modules[n-1].InUse = r.Modules[0].InUse
-	report := webpage(t, r)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		switch r.URL.Path {
-		case "/":
-			fmt.Fprint(w, driver)
-		case "/report":
-			fmt.Fprint(w, report)
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
-	seen, log := browsed(t, server.URL+"/")
+	seen, log := browsed(t, servePages(t, map[string]string{"/": driver, "/report": webpage(t, r)}), false)
 	for _, want := range []string{
 		"filter is offered: true", fmt.Sprint("rows: ", n), "one left: live/stack-0007/tool", "none left: 0", fmt.Sprint("rows again: ", n),
 		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "scrolled: true", "names stay: true", "finding left: hash-unknown", "worst first: error", "mildest first: note", "coloured: true", "done: true",
@@ -115,9 +167,9 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// browsed is the page as it is in a browser without a window once its scripts ran,
-// and what the browser says of it.
-func browsed(t *testing.T, url string) (page, log string) {
+// browsed is the page as it is in a browser without a window once its scripts ran, in
+// light or dark colours, and what the browser says of it.
+func browsed(t *testing.T, url string, dark bool) (page, log string) {
 	t.Helper()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -132,6 +184,9 @@ func browsed(t *testing.T, url string) (page, log string) {
 	home := t.TempDir()
 	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
 		"--user-data-dir=" + path.Join(home, "profile"), "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", url}
+	if dark {
+		args = append([]string{"--force-dark-mode"}, args...)
+	}
 	if os.Geteuid() == 0 {
 		args = append([]string{"--no-sandbox"}, args...) // Chromium does not start for root else
 	}

@@ -15,27 +15,24 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// The size of the estate.
+// The measures of an estate.
 const (
-	estateModules   = 200
 	estateProviders = 30
-	estateUnread    = 80
-	estateFailures  = 50
 )
 
-// estate is a repository as large ones are: 200 root modules of four
-// environments in five regions, 30 providers, 80 module calls that could not be
-// read because three repositories want a credential, and 50 failures that have
-// five causes. Nothing in it is random.
-func estate() report.Report {
+// estate is a repository as large ones are: root modules of four environments in five
+// regions and 30 providers. Of 200 root modules 80 call modules that could not be read
+// because three repositories want a credential, and 50 have failures with five causes.
+// Nothing in it is random.
+func estate(roots int) report.Report {
 	r := report.Report{Verb: verbs.PR, Summarised: true}
-	for i := range estateModules {
+	for i := range roots {
 		env, region := []string{"dev", "prod", "shared", "staging"}[i%4], []string{"af", "ap", "eu", "sa", "us"}[i/4%5]
 		m := module(fmt.Sprintf("live/%s/%s/stack-%02d", env, region, i/20))
 		for j := range 5 + i%3 {
 			estateChange(&m, i, (i*7+j*11)%estateProviders)
 		}
-		estateProblems(&m, i)
+		estateProblems(&m, i, roots)
 		m.Pending = len(m.Changes) > 0
 		r.Modules = append(r.Modules, m)
 	}
@@ -72,8 +69,8 @@ func estateChange(m *report.Module, i, n int) {
 }
 
 // estateProblems adds what went wrong in a root module.
-func estateProblems(m *report.Module, i int) {
-	if i < estateUnread {
+func estateProblems(m *report.Module, i, roots int) {
+	if i*5 < roots*2 {
 		module, ref := fmt.Sprintf("part_%02d", i%9), fmt.Sprintf("v1.%d.0", i%7)
 		source := fmt.Sprintf("git::https://git.example.com/platform/modules-%d.git//%s", i%3, module)
 		u := scan.Unread{
@@ -87,7 +84,7 @@ func estateProblems(m *report.Module, i int) {
 			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
 		})
 	}
-	if i%(estateModules/estateFailures) == 0 {
+	if i%4 == 0 {
 		name := fmt.Sprintf("registry.example.com/acme/internal-%d", i/4%5)
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Code: problem.CodeUnreachable, Host: "registry.example.com", Subject: problem.Subject{Addr: addr(name)},
@@ -105,7 +102,7 @@ func estateProblems(m *report.Module, i int) {
 }
 
 func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
-	r := estate()
+	r := estate(200)
 	body, shown := render.Body(r).String(), text(t, r, render.TextOptions{Width: 100})
 	golden(t, "estate.body.md", body)
 	golden(t, "estate.txt", shown)
@@ -141,7 +138,7 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 }
 
 func TestMarkdownStaysWithinABound(t *testing.T) {
-	r := estate()
+	r := estate(200)
 	for _, most := range []int{10_000, 20_000, 40_000} {
 		got := render.Markdown(r, most).String()
 		checkPage(t, got)
@@ -156,7 +153,7 @@ func TestMarkdownStaysWithinABound(t *testing.T) {
 
 func TestSummaryIsForManyRootModules(t *testing.T) {
 	yes, no := true, false
-	many, few := estate(), estate()
+	many, few := estate(200), estate(200)
 	few.Modules = few.Modules[:20]
 	for name, tt := range map[string]struct {
 		r     report.Report
@@ -180,7 +177,7 @@ func TestSummaryIsForManyRootModules(t *testing.T) {
 }
 
 func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
-	r := estate()
+	r := estate(200)
 	for i := range r.Modules {
 		for j := range r.Modules[i].Changes {
 			r.Modules[i].Changes[j].From = version(fmt.Sprintf("4.%d.%d", i, j))

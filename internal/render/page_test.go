@@ -77,7 +77,7 @@ func shownText(n *html.Node) string {
 func pages(t *testing.T) map[string]report.Report {
 	t.Helper()
 	reports := fixtures(t)
-	reports["estate"], reports["verified"] = estate(), verified()
+	reports["estate"], reports["verified"] = estate(200), verified()
 	return reports
 }
 
@@ -236,7 +236,7 @@ func TestPageOfAVerificationThatFoundNothing(t *testing.T) {
 }
 
 func TestPageOfALargeRepository(t *testing.T) {
-	r := estate()
+	r := estate(200)
 	old := version("4.67.0")
 	r.Modules[0].InUse[0].Version = old
 	root := parsed(t, webpage(t, r))
@@ -247,7 +247,7 @@ func TestPageOfALargeRepository(t *testing.T) {
 		}
 	}
 	// The matrix and the list below it.
-	if rows["changes"] != 110 || rows["versions"] != estateModules+estateProviders {
+	if rows["changes"] != 110 || rows["versions"] != 200+estateProviders {
 		t.Errorf("the tables have %v rows", rows)
 	}
 	text := shownText(root)
