@@ -14,15 +14,76 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// headline says in one what the run came to.
+// headline says in one what the run came to: first what failed, then what changes.
 func headline(r report.Report, t Totals) safe.Markdown {
-	modules := 0
+	failed := failedIn(r)
+	first := failed.clause(r)
+	switch {
+	case r.Verb == verbs.Diff:
+		return safe.Text(differences(r)).Sentence()
+	case len(r.Modules) == 0:
+		return withoutModules(r)
+	case first.Empty():
+		return besides(r, t, failed).Sentence()
+	case failed.all() == len(r.Modules) && changing(r) == 0:
+		return first.Sentence()
+	case r.Verb == verbs.Verify:
+		return safe.Format("%s %s", first.Sentence(), besides(r, t, failed).Sentence())
+	}
+	return safe.Format("%s; %s", first, besides(r, t, failed)).Sentence()
+}
+
+// withoutModules says why a report has no root module.
+func withoutModules(r report.Report) safe.Markdown {
+	switch {
+	case r.Touched:
+		return safe.Const("The change touches no root module that has a lock file.")
+	case CutOff(r):
+		return safe.Const("The run ended before its root modules were known.")
+	case len(r.Unlocked) > 0:
+		return safe.Const("No root module has a lock file.")
+	}
+	return safe.Const("No root module was found.")
+}
+
+// besides says what the run came to beside what failed, in a clause.
+func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
+	every := safe.Const("every lock file")
+	if failed.all() > 0 {
+		every = safe.Const("every other lock file")
+	}
+	modules := changing(r)
+	switch {
+	case r.Verb == verbs.Verify:
+		return safe.Text(r.Counts().String())
+	case modules > 0:
+		return changesIn(r, modules, failed)
+	case CutOff(r) && failed.all() == 0:
+		return safe.Const("nothing is changed")
+	case r.Failed() && failed.all() == 0:
+		return safe.Const("nothing is changed, because of errors")
+	case r.Found():
+		return safe.Text(foundCount(r, true))
+	case slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
+		return safe.Const("the change makes nothing worse")
+	case t.Left > 0:
+		return safe.Format("nothing has to change, but %s not examined", safe.Count(t.Left, "lock file was", "lock files were"))
+	case len(r.Excluded) > 0:
+		return safe.Format("%s is up to date, but for %s that the configuration excludes", every, safe.Int(len(r.Excluded)))
+	}
+	return every.And(" is up to date")
+}
+
+// changing counts the root modules whose lock file changes.
+func changing(r report.Report) int {
+	return collect.CountIf(r.Modules, func(m report.Module) bool { return m.Pending || len(m.Changes) > 0 })
+}
+
+// changesIn says what changes in so many root modules, in a clause.
+func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown {
 	kinds := map[diff.Kind]bool{}
 	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
 	for _, m := range r.Modules {
-		if m.Pending || len(m.Changes) > 0 {
-			modules++
-		}
 		for _, c := range m.Changes {
 			kinds[c.Kind] = true
 			providers[c.Addr] = true
@@ -31,49 +92,23 @@ func headline(r report.Report, t Totals) safe.Markdown {
 			}
 		}
 	}
-	where := safe.Format("in the lock files of %s", safe.Count(modules, "root module", "root modules"))
-	if modules == 1 {
-		where = safe.Const("in the lock file of 1 root module")
-	}
+	before, where := failed.whereRest(len(r.Modules), modules)
 	subject := safe.Count(len(providers), "provider", "providers")
 	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(tense(r, n, one, many, would)) }
+	said := safe.Format("the entries of %s %s%s", subject, tense(2, "changes", "change", "change"), where)
 	switch {
-	case r.Verb == verbs.Diff:
-		return safe.Text(differences(r)).Sentence()
-	case len(r.Modules) == 0 && r.Touched:
-		return safe.Const("The change touches no root module that has a lock file.")
-	case len(r.Modules) == 0 && CutOff(r):
-		return safe.Const("The run ended before its root modules were known.")
-	case len(r.Modules) == 0 && len(r.Unlocked) > 0:
-		return safe.Const("No root module has a lock file.")
-	case len(r.Modules) == 0:
-		return safe.Const("No root module was found.")
-	case r.Verb == verbs.Verify:
-		return safe.Format("%s.", safe.Text(r.Counts().String()))
-	case modules == 0 && r.Failed():
-		return safe.Const("Nothing is changed, because of errors.")
-	case modules == 0 && r.Found():
-		return safe.Format("%s.", safe.Text(foundCount(r, true)))
-	case modules == 0 && slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
-		return safe.Const("The change makes nothing worse.")
-	case modules == 0 && t.Left > 0:
-		return safe.Format("Nothing has to change, but %s not examined.", safe.Count(t.Left, "lock file was", "lock files were"))
-	case modules == 0 && len(r.Excluded) > 0:
-		return safe.Format("Every lock file is up to date, but for %s that the configuration excludes.", safe.Int(len(r.Excluded)))
-	case modules == 0:
-		return safe.Const("Every lock file is up to date.")
 	case len(providers) == 0:
-		return safe.Format("Only the formatting %s %s.", tense(1, "changes", "change", "change"), where)
+		said = safe.Format("only the formatting %s%s", tense(1, "changes", "change", "change"), where)
 	case len(kinds) == 1 && kinds[diff.Upgraded]:
-		return safe.Format("%s %s upgraded %s.", subject, tense(len(providers), "is", "are", "be"), where)
+		said = safe.Format("%s %s upgraded%s", subject, tense(len(providers), "is", "are", "be"), where)
 	case len(kinds) == 1 && kinds[diff.Completed]:
-		return safe.Format("The hashes of %s %s completed %s.", subject, tense(2, "is", "are", "be"), where)
+		said = safe.Format("the hashes of %s %s completed%s", subject, tense(2, "is", "are", "be"), where)
 	case len(upgraded) > 0 && len(upgraded) < len(providers):
 		// The title of a pull request counts those that are upgraded.
-		return safe.Format("%s %s upgraded; in all, the entries of %s %s %s.", safe.Count(len(upgraded), "provider", "providers"),
+		said = safe.Format("%s %s upgraded; in all, the entries of %s %s%s", safe.Count(len(upgraded), "provider", "providers"),
 			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
 	}
-	return safe.Format("The entries of %s %s %s.", subject, tense(2, "changes", "change", "change"), where)
+	return safe.Join("", before, said)
 }
 
 // CutOff reports whether the run ended before it was done.
@@ -83,7 +118,6 @@ func CutOff(r report.Report) bool {
 
 // Totals count root modules. One of them may count several times.
 type Totals struct {
-	Failed  int // wholly or in part
 	Changed int // entries of its lock file change
 	Left    int // its lock file was not examined
 	Told    int // there is something to say of it; of one that was scanned there always is
@@ -97,7 +131,6 @@ func totalsOf(r report.Report) Totals {
 		}
 	}
 	for _, m := range r.Modules {
-		add(&t.Failed, m.Failed())
 		add(&t.Changed, len(m.Changes) > 0)
 		add(&t.Left, m.Left)
 		add(&t.Told, m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0)

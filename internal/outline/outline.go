@@ -25,7 +25,8 @@ import (
 type Outline struct {
 	// Words are those of the report: what it calls providers and files.
 	Words    Vocabulary
-	Headline safe.Markdown // what the run came to, in one sentence
+	Headline safe.Markdown // what the run came to: first what failed
+	Failed   safe.Markdown // which root modules failed, in a clause; empty if none did
 	Totals   Totals
 	// Differences counts those of a diff, in a few words.
 	Differences string
@@ -48,7 +49,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	totals := totalsOf(r)
 	return Outline{
-		Words: d, Headline: headline(r, totals), Differences: differences(r), Totals: totals,
+		Words: d, Headline: headline(r, totals), Failed: failedIn(r).clause(r), Differences: differences(r), Totals: totals,
 		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}

@@ -435,9 +435,8 @@ func (t *text) pullRequests() {
 	}
 }
 
-// closing is the last line: what the run came to.
+// closing is the last line: what the run came to, and first what failed.
 func (t *text) closing() {
-	failed := t.outline.Totals.Failed
 	var parts []string
 	switch {
 	case t.r.Verb == verbs.Diff:
@@ -461,12 +460,6 @@ func (t *text) closing() {
 	default:
 		parts = outline.WrittenCounts(t.r)
 	}
-	switch {
-	case failed > 0 && len(parts) == 0:
-		parts = []string{report.Count(failed, "root module", "root modules") + " with errors"}
-	case failed > 0 && t.r.Verb != verbs.Diff:
-		parts = append(parts, fmt.Sprintf("%d with errors", failed))
-	}
 	if n := outline.AcceptedCount(t.r); n > 0 && t.r.Verb == verbs.Check {
 		parts = append(parts, fmt.Sprintf("%d accepted", n))
 	}
@@ -474,6 +467,9 @@ func (t *text) closing() {
 		parts = append(parts, fmt.Sprintf("%d excluded", n))
 	}
 	line := safe.Text(strings.Join(parts, ", "))
+	if failed := t.outline.Failed; !failed.Empty() && t.r.Verb != verbs.Diff {
+		line = safe.Join("; ", slices.DeleteFunc([]safe.Markdown{failed, line}, safe.Markdown.Empty)...)
+	}
 	if t.r.Failed() {
 		t.painted(red, line)
 		return

@@ -45,7 +45,7 @@ func verification(r report.Report) []part {
 			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
-	return []part{{head: safe.Format("%s.\n", safe.Text(r.Counts().String()))}, findings, acceptedPart(r, v.Accepted), unchecked}
+	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(r, v.Accepted), unchecked}
 }
 
 // proofsLine says what proves the hashes of the lock files that are proposed.

@@ -1,0 +1,166 @@
+package outline
+
+import (
+	"slices"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// failureKind is how far a root module that failed has come.
+type failureKind int
+
+// The failures, in the order in which a headline has them.
+const (
+	failedNone       failureKind = iota
+	failedReading                // its configuration or its lock file
+	failedPlanning               // what it requires is known, and no registry says what meets that
+	failedChecking               // of a verification
+	failedWriting                // its new lock file
+	failedInPart                 // some of its providers
+	failedUnfinished             // the run ended before
+	lastFailure      = failedUnfinished
+)
+
+// failureTexts say of one root module, of several, and of each of all how far they have come.
+var failureTexts = [lastFailure + 1]struct{ one, several, all safe.Markdown }{
+	failedReading:    {one: safe.Const("could not be read"), all: safe.Const("could be read")},
+	failedPlanning:   {one: safe.Const("could not be planned"), all: safe.Const("could be planned")},
+	failedChecking:   {one: safe.Const("could not be checked"), all: safe.Const("could be checked")},
+	failedWriting:    {one: safe.Const("could not be written"), all: safe.Const("could be written")},
+	failedInPart:     {one: safe.Const("failed in part")},
+	failedUnfinished: {one: safe.Const("was not finished"), several: safe.Const("were not finished"), all: safe.Const("was finished")},
+}
+
+// failedModules counts root modules that failed, and those of them whose lock file changes all
+// the same.
+type failedModules struct {
+	of       [lastFailure + 1]int
+	changing int
+}
+
+func failedIn(r report.Report) failedModules {
+	var f failedModules
+	for _, m := range r.Modules {
+		how := kindOfFailure(r, m)
+		f.of[how]++
+		if how != failedNone && (m.Pending || len(m.Changes) > 0) {
+			f.changing++
+		}
+	}
+	return f
+}
+
+// all counts all that failed.
+func (f failedModules) all() int {
+	n := 0
+	for _, of := range f.of[failedNone+1:] {
+		n += of
+	}
+	return n
+}
+
+// clause says what failed; empty if nothing did, and for a run that has no more to say than
+// that it ended early.
+func (f failedModules) clause(r report.Report) safe.Markdown {
+	var parts []safe.Markdown
+	for how := failedNone + 1; how <= lastFailure; how++ {
+		n, texts := f.of[how], failureTexts[how]
+		if n == 0 {
+			continue
+		}
+		said := texts.one
+		if n > 1 && !texts.several.Empty() {
+			said = texts.several
+		}
+		switch all := len(r.Modules); {
+		case all == 1:
+			return safe.Format("the root module %s", said)
+		case n == all && !texts.all.Empty():
+			return safe.Format("none of the %s %s", safe.Count(all, "root module", "root modules"), texts.all)
+		case n == all:
+			return safe.Format("all of the %s %s", safe.Count(all, "root module", "root modules"), said)
+		case len(parts) == 0:
+			parts = append(parts, safe.Format("%s of %s %s", safe.Int(n), safe.Count(all, "root module", "root modules"), said))
+		default:
+			parts = append(parts, safe.Format("%s %s", safe.Int(n), said))
+		}
+	}
+	if len(parts) == 0 && CutOff(r) {
+		return safe.Const("the run ended before it was done")
+	}
+	return enumerated(parts)
+}
+
+// enumerated joins clauses by commas and a last "and".
+func enumerated(parts []safe.Markdown) safe.Markdown {
+	if len(parts) < 2 {
+		return safe.Join("", parts...)
+	}
+	last := len(parts) - 1
+	return safe.Format("%s and %s", safe.Join(", ", parts[:last]...), parts[last])
+}
+
+// whereRest says in which of all root modules something changes, before or behind what
+// changes: the others than those that failed, or so many.
+func (f failedModules) whereRest(all, changing int) (before, behind safe.Markdown) {
+	failed := f.all()
+	switch {
+	case failed == 0 || f.changing > 0 || changing != all-failed:
+		if changing == 1 {
+			return before, safe.Const(" in the lock file of 1 root module")
+		}
+		return before, safe.Format(" in the lock files of %s", safe.Count(changing, "root module", "root modules"))
+	case changing == 1:
+		return safe.Const("in the other one, "), behind
+	}
+	return safe.Format("in the other %s, ", safe.Int(changing)), behind
+}
+
+// kindOfFailure says how far a root module has come.
+func kindOfFailure(r report.Report, m report.Module) failureKind {
+	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(p problem.Problem) bool { return p.Severity != problem.SeverityError })
+	has := func(is func(problem.Problem) bool) bool { return slices.ContainsFunc(errors, is) }
+	switch {
+	case m.Verified != nil && m.Verified.Counts[verify.Unproven] > 0 && m.Verified.Counts[verify.Unproven] == m.Verified.Counts.Hashes():
+		return failedChecking
+	case len(errors) == 0:
+		return failedNone
+	case has(func(p problem.Problem) bool { return p.Code == problem.CodeCancelled }):
+		return failedUnfinished
+	case m.Verified != nil && m.Verified.Counts.Hashes() > 0:
+		return failedInPart
+	case r.Verb == verbs.Verify:
+		return failedChecking
+	case has(func(p problem.Problem) bool {
+		return p.Code == problem.CodeUnwritable || p.Code == problem.CodeFileChanged
+	}):
+		return failedWriting
+	case m.Pending || len(m.Changes) > 0:
+		return failedInPart
+	case r.Verb == verbs.Scan, has(ofFiles):
+		return failedReading
+	case keptSome(m, errors):
+		return failedInPart
+	case r.Verb == verbs.Check:
+		return failedChecking
+	}
+	return failedPlanning
+}
+
+// ofFiles reports whether a problem is about what a root module says, not about one of the
+// providers that it requires.
+func ofFiles(p problem.Problem) bool {
+	return p.Subject.Addr == (provider.Addr{}) || p.Code == problem.CodeInvalidLock || p.Code == problem.CodeConflict
+}
+
+// keptSome reports whether a lock file has an entry that none of the errors is about.
+func keptSome(m report.Module, errors []problem.Problem) bool {
+	failed := collect.Mapped(errors, func(p problem.Problem) provider.Addr { return p.Subject.Addr })
+	return slices.ContainsFunc(m.InUse, func(u report.Use) bool { return !slices.Contains(failed, u.Addr) })
+}
