@@ -2,7 +2,9 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -56,10 +58,29 @@ func (r *Repository) CreateBranch(ctx context.Context, branch, sha string) error
 		Ref:    github.String(branchRefs + branch),
 		Object: &github.GitObject{SHA: github.String(sha)},
 	})
-	if err != nil {
-		return r.explain(ctx, "creating branch "+branch, writeContents, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = r.explain(ctx, "creating branch "+branch, writeContents, err)
+	if errors.Is(err, ErrConflict) {
+		return r.inTheWay(ctx, branch, err)
+	}
+	return err
+}
+
+// inTheWay returns why no branch of a name can be made: git has no branch relock/x beside a
+// branch relock [renovatebot/renovate#1982]. Where there is no such branch it returns err.
+func (r *Repository) inTheWay(ctx context.Context, branch string, err error) error {
+	for dir := path.Dir(branch); dir != "."; dir = path.Dir(dir) {
+		if _, none := r.Head(ctx, dir); none != nil {
+			continue
+		}
+		return r.explain(ctx, "creating branch "+branch, writeContents, &finding{
+			message: fmt.Sprintf("the branch %s is in the way: git has no branch below the name of another", dir),
+			hint:    fmt.Sprintf("rename or delete the branch %s, or choose another pull-request.branch-prefix", dir),
+		})
+	}
+	return err
 }
 
 // FastForward moves a branch to a commit that has the branch's present one

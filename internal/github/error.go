@@ -166,7 +166,11 @@ func refusalOf(answer *github.ErrorResponse) *refusal {
 	if message == "" {
 		message = http.StatusText(status)
 	}
-	return &refusal{status: status, message: message, kind: kindOf(status), accepts: accepted(answer.Response.Header)}
+	kind := kindOf(status)
+	if strings.Contains(message, ruleRefused) { // which another attempt does not change
+		kind = ErrForbidden
+	}
+	return &refusal{status: status, message: message, kind: kind, accepts: accepted(answer.Response.Header)}
 }
 
 func kindOf(status int) error {

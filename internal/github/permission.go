@@ -45,7 +45,7 @@ func accepted(h http.Header) [][]permission {
 }
 
 // advice says what to do about refusals whose message tells more than their
-// status.
+// status. The first row counts that fits.
 var advice = []struct{ said, hint string }{
 	// A setting of the repository or the organization: no permission of the
 	// workflow helps.
@@ -58,7 +58,9 @@ var advice = []struct{ said, hint string }{
 	// GraphQL does not say what it lacks [russellbanks/Komac#1726].
 	{"does not have the correct permissions to execute `UpdateRef", "the token may not write to the branch, or the base branch has changed a workflow, which it may not bring there: " +
 		"grant \"contents: write\", or use a GitHub App that has \"workflows: write\""},
-	{"Repository rule violations", "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
+	{"IP allow list", "add the runner's addresses to the organization's IP allow list, or run relock where they are admitted"},
+	{"issue is locked", "unlock the conversation, or look at the summary of the run"},
+	{"merging is not allowed on this repository", "choose a method for pull-request.auto-merge that the repository allows under Settings, General, Pull Requests"},
 	{"has been suspended", "unsuspend the GitHub App in the settings of the account that it is installed in"},
 	{"SAML", "authorize the token for the organization's single sign-on"},
 	{"archived", "unarchive the repository, or take it out of the list"},
@@ -67,9 +69,30 @@ var advice = []struct{ said, hint string }{
 	{"Draft pull requests are not supported", "the repository's plan has no drafts: leave the setting pull-request.draft out"},
 }
 
+// ruleAdvice says what to do about what a ruleset demands. GitHub's message, which stays,
+// says what that is [docs.github.com, "Available rules for rulesets"; vercel/workflow#1867].
+// The first row counts that fits.
+var ruleAdvice = []struct{ said, hint string }{
+	{"verified signature", "a ruleset wants signed commits: use the workflow's own token or a GitHub App, whose commits GitHub signs; where the base has unsigned ones, let the ruleset except these branches"},
+	{"ommit message", "a ruleset wants another commit message: set pull-request.commit-message so that it fits"},
+	{"mail", "a ruleset wants another committer: let it except the account of the token, or use the token of one that it admits"},
+	{"ile path", "a ruleset restricts these paths: let it except the account of the token"},
+	{"merge commit", "a ruleset wants a linear history: let it except the branches of relock, or rebuild the pull request with /relock rebase"},
+	{"creations being restricted", "a ruleset restricts which branches may be made: let it except them, or choose another pull-request.branch-prefix"},
+	{"ranch name", "a ruleset wants other names of branches: choose another pull-request.branch-prefix, or let it except them"},
+	{"", "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
+}
+
+// ruleRefused is what GitHub says where a ruleset refuses a push.
+const ruleRefused = "Repository rule violations"
+
 // hint says what to do about a refusal of what needs a permission.
 func (r *Repository) hint(said *refusal, needs permission) string {
-	for _, a := range advice {
+	rows := advice
+	if strings.Contains(said.message, ruleRefused) {
+		rows = ruleAdvice
+	}
+	for _, a := range rows {
 		if strings.Contains(said.message, a.said) {
 			return a.hint
 		}

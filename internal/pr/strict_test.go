@@ -64,9 +64,9 @@ func ruled(t *testing.T, rule sandbox.BranchRule) *scene {
 	return s
 }
 
-func (s *scene) wantRule(o pr.Outcome, rule string) {
+func (s *scene) wantRule(o pr.Outcome, rule, hint string) {
 	s.Helper()
-	if o.Err == nil || !strings.Contains(o.Err.Error(), rule) || !strings.Contains(problem.Of(o.Err).Hint, "pull-request.branch-prefix") {
+	if o.Err == nil || !strings.Contains(o.Err.Error(), rule) || !strings.Contains(problem.Of(o.Err).Hint, hint) {
 		s.Errorf("outcome = %+v, hint %q; want the rule %q and what to do", o, problem.Of(o.Err).Hint, rule)
 	}
 }
@@ -75,7 +75,7 @@ func TestARulesetThatForbidsCreationIsTold(t *testing.T) {
 	s := ruled(t, sandbox.BranchRule{NoCreation: true})
 	outcomes := s.propose(proposal(nextLock), proposalFor("other", newLock))
 	s.want(outcomes[0], pr.Updated, 1) // its branch is there
-	s.wantRule(outcomes[1], "creations being restricted")
+	s.wantRule(outcomes[1], "creations being restricted", "pull-request.branch-prefix")
 }
 
 // A branch that may not be forced goes forward.
@@ -111,10 +111,10 @@ func TestARulesetThatDemandsSignatures(t *testing.T) {
 	s := ruled(t, sandbox.BranchRule{Signed: true})
 	s.want(s.one(proposal(nextLock)), pr.Updated, 1)
 	s.pushTo("main", "README.md", "Unsigned.\n")
-	s.wantRule(s.propose(proposal(newLock))[0], "verified signatures")
+	s.wantRule(s.propose(proposal(newLock))[0], "verified signatures", "a GitHub App, whose commits GitHub signs")
 
 	s.repo = s.as(sandbox.UserToken, nil)
-	s.wantRule(s.propose(proposalFor("other", newLock))[0], "verified signatures")
+	s.wantRule(s.propose(proposalFor("other", newLock))[0], "verified signatures", "a GitHub App, whose commits GitHub signs")
 }
 
 // GitHub asks for a pause before more content is made; the run takes it.

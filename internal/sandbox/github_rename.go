@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // branchRoutes are those of branches.
@@ -197,12 +198,18 @@ type BranchRule struct {
 	NoForce    bool `yaml:"no_force"`
 	NoDeletion bool `yaml:"no_deletion"`
 	Signed     bool
+	// Message is what every commit's message must begin with, and Path one that no commit
+	// may change.
+	Message, Path string
 }
 
 // obeys says which rule an update of a branch breaks. Those of a ruleset are told
 // together; here the first one is.
 func (r *gitRepository) obeys(u refUpdate) error {
 	now := r.ref(u.name)
+	if now.IsZero() && !u.after.IsZero() && r.besideBranch(u.name) {
+		return unprocessable("Reference update failed")
+	}
 	broken := func(what string) error {
 		return unprocessable("Repository rule violations found\n\n%s\n\n", what)
 	}
@@ -217,11 +224,50 @@ func (r *gitRepository) obeys(u refUpdate) error {
 			return broken("Cannot delete this branch")
 		case !u.after.IsZero() && !now.IsZero() && rule.NoForce && !r.contains(u.after, now):
 			return broken("Cannot force-push to this branch")
+		case !u.after.IsZero() && !strings.HasPrefix(r.message(u.after), rule.Message):
+			return broken("Commit message must start with a matching pattern: " + rule.Message)
+		case !u.after.IsZero() && rule.Path != "" && r.changesPath(u.after, rule.Path):
+			return broken("File path is restricted: " + rule.Path)
 		case !u.after.IsZero() && rule.Signed && !r.allSigned(u.after, now):
 			return broken("Commits must have verified signatures.")
 		}
 	}
 	return nil
+}
+
+// besideBranch reports whether there is a branch of which the name is a directory of this one,
+// so that git can have no such reference.
+func (r *gitRepository) besideBranch(name plumbing.ReferenceName) bool {
+	for dir := path.Dir(name.String()); strings.Count(dir, "/") >= 2; dir = path.Dir(dir) {
+		if !r.ref(plumbing.ReferenceName(dir)).IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// message is that of a commit; empty if there is none.
+func (r *gitRepository) message(commit plumbing.Hash) string {
+	c, err := object.GetCommit(r.git, commit)
+	if err != nil {
+		return ""
+	}
+	return c.Message
+}
+
+// changesPath reports whether a commit has another file at a path than its first parent.
+func (r *gitRepository) changesPath(commit plumbing.Hash, name string) bool {
+	c, err := object.GetCommit(r.git, commit)
+	if err != nil || c.NumParents() == 0 {
+		return false
+	}
+	parent, err := c.Parent(0)
+	if err != nil {
+		return false
+	}
+	now, gone := c.File(name)
+	before, none := parent.File(name)
+	return (gone == nil) != (none == nil) || gone == nil && now.Hash != before.Hash
 }
 
 func (b BranchRule) about(branch string) bool {
