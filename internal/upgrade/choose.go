@@ -247,6 +247,10 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 	}
 	against := c.applied
 	against.From = locked
+	if against.WantsAge(c.release) && c.lacksDate(c.release, b) {
+		c.undated = true // a rule for this kind of update holds it, or not
+		return c
+	}
 	if h := against.Judge(c.release); h.Reason != "" {
 		rule := "a rule"
 		if h.Rule != "" {

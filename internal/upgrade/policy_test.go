@@ -136,6 +136,10 @@ func TestPolicy(t *testing.T) {
 			rules: []policy.Rule{{Updates: patch, Ignore: yes()}}, want: "1.0.0-rc2", noticed: true, // the locked one is not allowed any more
 		},
 		{
+			name: "a kind that is too young and alone is allowed", requires: "a >= 2.0.0", locked: "1.0.0",
+			rules: []policy.Rule{{Updates: major, MinimumAge: days(7)}}, dates: dates, want: "2.0.0", noticed: true,
+		},
+		{
 			name: "allow-versions", requires: "a", locked: "1.0.0",
 			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
