@@ -91,6 +91,9 @@ func (w *World) addProvider(name string) {
 		}
 		p.versions = append(p.versions, v)
 	}
+	if len(p.versions) == 0 {
+		p.versions = []string{"1.0.0"}
+	}
 	host := "registry.terraform.io/" + p.source
 	if strings.Count(p.source, "/") == 2 {
 		host = p.source
