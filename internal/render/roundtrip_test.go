@@ -73,6 +73,7 @@ var unneeded = map[string]string{
 	"Modules.Accepted":                   "check and verify have it, whose reports nothing reads",
 	"Modules.Undecided":                  "the text has it with --verbose alone, which no command that reads reports has",
 	"Modules.Changes.Line":               "SARIF alone says where an entry begins",
+	"Modules.Changes.Required":           "annotations and SARIF alone say where a change is required",
 	"Modules.Changes.Unasked":            "it takes the meaning from FromPull, which is written where it has one",
 	"Modules.Changes.Signer.Expired":     "verify finds it",
 	"Modules.Changes.Signer.Ahead":       "verify finds it",

@@ -172,6 +172,9 @@ type Change struct {
 	Facts
 	// Line is where the entry begins in the lock file as it is; 0 if it is not there.
 	Line int
+	// Required is where the repository requires what the change makes. Its zero value says
+	// that the lock file alone is the reason, or that no file of the repository is.
+	Required problem.Place
 }
 
 // Use is the version of a provider that a lock file holds.
@@ -336,12 +339,12 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
 		Findings:    r.Findings, Undecided: r.Undecided,
 	}
-	facts := map[provider.Addr]Facts{}
+	facts, terms := map[provider.Addr]Facts{}, map[provider.Addr][]scan.Term{}
 	origins := OriginsOf(r.Module.Tree.Fetched)
 	for _, s := range r.Selections {
 		f := factsOf(s)
 		f.Origins = origins
-		facts[s.Requirement.Addr] = f
+		facts[s.Requirement.Addr], terms[s.Requirement.Addr] = f, s.Requirement.Terms
 	}
 	lines := map[provider.Addr]int{} // of the entries that there are
 	for _, l := range r.Old {
@@ -349,7 +352,9 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	}
 	if m.Pending {
 		for _, c := range changes {
-			m.Changes = append(m.Changes, Change{Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom])})
+			m.Changes = append(m.Changes, Change{
+				Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom]), Required: requiredAt(c, terms[c.Addr], r.Module),
+			})
 			delete(facts, c.Addr)
 		}
 	}

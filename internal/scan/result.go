@@ -150,10 +150,11 @@ func (u Unread) OfEntry() bool { return u.Entry != nil || u.Provider != "" }
 
 // Fetched is a module call that was followed out of the scanned file tree.
 type Fetched struct {
-	Module  string // path of the call, joined by dots
-	Source  string // as in Unread
-	Ref     string // that the source asks for, as written; empty if it asks for none
-	Version string // that was selected of a registry module; empty for others
+	Module  string        // path of the call, joined by dots
+	Place   problem.Place // of the call
+	Source  string        // as in Unread
+	Ref     string        // that the source asks for, as written; empty if it asks for none
+	Version string        // that was selected of a registry module; empty for others
 	// ID is that of the package, as in Package; empty if no Source has fetched it, but
 	// the tool has left it in its directory below the root module.
 	ID string

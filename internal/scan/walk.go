@@ -351,7 +351,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 // enterPackage reads a module that is not in the file tree of its caller.
 func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
 	w.Fetched = append(w.Fetched, Fetched{
-		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
+		Module: to.path, Place: c.Module.Place, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
 	})
 	to.base = got.base
 	w.found.packages[to.path] = got.at.Tree
