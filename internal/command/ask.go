@@ -47,6 +47,7 @@ func (env Env) checkout() run.Checkout {
 type event struct {
 	change *run.Change
 	check  string // the usual value of the setting check
+	pull   bool   // the change is that of a pull request
 }
 
 // askOnDisk is what scan, upgrade and lock ask of directories.
@@ -62,16 +63,18 @@ func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
 
 // carryOutCheck checks what a change has done to lock files.
 func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e event) (report.Report, error) {
-	s, mode := m.Settings, upgrade.Upgrade
+	s, mode, verb := m.Settings, upgrade.Upgrade, verbs.Upgrade
 	if s.Lock || cmp.Or(s.Check, e.check) == "lock" {
-		mode = upgrade.Complete
+		mode, verb = upgrade.Complete, verbs.Lock
 	}
 	if s.Touched != "" {
 		e.change = &run.Change{Revision: s.Touched}
 	}
-	return judgeBy(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
+	r, err := judgeBy(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
 		return run.ToCheck(m, env.checkout(), dirs, by, mode, e.change)
 	})
+	r.Mending = mendingOf(ctx, env, s, verb, r, e)
+	return r, err
 }
 
 // footer says under a pull request how to steer it.

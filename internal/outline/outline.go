@@ -27,6 +27,7 @@ type Outline struct {
 	Words    Vocabulary
 	Headline safe.Markdown // what the run came to: first what failed
 	Failed   safe.Markdown // which root modules failed, in a clause; empty if none did
+	Next     Step          // what to do about it
 	Totals   Totals
 	// Differences counts those of a diff, in a few words.
 	Differences string
@@ -49,7 +50,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	totals := totalsOf(r)
 	return Outline{
-		Words: d, Headline: headline(r, totals), Failed: failedIn(r).clause(r), Differences: differences(r), Totals: totals,
+		Words: d, Headline: headline(r, totals), Next: StepOf(r), Failed: failedIn(r).clause(r), Differences: differences(r), Totals: totals,
 		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}

@@ -87,7 +87,7 @@ func partsOf(r report.Report, limit int) []part {
 	}
 	o := outline.Of(r)
 	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), proofsLine(r), carriedLine(r), attendedLine(r))},
+		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(r), carriedLine(r), attendedLine(r))},
 		changesPart(o, noun(r), limit*changeShare/100),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
@@ -99,6 +99,15 @@ func partsOf(r report.Report, limit int) []part {
 		parts = append(parts, acceptedPart(r, outline.JudgedIn(r).Accepted))
 	}
 	return parts
+}
+
+// nextLine says what to do about lock files that a check fails for.
+func nextLine(o outline.Outline) safe.Markdown {
+	next := o.Next.Markdown()
+	if next.Empty() {
+		return next
+	}
+	return safe.Format("\nNext: %s.\n", next)
 }
 
 // carriedLine says what of a pull request the run did not look at.

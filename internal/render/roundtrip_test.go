@@ -31,6 +31,7 @@ import (
 // reports do not have them, nor what is in them.
 var elsewhere = map[string]string{
 	"Answer":                                "a run of the verb comment fills it",
+	"Mending":                               "a check fills it, which writes nothing itself",
 	"Touched":                               "a check fills it, which may be restricted to what a change touches",
 	"Proofs":                                "it is of the report of one pull request, whose body is made of that",
 	"CarriedOver":                           "it is of the report of one pull request, whose body is made of that",

@@ -64,6 +64,9 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
 	t.closing()
+	if next := t.outline.Next.String(); next != "" {
+		t.WriteString("  " + t.paint(dim, "next:") + " " + next + "\n") // in one line, to be copied
+	}
 	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
 	return err
 }

@@ -148,6 +148,7 @@ type document struct {
 	DryRun        bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
 	Providers     []provider.Pattern `json:"providers,omitempty"` // to which the run was restricted
 	Answer        string             `json:"answer,omitempty"`
+	Next          string             `json:"next,omitempty"`
 	Fleet         *fleetJSON         `json:"fleet,omitempty"`
 	Summary       string             `json:"summary,omitempty"`
 	Errors        []problemJSON      `json:"errors"`
@@ -174,6 +175,9 @@ func documentOf(r Report) document {
 	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to some
 		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
+	}
+	if r.Fails() {
+		doc.Next = r.Mending.Command(r.FailingDirs())
 	}
 	if r.Verb == verbs.Verify {
 		doc.Summary = r.Counts().String()
@@ -203,6 +207,9 @@ func rowOf(m Module, r Report) any {
 		return verifiedOf(m)
 	}
 	j := planOf(m)
+	if m.Pending {
+		j.Next = r.Mending.Command([]string{m.Dir})
+	}
 	if r.Verb == verbs.Check { // whose findings a baseline accepts
 		w := shaper{m.Names}
 		j.Findings, j.Accepted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
@@ -375,6 +382,7 @@ type planJSON struct {
 	Partial    bool          `json:"partial"`
 	Left       bool          `json:"left"`
 	HashesOnly bool          `json:"hashes_only"`
+	Next       string        `json:"next,omitempty"`
 	InUse      []Use         `json:"in_use,omitempty"`
 	Kept       []keptJSON    `json:"kept,omitempty"`
 	Fetched    Origins       `json:"fetched,omitempty"`

@@ -78,6 +78,8 @@ type Report struct {
 	Touched bool
 	// Asked is what the run was restricted to.
 	Asked Asked
+	// Mending is how the lock files become what a check of a checkout wants.
+	Mending Mending
 	// FailOn is the least severity of a finding with which verify fails.
 	FailOn problem.Severity
 	// DryRun is true if the run wrote nothing because it was told so.
@@ -479,9 +481,19 @@ func (r Report) Left() int {
 
 // PendingDirs are the root modules whose lock file differs from what it should be.
 func (r Report) PendingDirs() []string {
+	return r.dirs(func(m Module) bool { return m.Pending })
+}
+
+// FailingDirs are those of them for which a check fails.
+func (r Report) FailingDirs() []string {
+	return r.dirs(func(m Module) bool { return m.Pending && !m.OnBase })
+}
+
+// dirs are the root modules of which something holds.
+func (r Report) dirs(holds func(Module) bool) []string {
 	var dirs []string
 	for _, m := range r.Modules {
-		if m.Pending {
+		if holds(m) {
 			dirs = append(dirs, m.Dir)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -29,6 +30,63 @@ func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 		words = append(words, ShellWord(dir))
 	}
 	return strings.Join(words, " ")
+}
+
+// Mending is how the lock files become what a check wants. Its zero value says nothing.
+type Mending struct {
+	// Verb is upgrade or lock, and Flags are those that it needs.
+	Verb  verbs.Verb
+	Flags []settings.GivenFlag
+	// Comments says that a comment under the pull request can command the same.
+	Comments bool
+}
+
+// Command is the command line for some root modules: for all, if they are many or if the
+// name of one cannot be copied. It is empty if nothing is known.
+func (m Mending) Command(dirs []string) string {
+	if m.Verb == "" {
+		return ""
+	}
+	words := "relock " + string(m.Verb)
+	for _, f := range m.Flags {
+		words += " --" + f.Name
+		if f.Value != "" {
+			words += " " + ShellWord(f.Value)
+		}
+	}
+	named := words
+	for _, dir := range dirs {
+		if safe.Plain(dir) != dir {
+			return words
+		}
+		named += " " + ShellWord(dir)
+	}
+	if len(dirs) > fewDirs || len(named) > longestCommand {
+		return words
+	}
+	return named
+}
+
+// fewDirs is the number of root modules up to which a command names them, and
+// longestCommand how many bytes it has then.
+const (
+	fewDirs        = 5
+	longestCommand = 300
+)
+
+// Comment is the command for a comment under the pull request; empty if none says the same.
+func (m Mending) Comment() string {
+	if !m.Comments {
+		return ""
+	}
+	words := "/relock " + string(m.Verb)
+	for _, f := range m.Flags {
+		if f.Name != "platform" && f.Name != "provider" {
+			return ""
+		}
+		words += " --" + f.Name + " " + f.Value
+	}
+	return words
 }
 
 // ShellWord makes a directory, or another text that holds no control characters

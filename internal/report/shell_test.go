@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -65,6 +66,42 @@ func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 	} {
 		if body := render.Body(tt.r).String(); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
 			t.Errorf("%s: the body ends in\n%s\nwant %s", name, body[strings.LastIndex(body, "```sh"):], tt.want)
+		}
+	}
+}
+
+// The command of a check can be copied as it is: what cannot be is not in it.
+func TestMendingCommand(t *testing.T) {
+	t.Parallel()
+	m := report.Mending{Verb: verbs.Lock, Flags: []settings.GivenFlag{{Name: "provider", Value: "*/aws"}, {Name: "strict"}}}
+	for name, tt := range map[string]struct {
+		mending report.Mending
+		dirs    []string
+		want    string
+	}{
+		"nothing is known":        {report.Mending{}, []string{"a"}, ""},
+		"flags":                   {m, []string{"a"}, "relock lock --provider '*/aws' --strict a"},
+		"five":                    {report.Mending{Verb: verbs.Upgrade}, []string{"a", "b", "c", "d", "e"}, "relock upgrade a b c d e"},
+		"six":                     {report.Mending{Verb: verbs.Upgrade}, []string{"a", "b", "c", "d", "e", "f"}, "relock upgrade"},
+		"a word of a shell":       {report.Mending{Verb: verbs.Lock}, []string{"it's $(id)", "-x"}, `relock lock 'it'\''s $(id)' ./-x`},
+		"a name that shows wrong": {report.Mending{Verb: verbs.Lock}, []string{"a\x1bb"}, "relock lock"},
+		"long names":              {report.Mending{Verb: verbs.Lock}, []string{strings.Repeat("a", 300)}, "relock lock"},
+	} {
+		if got := tt.mending.Command(tt.dirs); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		mending report.Mending
+		want    string
+	}{
+		{report.Mending{Verb: verbs.Lock}, ""},
+		{report.Mending{Verb: verbs.Lock, Comments: true}, "/relock lock"},
+		{report.Mending{Verb: verbs.Upgrade, Comments: true, Flags: []settings.GivenFlag{{Name: "platform", Value: "linux_amd64"}}}, "/relock upgrade --platform linux_amd64"},
+		{report.Mending{Verb: verbs.Lock, Comments: true, Flags: []settings.GivenFlag{{Name: "strict"}}}, ""},
+	} {
+		if got := tt.mending.Comment(); got != tt.want {
+			t.Errorf("the comment of %v is %q, want %q", tt.mending, got, tt.want)
 		}
 	}
 }

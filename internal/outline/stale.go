@@ -1,0 +1,204 @@
+package outline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// Stale is a problem of a lock file that a change would mend: its Message is one sentence,
+// and its Hint the command. A Place without a path is in the lock file.
+type Stale struct {
+	problem.Problem
+	// Details say in full what would change, a sentence each.
+	Details []safe.Markdown
+	rank    int // of equal severity the least is the worst
+}
+
+// flaw is what a kind of change says of the lock file as it is.
+type flaw struct {
+	code problem.Code
+	lock safe.Markdown // of the file
+	rank int
+}
+
+// The flaws, by the changes that mend them. The worst have the least rank.
+var (
+	noLockFile = flaw{problem.CodeEntryMissing, safe.Const("there is no lock file"), 1}
+	unordered  = flaw{problem.CodeNotNormal, safe.Const("lock file is not in normal form"), 9}
+	flaws      = map[diff.Kind]flaw{
+		diff.ReReleased:  {problem.CodeReReleased, safe.Const("lock file does not fit the releases"), 0},
+		diff.Signer:      {problem.CodeSignerChanged, safe.Const("lock file does not fit the releases"), 0},
+		diff.Added:       {problem.CodeEntryMissing, safe.Const("lock file is not complete"), 2},
+		diff.Completed:   {problem.CodeIncomplete, safe.Const("lock file is not complete"), 3},
+		diff.Downgraded:  {problem.CodeLockedVersion, safe.Const("lock file does not fit the configuration"), 4},
+		diff.Upgraded:    {problem.CodeOutdated, safe.Const("lock file is not at the newest releases"), 8},
+		diff.Moved:       {problem.CodeMoved, safe.Const("lock file does not fit the configuration"), 5},
+		diff.Constrained: {problem.CodeConstraintsDiffer, safe.Const("lock file does not fit the configuration"), 6},
+		diff.Removed:     {problem.CodeEntryStale, safe.Const("lock file does not fit the configuration"), 7},
+		diff.Normalised:  unordered,
+	}
+)
+
+// StaleIn returns what changes of a root module would mend, one problem for each change.
+func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
+	if !m.Pending {
+		return nil
+	}
+	about := problem.Problem{Severity: problem.SeverityError, Hint: stepFor(r, m).String()}
+	if m.OnBase { // the check does not fail for it
+		about.Severity = problem.SeverityWarning
+	}
+	if len(m.Changes) == 0 {
+		about.Code, about.Message = unordered.code, unordered.lock.Plain()
+		return []Stale{{Problem: about, rank: unordered.rank}}
+	}
+	items := d.itemsOf(m)
+	var all []Stale
+	for i, c := range m.Changes {
+		f := flawOf(c, m)
+		s := Stale{Problem: about, Details: items[i : i+1], rank: f.rank}
+		s.Code, s.Place = f.code, c.Required
+		s.Subject = problem.Subject{Addr: c.Addr, Version: c.From, Versioned: len(c.Olds()) > 0}
+		if c.Required.Path == "" {
+			s.Place = problem.Place{Line: c.Line}
+		}
+		s.Message = safe.Format("%s: %s", f.lock, d.lacks(c)).Plain()
+		if m.LockPath == "" {
+			s.Message = safe.Format("%s: %s is required", f.lock, d.Name(c.Addr)).Plain()
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// flawOf is the flaw that a change mends.
+func flawOf(c report.Change, m report.Module) flaw {
+	f := flaws[c.Kind]
+	switch {
+	case m.LockPath == "":
+		return noLockFile
+	case c.Kind == diff.Upgraded && c.Required.Path != "": // the locked version is not allowed
+		f.lock, f.rank = flaws[diff.Downgraded].lock, flaws[diff.Downgraded].rank
+	case c.Kind == diff.Downgraded && c.Required.Path == "":
+		f.lock = flaws[diff.ReReleased].lock
+	}
+	return f
+}
+
+// lacks says what is wrong with the entry that a change is about.
+func (d Vocabulary) lacks(c report.Change) safe.Markdown {
+	name := d.Name(c.Addr)
+	entry := safe.Join(" ", name, d.Version(c.From))
+	refused := !c.ConstraintsTo.Empty() && !c.ConstraintsTo.Allows(c.From)
+	switch c.Kind {
+	case diff.Added:
+		return name.And(" is missing")
+	case diff.Removed:
+		return safe.Format("nothing requires %s", name)
+	case diff.Completed:
+		if len(c.Platforms) > 0 {
+			return safe.Format("%s lacks hashes for %s", entry, d.platforms(c.Platforms))
+		}
+		return safe.Format("%s lacks %s", entry, safe.Count(len(c.HashesAdded), "hash", "hashes"))
+	case diff.Constrained:
+		return safe.Format("%s has the constraints %s, and not %s", name, d.constraints(c.ConstraintsFrom), d.constraints(c.ConstraintsTo))
+	case diff.Moved:
+		return safe.Format("%s has the address %s", name, safe.Code(c.AddrFrom.String()))
+	case diff.ReReleased:
+		return safe.Format("the packages of %s were replaced", entry)
+	case diff.Signer:
+		return safe.Format("%s has another signer", entry)
+	case diff.Upgraded, diff.Downgraded:
+		if refused {
+			return safe.Format("%s is not allowed by %s", entry, d.constraints(c.ConstraintsTo))
+		}
+		if c.Kind == diff.Upgraded {
+			return safe.Format("%s is locked, and %s is newer", entry, d.Version(c.To))
+		}
+		return safe.Format("%s would go down to %s", entry, d.Version(c.To))
+	}
+	if len(c.HashesRemoved) > 0 {
+		return safe.Format("%s has surplus hashes", entry)
+	}
+	return safe.Format("the entry of %s is written otherwise", name)
+}
+
+// StaleLocks returns one problem for each root module whose lock file would change, the
+// worst first. The place has the names that people know. A module's worst flaw gives the
+// sentence and the place.
+func StaleLocks(r report.Report) []Stale {
+	d := VocabularyOf(r)
+	var worst []Stale
+	for _, m := range r.Modules {
+		all := d.Of(m).StaleIn(r, m)
+		if len(all) == 0 {
+			continue
+		}
+		s := slices.MinFunc(all, func(a, b Stale) int { return cmp.Compare(a.rank, b.rank) })
+		s.Place = m.Names.Place(s.Place)
+		if s.Place.Path == "" {
+			s.Place.Path = m.LockPath
+		}
+		if more := len(all) - 1; more > 0 {
+			s.Message += ", and " + report.Count(more, "more change", "more changes")
+		}
+		name := cmp.Or(safe.Code(m.LockPath), safe.Code(r.Title(m)))
+		s.Details = collect.Mapped(d.Of(m).itemsOf(m), func(item safe.Markdown) safe.Markdown { return safe.Format("%s: %s", name, item) })
+		worst = append(worst, s)
+	}
+	slices.SortStableFunc(worst, func(a, b Stale) int { return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.rank, b.rank)) })
+	return worst
+}
+
+// Step is what to do about lock files that a check fails for. Its zero value is nothing.
+type Step struct {
+	Command string
+	comment string
+	onBase  bool
+}
+
+// StepOf is what to do about all lock files for which a check fails.
+func StepOf(r report.Report) Step {
+	if !r.Fails() {
+		return Step{}
+	}
+	return Step{Command: r.Mending.Command(r.FailingDirs()), comment: r.Mending.Comment()}
+}
+
+// stepFor is what to do about the lock file of one root module.
+func stepFor(r report.Report, m report.Module) Step {
+	s := Step{Command: r.Mending.Command([]string{m.Dir}), comment: r.Mending.Comment(), onBase: m.OnBase}
+	if m.OnBase {
+		s.comment = ""
+	}
+	return s
+}
+
+// String is the step in one line of plain text.
+func (s Step) String() string {
+	return s.words(func(command string) safe.Markdown { return safe.Text("`" + command + "`") }).Plain()
+}
+
+// Markdown is the step with its commands as code.
+func (s Step) Markdown() safe.Markdown { return s.words(safe.Code) }
+
+func (s Step) words(code func(command string) safe.Markdown) safe.Markdown {
+	if s.Command == "" {
+		return safe.Markdown{}
+	}
+	text := safe.Format("run %s", code(s.Command))
+	if s.onBase {
+		text = text.And(" on the base branch")
+	}
+	text = text.And(" and commit the result")
+	if s.comment != "" {
+		text = text.And(", or comment %s", code(s.comment))
+	}
+	return text
+}

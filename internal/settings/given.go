@@ -1,0 +1,53 @@
+package settings
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/verbs"
+)
+
+// shaping are the flags that decide what a verb writes.
+var shaping = []string{
+	"tool", "tool-version", "platform", "provider", "create", "keep-unreferenced", "hashes-from", "hash-source",
+	"accept-re-released", "unreadable-modules", "strict", "allow-downgrade", "config",
+}
+
+// GivenFlag is a flag of the command line. One without a Value is a switch.
+type GivenFlag struct{ Name, Value string }
+
+// GivenFlags returns the flags by which a verb writes the same elsewhere: those for what
+// flags, inputs and events say of this run. What files say holds everywhere.
+func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
+	var flags []GivenFlag
+	for _, s := range All {
+		v := values[s.Name()]
+		if s.Flag == "allow-downgrade" && v.By != ByFlag {
+			v = allowing(values)
+		}
+		if !s.HasVerb(verb) || !slices.Contains(shaping, s.Flag) || v.By != ByFlag && v.By != ByInput {
+			continue
+		}
+		for _, item := range v.Items {
+			switch {
+			case s.Flag == "config" && !filepath.IsLocal(item): // others may not have it
+			case s.Kind == Bool && item != "true":
+				flags = append(flags, GivenFlag{Name: s.Flag + "=" + item})
+			case s.Kind == Bool:
+				flags = append(flags, GivenFlag{Name: s.Flag})
+			default:
+				flags = append(flags, GivenFlag{s.Flag, item})
+			}
+		}
+	}
+	return flags
+}
+
+// allowing is the input downgrades as the flag that says the same.
+func allowing(values Values) Value {
+	v := values["downgrades"]
+	if !slices.Equal(v.Items, []string{"allow"}) {
+		return Value{}
+	}
+	return Value{Items: []string{"true"}, By: v.By}
+}
