@@ -238,6 +238,12 @@ func TestCommands(t *testing.T) {
 			"error_in_a_file", annotate(Annotation{Level: Error, Message: "first\nsecond", File: "a.tf"}),
 			[]string{"::error file=a.tf::first%0Asecond"},
 		},
+		{
+			"columns", annotate(Annotation{Level: Error, Message: "m", File: "a", Line: 3, From: 5, To: 16}),
+			[]string{"::error col=5,endColumn=16,file=a,line=3::m"},
+		},
+		{"first_column_alone", annotate(Annotation{Level: Error, Message: "m", File: "a", Line: 3, From: 5}), []string{"::error col=5,file=a,line=3::m"}},
+		{"columns_without_line_are_none", annotate(Annotation{Level: Error, Message: "m", File: "a", From: 5, To: 16}), []string{"::error file=a::m"}},
 		{"line_without_file_is_none", annotate(Annotation{Level: Error, Message: "m", Line: 3}), []string{"::error::m"}},
 		{
 			"injection_by_message", annotate(Annotation{Level: Error, Message: "x\r\n::set-output name=a::b\r::stop-commands::t"}),

@@ -33,6 +33,8 @@ type Annotation struct {
 	Title   string
 	File    string // relative to the workspace
 	Line    int    // counted from 1; 0 if unknown
+	// From and To are the first and the last column, counted from 1; 0 if unknown.
+	From, To int
 }
 
 // Annotate shows the annotation. Runners keep ten of each level for a step, so
@@ -47,6 +49,12 @@ func (r *Runtime) Annotate(a Annotation) error {
 	}
 	if a.File != "" && a.Line > 0 {
 		properties["line"] = strconv.Itoa(a.Line)
+		if a.From > 0 {
+			properties["col"] = strconv.Itoa(a.From)
+		}
+		if a.From > 0 && a.To >= a.From {
+			properties["endColumn"] = strconv.Itoa(a.To)
+		}
 	}
 	return r.command(githubactions.Command{Name: string(a.Level), Message: a.Message, Properties: properties})
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,6 +117,7 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	if c, ok := rt.Change(); ok {
 		e.change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
 	}
+	e.pull = rt.Event() == "pull_request"
 	r, err := carryOut(ctx, env, from, s, verb, s.Directories, e)
 	return r, s, err
 }
@@ -208,22 +210,29 @@ func keepResults(r report.Report, dir string, o render.SARIFOptions) (string, er
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 const mostAnnotations = 10
 
-// annotations are what is shown of a report. Of more of a level than are shown the last
-// one tells, and the summary has them all.
+// annotations are what is shown of a report, the worst first. Of more of a level than are
+// shown the last one counts the rest, and the summary has them all.
 func annotations(r report.Report) []action.Annotation {
-	var all []action.Annotation
-	for level, problems := range byLevel(diagnosticsOf(r)) {
-		for i, d := range problems {
-			if rest := len(problems) - i; i == mostAnnotations-1 && rest > 1 {
-				all = append(all, annotation(problem.Problem{
-					Severity: problem.Severity(level), Code: problem.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
-				}))
-				break
-			}
-			all = append(all, annotation(d))
-		}
+	var by [3][]action.Annotation
+	for _, d := range diagnosticsOf(r) {
+		by[d.Severity] = append(by[d.Severity], annotation(d))
 	}
-	return all
+	for _, s := range outline.StaleLocks(r) {
+		by[s.Severity] = append(by[s.Severity], staleAnnotation(s))
+	}
+	var shown []action.Annotation
+	for level, all := range by {
+		if rest := len(all) - mostAnnotations + 1; rest > 1 {
+			all = append(slices.Clip(all[:mostAnnotations-1]), annotation(problem.Problem{
+				Severity: problem.Severity(level), Code: problem.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
+			}))
+			if level == int(problem.SeverityError) {
+				all[mostAnnotations-1].Message += hintLine(outline.StepOf(r).String())
+			}
+		}
+		shown = append(shown, all...)
+	}
+	return shown
 }
 
 // largestArray bounds what a run over an organisation gives as outputs: those of a job
@@ -284,6 +293,9 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
 		for _, d := range m.Diagnostics {
+			if d.Code == problem.CodeOnBase { // the annotation of the lock file is a warning
+				continue
+			}
 			d.Place = m.Names.Place(d.Place)
 			all = append(all, d)
 		}
@@ -301,17 +313,12 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 	})
 }
 
-// byLevel divides problems by how severe they are, the failures first.
-func byLevel(all []problem.Problem) [3][]problem.Problem {
-	var by [3][]problem.Problem
-	for _, d := range all {
-		by[d.Severity] = append(by[d.Severity], d)
-	}
-	return by
-}
-
+// annotation shows a problem. GitHub counts the last column in, and a place does not.
 func annotation(d problem.Problem) action.Annotation {
-	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.Place.Path, Line: d.Place.Line}
+	a := action.Annotation{
+		Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message),
+		File: d.Place.Path, Line: d.Place.Line, From: d.Place.From, To: max(d.Place.To-1, 0),
+	}
 	switch d.Severity {
 	case problem.SeverityWarning:
 		a.Level = action.Warning
@@ -319,12 +326,38 @@ func annotation(d problem.Problem) action.Annotation {
 		a.Level = action.Notice
 	}
 	if d.Place.Package != "" { // such a place is no file of the workspace
-		a.File, a.Line, a.Message = "", 0, safe.Plain(d.String())
+		a.File, a.Line, a.From, a.To, a.Message = "", 0, 0, 0, safe.Plain(d.String())
 	}
-	if d.Hint != "" {
-		a.Message += "\n" + safe.Plain(d.Hint)
-	}
+	a.Message += hintLine(d.Hint)
 	return a
+}
+
+// fewDetails is how many changes an annotation lists.
+const fewDetails = 5
+
+// staleAnnotation shows what is wrong with a lock file: in the title, then what would
+// change, and at last the command.
+func staleAnnotation(s outline.Stale) action.Annotation {
+	d := s.Problem
+	d.Hint = ""
+	a := annotation(d)
+	var lines []string
+	for _, item := range s.Details[:min(len(s.Details), fewDetails)] {
+		lines = append(lines, safe.Plain(item.Plain()))
+	}
+	if rest := len(s.Details) - fewDetails; rest > 0 {
+		lines = append(lines, report.Count(rest, "more change", "more changes")+" in the summary of the step")
+	}
+	a.Title, a.Message = safe.Plain(s.Message), strings.Join(lines, "\n")+hintLine(s.Hint)
+	return a
+}
+
+// hintLine is what to do next as a further line; nothing if that is not known.
+func hintLine(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "\n" + safe.Plain(hint)
 }
 
 // annotateError shows what ends the step before it has a report.

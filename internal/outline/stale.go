@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Stale is a problem of a lock file that a change would mend: its Message is one sentence,
@@ -129,10 +130,13 @@ func (d Vocabulary) lacks(c report.Change) safe.Markdown {
 	return safe.Format("the entry of %s is written otherwise", name)
 }
 
-// StaleLocks returns one problem for each root module whose lock file would change, the
-// worst first. The place has the names that people know. A module's worst flaw gives the
+// StaleLocks returns one problem for each root module whose lock file a check finds
+// pending, the worst first; none for other verbs, which change or propose it. The place has the names that people know. A module's worst flaw gives the
 // sentence and the place.
 func StaleLocks(r report.Report) []Stale {
+	if r.Verb != verbs.Check {
+		return nil
+	}
 	d := VocabularyOf(r)
 	var worst []Stale
 	for _, m := range r.Modules {
