@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
@@ -25,15 +27,40 @@ type reply struct {
 	said     safe.Markdown // what it says
 }
 
-// say answers: with a comment, which what is said later replaces.
+// say answers: with a comment, which what is said later replaces. Where nobody knows whether
+// GitHub has taken the first one, it is looked for among the comments.
 func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	c.said = markdown
+	text := safe.Join("\n\n", markdown, c.mark())
 	if c.posted != 0 {
-		return c.repo.EditComment(ctx, c.posted, markdown)
+		return c.repo.EditComment(ctx, c.posted, text)
 	}
-	posted, err := c.repo.PostComment(ctx, c.event.Number, markdown)
+	posted, err := c.repo.PostComment(ctx, c.event.Number, text)
+	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
+		posted, err = c.postAgain(ctx, text)
+	}
 	c.posted = posted.ID
 	return err
+}
+
+// mark is the hidden line by which our answer to this command is known again.
+func (c *reply) mark() safe.Markdown {
+	return safe.Format("<!-- relock-answer:%s -->", safe.Int(int(c.event.CommentID)))
+}
+
+// postAgain posts an answer, unless it is there: the server has taken it, and its own answer
+// was lost. Whose comment it is decides, where that is known, since anybody may write the mark.
+func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comment, error) {
+	there, err := c.repo.Comments(ctx, c.event.Number)
+	if err != nil {
+		return github.Comment{}, err
+	}
+	for _, comment := range slices.Backward(there) {
+		if strings.Contains(comment.Body, c.mark().String()) && (c.self == "" || comment.Author == c.self) {
+			return comment, nil
+		}
+	}
+	return c.repo.PostComment(ctx, c.event.Number, text)
 }
 
 // end says how it ended. It returns what went wrong, with the command or with the answer.

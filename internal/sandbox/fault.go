@@ -40,6 +40,8 @@ type Fault struct {
 	Corrupt bool
 	// Drop closes the connection without an answer.
 	Drop bool
+	// Done carries the request out before that: its answer alone is lost.
+	Done bool
 	// Wild is one of the faults that have a word and nothing to set; see ParseFault.
 	Wild string
 }
@@ -51,6 +53,8 @@ type fault struct{ Fault }
 // what goes wrong, each in its own word:
 //
 //	503  header=NAME:VALUE  delay=50ms  truncate=100  corrupt  drop  times=2
+//
+// With done before a status or drop, the request is carried out, and its answer is lost.
 //
 // Of requests with a body, asking=TEXT chooses those that have the text in it.
 //
@@ -117,6 +121,8 @@ func (f *Fault) set(word string) (err error) {
 		f.Corrupt = true
 	case "drop":
 		f.Drop = true
+	case "done":
+		f.Done = true
 	case "primary":
 		f.limit("API rate limit exceeded for installation ID 1.", "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api")
 		f.Header.Set("X-RateLimit-Limit", "5000")
@@ -138,7 +144,7 @@ func (f *Fault) set(word string) (err error) {
 		}
 		f.Status, err = strconv.Atoi(word)
 		if err != nil || f.Status < 200 || f.Status > 599 {
-			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary, secondary, creation or one of %s", word, wildWords())
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, done, primary, secondary, creation or one of %s", word, wildWords())
 		}
 	}
 	if err != nil {
@@ -226,6 +232,9 @@ func (f Fault) serve(s *Sandbox, w http.ResponseWriter, r *http.Request, next ht
 	case <-r.Context().Done():
 		return
 	}
+	if f.Done {
+		next.ServeHTTP(unheard{http.Header{}}, r)
+	}
 	if f.Drop {
 		panic(http.ErrAbortHandler)
 	}
@@ -246,6 +255,13 @@ func (f Fault) serve(s *Sandbox, w http.ResponseWriter, r *http.Request, next ht
 		panic(http.ErrAbortHandler)
 	}
 }
+
+// unheard is an answer that nobody gets.
+type unheard struct{ header http.Header }
+
+func (w unheard) Header() http.Header         { return w.header }
+func (w unheard) Write(p []byte) (int, error) { return len(p), nil }
+func (w unheard) WriteHeader(int)             {}
 
 func (f Fault) answer() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
