@@ -22,6 +22,7 @@ const (
 	concernCarried    Concern = "Carried over"
 	ConcernHash       Concern = "Unknown hash"
 	ConcernReReleased Concern = "Re-released"
+	ConcernRule       Concern = "Rule"
 	concernSigner     Concern = "Signer"
 	concernDowngrade  Concern = "Downgrade"
 	concernMajor      Concern = "Major upgrade"
@@ -36,7 +37,7 @@ const (
 )
 
 var concerns = []Concern{
-	ConcernFailed, concernCarried, ConcernHash, ConcernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	ConcernFailed, concernCarried, ConcernHash, ConcernReReleased, ConcernRule, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
 	concernRemoved, ConcernRegistry, ConcernPlatform, ConcernUnread, ConcernWarning,
 }
 
@@ -246,8 +247,11 @@ func worded(p problem.Problem) string {
 // finding adds one without its line: root modules may have the same in theirs.
 func (all *causes) finding(f problem.Problem, dir string) {
 	s := symptom{concern: ConcernHash, whole: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
-	if f.Code == problem.CodeReReleased {
+	switch f.Code {
+	case problem.CodeReReleased:
 		s.concern = ConcernReReleased
+	case problem.CodeProviderRefused, problem.CodeVersionRefused, problem.CodeTooYoung, problem.CodeSignerRefused, problem.CodeTamperedBoth:
+		s.concern = ConcernRule
 	}
 	all.add(s)
 }

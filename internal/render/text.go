@@ -95,6 +95,7 @@ var labels = []struct {
 	{outline.ConcernUnread, cell{safe.Const("not read:"), yellow}},
 	{outline.ConcernHash, cell{safe.Const("finding:"), red}},
 	{outline.ConcernReReleased, cell{safe.Const("finding:"), red}},
+	{outline.ConcernRule, cell{safe.Const("rule:"), red}},
 	{outline.ConcernWarning, cell{safe.Const("warning:"), yellow}},
 	{outline.ConcernFailed, cell{safe.Const("error:"), red}},
 }
@@ -107,7 +108,8 @@ func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topi
 	for _, l := range labels {
 		for _, c := range all {
 			// A change of hashes is in the table, and a finding with its lock file.
-			left := (l.concern == outline.ConcernHash || l.concern == outline.ConcernReReleased) && !(c.Finding && brief)
+			ofFile := l.concern == outline.ConcernHash || l.concern == outline.ConcernReReleased || l.concern == outline.ConcernRule
+			left := ofFile && !(c.Finding && brief)
 			switch {
 			case c.Concern != l.concern || left:
 			case len(c.Dirs.List) == 1 && !brief:
@@ -505,7 +507,11 @@ func (t *text) versions() {
 // what it is not known.
 func (t *text) findings(m report.Module) {
 	for _, f := range outline.Brief(m.Findings) {
-		t.finding(cell{safe.Const("finding:"), red}, f)
+		head := cell{safe.Const("finding:"), red}
+		if f.Severity == problem.SeverityWarning {
+			head = cell{safe.Const("warning:"), yellow}
+		}
+		t.finding(head, f)
 	}
 	if !t.o.Verbose {
 		return
