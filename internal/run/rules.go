@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 
@@ -15,34 +16,32 @@ import (
 )
 
 // judgeRules adds to the findings of check and verify which entries of the lock files the rules
-// refuse, whoever wrote them. The rules are those of the base and of the operator on the head of
-// a pull request. Rules of comments do not count, since they say what is proposed. The base is
-// read only if a rule is about an entry.
+// refuse, whoever wrote them. Rules of comments do not count, since they say what is proposed. The
+// base is read only if a rule is about an entry, or if it alone says which rules there are.
 func judgeRules(ctx context.Context, j job, p planned) planned {
-	if j.settings.Judge == settings.JudgeOff || j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
-		return p
-	}
-	all := slices.Concat(p.found, p.hashesOnly)
-	opts := rulingOptions(j)
-	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
-	if !ruling.Concerned(modules, opts) {
+	if j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p
 	}
 	defer j.clock.stage(stageRules)()
-	var files *Remote
+	by, files, err := rulesInForce(ctx, j, p.extent.base)
+	all := slices.Concat(p.found, p.hashesOnly)
+	opts := rulingOptions(j, by)
+	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
 	var base *ruling.Before
-	var err error
-	if p.extent.base != nil {
+	if err == nil && by.Judge == settings.JudgeOff {
+		return p
+	}
+	if err == nil && p.extent.base != nil && ruling.Concerned(modules, opts) {
 		files, err = p.extent.base(ctx)
 		if err == nil {
 			base, err = ruling.ReadBefore(files.FS)
 		}
-		if err != nil {
-			d := problem.Of(err)
-			d.Severity, d.Message = problem.SeverityError, "the lock files are not judged by the rules: the base could not be read: "+d.Message
-			p.report.Diagnostics = append(p.report.Diagnostics, d)
-			return p
-		}
+	}
+	if err != nil {
+		d := problem.Of(err)
+		d.Severity, d.Message = problem.SeverityError, "the lock files are not judged by the rules: the base could not be read: "+d.Message
+		p.report.Diagnostics = append(p.report.Diagnostics, d)
+		return p
 	}
 	rulings := make([]ruling.Ruling, len(all))
 	eachSource(j, all, func(source *registry.Client, indices []int) {
@@ -64,15 +63,35 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// rulingOptions are how the settings have lock files judged. verify judges signers by itself,
+// rulesInForce returns the settings by which lock files are judged: those of the base where one is
+// known, and of the operator. On the head of a pull request the settings of the run are these,
+// but where a file of the operator's keeps the repository's own from being read. Elsewhere they
+// are those of the working tree, and a revision that is named has its own.
+func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remote, error)) (settings.Settings, *Remote, error) {
+	change, operators := j.ask.change, j.settings.File != "" && j.settings.Own == ""
+	if base == nil || j.ask.means.Of == nil || change == nil || change.Revision == "" && !operators {
+		return j.settings, nil, nil
+	}
+	files, err := base(ctx)
+	if err != nil {
+		return j.settings, nil, err
+	}
+	by, err := j.ask.means.Of(files.FS)
+	if errors.Is(err, fs.ErrNotExist) { // the file that is named, which the change adds
+		return j.settings, files, nil
+	}
+	return by, files, err
+}
+
+// rulingOptions are how settings have lock files judged. verify judges signers by itself,
 // of every entry.
-func rulingOptions(j job) ruling.Options {
+func rulingOptions(j job, by settings.Settings) ruling.Options {
 	o := ruling.Options{
-		Rules: j.settings.Policy, All: j.settings.Judge == settings.JudgeAll, Severities: j.settings.Severities, Strict: j.settings.Strict, Plan: j.plan,
+		Rules: by.Policy, All: by.Judge == settings.JudgeAll, Severities: by.Severities, Strict: j.settings.Strict, Plan: j.plan,
 	}
 	o.Rules.Now, o.Plan.Dates = j.env.Now, dateSource(j, nil)
 	if j.ask.verb == verbs.Check {
-		o.Signers = j.plan.Signers
+		o.Signers = by.Signers
 	}
 	return o
 }
@@ -93,21 +112,26 @@ func withoutRefused(of []problem.Problem) []problem.Problem {
 	return collect.Those(of, func(d problem.Problem) bool { return d.Code != problem.CodeProviderRefused })
 }
 
-// changedRules warns where the head of a pull request changes its configuration file together
-// with lock files that a rule is about: these are judged by the file of the base.
+// changedRules warns where a change touches the configuration file together with lock files
+// that a rule is about: these are judged by the file of the base.
 func changedRules(j job, head, base fs.FS) []problem.Problem {
+	what := "this pull request"
 	if j.ask.head == NoHead {
-		return nil
+		what = "this change"
 	}
-	for _, name := range settings.FileNames {
+	names := settings.FileNames
+	if j.settings.File != "" && j.settings.Own != "" {
+		names = []string{j.settings.Own}
+	}
+	for _, name := range names {
 		now, gone := fs.ReadFile(head, name)
 		before, none := fs.ReadFile(base, name)
-		if (gone == nil) == (none == nil) && bytes.Equal(now, before) {
+		if none != nil && !errors.Is(none, fs.ErrNotExist) || (gone == nil) == (none == nil) && bytes.Equal(now, before) {
 			continue
 		}
 		return []problem.Problem{{
 			Code: problem.CodeTamperedBoth, Severity: problem.SeverityWarning, Place: problem.Place{Path: name, Line: 1},
-			Message: "this pull request changes the configuration file and lock files, which are judged by the rules of the base",
+			Message: what + " changes the configuration file and lock files, which are judged by the rules of the base",
 			Hint:    "change the configuration file in a pull request of its own",
 		}}
 	}

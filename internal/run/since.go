@@ -54,13 +54,14 @@ func changedSince(t tree, revision string) (paths []filetree.ChangedPath, differ
 	return clone.Changed(fork, relevant)
 }
 
-// filesAt is the tree of a revision, with the contents of the files that a run may read.
-func filesAt(t tree, revision string) (*Remote, error) {
+// filesAt is the tree of a revision, with the contents of the files that a run may read, and of
+// the configuration file, by name; empty: it has one of the usual names.
+func filesAt(t tree, revision, config string) (*Remote, error) {
 	at, err := t.at(revision)
 	if err != nil {
 		return nil, err
 	}
-	files, err := at.Tree(reads)
+	files, err := at.Tree(func(name string) bool { return name == config || reads(name) })
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 		} else if err != nil {
 			return wide, nil, err
 		} else {
-			wide.base = readOnce(func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) })
+			wide.base = readOnce(func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision, j.settings.Own) })
 			wide.before = wide.base
 		}
 	} else if unknown == "" {
