@@ -348,8 +348,21 @@ func staleAnnotation(s outline.Stale) action.Annotation {
 	if rest := len(s.Details) - fewDetails; rest > 0 {
 		lines = append(lines, report.Count(rest, "more change", "more changes")+" in the summary of the step")
 	}
-	a.Title, a.Message = safe.Plain(s.Message), strings.Join(lines, "\n")+hintLine(s.Hint)
+	a.Title, a.Message = shortTitle(safe.Plain(s.Message)), strings.Join(lines, "\n")+hintLine(s.Hint)
 	return a
+}
+
+// longestTitle is how many characters GitHub allows:
+// https://docs.github.com/en/rest/checks/runs#create-a-check-run
+const longestTitle = 255
+
+// shortTitle is a title that is cut where it is too long.
+func shortTitle(title string) string {
+	runes := []rune(title)
+	if len(runes) <= longestTitle {
+		return title
+	}
+	return string(runes[:longestTitle-1]) + "…"
 }
 
 // hintLine is what to do next as a further line; nothing if that is not known.

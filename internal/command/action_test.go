@@ -193,6 +193,18 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	}
 }
 
+// GitHub refuses a longer title than this.
+func TestTitlesAreShort(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		strings.Repeat("ü", 255): strings.Repeat("ü", 255), strings.Repeat("ü", 256): strings.Repeat("ü", 254) + "…",
+	} {
+		if got := shortTitle(text); got != want {
+			t.Errorf("shortTitle(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A runner shows ten annotations of each level. None of these is spent on what is
 // less bad, and the last one tells of the rest.
 func TestAnnotationsAreTheWorst(t *testing.T) {

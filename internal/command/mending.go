@@ -20,8 +20,20 @@ import (
 // what only this run was given.
 func mendingOf(ctx context.Context, env Env, s settings.Settings, verb verbs.Verb, r report.Report, e event) report.Mending {
 	m := report.Mending{Verb: verb, Flags: settings.GivenFlags(s.Values, verb)}
+	if len(r.Modules) > 0 && env.runtime().Enabled() { // a contributor has no workspace around the checkout
+		m.Top = topBelow(env, r.Modules[0].Names.Root)
+	}
 	m.Comments = e.pull && r.Fails() && r.Touched && env.head() == run.OwnHead && commentsAnswered(ctx, env, s)
 	return m
+}
+
+// topBelow is the name of a checkout that is below the working directory; else nothing.
+func topBelow(env Env, root string) string {
+	name, err := filepath.Rel(env.WorkDir, root)
+	if root == "" || err != nil || name == "." || !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(name)
 }
 
 // The bounds of what is read to know whether comments are answered.

@@ -45,6 +45,7 @@ func HTML(w io.Writer, r report.Report) error {
 type pageView struct {
 	Verb           verbs.Verb
 	Headline, Noun string
+	Next           safe.Markdown // what to do
 	Policy         string
 	Style          template.CSS
 	Script         template.JS
@@ -107,7 +108,7 @@ type pageRelease struct {
 func pageOf(r report.Report) pageView {
 	o := outline.WithFindingsApart(r)
 	p := pageView{
-		Verb: r.Verb, Headline: o.Headline.Plain(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Verb: r.Verb, Headline: o.Headline.Plain(), Next: o.Next.Markdown().Capital(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
 		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
 		Modules:  collect.Mapped(o.Modules, func(b outline.Block) pageBlock { return pageBlock{b.Dirs, b.Tool, b.Items} }),

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -37,6 +38,9 @@ type Mending struct {
 	// Verb is upgrade or lock, and Flags are those that it needs.
 	Verb  verbs.Verb
 	Flags []settings.GivenFlag
+	// Top is the directory, as the run names it, in which the command is run: the top of a
+	// checkout below the working directory. Empty: the working directory.
+	Top string
 	// Comments says that a comment under the pull request can command the same.
 	Comments bool
 }
@@ -56,6 +60,13 @@ func (m Mending) Command(dirs []string) string {
 	}
 	named := words
 	for _, dir := range dirs {
+		if m.Top != "" {
+			below, err := filepath.Rel(m.Top, dir)
+			if err != nil || !filepath.IsLocal(below) {
+				return words
+			}
+			dir = filepath.ToSlash(below)
+		}
 		if safe.Plain(dir) != dir {
 			return words
 		}

@@ -85,6 +85,8 @@ func TestMendingCommand(t *testing.T) {
 		"six":                     {report.Mending{Verb: verbs.Upgrade}, []string{"a", "b", "c", "d", "e", "f"}, "relock upgrade"},
 		"a word of a shell":       {report.Mending{Verb: verbs.Lock}, []string{"it's $(id)", "-x"}, `relock lock 'it'\''s $(id)' ./-x`},
 		"a name that shows wrong": {report.Mending{Verb: verbs.Lock}, []string{"a\x1bb"}, "relock lock"},
+		"a checkout below":        {report.Mending{Verb: verbs.Lock, Top: "infra"}, []string{"infra", "infra/live"}, "relock lock . live"},
+		"another checkout beside": {report.Mending{Verb: verbs.Lock, Top: "infra"}, []string{"infra/live", "other"}, "relock lock"},
 		"long names":              {report.Mending{Verb: verbs.Lock}, []string{strings.Repeat("a", 300)}, "relock lock"},
 	} {
 		if got := tt.mending.Command(tt.dirs); got != tt.want {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -19,7 +20,7 @@ type GivenFlag struct{ Name, Value string }
 // GivenFlags returns the flags by which a verb writes the same elsewhere: those for what
 // flags, inputs and events say of this run. What files say holds everywhere.
 func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
-	var flags []GivenFlag
+	var given collect.Set[GivenFlag]
 	for _, s := range All {
 		v := values[s.Name()]
 		if s.Flag == "allow-downgrade" && v.By != ByFlag {
@@ -32,15 +33,15 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 			switch {
 			case s.Flag == "config" && !filepath.IsLocal(item): // others may not have it
 			case s.Kind == Bool && item != "true":
-				flags = append(flags, GivenFlag{Name: s.Flag + "=" + item})
+				given.Add(GivenFlag{Name: s.Flag + "=" + item})
 			case s.Kind == Bool:
-				flags = append(flags, GivenFlag{Name: s.Flag})
+				given.Add(GivenFlag{Name: s.Flag})
 			default:
-				flags = append(flags, GivenFlag{s.Flag, item})
+				given.Add(GivenFlag{s.Flag, item})
 			}
 		}
 	}
-	return flags
+	return given.List
 }
 
 // allowing is the input downgrades as the flag that says the same.

@@ -20,7 +20,7 @@ func TestGivenFlags(t *testing.T) {
 	}{
 		"defaults": {Defaults(), verbs.Lock, nil},
 		"a flag, and a file beside it": {
-			Values{"tool": by(ByRepository, "terraform"), "platforms": by(ByFlag, "linux_amd64", "darwin_arm64")},
+			Values{"tool": by(ByRepository, "terraform"), "platforms": by(ByFlag, "linux_amd64", "darwin_arm64", "linux_amd64")},
 			verbs.Lock, []GivenFlag{{"platform", "linux_amd64"}, {"platform", "darwin_arm64"}},
 		},
 		"inputs":                      {Values{"tool-version": by(ByInput, "1.11.4"), "strict": by(ByInput, "true")}, verbs.Lock, []GivenFlag{{"tool-version", "1.11.4"}, {Name: "strict"}}},
