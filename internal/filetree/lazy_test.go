@@ -145,7 +145,7 @@ func TestLazyStaysInTheTree(t *testing.T) {
 	}
 }
 
-// TestLazyGivesCopies holds that whoever changes what it returned changes nothing of the tree.
+// TestLazyGivesCopies holds that a caller who changes an answer changes nothing of the tree.
 func TestLazyGivesCopies(t *testing.T) {
 	t.Parallel()
 	l := &Lazy{Source: SourceOf(tree(t, "a", "b")), KeepsContents: true}

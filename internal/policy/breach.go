@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Breach says that an entry of a lock file breaks a rule, whoever wrote the entry.
+// Breach says that an entry of a lock file breaks a rule. It does not matter who wrote the entry.
 type Breach struct {
 	// Code is CodeProviderRefused, CodeVersionRefused or CodeTooYoung.
 	Code problem.Code

@@ -1,5 +1,5 @@
-// Package ruling holds the entries of lock files against the rules of a repository, whoever
-// wrote the entries. It says which provider, version, age or signer the rules refuse.
+// Package ruling holds the entries of lock files against the rules of a repository, also those
+// that relock did not write. It says which provider, version, age or signer the rules refuse.
 //
 // A rule binds what a change does: an entry is changed if its version is another one than on
 // the base of the change, or is not there. What was there before is reported, and fails nothing

@@ -16,8 +16,8 @@ import (
 )
 
 // judgeRules adds to the findings of check and verify which entries of the lock files the rules
-// refuse, whoever wrote them. Rules of comments do not count, since they say what is proposed. The
-// base is read only if a rule is about an entry, or if it alone says which rules there are.
+// refuse, also those that relock did not write. Rules of comments do not count, since they say
+// what is proposed. The base is read only if a rule is about an entry, or if it alone says which rules there are.
 func judgeRules(ctx context.Context, j job, p planned) planned {
 	if j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p

@@ -312,7 +312,7 @@ var All = []Setting{
 	{
 		Key: "judge", Flag: "judge", Input: "judge", Kind: Choice, Default: "changed", Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
 		Values: []string{JudgeOff, JudgeChanged, JudgeAll},
-		Doc:    "Which entries of lock files check and verify judge by the rules, whoever wrote them. With changed, an entry whose version the change adds or replaces fails the run, and of all others a refusal is a warning; with all, every refusal fails it.",
+		Doc:    "Which entries of lock files check and verify judge by the rules, also those that relock did not write. With changed, an entry whose version the change adds or replaces fails the run, and of all others a refusal is a warning; with all, every refusal fails it.",
 		take:   asText(func(c *Settings) *string { return &c.Judge }),
 	},
 	{
