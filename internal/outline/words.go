@@ -187,8 +187,8 @@ const (
 	unsigned        = "unsigned"
 )
 
-// signer says who signed a checksum list, in the words of the tools; empty if
-// that is not known.
+// signer says who signed a checksum list; empty if that is not known. What the tools call
+// "self-signed" is the usual case, and no reason for alarm: the publisher has signed it.
 func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
 	text := safe.Format("signed by %s", safe.Text(s.Label))
 	switch s.Label {
@@ -196,7 +196,9 @@ func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
 		return safe.Const("not signed")
 	case labelPartner:
 		text = safe.Const("signed by a HashiCorp partner")
-	case labelSelfSigned, labelSigned:
+	case labelSelfSigned:
+		return safe.Format("signed by its %s", d.signerCell(s))
+	case labelSigned:
 		text = safe.Text(s.Label)
 	case "":
 		text = safe.Const("signed")
@@ -218,6 +220,8 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 		return safe.Const("not signed")
 	case labelSigned:
 		label = safe.Markdown{}
+	case labelSelfSigned:
+		label = safe.Const("publisher's key")
 	}
 	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
 }

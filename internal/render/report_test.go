@@ -318,7 +318,7 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 	for label, want := range map[string]string{
 		"HashiCorp":   "signed by HashiCorp, key " + key,
 		"partner":     "signed by a HashiCorp partner, key " + key,
-		"self-signed": "self-signed, key " + key,
+		"self-signed": "signed by its publisher's key " + key,
 		"signed":      "signed, key " + key,
 		"":            "signed, key " + key,
 		"Acme Ltd":    "signed by Acme Ltd, key " + key,
