@@ -9,6 +9,7 @@ package outline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,10 +32,12 @@ type Outline struct {
 	Totals   Totals
 	// Differences counts those of a diff, in a few words.
 	Differences string
-	Changes     changeTable
-	Review      []*Topic // what wants a reviewer, by concern
-	Modules     []Block  // root modules that change, those that change alike together
-	Held        []*Topic // what holds providers back
+	Changes     []ChangeRow
+	Signed      safe.Markdown // who signed what is proposed; empty if that is not known
+	Assumed     safe.Markdown // which releases of the tools are assumed; empty if none is
+	Review      []*Topic      // what wants a reviewer, by concern
+	Modules     []Block       // root modules that change, those that change alike together
+	Held        []*Topic      // what holds providers back
 	Spreads     []report.VersionSkew
 	Notes       []notes.Notes // those first that a reviewer must read
 }
@@ -49,9 +52,10 @@ func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	totals := totalsOf(r)
+	changes, signed := rowsOf(r, d)
 	return Outline{
 		Words: d, Headline: headline(r, totals), Next: StepOf(r), Failed: failedIn(r).clause(r), Differences: differences(r), Totals: totals,
-		Changes: tableOf(r, d), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
+		Changes: changes, Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
 }
@@ -81,6 +85,13 @@ const (
 	ToneNone  Tone = "none"  // nothing that an init would notice
 )
 
+// tones are all, the worst first.
+var tones = []Tone{ToneBad, ToneMajor, ToneGood, ToneNone}
+
+func worse(a, b Tone) Tone {
+	return tones[min(slices.Index(tones, a), slices.Index(tones, b))]
+}
+
 // ToneOf says how much a change wants a reviewer's eye.
 func ToneOf(c report.Change) Tone {
 	switch {
@@ -94,148 +105,173 @@ func ToneOf(c report.Change) Tone {
 	return ToneGood
 }
 
-// group is one change that several root modules have in common.
-type group struct {
-	change report.Change
-	Dirs   []string
+// priority says how early a reader must see something.
+type priority struct {
+	major, review bool // a provider takes a major upgrade, or wants a reviewer
+	roots         int
 }
 
-// groupKey is what makes changes equal.
-type groupKey struct {
+// before orders them: major upgrades first, then what wants a reviewer, then what is
+// in the most root modules.
+func (w priority) before(o priority) int {
+	return cmp.Or(sooner(w.major, o.major), sooner(w.review, o.review), o.roots-w.roots)
+}
+
+// sooner orders what holds before what does not.
+func sooner(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func isMajor(c report.Change) bool {
+	return c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0
+}
+
+// count adds a change of a root module.
+func (w *priority) count(d Vocabulary, c report.Change) {
+	w.major = w.major || isMajor(c)
+	if !w.review {
+		all := causesIn(d)
+		all.change(c, "")
+		all.facts(report.Kept{Addr: c.Addr, Version: c.To, Facts: c.Facts}, "")
+		w.review = len(all.list) > 0
+	}
+}
+
+// CommonChange is one change that several root modules have in common.
+type CommonChange struct {
+	Move, Kind safe.Markdown
+	Dirs       []string
+	change     report.Change
+}
+
+// commonKey is what makes changes equal.
+type commonKey struct {
 	addr, addrFrom provider.Addr
 	kind           diff.Kind
 	from, to       provider.Version
 	signer, former provider.Signer
 }
 
-// commonChanges joins equal changes over root modules, sorted by address, kind and
+// commonChanges are the changes of each provider, equal ones over root modules once, by kind and
 // versions. Root modules keep the report's order.
-func commonChanges(r report.Report) []group {
-	var groups []group
-	index := map[groupKey]int{}
+func commonChanges(r report.Report, d Vocabulary) map[provider.Addr][]CommonChange {
+	common := map[provider.Addr][]CommonChange{}
+	index := map[commonKey]int{}
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			k := groupKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer, c.SignerFrom}
+			k := commonKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer, c.SignerFrom}
 			i, known := index[k]
 			if !known {
-				i = len(groups)
+				i = len(common[c.Addr])
 				index[k] = i
-				groups = append(groups, group{change: c})
+				common[c.Addr] = append(common[c.Addr], CommonChange{Move: d.Move(c), Kind: safe.Text(d.Label(c)), change: c})
 			}
-			groups[i].Dirs = append(groups[i].Dirs, r.Title(m))
+			common[c.Addr][i].Dirs = append(common[c.Addr][i].Dirs, r.Title(m))
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b group) int {
-		return cmp.Or(
-			a.change.Addr.Compare(b.change.Addr),
-			cmp.Compare(rank[a.change.Kind], rank[b.change.Kind]),
-			a.change.From.Compare(b.change.From),
-			a.change.To.Compare(b.change.To),
-		)
-	})
-	return groups
+	for _, of := range common {
+		slices.SortStableFunc(of, func(a, b CommonChange) int {
+			return cmp.Or(
+				cmp.Compare(rank[a.change.Kind], rank[b.change.Kind]),
+				sooner(isMajor(a.change), isMajor(b.change)),
+				a.change.From.Compare(b.change.From),
+				a.change.To.Compare(b.change.To),
+			)
+		})
+	}
+	return common
 }
 
-// changeTable is the table of all changes. Where it has no room, rows are joined.
-type changeTable struct {
-	d      Vocabulary
-	Groups []group
-	all    []string // root modules of the report
-}
-
-func tableOf(r report.Report, d Vocabulary) changeTable {
-	return changeTable{d: d, Groups: commonChanges(r), all: collect.Mapped(r.Modules, r.Title)}
-}
-
-// ChangeRow is a row of that table.
+// ChangeRow is what becomes of a provider in all root modules.
 type ChangeRow struct {
 	Name, From, To, Move, Kind safe.Markdown
 	Where                      safe.Markdown // the root modules
-	Released, Signer           safe.Markdown
+	Released                   safe.Markdown
+	Signer                     safe.Markdown // what is unusual of it; mostly nothing
 	Tone                       Tone
+	Common                     []CommonChange
+	Roots                      int
 }
 
-// The ways to join rows, each shorter than the one before.
-const (
-	EveryChange   = iota // a row for each change that root modules have in common
-	everyTarget          // a row for each version that a provider comes to
-	everyProvider        // a row for each provider
-	WaysToJoin
-)
-
-// Rows are those of the table, joined in one of the ways.
-func (t changeTable) Rows(way int) []ChangeRow {
-	var rows []ChangeRow
-	for start := 0; start < len(t.Groups); {
-		end := start + 1
-		for end < len(t.Groups) && joined(way, t.Groups[start].change, t.Groups[end].change) {
-			end++
-		}
-		rows = append(rows, t.row(t.Groups[start:end]))
-		start = end
-	}
-	return rows
-}
-
-func joined(way int, a, b report.Change) bool {
-	switch way {
-	case everyTarget:
-		return a.Addr == b.Addr && a.Kind == b.Kind && a.To == b.To && (Vocabulary{}).Label(a) == (Vocabulary{}).Label(b)
-	case everyProvider:
-		return a.Addr == b.Addr
-	}
-	return false
-}
-
-// row tells of several changes of one provider.
-func (t changeTable) row(groups []group) ChangeRow {
-	first := groups[0].change
-	if len(groups) == 1 {
-		return ChangeRow{
-			Name: t.d.Name(first.Addr), From: t.d.versions(first.Olds()), To: t.d.versions(first.News()), Move: t.d.Move(first),
-			Kind: safe.Text(t.d.Label(first)), Where: t.where(groups[0].Dirs), Released: safe.Text(provider.Day(first.Published).String()), Signer: t.d.signers(first.Facts),
-			Tone: ToneOf(first),
+// rowsOf are the changes of each provider, what a reader must see first in front, and
+// who signed the releases.
+func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdown) {
+	priorities := map[provider.Addr]*priority{}
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			if priorities[c.Addr] == nil {
+				priorities[c.Addr] = &priority{}
+			}
+			priorities[c.Addr].count(d, c)
+			priorities[c.Addr].roots++
 		}
 	}
-	row := ChangeRow{Name: t.d.Name(first.Addr), Tone: ToneOf(first)}
+	common := commonChanges(r, d)
+	signed, unusual := d.signedBy(common)
+	all := collect.Mapped(r.Modules, r.Title)
+	for _, a := range slices.SortedFunc(maps.Keys(common), func(a, b provider.Addr) int {
+		return cmp.Or(priorities[a].before(*priorities[b]), a.Compare(b))
+	}) {
+		row := providerRow(d, a, common[a], all)
+		row.Signer = unusual[a]
+		rows = append(rows, row)
+	}
+	return rows, signed
+}
+
+// providerRow is that of a provider with the changes, in a report of all the root modules. It shows
+// versions of what moves, if anything does, and of several kinds in how many root modules.
+func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []string) ChangeRow {
+	row := ChangeRow{Name: d.Name(a), Tone: ToneNone, Common: common}
+	moving := slices.ContainsFunc(common, func(s CommonChange) bool { return s.change.From != s.change.To })
 	var from, to []provider.Version
 	var dirs collect.Set[string]
-	var kinds, released, signers collect.Set[safe.Markdown]
-	for _, g := range groups {
-		from, to = append(from, g.change.Olds()...), append(to, g.change.News()...)
-		dirs.Add(g.Dirs...)
-		kinds.Add(safe.Text(t.d.Label(g.change)))
-		released.Add(safe.Text(provider.Day(g.change.Published).String()))
-		signers.Add(t.d.signers(g.change.Facts))
+	var kinds, released collect.Set[safe.Markdown]
+	of := map[safe.Markdown]int{} // root modules, by kind
+	for _, s := range common {
+		c := s.change
+		if c.From != c.To || !moving {
+			from, to = append(from, c.Olds()...), append(to, c.News()...)
+		}
+		dirs.Add(s.Dirs...)
+		kinds.Add(s.Kind)
+		of[s.Kind] += len(s.Dirs)
+		released.Add(safe.Text(provider.Day(c.Published).String()))
+		row.Tone = worse(row.Tone, ToneOf(c))
 	}
-	row.From, row.To = t.d.versions(from), t.d.versions(to)
-	row.Move = row.To
-	if !row.From.Empty() && row.From != row.To {
-		row.Move = safe.Join(" ", row.From, safe.Arrow, row.To).Trimmed()
+	row.From, row.To = d.versions(from), d.versions(to)
+	row.Move = cmp.Or(row.To, row.From)
+	if !row.From.Empty() && !row.To.Empty() && row.From != row.To {
+		row.Move = safe.Join(" ", row.From, safe.Arrow, row.To)
 	}
-	row.Kind, row.Where = safe.Join(", ", kinds.List...), t.where(dirs.List)
+	row.Kind, row.Where, row.Roots = safe.Join(", ", kinds.List...), whereOf(d, dirs.List, all), len(dirs.List)
+	if len(kinds.List) > 1 {
+		row.Kind = safe.Join(", ", collect.Mapped(kinds.List, func(kind safe.Markdown) safe.Markdown { return safe.Format("%s (%s)", kind, safe.Int(of[kind])) })...)
+	}
 	if len(released.List) == 1 {
 		row.Released = released.List[0]
-	}
-	row.Signer = safe.Join(", ", signers.List...)
-	if len(signers.List) > 2 {
-		row.Signer = safe.Count(len(signers.List), "signer", "signers")
 	}
 	return row
 }
 
-// where names root modules: few by name, and many by their number and the
-// directories that they are in, where that tells them from the others.
-func (t changeTable) where(dirs []string) safe.Markdown {
-	text := t.d.Dirs(dirs, FewDirs)
+// whereOf names root modules: few by name, and many by their number and the
+// directories that they are in, where that tells them from all of the report.
+func whereOf(d Vocabulary, dirs, all []string) safe.Markdown {
+	text := d.Dirs(dirs, FewDirs)
 	if len(dirs) <= FewDirs {
 		return text
 	}
-	top := commonDepth(t.all)
+	top := commonDepth(all)
 	var best []string
 	for depth := top + 1; ; depth++ {
 		prefixes := prefixesOf(dirs, depth)
-		if prefixes == nil || len(prefixes) > FewDirs || len(prefixes) == len(prefixesOf(t.all, depth)) {
+		if prefixes == nil || len(prefixes) > FewDirs || len(prefixes) == len(prefixesOf(all, depth)) {
 			break
 		}
 		best = prefixes
@@ -243,7 +279,7 @@ func (t changeTable) where(dirs []string) safe.Markdown {
 	if best == nil {
 		return text
 	}
-	return text.And(" in %s", t.d.List(best))
+	return text.And(" in %s", d.List(best))
 }
 
 // commonDepth is how many leading parts all the paths have in common.
@@ -272,13 +308,15 @@ func prefixesOf(paths []string, depth int) []string {
 
 // Block is what changes in root modules that change alike.
 type Block struct {
-	Tool    safe.Markdown
-	Dirs    []string
-	Changes int
-	Items   []safe.Markdown // a sentence for each
+	Tool     safe.Markdown
+	Dirs     []string
+	Changes  int
+	Items    []safe.Markdown // a sentence for each
+	priority priority
 }
 
-// blocksOf are the changed root modules, those with the same changes once.
+// blocksOf are the changed root modules, those with the same changes once, and what a
+// reader must see first in front.
 func blocksOf(r report.Report, d Vocabulary) []Block {
 	var blocks []Block
 	index := map[safe.Markdown]int{}
@@ -295,6 +333,11 @@ func blocksOf(r report.Report, d Vocabulary) []Block {
 			blocks = append(blocks, b)
 		}
 		blocks[i].Dirs = append(blocks[i].Dirs, r.Title(m))
+		blocks[i].priority.roots++
+		for _, c := range m.Changes {
+			blocks[i].priority.count(d, c)
+		}
 	}
+	slices.SortStableFunc(blocks, func(a, b Block) int { return a.priority.before(b.priority) })
 	return blocks
 }

@@ -278,7 +278,7 @@ func (all *causes) change(c report.Change, dir string) {
 	switch {
 	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
 		add(concernDowngrade, what)
-	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
+	case isMajor(c):
 		add(concernMajor, what.And("%s", d.documentation(c)))
 	}
 	switch c.Kind {

@@ -3,6 +3,7 @@ package outline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,10 +54,11 @@ func VocabularyOf(r report.Report) Vocabulary {
 			all.Add(m.Tool, q.Addr)
 		}
 	}
-	return Vocabulary{providers: all.Names()}
+	return Vocabulary{providers: all.ByHost()}
 }
 
-// Name is the provider's short name where that is clear, else its address.
+// Name is the provider's short name where the report has those of its registry, else its
+// address.
 func (d Vocabulary) Name(a provider.Addr) safe.Markdown { return safe.Code(d.Called(a)) }
 
 // Called is what the report calls a provider: its short name, or its address.
@@ -226,12 +228,86 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
 }
 
-// signers is that cell for a change.
-func (d Vocabulary) signers(f report.Facts) safe.Markdown {
-	if f.Resigned() {
-		return safe.Format("%s, was %s", d.signerCell(f.Signer), d.signerCell(f.SignerFrom))
+// signedBy says that publishers' usual keys signed the releases, if any did, and of each
+// provider of which that is not so what is unusual. A key is usual if it is not known that
+// another one signed the release before.
+func (d Vocabulary) signedBy(common map[provider.Addr][]CommonChange) (signed safe.Markdown, unusual map[provider.Addr]safe.Markdown) {
+	usual, unusual := false, map[provider.Addr]safe.Markdown{}
+	for a, of := range common {
+		var odd collect.Set[safe.Markdown]
+		roots, all := map[safe.Markdown]int{}, 0
+		for _, s := range of {
+			text, known := d.oddSigner(s.change)
+			usual = usual || known && text.Empty()
+			all += len(s.Dirs)
+			if !text.Empty() {
+				odd.Add(text)
+				roots[text] += len(s.Dirs)
+			}
+		}
+		unusual[a] = safe.Join(", ", collect.Mapped(odd.List, func(text safe.Markdown) safe.Markdown {
+			if roots[text] == all {
+				return text
+			}
+			return text.And(" in %s", safe.Count(roots[text], "root module", "root modules"))
+		})...)
 	}
-	return d.signerCell(f.Signer)
+	const usually = "All releases are signed by their publishers' usual keys"
+	odd := func(m safe.Markdown) bool { return !m.Empty() && m != unknownSigner }
+	switch values := slices.Collect(maps.Values(unusual)); {
+	case !usual && !slices.ContainsFunc(values, odd):
+		return safe.Markdown{}, nil
+	case !usual:
+		return safe.Markdown{}, unusual
+	case slices.ContainsFunc(values, func(m safe.Markdown) bool { return !m.Empty() }):
+		return safe.Const(usually + ", except where the column Signer says otherwise."), unusual
+	}
+	return safe.Const(usually + "."), nil
+}
+
+var unknownSigner = safe.Const("not known")
+
+// oddSigner is what is unusual of who signed a release; known is false if nobody is asked
+// for, since no release is taken.
+func (d Vocabulary) oddSigner(c report.Change) (text safe.Markdown, known bool) {
+	switch {
+	case c.Resigned():
+		return safe.Format("%s, was %s", d.signerCell(c.Signer), d.signerCell(c.SignerFrom)), true
+	case c.Signer.Label == unsigned, c.Kind == diff.Signer:
+		return d.signerCell(c.Signer), true
+	case c.Signer.KeyID != "":
+		return safe.Markdown{}, true
+	case c.Kind == diff.Removed, c.Kind == diff.Constrained, c.Kind == diff.Normalised:
+		return safe.Markdown{}, false
+	}
+	return unknownSigner, true
+}
+
+// assumed says which releases of the tools are assumed, for the whole run.
+func (d Vocabulary) assumed(r report.Report) safe.Markdown {
+	var tools collect.Set[string]
+	dirs, all := map[string][]string{}, 0
+	for _, m := range r.Modules {
+		if m.Tool.Name == "" {
+			continue
+		}
+		all++
+		if m.Assumed {
+			tools.Add(m.Tool.String())
+			dirs[m.Tool.String()] = append(dirs[m.Tool.String()], r.Title(m))
+		}
+	}
+	if len(tools.List) == 0 {
+		return safe.Markdown{}
+	}
+	slices.Sort(tools.List)
+	return safe.Format("Nothing names the release of the tool: %s.", safe.Join(", ", collect.Mapped(tools.List, func(tool string) safe.Markdown {
+		text := safe.Format("%s is assumed", safe.Text(tool))
+		if len(dirs[tool]) < all {
+			text = text.And(" in %s", d.Dirs(dirs[tool], FewDirs))
+		}
+		return text
+	})...))
 }
 
 // Place is where a term stands: the line, and the module path if it is not in
@@ -600,9 +676,6 @@ func ToolText(m report.Module) safe.Markdown {
 		return safe.Markdown{}
 	}
 	text := safe.Text(m.Tool.String())
-	if m.Assumed {
-		text = text.And(", assumed")
-	}
 	if m.Partial {
 		text = text.And(", partial")
 	}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"maps"
+	"slices"
 	"testing"
 )
 
@@ -38,6 +39,40 @@ func TestCallNames(t *testing.T) {
 		}
 		if got := n.Names(); !maps.Equal(got, tt.want) {
 			t.Errorf("%s: Names = %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A table writes the providers of one registry in one way.
+func TestNamesByHost(t *testing.T) {
+	t.Parallel()
+	type use struct {
+		tool ToolName
+		addr string
+	}
+	const aws, null, tofu, own = "registry.terraform.io/hashicorp/aws", "registry.terraform.io/hashicorp/null", "registry.opentofu.org/hashicorp/aws", "example.com/acme/aws"
+	for name, tt := range map[string]struct {
+		uses []use
+		want []string
+	}{
+		"one tool":                         {[]use{{Terraform, aws}, {Terraform, null}, {Terraform, own}}, []string{own, "hashicorp/aws", "hashicorp/null"}},
+		"one tool, the other's registry":   {[]use{{Terraform, null}, {Terraform, tofu}}, []string{"hashicorp/null", tofu}},
+		"one tool, one name of two":        {[]use{{Terraform, aws}, {Terraform, null}, {Terraform, tofu}}, []string{tofu, aws, null}},
+		"two tools":                        {[]use{{Terraform, null}, {OpenTofu, tofu}}, []string{tofu, null}},
+		"no tool, one registry":            {[]use{{"", aws}, {"", null}}, []string{"hashicorp/aws", "hashicorp/null"}},
+		"no tool, one name of two":         {[]use{{"", aws}, {"", null}, {"", tofu}}, []string{tofu, aws, null}},
+		"no tool, two registries, no name": {[]use{{"", null}, {"", tofu}}, []string{"hashicorp/aws", "hashicorp/null"}},
+	} {
+		var n CallNames
+		for _, u := range tt.uses {
+			a, err := ParseFullAddr(u.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Add(Tool{Name: u.tool}, a)
+		}
+		if got := slices.Sorted(maps.Values(n.ByHost())); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: ByHost = %q, want %q", name, got, tt.want)
 		}
 	}
 }

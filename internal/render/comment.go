@@ -12,7 +12,7 @@ import (
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
 func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
-	parts := partsOf(r, answerBound.bytes)
+	parts := partsOf(r)
 	if !lead.Empty() {
 		parts = append([]part{{head: lead}}, parts...)
 	}

@@ -28,7 +28,7 @@ var (
 // first and never in the middle of a row, an item or a root module; the text says
 // what was cut.
 func Body(r report.Report) safe.Markdown {
-	parts := append(partsOf(r, bodyBound.bytes), footer(r))
+	parts := append(partsOf(r), footer(r))
 	if !r.Footer.Empty() {
 		parts = append(parts, part{head: r.Footer})
 	}
@@ -41,7 +41,7 @@ func Body(r report.Report) safe.Markdown {
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r report.Report) safe.Markdown {
 	title := part{head: safe.Const("## relock\n")}
-	parts := append([]part{title, pulls(r)}, partsOf(r, summaryBound.bytes)...)
+	parts := append([]part{title, pulls(r)}, partsOf(r)...)
 	if r.Verb == verbs.Comment {
 		parts = []part{title, {head: answerOf(r)}}
 	}
@@ -65,7 +65,7 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 		o := outline.Of(r)
 		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
 	}
-	return assemble(append([]part{pulls(r)}, partsOf(r, limit)...), within)
+	return assemble(append([]part{pulls(r)}, partsOf(r)...), within)
 }
 
 // bodies are the pull requests as a dry run would write them, each under its title.
@@ -79,16 +79,16 @@ func bodies(r report.Report) part {
 	return all
 }
 
-// partsOf are what every Markdown report consists of. Each has a share of the
-// limit; what is left of it goes to the others, to the most important first.
-func partsOf(r report.Report, limit int) []part {
+// partsOf are what every Markdown report consists of. Each has a share of the room; what
+// is left of it goes to the others, to the most important first.
+func partsOf(r report.Report) []part {
 	if r.Verb == verbs.Verify {
 		return verification(r)
 	}
 	o := outline.Of(r)
 	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(r), carriedLine(r), attendedLine(r))},
-		changesPart(o, noun(r), limit*changeShare/100),
+		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(r, o.Signed), carriedLine(r), attendedLine(r))},
+		changesPart(o, noun(r)),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
 		heldPart(o),
@@ -131,35 +131,29 @@ func attendedLine(r report.Report) safe.Markdown {
 // else there is.
 const changeShare = 40
 
-// changesPart has a row for each change that root modules have in common or, where
-// these have no room, for each provider. The columns of dates and signers are there
-// if any is known.
-func changesPart(o outline.Outline, noun safe.Markdown, room int) part {
-	var p part
-	for way := range outline.WaysToJoin {
-		p = changeRows(o.Changes.Rows(way), noun)
-		if room <= 0 || p.size() <= room {
-			break
-		}
-	}
-	p.rank, p.share = 1, changeShare
-	return p
-}
-
-func changeRows(rows []outline.ChangeRow, noun safe.Markdown) part {
+// changesPart has a row for each provider. A column without content is left out.
+func changesPart(o outline.Outline, noun safe.Markdown) part {
 	columns := []safe.Markdown{
 		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"), safe.Const("Signer"),
 	}
-	const released, signer = 5, 6
-	used := []bool{true, true, true, true, true, false, false}
+	cells := collect.Mapped(o.Changes, func(r outline.ChangeRow) []safe.Markdown {
+		return []safe.Markdown{r.Name, r.From, r.To, r.Kind, r.Where, r.Released, r.Signer}
+	})
+	return tablePart(part{rank: 1, share: changeShare, what: safe.Const("change")}, columns, cells)
+}
+
+// tablePart is a part that consists of a table. A column without content is left out.
+func tablePart(p part, columns []safe.Markdown, rows [][]safe.Markdown) part {
+	used := make([]bool, len(columns))
 	for _, row := range rows {
-		used[released] = used[released] || !row.Released.Empty()
-		used[signer] = used[signer] || !row.Signer.Empty()
+		for i, cell := range row {
+			used[i] = used[i] || !cell.Empty()
+		}
 	}
 	rule := slices.Repeat([]safe.Markdown{safe.Const("---")}, len(columns))
-	p := part{what: safe.Const("change"), head: safe.Join("", tableRow(used, columns), tableRow(used, rule))}
-	for _, r := range rows {
-		p.add(tableRow(used, []safe.Markdown{r.Name, r.From, r.To, r.Kind, r.Where, r.Released, r.Signer}))
+	p.head = safe.Join("", p.head, tableRow(used, columns), tableRow(used, rule))
+	for _, row := range rows {
+		p.add(tableRow(used, row))
 	}
 	return p
 }
@@ -243,6 +237,9 @@ func notesPart(o outline.Outline) part {
 // blocksPart shows each root module collapsed.
 func blocksPart(o outline.Outline, noun safe.Markdown) part {
 	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
+	if !o.Assumed.Empty() {
+		p.head = p.head.And("%s\n\n", o.Assumed)
+	}
 	for _, b := range o.Modules {
 		p.add(detailsBlock(o.Words, b))
 	}

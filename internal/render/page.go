@@ -53,7 +53,9 @@ type pageView struct {
 	States, Kinds  outline.Chart
 	Pulls          []safe.Markdown
 	Verified       *pageVerified
-	Changes        []pageChange
+	Changes        []outline.ChangeRow
+	Signed         string
+	Assumed        safe.Markdown
 	Modules        []pageBlock
 	Review         []pageConcern
 	Held           []pageCause
@@ -63,12 +65,6 @@ type pageView struct {
 	Notes          []pageNotes
 	Stats          string
 	Fleet          *report.Fleet
-}
-
-// pageChange is a change and the root modules in which it is.
-type pageChange struct {
-	Name, From, To, Kind, Released, Signer safe.Markdown
-	Dirs                                   []string
 }
 
 // pageBlock is what changes in root modules that change alike.
@@ -110,7 +106,7 @@ func pageOf(r report.Report) pageView {
 	p := pageView{
 		Verb: r.Verb, Headline: o.Headline.Plain(), Next: o.Next.Markdown().Capital(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
-		Changes: pageChanges(o), Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
+		Changes: o.Changes, Signed: o.Signed.Plain(), Assumed: o.Assumed, Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
 		Modules:  collect.Mapped(o.Modules, func(b outline.Block) pageBlock { return pageBlock{b.Dirs, b.Tool, b.Items} }),
 		Versions: outline.VersionsOf(r, o.Words), Coverage: outline.PlatformsCovered(r, o.Words), Signers: outline.SignersOf(r, o.Words),
 		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.Words),
@@ -132,14 +128,6 @@ var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; st
 func sourceOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-func pageChanges(o outline.Outline) []pageChange {
-	var all []pageChange
-	for i, row := range o.Changes.Rows(outline.EveryChange) {
-		all = append(all, pageChange{row.Name, row.From, row.To, row.Kind, row.Released, row.Signer, o.Changes.Groups[i].Dirs})
-	}
-	return all
 }
 
 // pageConcerns are the causes that want a reviewer, by concern.

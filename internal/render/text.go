@@ -60,6 +60,9 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if t.r.Fleet != nil {
 		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
 	}
+	if t.outline.Totals.Told > 0 && !t.outline.Assumed.Empty() {
+		t.painted(dim, t.outline.Assumed)
+	}
 	if n := t.outline.Totals.Told; n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
@@ -146,17 +149,9 @@ func (t *text) brief() bool {
 	return t.outline.Totals.Told > manyModules
 }
 
-// mostRows is how many rows the table of a summary should have. If there are more
-// changes, rows are joined.
-const mostRows = 40
-
 // summary writes the changes of all root modules, and no root module.
 func (t *text) summary() {
-	way := outline.EveryChange
-	for way < outline.WaysToJoin-1 && len(t.outline.Changes.Rows(way)) > mostRows {
-		way++
-	}
-	t.section(func() { t.together(t.outline.Changes.Rows(way)) })
+	t.section(func() { t.together(t.outline.Changes) })
 }
 
 // modules writes each root module and, where several change, all changes.
@@ -165,7 +160,7 @@ func (t *text) modules() {
 		t.module(m)
 	}
 	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Diff {
-		t.section(func() { t.together(t.outline.Changes.Rows(outline.EveryChange)) })
+		t.section(func() { t.together(t.outline.Changes) })
 	}
 }
 

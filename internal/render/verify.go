@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -31,39 +32,48 @@ func (t *text) verified(m report.Module) {
 // verification is a report of verify in Markdown.
 func verification(r report.Report) []part {
 	var d outline.Vocabulary
-	findings := part{rank: 1, what: safe.Const("finding"),
-		head: safe.Const("### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n")}
 	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
 	v := outline.JudgedIn(r)
+	var rows [][]safe.Markdown
 	for _, f := range v.Findings {
 		m := r.Modules[f.Module]
-		findings.add(safe.Format("| %s | %s | %s | %s | %s |\n", safe.Text(f.Finding.Severity.String()), safe.Code(string(f.Finding.Code)), safe.Code(m.Dir),
-			d.Of(m).At(f.Finding.Place), safe.Text(f.Finding.Message)))
+		rows = append(rows, []safe.Markdown{
+			safe.Text(f.Finding.Severity.String()), safe.Code(string(f.Finding.Code)), safe.Code(m.Dir), d.Of(m).At(f.Finding.Place), safe.Text(f.Finding.Message),
+		})
 	}
 	for _, i := range v.Modules {
 		if m := r.Modules[i]; len(m.Verified.Unchecked) > 0 {
 			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
+	findings := tablePart(part{rank: 1, what: safe.Const("finding"), head: safe.Const("### Findings\n\n")},
+		[]safe.Markdown{safe.Const("Severity"), safe.Const("Code"), safe.Const("Root module"), safe.Const("Place"), safe.Const("What")}, rows)
 	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(r, v.Accepted), unchecked}
 }
 
-// proofsLine says what proves the hashes of the lock files that are proposed.
-func proofsLine(r report.Report) safe.Markdown {
-	if r.Proofs == nil {
+// proofsLine says what proves the hashes of the lock files that are proposed, and who
+// signed the releases.
+func proofsLine(r report.Report, signed safe.Markdown) safe.Markdown {
+	var said []safe.Markdown
+	if r.Proofs != nil {
+		said = append(said, safe.Format("%s.", safe.Text(r.Proofs.Lasting())))
+	}
+	if !signed.Empty() {
+		said = append(said, signed)
+	}
+	if len(said) == 0 {
 		return safe.Markdown{}
 	}
-	return safe.Format("\n%s.\n", safe.Text(r.Proofs.Lasting()))
+	return safe.Format("\n%s\n", safe.Join("\n", said...))
 }
 
 // acceptedPart lists what a baseline accepts.
 func acceptedPart(r report.Report, accepted []outline.AcceptedOf) part {
 	var d outline.Vocabulary
-	p := part{rank: 2, what: safe.Const("accepted finding"),
-		head: safe.Const("### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n")}
-	for _, of := range accepted {
+	rows := collect.Mapped(accepted, func(of outline.AcceptedOf) []safe.Markdown {
 		a := of.Acceptance
-		p.add(safe.Format("| %s | %s | %s | %s |\n", safe.Code(string(a.Code)), d.Of(r.Modules[of.Module]).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)))
-	}
-	return p
+		return []safe.Markdown{safe.Code(string(a.Code)), d.Of(r.Modules[of.Module]).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)}
+	})
+	return tablePart(part{rank: 2, what: safe.Const("accepted finding"), head: safe.Const("### Accepted\n\n")},
+		[]safe.Markdown{safe.Const("Code"), safe.Const("Place"), safe.Const("Until"), safe.Const("Reason")}, rows)
 }
