@@ -143,7 +143,7 @@ func wantDown(t *testing.T, c *Client, want ...string) {
 	t.Helper()
 	var got []string
 	for _, o := range c.transport.Outages() {
-		got = append(got, o.Host)
+		got = append(got, o.Server)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("hosts that are down: %q, want %q", got, want)

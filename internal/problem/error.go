@@ -41,7 +41,7 @@ func Coded(err error, code Code) bool {
 	return errors.As(err, &e) && e.Problem.Code == code
 }
 
-// Of returns the problem of any error. Its message is the text of the whole error, unless
+// Of returns the problem of any error, with the outage below it. Its message is the text of the whole error, unless
 // it has a place: then nothing needs to say what was attempted.
 func Of(err error) Problem {
 	var e *Error
@@ -49,6 +49,9 @@ func Of(err error) Problem {
 		return Problem{Code: CodeInternal, Message: err.Error()}
 	}
 	p := e.Problem
+	for cause := e; p.Outage == (Outage{}) && errors.As(cause.Err, &cause); {
+		p.Outage = cause.Problem.Outage
+	}
 	if p.Place == (Place{}) {
 		p.Message = err.Error()
 	}

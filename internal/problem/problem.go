@@ -27,7 +27,18 @@ type Problem struct {
 	Message  string           // one sentence without a full stop, no untrusted markup
 	Hint     string           // what to do next; may be empty
 	Host     svchost.Hostname // that was asked; empty for none
+	Outage   Outage           // the server that gave no answer; empty for none
 	ProvenBy string           // the verdict on a hash that something proves, such as "mirror"
+}
+
+// Outage is why a server gave no whole answer. It is the same for all that was asked of
+// the server, whatever host the requests were about.
+type Outage struct {
+	// Server is the host and the port of the server, without the port of https.
+	Server string `json:"server"`
+	// Reason is what happened, in words; empty where nothing was asked any more, since the
+	// server had not answered before.
+	Reason string `json:"reason"`
 }
 
 // Subject is what of a provider a problem is about. What is not known of it has its zero

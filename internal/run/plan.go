@@ -54,8 +54,8 @@ func outages(j job) []problem.Problem {
 	for _, o := range j.client.Outages() {
 		all = append(all, problem.Problem{
 			Code: problem.CodeUnreachable, Severity: problem.SeverityWarning,
-			Message: fmt.Sprintf("%s does not answer: %v", o.Host, o.Reason),
-			Hint:    "what needs it is left as it is; run again when it answers",
+			Message: fmt.Sprintf("%s does not answer: %s", o.Server, o.Reason), Outage: o,
+			Hint: "what needs it is left as it is; run again when it answers",
 		})
 	}
 	return all

@@ -142,7 +142,8 @@ type Unread struct {
 	problem.Place                     // its keys are those of the call
 	Code          problem.Code        `json:"code,omitempty"`
 	Hint          string              `json:"hint,omitempty"` // what to do next; may be empty
-	Entry         *tfconfig.OpenEntry `json:"-"`              // nil for a call. Other providers are not in doubt for it.
+	Outage        problem.Outage      `json:"outage,omitzero"`
+	Entry         *tfconfig.OpenEntry `json:"-"` // nil for a call. Other providers are not in doubt for it.
 }
 
 // OfEntry reports whether it is an entry that leaves open what it requires.

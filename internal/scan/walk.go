@@ -387,6 +387,7 @@ func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 	why := problem.Of(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	u := &w.Unread[len(w.Unread)-1]
+	u.Outage = why.Outage
 	if why.Code != problem.CodeInternal {
 		u.Code = why.Code
 	}

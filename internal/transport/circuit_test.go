@@ -129,7 +129,7 @@ func TestCircuit(t *testing.T) {
 		var up atomic.Bool
 		c := inMemory(t, refusing(&up), answer("here"))
 		ask(t, c, paths(1, pathsInRow)...)
-		if out := c.Outages(); len(out) != 1 || out[0].Host != "registry.test:80" || !errors.Is(out[0].Reason, syscall.ECONNREFUSED) {
+		if out := c.Outages(); len(out) != 1 || out[0].Server != "registry.test:80" || out[0].Reason != "the connection was refused" {
 			t.Fatalf("Outages() = %v, want the refusals of the host", out)
 		}
 		before := c.Stats().Requests

@@ -60,6 +60,8 @@ func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.Problem.Hint = r.hint
+	} else {
+		e.Problem.Outage = outageOf(u, err)
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		e.Problem.Hint = untrustedHint
@@ -67,9 +69,35 @@ func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	if ctx.Err() != nil {
 		ended := problem.Ended(ctx)
 		e.Problem.Code, e.Err, e.Problem.Hint = ended.Problem.Code, Plainly(context.Cause(ctx)), ended.Problem.Hint
+		e.Problem.Outage = problem.Outage{}
 	}
 	return e
 }
+
+// outageOf says which server gave no answer to a request, and why: the last of those that
+// the request was redirected to.
+func outageOf(u *url.URL, err error) problem.Outage {
+	o := problem.Outage{Server: shownServer(HostPort(u))}
+	if r, ok := errors.AsType[*redirected](err); ok {
+		o.Server, err = shownServer(HostPort(r.to)), r.err
+	}
+	if _, known := errors.AsType[*outage](err); !known {
+		o.Reason = Plainly(err).Error()
+	}
+	return o
+}
+
+// shownServer is a host and port as people are shown it.
+func shownServer(hostport string) string { return strings.TrimSuffix(hostport, ":443") }
+
+// redirected is why a request failed that a server had redirected.
+type redirected struct {
+	to  *url.URL
+	err error
+}
+
+func (r *redirected) Error() string { return "redirected to " + Redact(r.to) + ": " + r.err.Error() }
+func (r *redirected) Unwrap() error { return r.err }
 
 // plainly is an error in words for people. What it was is below it.
 type plainly struct {

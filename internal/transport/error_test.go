@@ -98,3 +98,34 @@ func TestServersAreDescribedPlainly(t *testing.T) {
 		t.Errorf("a library's request: %v, want no answer in time", Plainly(err))
 	}
 }
+
+// What one server leaves without an answer is known by that server, also where another
+// one has led there, and whatever says in between what was attempted.
+func TestOutagesNameTheServer(t *testing.T) {
+	t.Parallel()
+	gone := serve(t, answer(""))
+	gone.Close()
+	leads := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, gone.URL+"/a", http.StatusFound) })
+	want := problem.Outage{Server: gone.Listener.Addr().String(), Reason: "the connection was refused"}
+	for _, address := range []string{gone.URL + "/b", leads.URL} {
+		_, err := newClient(gone, leads).Do(t.Context(), Request{URL: parse(t, address), NoRetry: true})
+		attempt := &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "reading a list"}, Err: err}
+		for _, err := range []error{err, attempt} {
+			if got := problem.Of(err).Outage; got != want {
+				t.Errorf("the outage of %v is %v, want %v", err, got, want)
+			}
+		}
+	}
+	u := parse(t, "https://registry.test/v1")
+	if got := failure(t.Context(), u, &outage{"registry.test:443", "does not answer"}).Problem.Outage; got != (problem.Outage{Server: "registry.test"}) {
+		t.Errorf("the outage of what was not asked any more is %v, want the server alone", got)
+	}
+	if got := failure(t.Context(), u, &refusal{reason: "no"}).Problem.Outage; got != (problem.Outage{}) {
+		t.Errorf("a refusal of our own is the outage %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := failure(ctx, u, context.Canceled).Problem.Outage; got != (problem.Outage{}) {
+		t.Errorf("the end of a run is the outage %v", got)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -104,7 +103,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		g.shared.log.DebugContext(req.Context(), "no answer", "method", req.Method, "url", Redact(req.URL), "reason", err)
 		if before(req) != nil {
-			err = fmt.Errorf("redirected to %s: %w", Redact(req.URL), Plainly(err))
+			err = &redirected{req.URL, Plainly(err)}
 		}
 		return nil, err
 	}

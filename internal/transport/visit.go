@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Visit asks whether another program may ask a host now, for what is at a URL. That
@@ -106,23 +108,18 @@ func Unanswered(err error) bool {
 	return timedOut(err) && !errors.Is(err, context.DeadlineExceeded) && !(isOp && op.Op == "dial")
 }
 
-// Outage is a host that did not answer.
-type Outage struct {
-	Host   string // with the port
-	Reason error  // of the last question that was asked
-}
-
-// Outages returns the hosts whose circuits are open, sorted.
-func (c *Client) Outages() []Outage {
+// Outages returns the servers whose circuits are open, sorted, with the reason of the last
+// question that was asked.
+func (c *Client) Outages() []problem.Outage {
 	h := &c.guard.shared.hosts
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var all []Outage
+	var all []problem.Outage
 	for name, s := range h.known {
 		if s.circuit.open() {
-			all = append(all, Outage{name, Plainly(s.circuit.cause)})
+			all = append(all, problem.Outage{Server: shownServer(name), Reason: Plainly(s.circuit.cause).Error()})
 		}
 	}
-	slices.SortFunc(all, func(a, b Outage) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortFunc(all, func(a, b problem.Outage) int { return cmp.Compare(a.Server, b.Server) })
 	return all
 }

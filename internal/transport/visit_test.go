@@ -41,7 +41,7 @@ func TestVisitsCountForTheCircuit(t *testing.T) {
 				t.Errorf("visit of %s = %v, want no answer", path, err)
 			}
 		}
-		if down := c.Outages(); len(down) != 1 || down[0].Host != "git.test:22" {
+		if down := c.Outages(); len(down) != 1 || down[0].Server != "git.test:22" {
 			t.Errorf("hosts that are down: %v, want git.test:22", down)
 		}
 		for _, want := range []time.Duration{probeTimeout, 0} { // a probe, and what comes after it

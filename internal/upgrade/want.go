@@ -195,7 +195,7 @@ func (b behaviour) overrides(tool provider.Tool, addr provider.Addr) bool {
 // or a warning where recorded constraints stand in for it.
 func lacking(u scan.Unread, rests basis) problem.Problem {
 	d := problem.Problem{
-		Code: problem.CodeUnreadModule, Place: u.Place,
+		Code: problem.CodeUnreadModule, Place: u.Place, Outage: u.Outage,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
 	}
