@@ -84,7 +84,7 @@ func (f failedModules) clause(r report.Report) safe.Markdown {
 		case n == all && !texts.all.Empty():
 			return safe.Format("none of the %s %s", safe.Count(all, "root module", "root modules"), texts.all)
 		case n == all:
-			return safe.Format("all of the %s %s", safe.Count(all, "root module", "root modules"), said)
+			return safe.Format("all %s %s", safe.Count(all, "root module", "root modules"), said)
 		case len(parts) == 0:
 			parts = append(parts, safe.Format("%s of %s %s", safe.Int(n), safe.Count(all, "root module", "root modules"), said))
 		default:

@@ -53,7 +53,13 @@ type symptom struct {
 	places      []safe.Markdown
 	next        safe.Markdown // what to do
 	dir         string        // of the root module; empty: of the run
-	finding     bool          // that a line of a lock file is about
+	// outage is why a server gave no answer: the cause of all that needs the server,
+	// whatever the concern. provider and module are what needs it here; empty: the run
+	// says it by itself.
+	outage   problem.Outage
+	provider provider.Addr
+	module   string
+	finding  bool // that a line of a lock file is about
 }
 
 // Topic is one thing that somebody must know, however often it shows.
@@ -65,6 +71,13 @@ type Topic struct {
 	next    collect.Set[safe.Markdown]
 	Dirs    collect.Set[string] // root modules; none if it concerns the run
 	Finding bool
+
+	// server gave no answer for any of these reasons, and these providers and module
+	// packages need it; empty for any other topic.
+	server    string
+	reasons   collect.Set[string]
+	providers collect.Set[provider.Addr]
+	modules   collect.Set[string]
 }
 
 // Remedy is what to do next; empty if that is not known.
@@ -93,27 +106,65 @@ type causeKey struct {
 
 // add adds a symptom to its cause.
 func (all *causes) add(s symptom) {
-	key := causeKey{concern: s.concern, of: s.of}
-	if s.of == "" {
-		key.said = cmp.Or(s.what, s.whole)
+	what := cmp.Or(s.what, s.whole)
+	keys := []causeKey{{concern: s.concern, said: what}}
+	switch {
+	case s.outage.Server != "":
+		keys = []causeKey{{of: s.outage.Server}}
+	case s.of != "": // first as it is said: one cause may fail several providers
+		keys = append(keys, causeKey{concern: s.concern, of: s.of})
 	}
-	c := all.index[key]
+	c := all.of(keys)
 	if c == nil {
-		c = &Topic{Concern: s.concern, Finding: s.finding}
-		all.index[key] = c
+		c = &Topic{Concern: s.concern, Finding: s.finding, server: s.outage.Server}
 		all.list = append(all.list, c)
 	}
+	for _, key := range keys {
+		if all.index[key] == nil {
+			all.index[key] = c
+		}
+	}
+	if s.concern == ConcernFailed {
+		c.Concern = ConcernFailed
+	}
+	c.reasons.Add(s.outage.Reason)
+	c.providers.Add(s.provider)
+	c.modules.Add(s.module)
 	c.Whole.Add(s.whole)
-	c.What.Add(cmp.Or(s.what, s.whole))
+	c.What.Add(what)
 	c.Places.Add(s.places...)
 	c.next.Add(s.next)
 	c.Dirs.Add(s.dir)
 }
 
+// of returns the cause that has the first of these keys that any has; nil if none does.
+func (all *causes) of(keys []causeKey) *Topic {
+	for _, key := range keys {
+		if c := all.index[key]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// topics are all causes. What several symptoms say of a server without an answer is one
+// sentence.
+func (all *causes) topics() []*Topic {
+	for _, c := range all.list {
+		if c.server != "" && len(c.Whole.List) > 1 {
+			said := all.d.outage(c)
+			c.Whole, c.What = collect.Set[safe.Markdown]{}, collect.Set[safe.Markdown]{}
+			c.Whole.Add(said)
+			c.What.Add(said)
+		}
+	}
+	return all.list
+}
+
 // ranked are the causes by concern. Of one concern those of the run come first,
 // then those that several root modules share.
 func (all *causes) ranked() []*Topic {
-	slices.SortStableFunc(all.list, func(a, b *Topic) int {
+	slices.SortStableFunc(all.topics(), func(a, b *Topic) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(concerns, a.Concern), slices.Index(concerns, b.Concern)),
 			cmp.Compare(reach(b), reach(a)),
@@ -140,7 +191,7 @@ func TopicsOf(problems []problem.Problem) []*Topic {
 	for _, p := range problems {
 		all.diagnostic(p, "")
 	}
-	return all.list
+	return all.topics()
 }
 
 // reviewOf collects what needs a reviewer.
@@ -222,12 +273,13 @@ func severity(p problem.Problem) Concern {
 }
 
 // diagnostic adds a problem. What goes wrong with one provider in one way is one
-// cause, whatever the messages add to it.
+// cause, whatever the messages add to it, and so is what one server leaves without an
+// answer, or what is said in the same words of several providers.
 func (all *causes) diagnostic(p problem.Problem, dir string) {
 	p.Message = worded(p)
 	s := symptom{
 		concern: severity(p), whole: all.d.Diagnostic(p), what: safe.Text(p.Message),
-		next: safe.Text(p.Hint), dir: dir,
+		next: safe.Text(p.Hint), dir: dir, outage: p.Outage, provider: p.Subject.Addr,
 	}
 	if p.Subject.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Subject.Addr.String()

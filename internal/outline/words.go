@@ -490,7 +490,33 @@ func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	if u.Place.Path != "" {
 		s.places = []safe.Markdown{d.At(u.Place)}
 	}
+	s.outage, s.module = u.Outage, moduleaddr.ShownPackage(u.Source)
 	return s
+}
+
+// outage says which server gave no answer, why, and what needs it.
+func (d Vocabulary) outage(c *Topic) safe.Markdown {
+	text := safe.Format("%s cannot be reached", safe.Text(c.server))
+	if len(c.reasons.List) > 0 {
+		text = text.And(": %s", safe.Text(c.reasons.List[0]))
+	}
+	if more := len(c.reasons.List) - 1; more > 0 {
+		text = text.And(", and %s", safe.Count(more, "more reason", "more reasons"))
+	}
+	var needs []safe.Markdown
+	if n := len(c.providers.List); n > 0 {
+		needs = append(needs, safe.Count(n, "provider", "providers"))
+	}
+	if n := len(c.modules.List); n > 0 {
+		needs = append(needs, safe.Count(n, "module package", "module packages"))
+	}
+	switch len(c.providers.List) + len(c.modules.List) {
+	case 0:
+		return text
+	case 1:
+		return text.And("; %s needs it", enumerated(needs))
+	}
+	return text.And("; %s need it", enumerated(needs))
 }
 
 // Diagnostic returns a problem's place and message.

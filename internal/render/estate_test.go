@@ -38,10 +38,14 @@ func estate(roots int) report.Report {
 	}
 	r.Diagnostics = []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeUnreachable,
-		Message: "registry.example.com does not answer: connection refused", Hint: "what needs it is left as it is; run again when it answers",
+		Message: "registry.example.com does not answer: the connection was refused", Hint: "what needs it is left as it is; run again when it answers",
+		Outage: refusedByRegistry,
 	}}
 	return r
 }
+
+// refusedByRegistry is what becomes of requests to a registry that does not run.
+var refusedByRegistry = problem.Outage{Server: "registry.example.com", Reason: "the connection was refused"}
 
 // estateProvider is the name of a provider.
 func estateProvider(n int) string { return fmt.Sprintf("publisher-%d/provider-%02d", n%3, n) }
@@ -97,6 +101,7 @@ func estateProblems(m *report.Module, i, roots int) {
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Code: problem.CodeUnreachable, Host: "registry.example.com", Subject: problem.Subject{Addr: addr(name)},
 			Message: fmt.Sprintf("reading the versions of %s: registry.example.com does not answer", name), Hint: "try again later",
+			Outage: refusedByRegistry,
 		})
 	}
 	if i%2 == 1 {
@@ -126,9 +131,10 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 	// providers, and those whose entries hold unknown hashes.
 	for what, want := range map[string]struct{ body, text int }{
 		"- **Warning** in 27 root modules: modules of `git::https://git.example.com/platform/modules-0.git` could not be read, and the recorded constraints stand in for them": {1, 0},
-		"no token was sent":                      {3, 1},
-		"reading the versions of":                {5, 5},
-		"try again later":                        {5, 1},
+		"no token was sent": {3, 1},
+		"registry.example.com cannot be reached: the connection was refused; 5 providers need it": {1, 1},
+		"reading the versions of":                {0, 0},
+		"try again later":                        {0, 0},
 		"keep relock's hash cache":               {0, 1},
 		"This provider is deprecated":            {1, 1},
 		"--summary=false shows each of 200 root": {0, 1},
@@ -216,5 +222,65 @@ func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
 	}
 	if want := "| `publisher-0/provider-00` | 4.0.0 … 4.194.2 | 5.100.0 | minor | 40 root modules |"; !strings.Contains(body, want) {
 		t.Errorf("the body lacks %q:\n%s", want, body[:2000])
+	}
+}
+
+// simple is a repository of n root modules that upgrade two providers alike. With one host
+// dead each lacks the versions of a third one; with a broken module three of them can be
+// read.
+func simple(n int, what string) report.Report {
+	r := report.Report{Verb: verbs.PR, Summarised: true}
+	for i := range n {
+		dir := fmt.Sprintf("live/stack-%03d", i)
+		m := module(dir, upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp), upgraded("hashicorp/random", "3.6.0", "3.7.0", hashicorp))
+		switch {
+		case what == "dead host":
+			name := fmt.Sprintf("registry.example.com/acme/internal-%d", i%7)
+			m.Diagnostics = []problem.Problem{{
+				Code: problem.CodeUnreachable, Host: "registry.example.com", Subject: problem.Subject{Addr: addr(name)}, Outage: refusedByRegistry,
+				Place: problem.Place{Path: dir + "/main.tf", Line: 3 + i}, Hint: "check that the host can be reached from here, and try again",
+				Message: fmt.Sprintf("provider %s: requesting https://registry.example.com/v1/providers/acme/internal-%d/versions: the connection was refused", name, i%7),
+			}}
+		case what == "failed" && i < n-3:
+			m = module(dir)
+			m.Diagnostics = []problem.Problem{{
+				Code: problem.CodeSyntax, Message: "unclosed configuration block", Place: problem.Place{Path: "modules/network/main.tf", Line: 7},
+			}}
+		}
+		r.Modules = append(r.Modules, m)
+	}
+	return r
+}
+
+// Whatever the size, the first sentence says first what failed, and one cause is one line.
+func TestReportsSayFirstWhatFailed(t *testing.T) {
+	for _, n := range []int{4, 130, 200} {
+		rest := fmt.Sprintf("2 providers are upgraded in the lock files of %d root modules.", n)
+		for what, want := range map[string]struct{ headline, cause string }{
+			"right":     {rest, ""},
+			"dead host": {fmt.Sprintf("All %d root modules failed in part; %s", n, rest), "registry.example.com cannot be reached: the connection was refused; "},
+			"failed":    {fmt.Sprintf("%d of %d root modules could not be read; in the other 3, 2 providers are upgraded.", n-3, n), "unclosed configuration block"},
+		} {
+			r := simple(n, what)
+			body, shown, page := render.Body(r).String(), text(t, r, render.TextOptions{Width: 100}), webpage(t, r)
+			name := fmt.Sprintf("simple-%d-%s", n, strings.ReplaceAll(what, " ", "-"))
+			golden(t, name+".body.md", body)
+			golden(t, name+".txt", shown)
+			checkPage(t, body)
+			if first, _, _ := strings.Cut(body, "\n"); first != want.headline {
+				t.Errorf("%s: the body begins with %q, want %q", name, first, want.headline)
+			}
+			if !strings.Contains(page, `<p class="headline">`+want.headline+"</p>") {
+				t.Errorf("%s: the page does not begin with %q", name, want.headline)
+			}
+			if failed, _, some := strings.Cut(want.headline, "; "); some && !strings.Contains(shown, "\n"+strings.ToLower(failed[:1])+failed[1:]+"; ") {
+				t.Errorf("%s: the text does not end in a line that begins with %q", name, failed)
+			}
+			for form, printed := range map[string]string{"body": body, "text": shown, "page": page} {
+				if got := strings.Count(printed, want.cause); want.cause != "" && got != 1 {
+					t.Errorf("%s: the %s has the cause %d times, want once", name, form, got)
+				}
+			}
+		}
 	}
 }

@@ -81,8 +81,12 @@ func outageOf(u *url.URL, err error) problem.Outage {
 	if r, ok := errors.AsType[*redirected](err); ok {
 		o.Server, err = shownServer(HostPort(r.to)), r.err
 	}
-	if _, known := errors.AsType[*outage](err); !known {
+	known, ok := errors.AsType[*outage](err)
+	switch {
+	case !ok:
 		o.Reason = Plainly(err).Error()
+	case !known.silent:
+		o.Reason = "it " + known.why
 	}
 	return o
 }
