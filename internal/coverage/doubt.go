@@ -98,14 +98,22 @@ func (r *recovered) opens(p placed, q provider.Platform) bool {
 	return cut && !slices.Contains(r.covered, q) && slices.Contains(provider.DefaultPlatforms, q)
 }
 
+// mayPass are the codes of failures that may pass by themselves. A release that is gone
+// does not come back.
+var mayPass = []problem.Code{problem.CodeUnreachable, problem.CodeCancelled, problem.CodeGitHub}
+
 // failure is why it is not known what an entry covers.
 func (p placed) failure() error {
-	addr, v := p.entry.addr, p.entry.old.Version
+	addr, v, code := p.entry.addr, p.entry.old.Version, problem.Of(p.err).Code
+	hint := "name the platforms with --platform or the setting platforms, and no old package is asked for"
+	if slices.Contains(mayPass, code) {
+		hint = "try again; or " + hint
+	}
 	return &problem.Error{
 		Problem: problem.Problem{
-			Code: problem.Of(p.err).Code, Host: addr.Host, Subject: problem.Subject{Addr: addr, Version: v, Versioned: !v.IsZero()},
+			Code: code, Host: addr.Host, Subject: problem.Subject{Addr: addr, Version: v, Versioned: !v.IsZero()},
 			Message: fmt.Sprintf("recovering the platforms of the lock file from %s %s", addr, v),
-			Hint:    "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for",
+			Hint:    hint,
 		},
 		Err: p.err,
 	}
