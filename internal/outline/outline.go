@@ -225,8 +225,9 @@ func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdo
 	return rows, signed
 }
 
-// providerRow is that of a provider with the changes, in a report of all the root modules. It shows
-// versions of what moves, if anything does, and of several kinds in how many root modules.
+// providerRow is that of a provider with the changes, in a report of all the root modules.
+// It shows versions and date of what moves, if anything does, and of several kinds in how
+// many root modules.
 func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []string) ChangeRow {
 	row := ChangeRow{Name: d.Name(a), Tone: ToneNone, Common: common}
 	moving := slices.ContainsFunc(common, func(s CommonChange) bool { return s.change.From != s.change.To })
@@ -238,11 +239,11 @@ func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []str
 		c := s.change
 		if c.From != c.To || !moving {
 			from, to = append(from, c.Olds()...), append(to, c.News()...)
+			released.Add(safe.Text(provider.Day(c.Published).String()))
 		}
 		dirs.Add(s.Dirs...)
 		kinds.Add(s.Kind)
 		of[s.Kind] += len(s.Dirs)
-		released.Add(safe.Text(provider.Day(c.Published).String()))
 		row.Tone = worse(row.Tone, ToneOf(c))
 	}
 	row.From, row.To = d.versions(from), d.versions(to)
