@@ -39,6 +39,19 @@ type workflow struct {
 	}
 }
 
+// TestExampleConfigurations has relock read the configuration files among the examples.
+func TestExampleConfigurations(t *testing.T) {
+	names, err := filepath.Glob("examples/*.yml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("there is no example: %v", err)
+	}
+	for _, name := range names {
+		if err := judgeYAML(content(t, name), nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // workflows are the examples for GitHub by the names of their files.
 func workflows(t *testing.T) map[string]workflow {
 	t.Helper()

@@ -33,7 +33,7 @@ const (
 	ExitFailed  = 1 // something failed, wholly or in part
 	ExitUsage   = 2 // the command line, the configuration, or what they name
 	ExitChanges = 3 // check found changes
-	ExitFinding = 4 // verify has findings, or check found a hash that belongs to nothing
+	ExitFinding = 4 // verify has findings, or check found a hash that belongs to nothing or what a rule refuses
 
 	// Git takes statuses up to 128 of a merge driver for a conflict that is left
 	// in the file, and any above it for a failure: then it stops the merge and

@@ -48,6 +48,7 @@ func (r refusedEntry) finding(cornered bool) problem.Problem {
 // signerRefused says that the key may not sign the release that has signed it.
 func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 	f := verify.SignerRefused(e.lock, e.path, by)
+	f.Place.From, f.Place.To = e.lock.AddrColumns()
 	f.Severity, f.Hint = o.severity(f.Code, e.binding), helpWith(f.Code)
 	return f
 }

@@ -1,6 +1,7 @@
 package ruling_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
@@ -135,12 +136,14 @@ type question struct {
 	signers  provider.Signers
 	all      bool
 	severity settings.Severities
+	day      string // of the run; empty: 2026-11-23
 	world    world
 	want     []string // SEVERITY CODE DIR TYPE VERSION, with what a message says beside
 	asked    []string
 }
 
-func (q *question) make(t *testing.T) (told []string) {
+// rulings are the rulings, for the root modules by their directories.
+func (q *question) rulings(t *testing.T) []ruling.Ruling {
 	t.Helper()
 	files := treeOf(q.head, q.after)
 	tool := provider.Newest(provider.Terraform)
@@ -172,14 +175,20 @@ func (q *question) make(t *testing.T) (told []string) {
 			t.Fatal(err)
 		}
 	}
-	now, _ := policy.ParseDay("2026-11-23")
-	all := ruling.Make(t.Context(), &q.world, modules, base, ruling.Options{
+	now, _ := policy.ParseDay(cmp.Or(q.day, "2026-11-23"))
+	return ruling.Make(t.Context(), &q.world, modules, base, ruling.Options{
 		Rules: policy.Rulebook{Rules: q.rules, Now: now}, Signers: q.signers, All: q.all, Severities: q.severity, Plan: upgrade.Options{Dates: &q.world},
 	})
+}
+
+// told are the rulings in short.
+func (q *question) told(t *testing.T) (told []string) {
+	t.Helper()
+	dirs := slices.Sorted(maps.Keys(q.head))
 	severities := map[problem.Severity]string{problem.SeverityError: "error", problem.SeverityWarning: "warning", problem.SeverityNote: "note"}
-	for i, r := range all {
+	for i, r := range q.rulings(t) {
 		for _, f := range r.Findings {
-			text := fmt.Sprintf("%s %s %s %s", severities[f.Severity], f.Code, modules[i].Root.Dir, f.Subject.Addr.Type)
+			text := fmt.Sprintf("%s %s %s %s", severities[f.Severity], f.Code, dirs[i], f.Subject.Addr.Type)
 			if f.Subject.Versioned {
 				text += " " + f.Subject.Version.String()
 			}
@@ -196,7 +205,7 @@ func (q *question) make(t *testing.T) (told []string) {
 			told = append(told, text)
 		}
 		for _, d := range r.Undecided {
-			told = append(told, fmt.Sprintf("%s %s %s not judged", severities[d.Severity], d.Code, modules[i].Root.Dir))
+			told = append(told, fmt.Sprintf("%s %s %s not judged", severities[d.Severity], d.Code, dirs[i]))
 		}
 	}
 	return told
@@ -325,14 +334,39 @@ func TestRulings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q.world.mu = &sync.Mutex{}
-			got := q.make(t)
-			if diff := cmp.Diff(q.want, got); diff != "" {
+			got := q.told(t)
+			if diff := gocmp.Diff(q.want, got); diff != "" {
 				t.Errorf("rulings (-want +got):\n%s", diff)
 			}
 			slices.Sort(q.world.asked)
-			if diff := cmp.Diff(q.asked, q.world.asked); diff != "" {
+			if diff := gocmp.Diff(q.asked, q.world.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What is found is known again on another day, and when the rule moves to another line.
+func TestFindingsAreKnownAgain(t *testing.T) {
+	t.Parallel()
+	print := func(day string, rule policy.Rule, files map[string]string) string {
+		q := question{
+			base: map[string]string{"live": "b 1.0.0"}, head: files, rules: []policy.Rule{rule}, day: day,
+			world: world{days: map[string]string{"a 2.0.0": "2026-11-22"}, mu: &sync.Mutex{}},
+		}
+		all := q.rulings(t)
+		if len(all) != 1 || len(all[0].Findings) != 1 {
+			t.Fatalf("rulings = %+v, want one finding", all)
+		}
+		return all[0].Findings[0].Fingerprint()
+	}
+	moved := young
+	moved.Place.Line = 9
+	first := print("2026-11-23", young, map[string]string{"live": "a 2.0.0, b 1.0.0"})
+	if again := print("2026-11-24", moved, map[string]string{"live": "b 1.0.0, a 2.0.0"}); again != first {
+		t.Errorf("the fingerprint is %s, and on another day %s", first, again)
+	}
+	if other := print("2026-11-23", young, map[string]string{"other": "a 2.0.0"}); other == first {
+		t.Errorf("the same fingerprint of another file: %s", other)
 	}
 }
