@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
@@ -190,6 +191,49 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	}
 	if got := printed.String(); !strings.Contains(got, "::error") || strings.Contains(got, missed.Message) {
 		t.Errorf("printed %q, want the error alone", got)
+	}
+}
+
+// Lock files that a check would change count among the ten of a level, behind what else
+// failed. What the base has wrong is one warning, and other verbs have none.
+func TestAnnotationsOfWhatWouldChange(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: verbs.Check, Mending: report.Mending{Verb: verbs.Lock}}
+	for i := range 12 {
+		name := fmt.Sprintf("m%02d", i)
+		m := report.Module{Dir: name, LockPath: name + "/.terraform.lock.hcl", Pending: true, Changes: []report.Change{{Change: diff.Change{Kind: diff.Completed}, Line: 3}}}
+		switch i {
+		case 5:
+			m.Changes = append(m.Changes, report.Change{Change: diff.Change{Kind: diff.Added}, Required: problem.Place{Path: "m05/main.tf", Line: 7}})
+		case 7:
+			m.Findings = []problem.Problem{{Code: problem.CodeHashUnknown, Message: "of nothing", Place: problem.Place{Path: m.LockPath, Line: 9, From: 5, To: 8}}}
+		case 8:
+			m.OnBase, m.Diagnostics = true, []problem.Problem{{Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Message: "was like that"}}
+		}
+		r.Modules = append(r.Modules, m)
+	}
+	short := func(a action.Annotation) string {
+		last := a.Message[strings.LastIndex(a.Message, "\n")+1:]
+		return fmt.Sprintf("%s %s:%d:%d-%d %s", a.Level, a.File, a.Line, a.From, a.To, last)
+	}
+	all := annotations(r)
+	if len(all) != 11 {
+		t.Fatalf("%d annotations, want ten errors and a warning", len(all))
+	}
+	for i, want := range map[int]string{
+		0:  "error m07/.terraform.lock.hcl:9:5-7 of nothing",
+		1:  "error m05/main.tf:7:0-0 run `relock lock m05` and commit the result",
+		2:  "error m00/.terraform.lock.hcl:3:0-0 run `relock lock m00` and commit the result",
+		9:  "error :0:0-0 run `relock lock` and commit the result",
+		10: "warning m08/.terraform.lock.hcl:3:0-0 run `relock lock m08` on the base branch and commit the result",
+	} {
+		if got := short(all[i]); got != want {
+			t.Errorf("annotation %d is %q, want %q", i, got, want)
+		}
+	}
+	r.Verb = verbs.PR
+	if all := annotations(r); len(all) != 1 { // the finding
+		t.Errorf("of what is proposed: %v", all)
 	}
 }
 

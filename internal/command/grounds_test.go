@@ -33,7 +33,26 @@ func bothCommitted(t *testing.T) (top, commit string) {
 	work := filepath.Join(top, "work")
 	put(t, filepath.Join(work, ".github", "relock.yml"), saying("own_of_base"))
 	put(t, filepath.Join(work, "named.yml"), saying("named_of_base"))
-	repo, err := git.PlainInit(work, false)
+	commit = committed(t, work)
+	if err := os.CopyFS(filepath.Join(top, "elsewhere"), os.DirFS(work)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(work, ".github", "relock.yml"), saying("own_here"))
+	put(t, filepath.Join(work, "named.yml"), saying("named_here"))
+	put(t, filepath.Join(top, "elsewhere", "named.yml"), saying("named_elsewhere"))
+	put(t, filepath.Join(top, "op.yml"), saying("outside"))
+	for link, to := range map[string]string{"here.yml": "work/named.yml", "there.yml": "elsewhere/named.yml"} {
+		if err := os.Symlink(filepath.Join(top, filepath.FromSlash(to)), filepath.Join(top, link)); err != nil {
+			t.Skipf("links are missing on this system: %v", err)
+		}
+	}
+	return top, commit
+}
+
+// committed makes a repository of a directory, and returns its one commit.
+func committed(t *testing.T, dir string) string {
+	t.Helper()
+	repo, err := git.PlainInit(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,19 +68,7 @@ func bothCommitted(t *testing.T) (top, commit string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(top, "elsewhere"), os.DirFS(work)); err != nil {
-		t.Fatal(err)
-	}
-	put(t, filepath.Join(work, ".github", "relock.yml"), saying("own_here"))
-	put(t, filepath.Join(work, "named.yml"), saying("named_here"))
-	put(t, filepath.Join(top, "elsewhere", "named.yml"), saying("named_elsewhere"))
-	put(t, filepath.Join(top, "op.yml"), saying("outside"))
-	for link, to := range map[string]string{"here.yml": "work/named.yml", "there.yml": "elsewhere/named.yml"} {
-		if err := os.Symlink(filepath.Join(top, filepath.FromSlash(to)), filepath.Join(top, link)); err != nil {
-			t.Skipf("links are missing on this system: %v", err)
-		}
-	}
-	return top, hash.String()
+	return hash.String()
 }
 
 // TestFilesOfARun holds for each verb and each place of a configuration file that is named
