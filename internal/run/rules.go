@@ -17,21 +17,22 @@ import (
 
 // judgeRules adds to the findings of check and verify which entries of the lock files the rules
 // refuse, also those that relock did not write. Rules of comments do not count, since they say
-// what is proposed. The base is read only if a rule is about an entry, or if it alone says which rules there are.
+// what is proposed. The base is read only if a rule is about an entry, or if it alone says which
+// rules there are.
 func judgeRules(ctx context.Context, j job, p planned) planned {
 	if j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p
 	}
-	defer j.clock.stage(stageRules)()
 	by, files, err := rulesInForce(ctx, j, p.extent.base)
 	all := slices.Concat(p.found, p.hashesOnly)
 	opts := rulingOptions(j, by)
 	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
-	var base *ruling.Before
-	if err == nil && by.Judge == settings.JudgeOff {
+	if err == nil && (by.Judge == settings.JudgeOff || !ruling.Concerned(modules, opts)) {
 		return p
 	}
-	if err == nil && p.extent.base != nil && ruling.Concerned(modules, opts) {
+	defer j.clock.stage(stageRules)()
+	var base *ruling.Before
+	if err == nil && p.extent.base != nil {
 		files, err = p.extent.base(ctx)
 		if err == nil {
 			base, err = ruling.ReadBefore(files.FS)
