@@ -2,6 +2,7 @@ package outline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -162,7 +163,7 @@ func (all *causes) topics() []*Topic {
 }
 
 // ranked are the causes by concern. Of one concern those of the run come first,
-// then those that several root modules share.
+// then those that the most root modules share.
 func (all *causes) ranked() []*Topic {
 	slices.SortStableFunc(all.topics(), func(a, b *Topic) int {
 		return cmp.Or(
@@ -173,16 +174,12 @@ func (all *causes) ranked() []*Topic {
 	return all.list
 }
 
-// reach is how far a cause reaches: to the whole run, to several root modules, or to
-// one.
+// reach is how many root modules a cause shows in. One of the run reaches further than all.
 func reach(c *Topic) int {
-	switch len(c.Dirs.List) {
-	case 0:
-		return 3
-	case 1:
-		return 1
+	if len(c.Dirs.List) == 0 {
+		return math.MaxInt
 	}
-	return 2
+	return len(c.Dirs.List)
 }
 
 // TopicsOf joins problems that belong to no root module: equal ones are one topic.
