@@ -89,7 +89,9 @@ func statusError(u *url.URL, status int, hint string) error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return unauthorized(u, hint, "requesting %s: %s", redact(u), said)
 	case status == http.StatusTooManyRequests || status >= 500:
-		return unreachable(u, "requesting %s: %s", redact(u), said)
+		e := unreachable(u, "requesting %s: %s", redact(u), said)
+		e.Problem.Outage = transport.Troubled(u, status)
+		return e
 	}
 	return unread("requesting %s: %s", redact(u), said)
 }

@@ -22,6 +22,7 @@ func TestOneCauseIsOneTopic(t *testing.T) {
 		return a
 	}
 	refused := problem.Outage{Server: "files.example.com", Reason: "the connection was refused"}
+	troubled := problem.Outage{Server: "files.example.com", Reason: "503 Service Unavailable", Answered: true}
 	silent := problem.Outage{Server: "files.example.com"}
 	gone := "recovering the platforms of the lock file from hashicorp/local 2.5.3: it is no longer offered"
 	of := func(message string, n int, o problem.Outage) problem.Problem {
@@ -56,6 +57,10 @@ func TestOneCauseIsOneTopic(t *testing.T) {
 		"modules and providers": {
 			report.Report{Modules: []report.Module{{Dir: "a", Unread: []scan.Unread{call}, Diagnostics: []problem.Problem{ofCall, of("asking for p1", 1, refused)}}}},
 			[]string{"Failed: files.example.com cannot be reached: the connection was refused; 1 provider and 1 module package need it"},
+		},
+		"a host in trouble": {
+			report.Report{Modules: []report.Module{with(of("a", 1, troubled), of("b", 2, troubled))}},
+			[]string{"Failed: files.example.com answers 503 Service Unavailable; 2 providers need it"},
 		},
 		"two hosts": {
 			report.Report{Modules: []report.Module{with(of("a", 1, refused), of("b", 2, problem.Outage{Server: "other.example.com", Reason: "no"}))}},

@@ -76,6 +76,7 @@ type Topic struct {
 	// server gave no answer for any of these reasons, and these providers and module
 	// packages need it; empty for any other topic.
 	server    string
+	answered  bool // by its first answer, that it is in trouble
 	reasons   collect.Set[string]
 	providers collect.Set[provider.Addr]
 	modules   collect.Set[string]
@@ -117,7 +118,7 @@ func (all *causes) add(s symptom) {
 	}
 	c := all.of(keys)
 	if c == nil {
-		c = &Topic{Concern: s.concern, Finding: s.finding, server: s.outage.Server}
+		c = &Topic{Concern: s.concern, Finding: s.finding, server: s.outage.Server, answered: s.outage.Answered}
 		all.list = append(all.list, c)
 	}
 	for _, key := range keys {

@@ -494,10 +494,13 @@ func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	return s
 }
 
-// outage says which server gave no answer, why, and what needs it.
+// outage says which server gave no answer, or none but that it is in trouble, why, and what needs it.
 func (d Vocabulary) outage(c *Topic) safe.Markdown {
 	text := safe.Format("%s cannot be reached", safe.Text(c.server))
-	if len(c.reasons.List) > 0 {
+	switch {
+	case len(c.reasons.List) > 0 && c.answered:
+		text = safe.Format("%s answers %s", safe.Text(c.server), safe.Text(c.reasons.List[0]))
+	case len(c.reasons.List) > 0:
 		text = text.And(": %s", safe.Text(c.reasons.List[0]))
 	}
 	if more := len(c.reasons.List) - 1; more > 0 {

@@ -31,7 +31,7 @@ type Problem struct {
 	ProvenBy string           // the verdict on a hash that something proves, such as "mirror"
 }
 
-// Outage is why a server gave no whole answer. It is the same for all that was asked of
+// Outage is why a server gave no whole answer, or none but that it is in trouble. It is the same for all that was asked of
 // the server, whatever host the requests were about.
 type Outage struct {
 	// Server is the host and the port of the server, without the port of https.
@@ -39,6 +39,9 @@ type Outage struct {
 	// Reason is what happened, in words; empty where nothing was asked any more, since the
 	// server had not answered before.
 	Reason string `json:"reason"`
+	// Answered is true of a server that says itself that it is in trouble: Reason is then
+	// what it says.
+	Answered bool `json:"answered,omitempty"`
 }
 
 // Subject is what of a provider a problem is about. What is not known of it has its zero

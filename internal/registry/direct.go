@@ -384,7 +384,7 @@ func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.W
 			return provider.Repository{}, err
 		}
 		if inTrouble(resp.Status) {
-			return provider.Repository{}, naming(q.want, statusError(fmt.Sprintf("asking when %s %s was published", want.Addr, want.Version), resp.Status))
+			return provider.Repository{}, naming(q.want, statusError(fmt.Sprintf("asking when %s %s was published", want.Addr, want.Version), resp.URL, resp.Status))
 		}
 		if resp.Status != http.StatusOK {
 			return provider.Repository{}, nil
@@ -465,7 +465,7 @@ func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([
 			return nil, err
 		}
 		if resp.Status != http.StatusOK {
-			err := statusError("requesting "+transport.Redact(u), resp.Status)
+			err := statusError("requesting "+transport.Redact(u), resp.URL, resp.Status)
 			if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
 				err.Finding = problem.CodeListGone
 			}

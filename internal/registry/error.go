@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // about completes an error with what was asked for: the fields, the message as far
@@ -80,8 +82,8 @@ func failed(names provider.Want, attempt string, err error) error {
 }
 
 // statusError is about an answer that has neither content nor a meaning of its
-// own in the protocol.
-func statusError(attempt string, status int) *problem.Error {
+// own in the protocol. The URL is what was asked at last; nil where that is not known.
+func statusError(attempt string, u *url.URL, status int) *problem.Error {
 	e := &problem.Error{
 		Problem: problem.Problem{
 			Code:    problem.CodeBadAnswer,
@@ -90,6 +92,9 @@ func statusError(attempt string, status int) *problem.Error {
 	}
 	if inTrouble(status) {
 		e.Problem.Code, e.Problem.Hint = problem.CodeUnreachable, "try again later"
+		if u != nil {
+			e.Problem.Outage = transport.Troubled(u, status)
+		}
 	}
 	return e
 }

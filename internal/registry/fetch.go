@@ -164,7 +164,7 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Hashed, err
 		}
 		if resp.Status != http.StatusOK {
 			body.Close() // nothing of it has been read that an error could concern
-			return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
+			return nil, statusError("downloading "+transport.Redact(l.url), resp.URL, resp.Status)
 		}
 		return watch(f.opts.Watch, l.name, max(resp.Size, l.size), body), nil
 	})

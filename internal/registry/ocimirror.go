@@ -269,7 +269,7 @@ func (r *ociRepository) failed(attempt string, err error) error {
 	case said.Absent == oci.NoRepository:
 		e.Problem.Code = problem.CodeUnknownProvider
 	case said.Absent == "" && said.Status != 0:
-		return statusError(attempt, said.Status)
+		return statusError(attempt, nil, said.Status)
 	}
 	return e
 }

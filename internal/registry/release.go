@@ -70,7 +70,7 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 			return time.Time{}, failed(want, attempt, err)
 		}
 		if inTrouble(resp.Status) {
-			return time.Time{}, naming(want, statusError(attempt, resp.Status))
+			return time.Time{}, naming(want, statusError(attempt, resp.URL, resp.Status))
 		}
 		at, err := http.ParseTime(resp.Header.Get("Last-Modified"))
 		if resp.Status != http.StatusOK || err != nil {

@@ -86,7 +86,7 @@ func (q placeQuery) refused(resp *transport.Response, err error, attempt string,
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return cliconfig.Unauthorized(host, q.token != "")
 	}
-	return naming(names, statusError(attempt, resp.Status))
+	return naming(names, statusError(attempt, resp.URL, resp.Status))
 }
 
 // installation is what one tool's CLI configuration amounts to.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -81,14 +82,16 @@ func outageOf(u *url.URL, err error) problem.Outage {
 	if r, ok := errors.AsType[*redirected](err); ok {
 		o.Server, err = shownServer(HostPort(r.to)), r.err
 	}
-	known, ok := errors.AsType[*outage](err)
-	switch {
-	case !ok:
+	if _, known := errors.AsType[*outage](err); !known { // else an earlier question knows why
 		o.Reason = Plainly(err).Error()
-	case !known.silent:
-		o.Reason = "it " + known.why
 	}
 	return o
+}
+
+// Troubled is the outage of a server that answers a request by a status which says that it
+// is in trouble, such as 503.
+func Troubled(u *url.URL, status int) problem.Outage {
+	return problem.Outage{Server: shownServer(HostPort(u)), Reason: strconv.Itoa(status) + " " + http.StatusText(status), Answered: true}
 }
 
 // shownServer is a host and port as people are shown it.

@@ -52,7 +52,7 @@ func TestWhatHappenedIsSaidPlainly(t *testing.T) {
 		{&net.OpError{Op: "remote error", Err: tls.AlertError(40)}, "the server refused an encrypted connection"},
 		{noAnswer(30 * time.Second), "no answer within 30 s"},
 		{noAnswer(1500 * time.Millisecond), "no answer within 1.5 s"},
-		{&outage{"registry.test:443", "does not answer", true}, "registry.test:443 does not answer"},
+		{&outage{"registry.test:443", "does not answer"}, "registry.test:443 does not answer"},
 		{&refusal{reason: "a redirect"}, "refused: a redirect"},
 		{own, own.Error()},
 	} {
@@ -117,11 +117,8 @@ func TestOutagesNameTheServer(t *testing.T) {
 		}
 	}
 	u := parse(t, "https://registry.test/v1")
-	if got := failure(t.Context(), u, &outage{"registry.test:443", "does not answer", true}).Problem.Outage; got != (problem.Outage{Server: "registry.test"}) {
+	if got := failure(t.Context(), u, &outage{"registry.test:443", "does not answer"}).Problem.Outage; got != (problem.Outage{Server: "registry.test"}) {
 		t.Errorf("the outage of what was not asked any more is %v, want the server alone", got)
-	}
-	if got := failure(t.Context(), u, &outage{"registry.test:443", "asks to come back later", false}).Problem.Outage; got.Reason != "it asks to come back later" {
-		t.Errorf("the outage of a server that is busy is %v", got)
 	}
 	if got := failure(t.Context(), u, &refusal{reason: "no"}).Problem.Outage; got != (problem.Outage{}) {
 		t.Errorf("a refusal of our own is the outage %v", got)

@@ -44,7 +44,6 @@ type host struct {
 type outage struct {
 	hostport string
 	why      string
-	silent   bool // it has left questions without an answer, of which others say why
 }
 
 func (o *outage) Error() string { return o.hostport + " " + o.why }
@@ -149,9 +148,9 @@ func (h *hosts) admit(ctx context.Context, hostport, path string) (admission, er
 		return admission{probe: probe}, nil
 	}
 	if open {
-		return admission{}, &outage{hostport, "does not answer", true}
+		return admission{}, &outage{hostport, "does not answer"}
 	}
-	return admission{}, &outage{hostport, "asks to come back later", false}
+	return admission{}, &outage{hostport, "asks to come back later"}
 }
 
 func await(ctx context.Context, end <-chan struct{}) error {

@@ -129,7 +129,7 @@ func (h *hosts) unstick(ctx context.Context, key, hostport string) (*gate, error
 		case probing:
 			return stuck, nil
 		case wait == nil:
-			return nil, &outage{hostport, "has not answered this a moment ago", true}
+			return nil, &outage{hostport, "has not answered this a moment ago"}
 		}
 		select {
 		case <-wait:
