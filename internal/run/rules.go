@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/ruling"
@@ -56,7 +57,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	for i, v := range rulings {
 		m := &p.report.Modules[i]
-		m.Diagnostics = append(withoutRefused(m.Diagnostics), v.Undecided...)
+		m.Diagnostics = append(withoutRefused(m.Diagnostics, v.Findings, all[i].module.Lock), v.Undecided...)
 		findings, accepted := j.ask.judged.Baseline.Accept(v.Findings)
 		m.Findings = append(withoutMissing(m.Findings, v.Findings), findings...)
 		m.Accepted = append(m.Accepted, accepted...)
@@ -107,10 +108,27 @@ func withoutMissing(found, refused []problem.Problem) []problem.Problem {
 	})
 }
 
-// withoutRefused are the problems of a plan but that which says what it leaves alone, since rules
-// do not permit it: each is a finding.
-func withoutRefused(of []problem.Problem) []problem.Problem {
-	return collect.Those(of, func(d problem.Problem) bool { return d.Code != problem.CodeProviderRefused })
+// withoutRefused are the problems of a plan but those that are findings: which providers it leaves
+// alone, since rules do not permit them, and whose key it refuses. A key that it refuses of an
+// entry that the change leaves as it was is a warning.
+func withoutRefused(of, findings []problem.Problem, lock *lockfile.File) []problem.Problem {
+	var kept []problem.Problem
+	for _, d := range of {
+		found := slices.ContainsFunc(findings, func(f problem.Problem) bool {
+			return f.Code == problem.CodeSignerRefused && f.Subject.Addr == d.Subject.Addr
+		})
+		refusedKey := d.Code == problem.CodeBadSignature && d.About != ""
+		if d.Code == problem.CodeProviderRefused || refusedKey && found {
+			continue
+		}
+		if refusedKey && lock != nil {
+			if l, locked := lock.Lock(d.Subject.Addr); locked && l.Version == d.Subject.Version {
+				d.Severity = problem.SeverityWarning
+			}
+		}
+		kept = append(kept, d)
+	}
+	return kept
 }
 
 // changedRules warns where a change touches the configuration file together with lock files

@@ -336,7 +336,8 @@ func untrusted(want provider.Want, h provider.Hashes, b behaviour) error {
 		return nil
 	case h.Mirror != "":
 	case h.Signer.KeyID != "":
-		err.Problem.Message += "signed by the key " + cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
+		err.Problem.About = cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
+		err.Problem.Message += "signed by the key " + err.Problem.About
 	default:
 		err.Problem.Message += "signed by no announced key"
 	}
