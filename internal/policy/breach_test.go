@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestLockedReleasesAreJudged judges what stands in a lock file, where nothing is proposed.
+// TestLockedReleasesAreJudged judges what is in a lock file, where nothing is proposed.
 // The text is CODE LINE [DAY] of each refusal.
 func TestLockedReleasesAreJudged(t *testing.T) {
 	t.Parallel()
