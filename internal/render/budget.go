@@ -20,15 +20,6 @@ type part struct {
 // add adds an item, in the form in which it is measured.
 func (p *part) add(item safe.Markdown) { p.items = append(p.items, item.Written()) }
 
-// size is that of the whole part, in bytes.
-func (p part) size() int {
-	n := p.head.Len()
-	for _, item := range p.items {
-		n += item.Len()
-	}
-	return n
-}
-
 // bound is how long a text may be.
 type bound struct {
 	bytes int           // 0: no limit
