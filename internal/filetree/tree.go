@@ -104,6 +104,21 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 // one is ".".
 func (t *Tree) Names() []string { return slices.Sorted(maps.Keys(t.nodes)) }
 
+// Part returns a tree of those files, links and directories that keep selects, with the
+// directories above them. What is in a directory is not selected with it.
+func (t *Tree) Part(keep func(name string) bool) *Tree {
+	var b Builder
+	for name, n := range t.nodes {
+		if !keep(name) {
+			continue
+		}
+		if err := b.put(strings.Clone(name), *n); err != nil {
+			panic("filetree: a part of a tree is none: " + err.Error())
+		}
+	}
+	return b.Tree()
+}
+
 // Missing returns why something that the tree stands for is not in it; nil if
 // everything is.
 func (t *Tree) Missing() error {

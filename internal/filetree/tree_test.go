@@ -3,6 +3,7 @@ package filetree
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -303,5 +304,33 @@ func TestOverlay(t *testing.T) {
 	}
 	if _, err := Overlay(made, map[string][]byte{"../x": nil}); !errors.Is(err, ErrName) {
 		t.Errorf("Overlay beside the tree = %v", err)
+	}
+}
+
+// TestPart holds that a part of a tree has what is selected, as it was, the directories
+// above that, and nothing else.
+func TestPart(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	for _, err := range []error{
+		b.AddFile("live/a.lock", 0o644, []byte("a")), b.AddFile("live/main.tf", 0o644, []byte("b")), b.AddLink("link", "live"),
+		b.AddDir("empty"), b.AddDir("other"), b.AddMissing("far/b.lock", 0o755, 7, fs.ErrPermission),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	part := b.Tree().Part(func(name string) bool { return strings.HasSuffix(name, ".lock") || name == "link" || name == "empty" })
+	if got, want := part.Names(), []string{".", "empty", "far", "far/b.lock", "link", "live", "live/a.lock"}; !slices.Equal(got, want) {
+		t.Errorf("the part has %v, want %v", got, want)
+	}
+	if got, err := fs.ReadFile(part, "link/a.lock"); err != nil || string(got) != "a" {
+		t.Errorf("through the link it has %q, %v, want a", got, err)
+	}
+	if _, err := fs.ReadFile(part, "far/b.lock"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("what was missing = %v, want why", err)
+	}
+	if entries, err := part.ReadDir("live"); err != nil || len(entries) != 1 {
+		t.Errorf("live has %d entries, %v, want one", len(entries), err)
 	}
 }

@@ -50,6 +50,15 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("GitHub answered %d: %s", r.status, r.message)
 }
 
+// RefusalOf is what GitHub answered in place of what was asked for, with its status; empty if
+// that is not what is wrong.
+func RefusalOf(err error) string {
+	if r, refused := errors.AsType[*refusal](err); refused {
+		return r.Error()
+	}
+	return ""
+}
+
 func (r *refusal) Is(target error) bool { return r.kind != nil && target == r.kind }
 
 // finding is what is wrong with something that GitHub did answer.

@@ -170,12 +170,15 @@ func (t *turns) visit(ctx context.Context, i, opens int) (failed bool) {
 
 // read does so for one that must be read.
 func (t *turns) read(ctx context.Context, l github.Listed) report.Report {
-	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: t.lookup}
+	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}}
 	seen := t.recorder(l)
 	if seen != nil {
 		visit.Recorder = seen
 	}
-	r := t.session.Visit(ctx, t.ask, l.Name, visit)
+	u := t.session.Plan(ctx, t.ask, l.Name, visit)
+	defer t.session.Forget(u)
+	r := t.session.Deliver(ctx, u)
+	t.lookup.Add(visit.Lookup)
 	r.Diagnostics = slices.DeleteFunc(r.Diagnostics, func(d problem.Problem) bool {
 		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
 	})

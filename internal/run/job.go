@@ -48,6 +48,12 @@ func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	return j
 }
 
+// of is the job with these files of the same commit in place of those that it has.
+func (j job) of(files *Remote) job {
+	j.target.files = files
+	return j
+}
+
 // names say how output names the files of a tree. In a pull request nobody knows the
 // directory that relock ran in: there the repository is the base.
 func (j job) names(t tree) problem.Naming {
@@ -63,6 +69,30 @@ type planned struct {
 	proposing proposing
 	options   upgrade.Options // with which it was planned
 	report    report.Report
+}
+
+// inPlaceOf is what was planned with a part of the file tree in place of the whole.
+func (b plannedBase) inPlaceOf(whole, part *Remote) plannedBase {
+	swapped := func(t tree) tree {
+		if t.remote == whole {
+			t.remote = part
+		}
+		return t
+	}
+	if b.job.target.remote() == whole {
+		b.job = b.job.of(part)
+	}
+	p := &b.planned
+	p.trees, p.found, p.hashesOnly = slices.Clone(p.trees), slices.Clone(p.found), slices.Clone(p.hashesOnly)
+	for i := range p.trees {
+		p.trees[i] = swapped(p.trees[i])
+	}
+	for _, all := range [][]found{p.found, p.hashesOnly} {
+		for i := range all {
+			all[i].tree = swapped(all[i].tree)
+		}
+	}
+	return b
 }
 
 // findRoots finds the root modules, and begins the report with what that says.

@@ -66,6 +66,23 @@ func (s *Lookup) addLacking(n lookupTerm, target string) {
 	s.lacking[n] = append(s.lacking[n], target)
 }
 
+// Add takes over what another run over targets has looked for and found.
+func (s *Lookup) Add(other *Lookup) {
+	for _, n := range other.all {
+		s.add(n)
+		s.found[n] = s.found[n] || other.found[n]
+		s.lacking[n] = append(s.lacking[n], other.lacking[n]...)
+		if d, lost := other.lost[n]; lost {
+			s.lost[n] = d
+		}
+	}
+	if s.there == nil {
+		s.there = map[provider.Addr]bool{}
+	}
+	maps.Copy(s.there, other.there)
+	s.unread = s.unread || other.unread
+}
+
 // verdict is about all that some target lacks. The missing ones name one thing that no
 // target has; notices are about the others.
 func (s *Lookup) verdict() (missing, notices []problem.Problem) {

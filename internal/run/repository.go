@@ -15,14 +15,62 @@ import (
 // configuration file of its default branch. What goes wrong is in the report: the
 // others go on.
 func runRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) report.Report {
-	r, err := byOwnFile(ctx, s, a, t, visit)
-	for i, m := range r.Modules {
-		r.Modules[i] = m.Named(problem.Naming{Repository: t.repository})
+	return beginRepository(ctx, s, a, t, visit).finish(ctx)
+}
+
+// Undelivered is a repository that was read and planned for. What was planned is delivered
+// later, once.
+type Undelivered struct {
+	name  string
+	visit Visit
+	begun basesBegun
+	err   error // why there is no plan
+}
+
+// beginRepository reads a repository, and plans for its first base branch.
+func beginRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) Undelivered {
+	u := Undelivered{name: t.repository, visit: visit, begun: basesBegun{ask: a}}
+	at, err := openDefault(ctx, s, a, t, visit.Known)
+	if err != nil {
+		u.err = err
+		return u
 	}
-	r.Unlocked, r.Excluded = ofRepository(t.repository, r.Unlocked), ofRepository(t.repository, r.Excluded)
+	u.begun = beginBases(ctx, s, a, at, visit)
+	return u
+}
+
+// Failed reports whether the repository could not be read or planned for as a whole.
+func (u Undelivered) Failed() bool {
+	return u.err != nil || u.begun.first.err != nil || u.begun.first.planned.report.Failed()
+}
+
+// Refusal is the line of the report that says why the repository could not be read, with
+// GitHub's words alone as its message; false if it could be, or if no answer of GitHub is
+// why it could not.
+func (u Undelivered) Refusal() (line problem.Problem, words string, refused bool) {
+	words = github.RefusalOf(u.err)
+	return about(u.name, u.err), words, words != ""
+}
+
+// finish delivers what was planned.
+func (u Undelivered) finish(ctx context.Context) report.Report {
+	r, err := u.begun.ask.report(), u.err
+	if err == nil {
+		r, err = u.begun.finish(ctx)
+		r.Diagnostics = append(r.Diagnostics, u.begun.at.settings.Notices...)
+		for i, d := range r.Diagnostics {
+			if _, missing := fs.Stat(u.begun.at.target.remote().FS, d.Place.File()); missing == nil {
+				r.Diagnostics[i].Place.Package = u.name
+			}
+		}
+	}
+	for i, m := range r.Modules {
+		r.Modules[i] = m.Named(problem.Naming{Repository: u.name})
+	}
+	r.Unlocked, r.Excluded = ofRepository(u.name, r.Unlocked), ofRepository(u.name, r.Excluded)
 	for i, d := range r.Diagnostics {
 		if d.Place == (problem.Place{}) && (d.Code == problem.CodeUnlocked || d.Code == problem.CodeUnseen) {
-			r.Diagnostics[i].Place = problem.Place{Package: t.repository}
+			r.Diagnostics[i].Place = problem.Place{Package: u.name}
 		}
 	}
 	var wrong problem.Several
@@ -32,16 +80,37 @@ func runRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit
 		r.Diagnostics = append(r.Diagnostics, missing...)
 	case errors.As(err, &wrong): // in its configuration file
 		for _, d := range wrong {
-			d.Place.Package = t.repository
+			d.Place.Package = u.name
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:
-		r.Diagnostics = append(r.Diagnostics, about(t.repository, err))
+		r.Diagnostics = append(r.Diagnostics, about(u.name, err))
 	}
 	if err != nil {
-		visit.Lookup.unread = true
+		u.visit.Lookup.unread = true
 	}
 	return r
+}
+
+// withoutTree is the same without the file trees that were read, but for what delivering
+// looks at.
+func (u Undelivered) withoutTree() Undelivered {
+	if u.err != nil {
+		return u
+	}
+	at, first := &u.begun.at.target, u.begun.first
+	named := slices.Concat(first.planned.report.Diagnostics, u.begun.at.settings.Notices)
+	whole := at.remote()
+	part := whole.part(named)
+	if read := first.job.target.remote(); read == whole {
+		u.begun.first = first.inPlaceOf(whole, part)
+	} else if read != nil {
+		u.begun.first = first.inPlaceOf(read, read.part(named))
+	}
+	if !slices.Contains(u.begun.bases[1:], u.begun.at.branch) { // which is read from it
+		at.files = part
+	}
+	return u
 }
 
 // ofRepository are paths of a repository among those of others.
@@ -51,22 +120,6 @@ func ofRepository(repository string, paths []string) []string {
 		named[i] = repository + "//" + name
 	}
 	return named
-}
-
-// byOwnFile carries an ask out by the settings in a repository's own file.
-func byOwnFile(ctx context.Context, s *Session, a Ask, t target, visit Visit) (report.Report, error) {
-	at, err := openDefault(ctx, s, a, t, visit.Known)
-	if err != nil {
-		return a.report(), err
-	}
-	r, err := runBases(ctx, s, a, at, visit)
-	r.Diagnostics = append(r.Diagnostics, at.settings.Notices...)
-	for i, d := range r.Diagnostics {
-		if _, missing := fs.Stat(at.target.remote().FS, d.Place.File()); missing == nil {
-			r.Diagnostics[i].Place.Package = t.repository
-		}
-	}
-	return r, err
 }
 
 // openDefault reads the default branch of a repository that is not checked out, and the

@@ -46,19 +46,47 @@ type opened struct {
 // runBases carries an ask out for each base branch. One that fails does not stop the
 // others; where there is but one, its error is returned.
 func runBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (report.Report, error) {
-	bases := a.bases(at)
-	if len(bases) == 1 {
-		return runBase(ctx, s, a, at, bases[0], visit)
+	return beginBases(ctx, s, a, at, visit).finish(ctx)
+}
+
+// basesBegun is a repository of which the first base branch was planned for.
+type basesBegun struct {
+	session *Session
+	ask     Ask
+	at      opened
+	visit   Visit
+	bases   []string
+	first   plannedBase
+}
+
+// beginBases plans for the first base branch.
+func beginBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) basesBegun {
+	b := basesBegun{session: s, ask: a, at: at, visit: visit, bases: a.bases(at)}
+	if len(b.bases) > 1 {
+		visit.Lookup.several = true
 	}
-	visit.Lookup.several = true
-	all := a.report()
-	for _, base := range bases {
-		if s.bounds.isInterrupted() {
+	b.first = readBase(ctx, s, a, at, b.bases[0], visit)
+	return b
+}
+
+// finish delivers what was planned for the first base branch. Then it plans and delivers for
+// one after the other of the others: how many pull requests a repository may have counts over
+// all of them.
+func (b basesBegun) finish(ctx context.Context) (report.Report, error) {
+	if len(b.bases) == 1 {
+		return b.first.deliver(ctx)
+	}
+	all, next := b.ask.report(), b.first
+	for i, base := range b.bases {
+		if b.session.bounds.isInterrupted() && i > 0 {
 			break
 		}
-		r, err := runBase(ctx, s, a, at, base, visit)
+		if i > 0 {
+			next = readBase(ctx, b.session, b.ask, b.at, base, b.visit)
+		}
+		r, err := next.deliver(ctx)
 		if err != nil {
-			visit.Lookup.unread = true
+			b.visit.Lookup.unread = true
 			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
 		}
 		all = report.Join(all, r)
@@ -66,16 +94,32 @@ func runBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (r
 	return all, nil
 }
 
-// runBase carries an ask out for one base branch, again for each commit that it has moved
-// to meanwhile.
-func runBase(ctx context.Context, s *Session, a Ask, at opened, base string, visit Visit) (report.Report, error) {
+// plannedBase is a base branch that was planned for.
+type plannedBase struct {
+	job     job
+	planned planned
+	late    bool  // the time for asking ended before the plan: nothing is delivered
+	err     error // why nothing was planned
+}
+
+// readBase reads a base branch and plans for it.
+func readBase(ctx context.Context, s *Session, a Ask, at opened, base string, visit Visit) plannedBase {
 	t, err := filesAtBase(ctx, s, a, at, base)
 	if err != nil {
-		return a.report(), err
+		return plannedBase{planned: planned{report: a.report()}, err: err}
 	}
-	j := newJob(s, a, at.settings, t, visit)
-	p, moved, err := runJob(ctx, j)
-	for err == nil && moved != "" && !s.bounds.isInterrupted() {
+	return planJob(ctx, newJob(s, a, at.settings, t, visit))
+}
+
+// deliver brings the plan where the ask wants it. Where the base has moved meanwhile, all is
+// planned again for that commit.
+func (b plannedBase) deliver(ctx context.Context) (report.Report, error) {
+	if b.late || b.err != nil {
+		return b.planned.report, b.err
+	}
+	j := b.job
+	p, moved, err := deliverJob(ctx, b)
+	for err == nil && moved != "" && !j.bounds.isInterrupted() {
 		before := p
 		j, err = replan(ctx, j, before.proposing, moved)
 		if err != nil {
@@ -95,21 +139,38 @@ func runBase(ctx context.Context, s *Session, a Ask, at opened, base string, vis
 // the base was found at, for which all is to be planned again; empty if there is nothing
 // to do again.
 func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
-	defer func() { p.report.Stats = spent(j) }()
+	b := planJob(ctx, j)
+	if b.late || b.err != nil {
+		return b.planned, "", b.err
+	}
+	return deliverJob(ctx, b)
+}
+
+// planJob finds, plans and checks.
+func planJob(ctx context.Context, j job) plannedBase {
 	asking, stop := j.bounds.asking(ctx)
 	defer stop()
-	p, err = planRoots(asking, j)
+	p, err := planRoots(asking, j)
 	p.report.Diagnostics = append(p.report.Diagnostics, j.bounds.ended(asking)...)
+	p.report.Stats = spent(j)
 	if err != nil && asking.Err() != nil {
-		return p, "", nil // the report says so, and nothing is known that could be written
+		return plannedBase{job: j, planned: p, late: true} // the report says so, and nothing is known that could be written
 	}
-	if err != nil {
-		return p, "", err
+	if err == nil {
+		recordPlan(asking, j, p)
 	}
-	recordPlan(asking, j, p)
-	acting, stop := j.bounds.finishing(ctx, asking)
+	return plannedBase{job: j, planned: p, err: err}
+}
+
+// deliverJob delivers what was planned. moved is as in runJob.
+func deliverJob(ctx context.Context, b plannedBase) (p planned, moved string, err error) {
+	p = b.planned
+	defer func() { p.report.Stats = spent(b.job) }()
+	asking, stop := b.job.bounds.asking(ctx)
 	defer stop()
-	p.report, moved, err = deliver(acting, asking, j, p)
+	acting, stop := b.job.bounds.finishing(ctx, asking)
+	defer stop()
+	p.report, moved, err = deliver(acting, asking, b.job, p)
 	return p, moved, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"runtime/metrics"
 	"slices"
+	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -35,6 +36,8 @@ type Session struct {
 	client  *transport.Client
 	configs map[provider.ToolName]*cliconfig.Config
 	asking  registry.Options
+
+	mu      sync.Mutex                       // for sources, documents and fetchers
 	sources map[registryKey]*registry.Client // see registries
 	// documents are what hosts have said of their services, by who named the hosts:
 	// that decides which of them may be connected to.
@@ -96,6 +99,8 @@ type registryKey struct {
 // computed they share by the hash cache.
 func (s *Session) registries(head Head, c settings.Settings, client *transport.Client) *registry.Client {
 	key := registryKey{hashSource(c), head}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.sources[key] == nil {
 		asking := s.asking
 		asking.HashSource, asking.Documents = key.hashSource, s.documentsFor(head)
@@ -134,6 +139,8 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 	if j.access.github.App != nil && j.access.owner == "" {
 		key.repository = j.target.repository
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fetchers[key] == nil {
 		s.fetchers[key] = module.New(client, s.configs, module.Options{
 			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: key.local,
@@ -144,7 +151,8 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 	return s.fetchers[key]
 }
 
-// documentsFor returns what hosts have said, by who named the hosts.
+// documentsFor returns what hosts have said, by who named the hosts. It is called with the
+// lock held.
 func (s *Session) documentsFor(head Head) *cliconfig.Documents {
 	if s.documents[head] == nil {
 		s.documents[head] = cliconfig.NewDocuments()
@@ -159,15 +167,20 @@ func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (repor
 	return s.bounds.counted(do(ctx))
 }
 
-// Visit carries an ask of ToProposeOf out for one repository, by the configuration file of
-// its default branch. What goes wrong is in the report. The clients of the repository go
-// afterwards: there may be thousands.
-func (s *Session) Visit(ctx context.Context, a Ask, repository string, visit Visit) report.Report {
+// Plan reads a repository and plans an ask of ToProposeOf for it, by the configuration file
+// of its default branch. What goes wrong is in the report that Deliver returns. Several
+// repositories may be planned for at once.
+func (s *Session) Plan(ctx context.Context, a Ask, repository string, visit Visit) Undelivered {
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
-	defer s.clients.forget(repository)
-	return runRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
+	return beginRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit).withoutTree()
 }
+
+// Deliver writes what was planned for a repository. Forget must be called afterwards.
+func (s *Session) Deliver(ctx context.Context, u Undelivered) report.Report { return u.finish(ctx) }
+
+// Forget lets the clients of a repository go: there may be thousands.
+func (s *Session) Forget(u Undelivered) { s.clients.forget(u.name) }
 
 // Env is the world around the runs of the session.
 func (s *Session) Env() Env { return s.env }
@@ -255,6 +268,8 @@ func (s *Session) Spent() report.Stats {
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)
 	packages, cached := 0, 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, source := range s.sources {
 		packages, cached = packages+source.Packages(), cached+source.Cached()
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -50,6 +53,25 @@ type Remote struct {
 func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {
 	t, err := r.in(dirs)
 	return []tree{t}, err
+}
+
+// part is the commit with those of its files alone that delivering a plan looks at: lock
+// files, links, and the files that lines of the report name.
+func (r *Remote) part(report []problem.Problem) *Remote {
+	whole, ok := r.FS.(*filetree.Tree)
+	if !ok {
+		return r
+	}
+	named := map[string]bool{}
+	for _, d := range report {
+		if to, err := filetree.Resolve(whole, d.Place.File()); err == nil {
+			named[to] = true
+		}
+	}
+	return &Remote{Commit: r.Commit, FS: whole.Part(func(name string) bool {
+		info, err := whole.Lstat(name)
+		return lockfile.Is(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
+	})}
 }
 
 // remote is the commit of the target's files; nil if they are on disk.

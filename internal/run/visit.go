@@ -18,8 +18,8 @@ type Visit struct {
 	Budget pr.Budget
 	// Recorder gets what the plans depend on; nil: they are not recorded.
 	Recorder Recorder
-	// Lookup collects what the request names and repositories lack. All visits of a run
-	// have the same.
+	// Lookup collects what the request names and the repository lacks. Repositories that are
+	// planned for at once have one each.
 	Lookup *Lookup
 }
 
