@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/github"
 )
 
 // The scripts start relock twelve hundred times. A process costs about 20 ms of CPU
@@ -34,10 +35,13 @@ func ofProcess(ts *testscript.TestScript) bool {
 	return proxied || file != "" && !filepath.IsAbs(file)
 }
 
+// ownProcess reports whether relock is always a process of its own.
+func ownProcess() bool { return os.Getenv("RELOCK_BIN") != "" || runtime.GOOS == "windows" }
+
 // runRelock runs relock as main does, in this process where that is possible.
 func runRelock(ts *testscript.TestScript, neg bool, args []string) {
 	code := command.ExitOK
-	if os.Getenv("RELOCK_BIN") != "" || runtime.GOOS == "windows" || ofProcess(ts) {
+	if ownProcess() || ofProcess(ts) {
 		err := ts.Exec("relock", args...)
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -81,6 +85,9 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		GOOS:     runtime.GOOS,
 		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
+		Clock: github.Clock{Now: func() time.Time {
+			return time.Now().Add(time.Duration(sceneOf(ts).passed.Load()))
+		}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -59,6 +60,22 @@ var acts = map[string]act{
 		}
 		content = p.ts.ReadFile(args[1])
 		return func() error { return os.WriteFile(name, []byte(content), 0o644) }
+	}},
+	"pass": {"pass DURATION: let so much time pass for relock, where it is done in this process", 1, func(p person, args []string) func() error {
+		d, err := time.ParseDuration(args[0])
+		p.ts.Check(err)
+		return func() error {
+			sceneOf(p.ts).passed.Add(int64(d))
+			return nil
+		}
+	}},
+	"spoil": {"spoil METHOD PATH WHAT…: answers from here on, as fault does", 3, func(p person, args []string) func() error {
+		f, err := sandbox.ParseFault(strings.Join(args, " "))
+		p.ts.Check(err)
+		return func() error {
+			world(p.ts).Inject(f)
+			return nil
+		}
 	}},
 	"job": {"job DIR ARGUMENT…: another job runs relock in a directory, and nothing goes wrong", 2, func(p person, args []string) func() error {
 		env := here(p.ts, args[1:])
@@ -150,6 +167,13 @@ var acts = map[string]act{
 			return err
 		}
 	}},
+	"comment-by-app": {"comment-by-app REPO NUMBER TEXT: an App writes it in the person's name", 3, func(p person, args []string) func() error {
+		n, text := p.number(args[1]), p.text(args[2])
+		return func() error {
+			_, err := p.hub.CommentVia(args[0], n, p.login, "assistant", text)
+			return err
+		}
+	}},
 	"edit-comment": {"edit-comment REPO NUMBER TEXT: replace the text of the newest comment", 3, func(p person, args []string) func() error {
 		n, text := p.number(args[1]), p.text(args[2])
 		return func() error {
@@ -173,7 +197,7 @@ var acts = map[string]act{
 }
 
 // commentActs are those that make an event, by its action.
-var commentActs = map[string]string{"comment": "created", "edit-comment": "edited", "delete-comment": "deleted"}
+var commentActs = map[string]string{"comment": "created", "comment-by-app": "created", "edit-comment": "edited", "delete-comment": "deleted"}
 
 func (p person) push(args []string, amend bool) func() error {
 	usage(p.ts, false, len(args)%2 == 0, "[PATH FILE]…")

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -117,7 +118,8 @@ func installPrograms() (dir string, err error) {
 // What people do there is in acts, in script_people_test.go.
 //
 // Whatever relock asks GitHub and whatever the sandbox answers is compared with
-// GitHub's own description of its API; a script fails where they differ.
+// GitHub's own description of its API; a script fails where they differ. The condition inside
+// is that the command relock is done in this process, where the act pass moves its clock.
 //
 // With RELOCK_BIN, a directory that holds relock, that program plays the scripts
 // in place of this one, each time as a process: without, the command relock is mostly
@@ -165,6 +167,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "inside" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return !ownProcess(), nil
+		},
 		RequireUniqueNames: true,
 	})
 }
@@ -193,6 +201,8 @@ type scene struct {
 	mu    sync.Mutex
 	taken map[string]*http.Request // the last request that meanwhile acted before, by its place
 	asked strings.Builder          // of sandboxes, with what was sent; empty without -v
+
+	passed atomic.Int64 // by how much relock's clock is ahead, as a time.Duration
 }
 
 // note keeps a request for whoever compares what programs ask.

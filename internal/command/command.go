@@ -67,9 +67,9 @@ type Env struct {
 	Trail *Trail
 	// Dial is as in transport.Options.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
+	// Clock is as in run.Env.
+	Clock github.Clock
 
-	// clock measures the waiting for limits of GitHub; its zero value is the real one.
-	clock github.Clock
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
 	// summary says that the run writes a step summary.
@@ -201,7 +201,7 @@ func (env Env) ofRun(s settings.Settings) run.Env {
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
 		Server:    env.server(), API: env.runtime().APIURL(), GraphQL: env.runtime().GraphQLURL(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add, Dial: env.Dial,
+		Mask: env.mask, Now: env.Now, Clock: env.Clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add, Dial: env.Dial,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

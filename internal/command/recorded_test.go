@@ -372,7 +372,7 @@ func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...strin
 	var out bytes.Buffer
 	status := Main(t.Context(), Env{
 		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
-		Getenv: func(name string) string { return env[name] }, Environ: environ, clock: o.clock, Dial: o.dial, Now: time.Now(),
+		Getenv: func(name string) string { return env[name] }, Environ: environ, Clock: o.clock, Dial: o.dial, Now: time.Now(),
 	})
 	return status, out.String()
 }

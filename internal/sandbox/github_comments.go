@@ -29,6 +29,7 @@ var commentRoutes = []route{
 type issueComment struct {
 	id               int64
 	author, body     string
+	via              string // slug of the App that wrote it in the author's name; empty: none
 	before           string // the body before it was edited last
 	created, updated time.Time
 	reactions        []reaction
@@ -157,6 +158,10 @@ func (c *apiCall) deleteComment() (any, error) {
 }
 
 func (c *apiCall) commentDoc(p *pullRequest, m *issueComment) doc {
+	var via any
+	if m.via != "" {
+		via = c.appDoc(&registeredApp{App: App{ID: 1, Slug: m.via, Permissions: map[string]string{}}})
+	}
 	return doc{
 		"id": m.id, "node_id": fmt.Sprintf("IC_%d", m.id), "body": m.body, "user": c.userDoc(m.author),
 		"created_at": timestamp(m.created), "updated_at": timestamp(m.updated),
@@ -164,7 +169,7 @@ func (c *apiCall) commentDoc(p *pullRequest, m *issueComment) doc {
 		"url":                c.api(c.repo, "/issues/comments/%d", m.id),
 		"html_url":           c.web(c.repo, "/%s/%d#issuecomment-%d", p.page(), p.number, m.id),
 		"issue_url":          c.api(c.repo, "/issues/%d", p.number),
-		"reactions":          c.reactionsDoc(m), "performed_via_github_app": nil,
+		"reactions":          c.reactionsDoc(m), "performed_via_github_app": via,
 	}
 }
 

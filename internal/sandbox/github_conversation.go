@@ -79,6 +79,20 @@ func (g *GitHub) Comment(repo string, number int, by, body string) (int64, error
 	return g.addComment(p, by, body).id, nil
 }
 
+// CommentVia writes a comment as an App does that acts in the name of a person, by a token
+// that they have given it. It returns the comment's ID.
+func (g *GitHub) CommentVia(repo string, number int, by, app, body string) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return 0, err
+	}
+	m := g.addComment(p, by, body)
+	m.via = app
+	return m.id, nil
+}
+
 // EditComment replaces the text of a comment.
 func (g *GitHub) EditComment(repo string, id int64, body string) error {
 	g.mu.Lock()
