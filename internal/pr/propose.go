@@ -40,6 +40,9 @@ type Options struct {
 	// Rebase rebuilds a branch that proposes the same already on the present
 	// base. Recreate does so over the commits that others have pushed to it.
 	Rebase, Recreate bool
+	// Ready is asked just before a branch is made, moved or deleted, and before a pull request
+	// is closed. Its error is the outcome's. It may be nil.
+	Ready func(context.Context) error
 	// Spare reports whether a pull request of a group that proposes these files is not
 	// ended though no proposal stands for it: the run did not see all of that, and the
 	// base does not have the rest. nil: the run saw everything.

@@ -164,6 +164,11 @@ func (t ending) readOrphan(ctx context.Context, s *state) error {
 
 // end does what the plan for an unwanted branch says.
 func (t ending) end(ctx context.Context, s state, todo plan, base string) error {
+	if todo.pull == closePull || todo.drop {
+		if err := t.ready(ctx); err != nil {
+			return err
+		}
+	}
 	switch todo.pull {
 	case warnPull:
 		return t.warn(ctx, s)

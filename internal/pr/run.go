@@ -66,6 +66,14 @@ func (r *run) opened(branch string) {
 // begins reports whether the work on another branch may begin.
 func (r *run) begins() bool { return r.opts.Begins == nil || r.opts.Begins() }
 
+// ready asks whether a branch may change now.
+func (r *run) ready(ctx context.Context) error {
+	if r.opts.Ready == nil {
+		return nil
+	}
+	return r.opts.Ready(ctx)
+}
+
 // done passes an outcome on.
 func (r *run) done(o Outcome) {
 	if r.opts.Done != nil {

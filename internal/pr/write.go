@@ -158,6 +158,9 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 // update lets GitHub merge the base into the branch, which keeps approvals that a
 // new commit would cost. Where GitHub will not, the branch is made anew on the base.
 func (t *task) update(ctx context.Context, p Proposal, s state) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
 	t.updated[s.branch] = true
 	err := t.repo.UpdateBranch(ctx, s.pull.Number, s.head)
 	if err == nil {
@@ -207,6 +210,9 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 func (t *task) commit(ctx context.Context, c github.Commit, point func(sha string) error) error {
 	sha, err := t.repo.CreateCommit(ctx, c)
 	if err != nil {
+		return err
+	}
+	if err := t.ready(ctx); err != nil {
 		return err
 	}
 	if err := point(sha); err != nil {

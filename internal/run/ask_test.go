@@ -1,6 +1,7 @@
 package run
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestAsks(t *testing.T) {
 		"settings": {ToRead(m, "acme/infra"), verbs.Scan, upgrade.Upgrade, nil, ForkHead, false},
 	} {
 		a := tt.ask
-		if a.verb != tt.verb || a.mode != tt.mode || a.to != tt.to || a.head != tt.head || (len(a.named) > 0) != tt.named {
+		if a.verb != tt.verb || a.mode != tt.mode || !reflect.DeepEqual(a.to, tt.to) || a.head != tt.head || (len(a.named) > 0) != tt.named {
 			t.Errorf("%s: %+v, want %+v", name, a, tt)
 		}
 	}

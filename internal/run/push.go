@@ -24,7 +24,7 @@ type Push struct {
 	Branch     string
 	// Merged is what is committed with the lock files; nil: nothing.
 	Merged *MergedBase
-	// Ready is asked just before something is pushed. Its error is the push's.
+	// Ready is asked just before the branch is moved. Its error is the push's.
 	Ready func(context.Context) error
 }
 
@@ -65,12 +65,12 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err != nil {
 		return p.report, err
 	}
-	if err := to.Ready(ctx); err != nil {
-		return p.report, err
-	}
 	read := j.target.remote().Commit
 	sha, err := to.commit(ctx, repo, read, files, pr.Message(changed, merging))
 	if err != nil {
+		return p.report, err
+	}
+	if err := to.Ready(ctx); err != nil {
 		return p.report, err
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)

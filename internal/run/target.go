@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -88,9 +89,10 @@ type Disk struct{}
 
 // Pulls are pull requests for the target's base.
 type Pulls struct {
-	// Only, Seen, Rebase and Recreate are as in pr.Options, where Seen is Head.
+	// Only, Seen, Rebase, Recreate and Ready are as in pr.Options, where Seen is Head.
 	Only, Seen       string
 	Rebase, Recreate bool
+	Ready            func(context.Context) error
 }
 
 func (Disk) destination()  {}
