@@ -61,6 +61,9 @@ func (r *Refusal) Error() string { return r.Why.String() }
 // Refuse returns the error that a command is not carried out, a *Refusal.
 func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
 
+// MayCommand reports whether somebody with a permission may give commands.
+func MayCommand(permission string) bool { return permission == "admin" || permission == "write" }
+
 // Decide decides whether the command of a comment for which Addressed holds is carried out.
 // It asks for a fact when nothing that is known before refuses the command. So a closed pull
 // request costs no settings, and Help no pull request. Its errors are each a *Refusal, but
@@ -70,7 +73,7 @@ func Decide(ctx context.Context, text string, from Source) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if permission != "admin" && permission != "write" {
+	if !MayCommand(permission) {
 		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
 	}
 	c, err := Parse(text)

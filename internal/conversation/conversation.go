@@ -42,8 +42,8 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 	acting, stop := s.Acting(ctx)
 	defer stop()
 	to := &reply{repo: repo, event: e, log: s.Env().Log}
+	of := &premises{reply: to, means: m, right: &right{repo: repo, login: e.Author, log: s.Env().Log}}
 	to.react(acting, github.Eyes)
-	of := &premises{reply: to, means: m}
 	r, err := converse(acting, s, of)
 	r.Diagnostics = slices.Concat(r.Diagnostics, to.end(acting, r, err), of.notices)
 	r.Verb, r.Answer = verbs.Comment, to.said.String()
@@ -62,7 +62,7 @@ func converse(ctx context.Context, s *run.Session, of *premises) (report.Report,
 	if err := s.Interrupted(); err != nil {
 		return report.Report{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: err.Error()}}
 	}
-	c := conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, reportOnly: decided.ReportOnly}
+	c := conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, right: of.right, reportOnly: decided.ReportOnly}
 	r, said, err := c.carryOut(ctx)
 	if err != nil {
 		return r, err
@@ -76,7 +76,8 @@ type conversation struct {
 	session    *run.Session
 	request    request
 	owned      *pr.Owned // nil if the pull request is not ours
-	reportOnly bool      // the result is shown and not pushed
+	right      *right
+	reportOnly bool // the result is shown and not pushed
 }
 
 // carryOut does what was decided, and returns what is to be said at the end. What changes
@@ -114,17 +115,29 @@ func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.
 		said, err = c.close(ctx)
 		return r, said, err
 	case comment.Reopen:
-		return r, safe.Const("Opened again."), pr.Reopen(ctx, c.repo, *c.owned)
+		said, err = c.reopen(ctx)
+		return r, said, err
 	}
 	panic("conversation: a command that is in the language and not here: " + string(c.request.command.Verb))
 }
 
 // close closes our pull request.
 func (c conversation) close(ctx context.Context) (safe.Markdown, error) {
+	if err := c.right.confirm(ctx); err != nil {
+		return safe.Markdown{}, err
+	}
 	kept, err := pr.Close(ctx, c.repo, *c.owned)
 	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
 	if !kept.Empty() {
 		said = said.And(" %s", kept)
 	}
 	return said, err
+}
+
+// reopen opens our pull request again.
+func (c conversation) reopen(ctx context.Context) (safe.Markdown, error) {
+	if err := c.right.confirm(ctx); err != nil {
+		return safe.Markdown{}, err
+	}
+	return safe.Const("Opened again."), pr.Reopen(ctx, c.repo, *c.owned)
 }

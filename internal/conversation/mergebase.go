@@ -44,9 +44,10 @@ type mergedHead struct {
 
 // baseMerge merges the base of a pull request.
 type baseMerge struct {
-	repo *github.Repository
-	pull github.PullRequest
-	log  *slog.Logger
+	repo  *github.Repository
+	pull  github.PullRequest
+	right *right
+	log   *slog.Logger
 }
 
 // side is what a merge has of one of its commits.
@@ -186,6 +187,9 @@ func (s threeWay) mode(name string) string {
 // rest lets GitHub merge the base, which is at a commit, into the head with the base's lock
 // files.
 func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (into github.Commit, err error) {
+	if err := r.right.confirm(ctx); err != nil {
+		return into, err
+	}
 	prefix := fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number)
 	r.sweep(ctx, prefix)
 	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", r.pull.Base, mergeTrailer, r.pull.Number)

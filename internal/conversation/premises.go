@@ -17,30 +17,53 @@ import (
 // one (comment.Source). What they say is kept here for the request that is carried out.
 type premises struct {
 	*reply
-	means   run.Means // with the settings of the base branch, once the ownership is known
-	pull    github.PullRequest
-	base    string            // the commit that the base branch is at
-	owned   *pr.Owned         // nil if the pull request is not ours
-	notices []problem.Problem // of the configuration file of the base branch
+	means   run.Means // with the settings of the base branch, once base is known
+	right   *right
+	pull    github.PullRequest // its zero value before it was read
+	base    string             // the commit that the base branch is at; empty before it was read
+	owned   *pr.Owned          // nil if the pull request is not ours
+	notices []problem.Problem  // of the configuration file of the base branch
 }
 
 // Permission implements comment.Source.
 func (p *premises) Permission(ctx context.Context) (string, error) {
-	permission, role, err := p.repo.Permission(ctx, p.event.Author)
-	if err != nil {
-		return "", err
+	return p.right.ask(ctx)
+}
+
+// readPull reads the pull request, once.
+func (p *premises) readPull(ctx context.Context) error {
+	if p.pull.Number != 0 {
+		return nil
 	}
-	p.log.Info("a command was given", "by", p.event.Author, "permission", permission, "role", role)
-	return permission, nil
+	pull, err := p.repo.PullRequest(ctx, p.event.Number)
+	if err == nil {
+		p.pull = pull
+	}
+	return err
+}
+
+// readBase reads the settings of the base branch, once.
+func (p *premises) readBase(ctx context.Context) error {
+	if p.base != "" {
+		return nil
+	}
+	base, err := p.repo.Head(ctx, p.pull.Base)
+	if err != nil {
+		return err
+	}
+	own, err := p.settingsAt(ctx, base)
+	if err == nil {
+		p.base, p.means.Settings, p.notices = base, own, own.Notices
+	}
+	return err
 }
 
 // Pull implements comment.Source.
 func (p *premises) Pull(ctx context.Context) (comment.Pull, error) {
-	pull, err := p.repo.PullRequest(ctx, p.event.Number)
-	if err != nil {
+	if err := p.readPull(ctx); err != nil {
 		return comment.Pull{}, err
 	}
-	p.pull = pull
+	pull := p.pull
 	return comment.Pull{
 		Open: pull.Open, Merged: pull.Merged, Head: pull.Head,
 		Writable: !pull.Fork || pull.MaintainerCanModify && pull.HeadRepository != "" && !p.byWorkflow(ctx),
@@ -50,16 +73,10 @@ func (p *premises) Pull(ctx context.Context) (comment.Pull, error) {
 // Ownership implements comment.Source. It reads the settings of the base branch, which say how
 // branches of ours are named.
 func (p *premises) Ownership(ctx context.Context) (comment.Ownership, error) {
-	base, err := p.repo.Head(ctx, p.pull.Base)
-	if err != nil {
+	if err := p.readBase(ctx); err != nil {
 		return comment.Ownership{}, err
 	}
-	own, err := p.settingsAt(ctx, base)
-	if err != nil {
-		return comment.Ownership{}, err
-	}
-	p.base, p.means.Settings, p.notices = base, own, own.Notices
-	owned, ours, err := pr.Find(ctx, p.repo, p.pull, own.PullRequest.BranchPrefix)
+	owned, ours, err := pr.Find(ctx, p.repo, p.pull, p.means.Settings.PullRequest.BranchPrefix)
 	if err != nil || !ours {
 		return comment.Ownership{}, err
 	}

@@ -60,7 +60,7 @@ func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
-	return baseMerge{c.repo, c.request.pull, c.log}.merge(ctx)
+	return baseMerge{c.repo, c.request.pull, c.right, c.log}.merge(ctx)
 }
 
 // refuseEmpty refuses a command that says no directory where there is nothing that
@@ -75,11 +75,20 @@ func (c conversation) refuseEmpty(r report.Report) error {
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
 func (c conversation) destination(merged *mergedHead) *run.Push {
-	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.refuseQueued}
+	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.mayPush}
 	if merged != nil {
 		to.Merged = &merged.base
 	}
 	return to
+}
+
+// mayPush refuses to push to a pull request in a merge queue, or for an author who may not
+// write any more.
+func (c conversation) mayPush(ctx context.Context) error {
+	if err := c.refuseQueued(ctx); err != nil {
+		return err
+	}
+	return c.right.confirm(ctx)
 }
 
 // refuseQueued refuses to touch a pull request in a merge queue: a push takes it out,
@@ -247,8 +256,11 @@ func (c conversation) propose(ctx context.Context, discard bool) (r report.Repor
 	if err != nil {
 		return r, said, err
 	}
-	to := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard}
+	to := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard, Ready: c.right.confirm}
 	r, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.event.Repository, c.owned.Base, files, c.request.means.Settings.Directories, to))
+	if c.right.lost != nil {
+		return report.Report{}, said, c.right.lost
+	}
 	if err != nil {
 		return r, said, err
 	}
@@ -303,6 +315,9 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 		if err := c.refuseQueued(ctx); err != nil {
 			return r, said, err
 		}
+	}
+	if err := c.right.confirm(ctx); err != nil {
+		return r, said, err
 	}
 	if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
 		return r, said, err

@@ -32,6 +32,9 @@ func (r *Repository) Permission(ctx context.Context, login string) (permission, 
 	if _, err := r.client.rest.Do(ctx, req, &answer); err != nil {
 		return "", "", r.explain(ctx, doing, writeContents, err)
 	}
+	if answer.Permission == "" {
+		return "", "", r.explain(ctx, doing, writeContents, &finding{message: "the answer names none", hint: "try again later"})
+	}
 	return answer.Permission, answer.RoleName, nil
 }
 

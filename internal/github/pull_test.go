@@ -307,6 +307,20 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// A proxy's answer, or half of one, is no permission, and no word that there is none.
+func TestPermissionThatTheAnswerLacks(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{}`, `{"permission": null}`, `{"permission": ""}`, `{"role_name": "admin"}`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
+		defer server.Close()
+		c := must[*github.Client](t)(github.New(github.Options{Access: github.Access{API: server.URL, Token: "t"}, HTTP: server.Client()}))
+		permission, _, err := c.Repository("octo", "infra").Permission(t.Context(), "ann")
+		if permission != "" || !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), "asking for the permission of ann") {
+			t.Errorf("Permission by %s = %q, %v, want an error", body, permission, err)
+		}
+	}
+}
+
 func TestReviewersAndOthers(t *testing.T) {
 	const issue = `{"number": 1, "assignees": [{"login": "Ann"}]}`
 	type call = func(*github.Repository) error

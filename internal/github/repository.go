@@ -26,6 +26,9 @@ func (r *Repository) Pause(ctx context.Context, d time.Duration) error {
 	return r.client.clock.Sleep(ctx, d)
 }
 
+// Now is the time on the client's clock.
+func (r *Repository) Now() time.Time { return r.client.clock.Now() }
+
 // DefaultBranch returns the name of the default branch.
 func (r *Repository) DefaultBranch(ctx context.Context) (string, error) {
 	repo, err := r.read(ctx)
