@@ -20,6 +20,7 @@ type Event struct {
 	Number     int    // of the pull request
 	CommentID  int64
 	Author     string // login
+	ViaApp     bool   // an App wrote it in the author's name
 	Body       string // as it was written; comment.Addressed holds for it
 	// Config is a file of the repository that Means.Of reads, besides those of
 	// settings.FileNames.
@@ -43,8 +44,16 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 	defer stop()
 	to := &reply{repo: repo, event: e, log: s.Env().Log}
 	of := &premises{reply: to, means: m, right: &right{repo: repo, login: e.Author, log: s.Env().Log}}
+	heard, err := of.heard(acting)
+	if err == nil && !heard {
+		to.log.Info("the comment does nothing: an App wrote it, and comments.via-apps is false", "by", e.Author)
+		return report.Report{Verb: verbs.Comment}, nil
+	}
 	to.react(acting, github.Eyes)
-	r, err := converse(acting, s, of)
+	var r report.Report
+	if err == nil {
+		r, err = converse(acting, s, of)
+	}
 	r.Diagnostics = slices.Concat(r.Diagnostics, to.end(acting, r, err), of.notices)
 	r.Verb, r.Answer = verbs.Comment, to.said.String()
 	return r, nil

@@ -30,6 +30,19 @@ func (p *premises) Permission(ctx context.Context) (string, error) {
 	return p.right.ask(ctx)
 }
 
+// heard reports whether the comment counts. Of one that an App wrote the settings of the base
+// branch say so; what is read for that is not read again.
+func (p *premises) heard(ctx context.Context) (bool, error) {
+	if !p.event.ViaApp {
+		return true, nil
+	}
+	if err := p.readPull(ctx); err != nil {
+		return false, err
+	}
+	err := p.readBase(ctx)
+	return p.means.Settings.CommandsViaApps, err
+}
+
 // readPull reads the pull request, once.
 func (p *premises) readPull(ctx context.Context) error {
 	if p.pull.Number != 0 {

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,10 @@ type CommentEvent struct {
 	CommentID int64
 	Author    string // login
 	Bot       bool   // the author is no person
-	Body      string
+	// ViaApp says that an App wrote it in the author's name, by a token of theirs. A server
+	// that does not say so is taken for one that says no.
+	ViaApp bool
+	Body   string
 }
 
 // ParseCommentEvent reads the payload of an issue_comment event:
@@ -31,6 +35,16 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 	if err != nil || !ok {
 		return CommentEvent{}, fmt.Errorf("the event's payload is not one of issue_comment")
 	}
+	// The type of go-github has no performed_via_github_app.
+	var more struct {
+		Comment struct {
+			Via json.RawMessage `json:"performed_via_github_app"`
+		}
+	}
+	if err := json.Unmarshal(payload, &more); err != nil {
+		return CommentEvent{}, fmt.Errorf("the event's payload is not one of issue_comment")
+	}
+	via := string(more.Comment.Via)
 	c := event.GetComment()
 	e := CommentEvent{
 		Action:     event.GetAction(),
@@ -40,6 +54,7 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 		CommentID:  c.GetID(),
 		Author:     c.GetUser().GetLogin(),
 		Bot:        c.GetUser().GetType() != "User" || strings.HasSuffix(c.GetUser().GetLogin(), "[bot]"),
+		ViaApp:     via != "" && via != "null",
 		Body:       c.GetBody(),
 	}
 	if e.Action == "" || e.Repository == "" || e.Number == 0 || e.CommentID == 0 {

@@ -77,6 +77,23 @@ func TestParseCommentEventTellsBots(t *testing.T) {
 	}
 }
 
+func TestParseCommentEventTellsApps(t *testing.T) {
+	t.Parallel()
+	for via, app := range map[string]bool{
+		`, "performed_via_github_app": {"id": 1, "slug": "assistant"}`: true,
+		`, "performed_via_github_app": {}`:                             true,
+		`, "performed_via_github_app": null`:                           false,
+		``:                                                             false,
+	} {
+		payload := `{"action": "created", "issue": {"number": 7, "pull_request": {}}, "repository": {"full_name": "octo/infra"},
+			"comment": {"id": 9, "body": "x", "user": {"login": "monalisa", "type": "User"}` + via + `}}`
+		got, err := github.ParseCommentEvent([]byte(payload))
+		if err != nil || got.ViaApp != app || got.Bot {
+			t.Errorf("ParseCommentEvent with %q: via an App = %v, bot = %v, %v, want %v", via, got.ViaApp, got.Bot, err, app)
+		}
+	}
+}
+
 // The payload holds private things, and a log is no place for them.
 func TestParseCommentEventRepeatsNothing(t *testing.T) {
 	t.Parallel()

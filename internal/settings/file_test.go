@@ -82,6 +82,7 @@ pull-request:
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
+comments: {via-apps: false}
 unlocked: fail
 check: upgrade
 judge: all

@@ -78,6 +78,7 @@ var examples = map[string]string{
 	"pull-request.limit":          "3",
 	"pull-request.commit-message": `"chore: {{changes}}"`,
 	"pull-request.release-notes":  "false",
+	"comments.via-apps":           "false",
 	"command":                     "lock",
 	"token":                       "${{ secrets.BOT_TOKEN }}",
 	"app-id":                      "${{ vars.RELOCK_APP_ID }}",

@@ -37,10 +37,12 @@ type Settings struct {
 	ModuleToken       string            // secret
 	Why               []provider.Pattern
 	PullRequest       PullRequest
-	Command           string // of the Action
-	Token             string // secret
-	App               App
-	File              string // of the configuration; empty: searched
+	// CommandsViaApps says that commands count in comments of Apps in a person's name.
+	CommandsViaApps bool
+	Command         string // of the Action
+	Token           string // secret
+	App             App
+	File            string // of the configuration; empty: searched
 	// Places are where the configuration file gives values, by Setting.Name.
 	Places map[string]problem.Place
 	// Own is the name of the repository's own configuration file; empty if none is in

@@ -44,6 +44,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		PullRequest: settings.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},
+		CommandsViaApps: true,
 	}
 	got := resolve(t)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {

@@ -449,6 +449,11 @@ var All = []Setting{
 		take: asBool(func(c *Settings) *bool { return &c.PullRequest.ReleaseNotes }),
 	},
 	{
+		Key: "comments.via-apps", Kind: Bool, Default: "true",
+		Doc:  "Whether commands count in comments that a GitHub App writes in a person's name. With false such comments do nothing. It is read from the base branch of the pull request.",
+		take: asBool(func(c *Settings) *bool { return &c.CommandsViaApps }),
+	},
+	{
 		Input: "command", Kind: Choice, Default: "auto",
 		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment", "shards", "merge"},
 		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments. shards and merge begin and end a run over an organisation in several jobs.",
