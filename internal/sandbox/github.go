@@ -76,6 +76,7 @@ type GitHub struct {
 	tokenLife time.Duration // of installations
 	machine   func() time.Time
 	contents  contentLimit
+	points    pointLimit
 	listing   int         // the most repositories that GraphQL lists at once; 0: any number
 	schema    *ast.Schema // of GraphQL; nil: there is none
 	host      string      // under which events name it

@@ -155,6 +155,9 @@ func (c *apiCall) answer(rt route) rawAnswer {
 	free := rt.path == "/rate_limit" || strings.HasPrefix(c.URL.Path, codeloadPath) // no part of the rate
 	err := c.admit(rt, token, free || rate.left > 0)
 	if err == nil {
+		err = c.spendPoints(rt)
+	}
+	if err == nil {
 		err = c.makeContent(rt)
 	}
 	var v any

@@ -29,6 +29,67 @@ type contentLimit struct {
 	refused int
 }
 
+// pointLimit is how many points one user or one installation may spend in a minute. GitHub
+// documents 900, of which a request takes one, and five if it changes anything
+// [docs.github.com, "Rate limits for the REST API", "Calculating points for the secondary
+// rate limit"].
+type pointLimit struct {
+	minute  int // 0: any number
+	spent   map[string][]time.Time
+	most    int
+	refused int
+}
+
+// LimitPoints refuses requests that take more points in a minute than that.
+func (g *GitHub) LimitPoints(minute int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.points = pointLimit{minute: minute, spent: map[string][]time.Time{}}
+}
+
+// Points says how many points anybody has spent at most in a minute since the limit was set,
+// and how often it was refused.
+func (g *GitHub) Points() (minute, refused int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.points.most, g.points.refused
+}
+
+// spendPoints takes the points of a call, and refuses what is too much.
+func (c *apiCall) spendPoints(rt route) error {
+	l := &c.hub.points
+	if l.spent == nil || c.app != nil || strings.HasPrefix(c.URL.Path, codeloadPath) {
+		return nil
+	}
+	points := 1
+	if c.changes(rt) {
+		points = 5
+	}
+	now, who := c.hub.machine(), fmt.Sprint(c.who.Login, c.who.installation)
+	spent := slices.DeleteFunc(l.spent[who], func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	l.spent[who] = append(spent, slices.Repeat([]time.Time{now}, points)...)
+	l.most = max(l.most, len(l.spent[who]))
+	if l.minute == 0 || len(l.spent[who]) <= l.minute {
+		return nil
+	}
+	l.refused++
+	c.header.Set("Retry-After", "60")
+	return secondaryLimit(". Please wait a few minutes before you try again.")
+}
+
+// secondaryLimit is GitHub's refusal by a secondary limit.
+func secondaryLimit(what string) error {
+	e := refusal(http.StatusForbidden, "You have exceeded a secondary rate limit"+what)
+	e.page = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
+	return e
+}
+
+// changes reports whether a call changes anything.
+func (c *apiCall) changes(rt route) bool {
+	return rt.method != http.MethodGet && rt.method != graphQL && !strings.HasSuffix(rt.path, "/access_tokens") ||
+		rt.method == graphQL && strings.Contains(string(c.body), "mutation")
+}
+
 // SetMachine gives the time of limits and of the lives of tokens.
 func (g *GitHub) SetMachine(now func() time.Time) {
 	g.mu.Lock()
@@ -54,9 +115,7 @@ func (g *GitHub) Contents() (minute, hour, refused int) {
 // makeContent counts a call that makes content, and refuses what is too much.
 func (c *apiCall) makeContent(rt route) error {
 	l := &c.hub.contents
-	makes := rt.method != http.MethodGet && rt.method != graphQL && !strings.HasSuffix(rt.path, "/access_tokens") ||
-		rt.method == graphQL && strings.Contains(string(c.body), "mutation")
-	if l.made == nil || !makes {
+	if l.made == nil || !c.changes(rt) {
 		return nil
 	}
 	now, who := c.hub.machine(), fmt.Sprint(c.who.Login, c.who.installation)
@@ -80,9 +139,7 @@ func (c *apiCall) makeContent(rt route) error {
 		if !l.Silent {
 			c.header.Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 		}
-		e := refusal(http.StatusForbidden, "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.")
-		e.page = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
-		return e
+		return secondaryLimit(" and have been temporarily blocked from content creation. Please retry your request again later.")
 	}
 	l.made[who] = append(made, now)
 	l.most = [2]int{max(l.most[0], minute+1), max(l.most[1], len(made)+1)}
