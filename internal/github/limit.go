@@ -49,6 +49,12 @@ const (
 	// not many: no minute sees more than 80, from which on GitHub refuses them.
 	betweenWrites = time.Second
 	fewWrites     = 20
+	// pointsAMinute is the pace of all requests of one token, or of one installation, where
+	// a request is a point and one that writes is pointsOfWrite. GitHub lets 900 points
+	// through in a minute [docs.github.com, "Rate limits for the REST API", "About secondary
+	// rate limits"], and counts them when they arrive.
+	pointsAMinute = 800
+	pointsOfWrite = 5
 )
 
 // requestBehaviour is how a request differs from others. It travels in the context,
@@ -129,6 +135,12 @@ type limits struct {
 type rates struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
+	// held is until when a secondary limit lasts, for all requests. The newest one was met
+	// at heldSince, and secondary counts them.
+	held, heldSince time.Time
+	secondary       int
+	announced       time.Time // until when a wait lasts that was announced
+	spent           []points  // of the last minute, and those that wait for their moment
 	// renewed is when the limits are, by their names.
 	renewed map[string]time.Time
 	paid    time.Time      // until when the writes so far take, one after the other
@@ -142,18 +154,19 @@ type rates struct {
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 	for tries := 1; ; tries++ {
-		l.count(l.clock.Now())
-		if err := l.await(req); err != nil {
-			return nil, err
-		}
+		l.count(req, l.clock.Now())
 		if err := l.pace(req); err != nil {
 			return nil, err
 		}
+		if err := l.await(req); err != nil {
+			return nil, err
+		}
+		sent := l.clock.Now()
 		resp, err := l.send(req)
 		free := uncounted(resp)
-		pause, again := l.again(req, resp, err, tries)
+		pause, again := l.again(req, resp, err, tries, sent)
 		if !again {
-			l.record(behaviourOf(req).write, free, l.clock.Now())
+			l.record(req, resp, free, l.clock.Now())
 			return resp, err
 		}
 		if resp != nil {
@@ -169,7 +182,7 @@ func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 // limit refused, which GitHub has not carried out, and a question that got no
 // answer. Whether a write that got none was carried out is for the caller to
 // find out.
-func (l *limits) again(req *http.Request, resp *http.Response, err error, tries int) (time.Duration, bool) {
+func (l *limits) again(req *http.Request, resp *http.Response, err error, tries int, sent time.Time) (time.Duration, bool) {
 	if _, ok := errors.AsType[*noToken](err); ok || errors.Is(err, errFrugal) || errors.Is(err, errNoGraphQL) {
 		return 0, false
 	}
@@ -179,9 +192,12 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		return time.Second << (tries - 1), again
 	}
 	pause, met := l.met(req, resp, tries)
-	if !met {
+	switch met {
+	case noLimit:
 		forget(resp.Header)
 		return 0, false
+	case secondaryLimit:
+		pause = l.hold(sent, l.clock.Now(), pause)
 	}
 	if l.impatient || pause > l.patience() || l.late(req, pause) || tries == mostTries {
 		l.giveUp(l.clock.Now().Add(pause))
@@ -250,22 +266,40 @@ func missing(resp *http.Response) error {
 
 var errEmpty = errors.New("the answer is empty")
 
-// await waits for a limit that an earlier answer announced as used up.
+// await waits for a limit that an earlier answer announced as used up, and for a secondary
+// limit that any request has met.
 func (l *limits) await(req *http.Request) error {
-	l.mu.Lock()
-	pause := l.until[limitOf(req)].Sub(l.clock.Now())
-	l.mu.Unlock()
-	// A longer wait is not begun: the request is sent, and its refusal says why.
-	if l.impatient || pause <= 0 || pause > l.patience() || l.late(req, pause) {
-		return nil
+	for {
+		l.mu.Lock()
+		until := l.until[limitOf(req)]
+		if l.held.After(until) {
+			until = l.held
+		}
+		l.mu.Unlock()
+		pause := until.Sub(l.clock.Now())
+		// A longer wait is not begun: the request is sent, and its refusal says why.
+		if l.impatient || pause <= 0 || pause > l.patience() || l.late(req, pause) {
+			return nil
+		}
+		l.announce(pause)
+		if err := l.clock.Sleep(req.Context(), pause); err != nil {
+			return err
+		}
 	}
-	l.announce(pause)
-	return l.clock.Sleep(req.Context(), pause)
 }
 
-// announce tells of a wait before it begins.
+// announce tells of a wait before it begins, once of what several requests wait for.
 func (l *limits) announce(pause time.Duration) {
-	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()), "until", l.clock.Now().Add(pause).UTC().Format("15:04:05 MST"))
+	until := l.clock.Now().Add(pause)
+	l.mu.Lock()
+	known := !until.Truncate(time.Second).After(l.announced)
+	if !known {
+		l.announced = until
+	}
+	l.mu.Unlock()
+	if !known {
+		l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()), "until", until.UTC().Format("15:04:05 MST"))
+	}
 }
 
 // late reports whether the time of whoever asks is over after the pause.
@@ -277,32 +311,30 @@ func (l *limits) late(req *http.Request, pause time.Duration) bool {
 // pace keeps many writes a second apart [docs.github.com, "Best practices for
 // using the REST API", "Pause between mutative requests"]. The first few go out
 // at once, so that one pull request is made without waiting. Who has a share of what
-// may be made has the same share of a minute.
+// may be made has the same share of a minute. Then it lets all requests keep the pace of
+// points.
 func (l *limits) pace(req *http.Request) error {
-	if !behaviourOf(req).write {
-		return nil
+	if behaviourOf(req).write {
+		if err := l.sleep(req, l.writeAt(l.clock.Now())); err != nil {
+			return err
+		}
 	}
-	l.mu.Lock()
-	now := l.clock.Now()
-	if l.paid.Before(now) {
-		l.paid = now
+	return l.sleep(req, l.moment(l.clock.Now(), pointsOf(req)))
+}
+
+// sleep waits until a time, if that is not over.
+func (l *limits) sleep(req *http.Request, until time.Time) error {
+	if pause := until.Sub(l.clock.Now()); pause > 0 {
+		return l.clock.Sleep(req.Context(), pause)
 	}
-	share := l.share.contents()
-	between, few := betweenWrites*ContentsAnHour/time.Duration(share), max(1, fewWrites*share/ContentsAnHour)
-	pause := l.paid.Sub(now) - time.Duration(few-1)*between
-	l.paid = l.paid.Add(between)
-	l.mu.Unlock()
-	if pause <= 0 {
-		return nil
-	}
-	return l.clock.Sleep(req.Context(), pause)
+	return nil
 }
 
 // met reports whether the answer is a refusal by a limit, and how long GitHub
 // asks to wait: Retry-After first, then the reset of a limit that is used up,
 // else a minute and more [docs.github.com, "Best practices for using the REST
 // API", "Handle rate limit errors appropriately"].
-func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Duration, bool) {
+func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Duration, limitMet) {
 	reset, usedUp := l.reset(resp.Header)
 	if resp.Header.Get("X-RateLimit-Remaining") != "" { // which archives have not
 		l.mu.Lock()
@@ -316,23 +348,38 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 			if l.left == nil {
 				l.left, l.renewed = make(map[string]int), make(map[string]time.Time)
 			}
-			l.left[limitOf(req)], l.renewed[limitOf(req)] = left, time.Unix(seconds+1, 0) // the clocks may differ
+			l.answered(req, left, time.Unix(seconds+1, 0)) // the clocks may differ
 		}
 		l.mu.Unlock()
 	}
 
 	if !refusedByLimit(req, resp, usedUp) {
-		return 0, false
+		return 0, noLimit
 	}
-	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after >= 0 {
-		return time.Duration(after) * time.Second, true
-	}
-	if usedUp {
+	after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	announced := err == nil && after >= 0
+	switch {
+	case announced && usedUp:
+		return time.Duration(after) * time.Second, hourlyLimit
+	case announced:
+		return time.Duration(after) * time.Second, secondaryLimit
+	case usedUp:
 		// The clocks may differ by a second.
-		return max(reset.Sub(l.clock.Now()), 0) + time.Second, true
+		return max(reset.Sub(l.clock.Now()), 0) + time.Second, hourlyLimit
 	}
-	return unannouncedPause << (tries - 1), true
+	return unannouncedPause << (tries - 1), secondaryLimit
 }
+
+// limitMet says which limit has refused a request.
+type limitMet int
+
+// The limits: that of the requests of an hour, and GitHub's others, which are about all that
+// whoever asks does.
+const (
+	noLimit limitMet = iota
+	hourlyLimit
+	secondaryLimit
+)
 
 // reset returns when a limit that is used up is renewed.
 func (l *limits) reset(h http.Header) (time.Time, bool) {

@@ -20,6 +20,7 @@ const ContentsAnHour = 500
 type Ration struct {
 	Requests int // in an hour; 0: any number
 	Contents int // that are made in an hour; 0: all that GitHub lets be made
+	Points   int // of requests in a minute; 0: all that GitHub lets through
 	// Patience is how long one wait may take; 0: a quarter of an hour.
 	Patience time.Duration
 }
@@ -66,8 +67,9 @@ func (s shares) Left() int {
 // Ready says whether something may begin that takes so many requests and makes so many
 // contents, by the shares and by what GitHub has told. Of a small share a tenth of the
 // requests is enough, and where it has never so many contents, it may begin when none of
-// them is made.
-func (s shares) Ready(requests, contents int) Wait {
+// them is made. What was asked ahead for this, and for what comes after it, counts as not
+// asked yet: then the answer is the same whether anything was.
+func (s shares) Ready(requests, contents int, ahead ...*Tally) Wait {
 	r := s.rates
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,12 +77,19 @@ func (s shares) Ready(requests, contents int) Wait {
 	if r.givenUp.After(now) {
 		return Wait{"a limit of GitHub is used up", r.givenUp}
 	}
+	sent, answered := 0, map[string]int{}
+	for _, t := range ahead {
+		sent += t.sent
+		for limit, n := range t.answered {
+			answered[limit] += n
+		}
+	}
 	for _, limit := range []string{"core", "graphql"} {
-		if left, known := r.left[limit]; known && left < requests && r.renewed[limit].After(now) {
+		if left, known := r.left[limit]; known && left+answered[limit] < requests && r.renewed[limit].After(now) {
 			return Wait{fmt.Sprintf("only %d requests of GitHub's hour are left", left), r.renewed[limit]}
 		}
 	}
-	if of := r.share.Requests; of > 0 && now.Sub(r.since) < time.Hour && r.sent+min(requests, of/10+1) > of {
+	if of := r.share.Requests; of > 0 && now.Sub(r.since) < time.Hour && r.sent-sent+min(requests, of/10+1) > of {
 		return Wait{fmt.Sprintf("the run's share of %d requests an hour is used up", of), r.since.Add(time.Hour)}
 	}
 	of := r.share.contents()
@@ -89,6 +98,14 @@ func (s shares) Ready(requests, contents int) Wait {
 		return Wait{fmt.Sprintf("the run's share of the %d contents that GitHub lets be made in an hour, %d, is used up", ContentsAnHour, of), r.made[over-1].Add(time.Hour)}
 	}
 	return Wait{}
+}
+
+// Secondary is how often GitHub has refused something for a while, where the hour had
+// requests left. What it refused meanwhile for the same reason does not count.
+func (s shares) Secondary() int {
+	s.rates.mu.Lock()
+	defer s.rates.mu.Unlock()
+	return s.rates.secondary
 }
 
 // Await waits, and tells of it; false if that takes longer than anybody waits.
@@ -112,13 +129,14 @@ func (r *rates) patience() time.Duration {
 }
 
 // count notes a request that is sent. Each hour has a share of its own.
-func (r *rates) count(now time.Time) {
+func (r *rates) count(req *http.Request, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= time.Hour {
 		r.since, r.sent = now, 0
 	}
 	r.sent++
+	r.tallyOf(req).sent++
 }
 
 // uncounted reports whether GitHub does not count a request, by its answer: one that has
@@ -127,14 +145,17 @@ func uncounted(resp *http.Response) bool {
 	return resp != nil && (resp.StatusCode == http.StatusNotModified || resp.StatusCode == http.StatusOK && resp.Header.Get("X-RateLimit-Remaining") == "")
 }
 
-// record notes what came of a request that may have made content, or that was free.
-func (r *rates) record(wrote, free bool, now time.Time) {
+// record notes what came of a request, which may have made content or been free.
+func (r *rates) record(req *http.Request, resp *http.Response, free bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	t := r.tallyOf(req)
 	if free && r.sent > 0 {
 		r.sent--
+		t.sent--
 	}
-	if wrote {
+	t.good = t.good || resp != nil && resp.StatusCode < http.StatusBadRequest && limitOf(req) == "core"
+	if behaviourOf(req).write {
 		r.expire(now)
 		r.made = append(r.made, now)
 	}
@@ -154,4 +175,138 @@ func (r *rates) giveUp(until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.givenUp = until
+}
+
+// points are what a request takes of the pace, and when.
+type points struct {
+	at time.Time
+	of int
+}
+
+// pointsOf are those of a request. A download that an archive's address redirects to is
+// another server's.
+func pointsOf(req *http.Request) int {
+	switch {
+	case req.Response != nil && req.Response.StatusCode == http.StatusFound:
+		return 0
+	case behaviourOf(req).write:
+		return pointsOfWrite
+	}
+	return 1
+}
+
+// moment is when a request may be sent that takes so many points, which are taken then: no
+// minute has more than the pace. Requests have their moments in the order in which they ask.
+func (r *rates) moment(now time.Time, of int) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.spent) > 0 && now.Sub(r.spent[0].at) >= time.Minute {
+		r.spent = r.spent[1:]
+	}
+	if of == 0 {
+		return now
+	}
+	at, sum := now, of
+	if n := len(r.spent); n > 0 && r.spent[n-1].at.After(at) {
+		at = r.spent[n-1].at
+	}
+	for _, p := range r.spent {
+		sum += p.of
+	}
+	pace := cmp.Or(r.share.Points, pointsAMinute)
+	for _, p := range r.spent {
+		over := p.at.Add(time.Minute)
+		if sum > pace && over.After(at) {
+			at = over
+		}
+		if over.After(at) {
+			break
+		}
+		sum -= p.of
+	}
+	r.spent = append(r.spent, points{at, of})
+	return at
+}
+
+// writeAt is when the next request that writes may be sent, of which that is the turn then.
+func (r *rates) writeAt(now time.Time) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.paid.Before(now) {
+		r.paid = now
+	}
+	share := r.share.contents()
+	between, few := betweenWrites*ContentsAnHour/time.Duration(share), max(1, fewWrites*share/ContentsAnHour)
+	at := r.paid.Add(-time.Duration(few-1) * between)
+	r.paid = r.paid.Add(between)
+	return at
+}
+
+// hold has all requests wait as long as a secondary limit asks, which a request met that was
+// sent at a time, and returns how long that is from now. What was on its way when it was met
+// first, GitHub refuses for the same reason.
+func (r *rates) hold(sent, now time.Time, pause time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if sent.After(r.heldSince) {
+		r.heldSince = now
+		r.secondary++
+	}
+	if until := now.Add(pause); until.After(r.held) {
+		r.held = until
+	}
+	return r.held.Sub(now)
+}
+
+// answered notes how many requests are left of a limit, as an answer says. Answers may come
+// in another order than GitHub has counted in.
+func (r *rates) answered(req *http.Request, left int, renewed time.Time) {
+	limit := limitOf(req)
+	if before, known := r.left[limit]; known && r.renewed[limit].Equal(renewed) {
+		left = min(left, before)
+	}
+	r.left[limit], r.renewed[limit] = left, renewed
+	t := r.tallyOf(req)
+	if t.answered == nil {
+		t.answered = map[string]int{}
+	}
+	t.answered[limit]++
+}
+
+// Tally counts the requests of one context.
+type Tally struct {
+	rates    *rates
+	sent     int            // that count for a share
+	answered map[string]int // by the limit whose rest the answers told
+	good     bool           // one had what it asked for
+}
+
+type tallyKey struct{}
+
+// Tallied returns a context whose requests with this token or installation are counted.
+func (s shares) Tallied(ctx context.Context) (context.Context, *Tally) {
+	t := &Tally{rates: s.rates}
+	return context.WithValue(ctx, tallyKey{}, t), t
+}
+
+// Requests is how many were sent, as GitHub counts them.
+func (t *Tally) Requests() int {
+	t.rates.mu.Lock()
+	defer t.rates.mu.Unlock()
+	return t.sent
+}
+
+// Good reports whether GitHub has given anything that was asked for.
+func (t *Tally) Good() bool {
+	t.rates.mu.Lock()
+	defer t.rates.mu.Unlock()
+	return t.good
+}
+
+// tallyOf counts a request; what nobody counts has one of its own.
+func (r *rates) tallyOf(req *http.Request) *Tally {
+	if t, counted := req.Context().Value(tallyKey{}).(*Tally); counted && t.rates == r {
+		return t
+	}
+	return &Tally{}
 }
