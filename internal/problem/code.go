@@ -17,6 +17,7 @@ const (
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
 	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers without a value that is known
+	CodeSets            Code = "sets"             // a lock file that serves several sets of values
 	CodeModuleOrder     Code = "module-order"     // a module that is there only if another one is installed before
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it

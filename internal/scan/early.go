@@ -21,6 +21,7 @@ import (
 type earlyEvaluation struct {
 	root      *tfconfig.Configuration
 	opts      *Options
+	set       *givenValues
 	files     func() variableValues        // of the root module
 	functions func() []staticeval.Function // which read its files, too
 	bound     staticeval.Bound
@@ -30,8 +31,8 @@ type earlyEvaluation struct {
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 
 // rootVisit is the root module of a tree.
-func rootVisit(root *tfconfig.Configuration, opts *Options) *visit {
-	e := &earlyEvaluation{root: root, opts: opts}
+func rootVisit(root *tfconfig.Configuration, opts *Options, given *givenValues) *visit {
+	e := &earlyEvaluation{root: root, opts: opts, set: given}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
 	e.functions = sync.OnceValue(func() []staticeval.Function {
 		return slices.Concat(staticeval.Tools, []staticeval.Function{
@@ -160,6 +161,15 @@ func (v *visit) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 func (v *visit) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if text, ok := v.opts.Variables[decl.Name]; ok {
 		return v.parsed(decl, text)
+	}
+	if from, ok := v.set.value(v.root.Directory, decl.Name); ok {
+		switch {
+		case from.bad != "":
+			return refusedValue("the variable file %s of the set %s could not be read", from.bad, v.set.sets[0].Name)
+		case from.expr != nil:
+			return v.sure(decl, staticeval.Literal(from.expr))
+		}
+		return v.parsed(decl, from.text)
 	}
 	files := v.files()
 	if bad := files.bad; bad != "" {

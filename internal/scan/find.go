@@ -99,6 +99,9 @@ type Options struct {
 	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
 	// are for tools that evaluate the sources of modules early.
 	Variables, Environment map[string]string
+	// Sets are in place of Variables: with each that reaches it, a root module is read, and
+	// its lock file serves all of them.
+	Sets []VariableSet
 	// Workspace is the selected workspace; if it is empty, the one that the tool
 	// has noted below the root module, else "default".
 	Workspace string
@@ -543,18 +546,13 @@ func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error
 	targets := make([][]tfconfig.Directory, len(dirs))
 	err = each(ctx, dirs, func(i int, at tfconfig.Directory) {
 		c := at.Configuration(f.likelyTool(at))
-		root := rootVisit(c, &f.opts)
-		for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
-			source := call.Module
-			if source.Kind == tfconfig.EarlySource {
-				source, _ = call.Evaluate(c.Tool, root.value)
+		for g := newGiven(f.opts.Sets, at.Path); ; {
+			targets[i] = append(targets[i], f.calledBy(c, &g)...)
+			others := g.differing(at)
+			if len(others) == 0 {
+				return
 			}
-			if source.Kind != tfconfig.LocalSource {
-				continue
-			}
-			if to, err := at.Dir(source.Addr.Path); err == nil {
-				targets[i] = append(targets[i], to)
-			}
+			g = givenValues{sets: others}
 		}
 	})
 	called := map[tfconfig.Directory]bool{}
@@ -562,6 +560,25 @@ func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error
 		called[to] = true
 	}
 	return called, err
+}
+
+// calledBy returns the directories that the calls of a module and of its tests lead to,
+// with values of variables.
+func (f *finder) calledBy(c *tfconfig.Configuration, g *givenValues) (dirs []tfconfig.Directory) {
+	root := rootVisit(c, &f.opts, g)
+	for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
+		source := call.Module
+		if source.Kind == tfconfig.EarlySource {
+			source, _ = call.Evaluate(c.Tool, root.value)
+		}
+		if source.Kind != tfconfig.LocalSource {
+			continue
+		}
+		if to, err := c.Directory.Dir(source.Addr.Path); err == nil {
+			dirs = append(dirs, to)
+		}
+	}
+	return dirs
 }
 
 // top is the directory below which callers of modules are looked for: what was

@@ -28,29 +28,31 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 		source: source, jobs: cmp.Or(opts.Jobs, defaultFetches),
 		known: map[remoteCall]fetched{}, trees: map[treeKey]*tfconfig.Tree{},
 	}
-	all := make([]*loading, len(roots))
+	all := make([]*serving, len(roots))
 	for i, r := range roots {
-		all[i] = &loading{Root: r, asked: map[remoteCall]bool{}}
+		all[i] = newServing(r, opts.Sets)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	_ = each(ctx, all, func(_ int, l *loading) { l.load(packages, &opts) }) // those that it leaves out are not begun
-	for _, l := range all {
-		if !l.begun {
-			l.cutOff(ctx)
+	_ = each(ctx, all, func(_ int, s *serving) { s.load(packages, &opts) }) // those that it leaves out are not begun
+	for _, s := range all {
+		for _, l := range s.readings {
+			if !l.begun {
+				l.cutOff(ctx)
+			}
 		}
 	}
 	if opts.Wanted != nil {
-		all = slices.DeleteFunc(all, func(l *loading) bool { return l.begun && !opts.Wanted(l.read) })
+		all = slices.DeleteFunc(all, func(s *serving) bool { return s.begun() && !opts.Wanted(s.module()) })
 	}
 	for {
-		unfinished := slices.DeleteFunc(slices.Clone(all), func(l *loading) bool { return len(l.lacks) == 0 })
+		unfinished := slices.DeleteFunc(slices.Clone(all), func(s *serving) bool { return len(s.lacks()) == 0 })
 		if len(unfinished) == 0 {
 			return modulesOf(all)
 		}
 		var calls []remoteCall
-		for _, l := range unfinished {
-			calls = append(calls, l.lacks...)
+		for _, s := range unfinished {
+			calls = append(calls, s.lacks()...)
 		}
 		if opts.Met != nil {
 			met := modulesOf(all)
@@ -58,14 +60,14 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 		}
 		packages.fetch(ctx, calls)
 		// What has been fetched is read even if ctx has ended meanwhile.
-		_ = each(context.WithoutCancel(ctx), unfinished, func(_ int, l *loading) { l.load(packages, &opts) })
+		_ = each(context.WithoutCancel(ctx), unfinished, func(_ int, s *serving) { s.load(packages, &opts) })
 	}
 }
 
-func modulesOf(all []*loading) []RootModule {
+func modulesOf(all []*serving) []RootModule {
 	modules := make([]RootModule, len(all))
-	for i, l := range all {
-		modules[i] = l.read
+	for i, s := range all {
+		modules[i] = s.module()
 	}
 	return modules
 }
@@ -74,8 +76,9 @@ func modulesOf(all []*loading) []RootModule {
 // lacked is fetched.
 type loading struct {
 	Root
-	exact bool // the configuration names the release of the tool
-	newer bool // it must be one that is newer than all whose rules are known
+	given givenValues // the values of its variables
+	exact bool        // the configuration names the release of the tool
+	newer bool        // it must be one that is newer than all whose rules are known
 	// asked are the calls in its module tree that must be fetched, as far as
 	// they have been met, and lacks those of which it is not known what they lead to.
 	asked map[remoteCall]bool

@@ -179,7 +179,7 @@ func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 	known := newInstalls()
 	for tries := 1; ; tries++ {
 		w := &walker{packages: packages, tool: l.Tool, pinned: !l.Assumed, asked: l.asked, installs: known}
-		w.root(l.config(), opts)
+		w.root(l.config(), opts, &l.given)
 		again := len(w.found.packages) != len(known.packages) || !maps.Equal(w.found.unread, known.unread)
 		if !w.missed || !again || tries == maxInstalls {
 			return w

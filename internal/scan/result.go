@@ -109,6 +109,9 @@ type Term struct {
 	// empty for the root module itself.
 	Module        string `json:"module"`
 	problem.Place        // its keys are those of the term
+	// Sets are the sets of values with which the configuration has the term; zero: with
+	// all that there are.
+	Sets SetNames `json:"sets,omitzero"`
 	// Source and Expression are what the address and the constraint were evaluated from,
 	// as it is written; empty for what is written itself.
 	Source     string `json:"source_expression,omitempty"`
@@ -138,6 +141,7 @@ type Unread struct {
 	// Provider is the local name of the entry, and Expression what has no value in it; both
 	// are empty for a call.
 	Provider      string              `json:"provider,omitempty"`
+	Sets          SetNames            `json:"sets,omitzero"` // as in Term
 	Expression    string              `json:"expression,omitempty"`
 	problem.Place                     // its keys are those of the call
 	Code          problem.Code        `json:"code,omitempty"`

@@ -64,6 +64,12 @@ type Root struct {
 	// Made is what is known of a configuration that another program makes; its zero
 	// value says that none does.
 	Made Made
+	// Sets are the sets of values from outside with which the configuration is read; zero:
+	// none, or all that there are.
+	Sets SetNames
+	// Readings are the root module with different sets, each with its own Sets; nil: it is
+	// read in one way. Load joins them, and returns none.
+	Readings []Root
 
 	// Searched is the file tree that Load reads the configuration from, unless Made has
 	// one. Load returns neither.

@@ -43,6 +43,11 @@ func readVariables(at tfconfig.Directory) variableValues {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(turn(a), turn(b)), strings.Compare(a, b)) })
+	return readFiles(at, names)
+}
+
+// readFiles reads variable files, of which a later one wins.
+func readFiles(at tfconfig.Directory, names []string) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
 	for _, name := range names {
 		src, err := at.Read(name)

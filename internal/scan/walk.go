@@ -115,12 +115,12 @@ type visit struct {
 }
 
 // root reads the whole tree below a root module.
-func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
+func (w *walker) root(c *tfconfig.Configuration, opts *Options, given *givenValues) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
 	w.found = newInstalls()
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
 	w.config = c
-	root := rootVisit(c, opts)
+	root := rootVisit(c, opts, given)
 	w.harvest = &w.tree
 	w.module(root)
 	w.harvest = &w.tests // what test files add
@@ -134,6 +134,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	}
 	w.harvest = &w.tree
 	w.anyChange = w.anyChange || t.Data || root.reads
+	w.files = append(w.files, given.files(c.Directory)...)
 }
 
 func (w *walker) module(at *visit) {

@@ -1,0 +1,302 @@
+package scan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// serving is a root module while it is read in all ways that its lock file must serve:
+// once for each set of values that makes a difference to it.
+type serving struct {
+	Root
+	readings []*loading
+}
+
+// newServing begins a root module. A set that reaches it is taken for one that makes no
+// difference until the root module asks for a value that differs. Terragrunt units have
+// readings of their own.
+func newServing(r Root, sets []VariableSet) *serving {
+	s := &serving{Root: r}
+	for _, reading := range r.Readings {
+		s.readings = append(s.readings, newLoading(reading, givenValues{}))
+	}
+	if r.Readings != nil {
+		return s
+	}
+	var g givenValues
+	if r.Kind != TerragruntUnit {
+		g = newGiven(sets, r.Dir)
+	}
+	s.readings = []*loading{newLoading(r, g)}
+	return s
+}
+
+func newLoading(r Root, g givenValues) *loading {
+	return &loading{Root: r, given: g, asked: map[remoteCall]bool{}}
+}
+
+// load reads what is not read yet, and what lacked something. Sets that turn out to make
+// a difference are readings of their own.
+func (s *serving) load(packages *packages, opts *Options) {
+	for i := 0; i < len(s.readings); i++ {
+		l := s.readings[i]
+		if !l.begun || len(l.lacks) > 0 {
+			l.load(packages, opts)
+		}
+		if others := l.given.differing(l.at()); len(others) > 0 {
+			s.readings = append(s.readings, newLoading(s.Root, givenValues{sets: others}))
+		}
+	}
+}
+
+func (s *serving) begun() bool {
+	return !slices.ContainsFunc(s.readings, func(l *loading) bool { return !l.begun })
+}
+
+// lacks are the calls of all readings of which it is not known what they lead to.
+func (s *serving) lacks() []remoteCall {
+	var calls []remoteCall
+	for _, l := range s.readings {
+		calls = append(calls, l.lacks...)
+	}
+	return calls
+}
+
+// module is the root module with what all readings require.
+func (s *serving) module() RootModule {
+	if len(s.readings) == 1 {
+		return s.readings[0].read
+	}
+	var j readings
+	for _, l := range s.readings {
+		m := l.read
+		if !l.given.names().IsZero() {
+			m.Sets = l.given.names()
+		}
+		if !m.Standalone() {
+			j.known = append(j.known, m)
+		}
+		j.all = append(j.all, m)
+	}
+	if len(j.known) == 0 {
+		j.known = j.all
+	}
+	return j.module()
+}
+
+// readings are the readings of one root module on their way to one.
+type readings struct {
+	all   []RootModule
+	known []RootModule // without those of which nothing is known
+}
+
+// module joins the readings. Of those that are not known, what the lock file records
+// stands in for it.
+func (j readings) module() RootModule {
+	m := j.known[0]
+	m.Sets, m.Readings = "", nil
+	for _, r := range j.all {
+		m.Sets = m.Sets.With(r.Sets)
+		m.Made.Start = firstLock(m.Made.Start, r.Made.Start)
+		m.Newer = m.Newer || r.Newer
+	}
+	for _, r := range j.all[1:] {
+		m.AnyChange = m.AnyChange || r.AnyChange
+	}
+	m.AnyChange = m.AnyChange || j.all[0].AnyChange
+	if len(j.known) < len(j.all) && m.StandIn == StandInNone {
+		m.StandIn = StandInParts
+	}
+	m.Files = union(j.all, func(r RootModule) []string { return r.Files })
+	m.Made.Holes = union(j.all, func(r RootModule) []Hole { return r.Made.Holes })
+	m.Made.Assumptions = union(j.all, func(r RootModule) []string { return r.Made.Assumptions })
+	m.Unfamiliar = union(j.all, func(r RootModule) []problem.Problem { return r.Unfamiliar })
+	m.Made.Unread = j.unread(func(r RootModule) []Unread { return r.Made.Unread })
+	alike := j.alike()
+	m.Tree = j.tree(func(r RootModule) ModuleTree { return r.Tree }, alike)
+	m.Tests = j.tree(func(r RootModule) ModuleTree { return r.Tests }, alike)
+	if note := j.differentProviders(m.All().Requirements); note != "" {
+		m.Tree.Notes = append(m.Tree.Notes, problem.Problem{
+			Severity: problem.SeverityNote, Code: problem.CodeSets, Place: problem.Place{Path: path.Join(m.Dir, lockfile.Name)}, Message: note,
+		})
+	}
+	return m
+}
+
+func firstLock(a, b *lockfile.File) *lockfile.File {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// alike are the providers of which every reading requires the same.
+func (j readings) alike() map[provider.Addr]bool {
+	terms := func(m RootModule, addr provider.Addr) [2][]Term {
+		return [2][]Term{termsOf(m.Tree, addr), termsOf(m.Tests, addr)}
+	}
+	alike := map[provider.Addr]bool{}
+	for _, m := range j.known {
+		for _, r := range slices.Concat(m.Tree.Requirements, m.Tests.Requirements) {
+			first := terms(j.known[0], r.Addr)
+			alike[r.Addr] = !slices.ContainsFunc(j.known, func(other RootModule) bool {
+				own := terms(other, r.Addr)
+				return !slices.Equal(own[0], first[0]) || !slices.Equal(own[1], first[1])
+			})
+		}
+	}
+	return alike
+}
+
+func termsOf(t ModuleTree, addr provider.Addr) []Term {
+	i := slices.IndexFunc(t.Requirements, func(r Requirement) bool { return r.Addr == addr })
+	if i < 0 {
+		return nil
+	}
+	return t.Requirements[i].Terms
+}
+
+// tree joins one tree of every reading.
+func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]bool) ModuleTree {
+	var t ModuleTree
+	t.Requirements = j.requirements(of, alike)
+	t.Unread = j.unread(func(r RootModule) []Unread { return of(r).Unread })
+	t.Fetched = union(j.known, func(r RootModule) []Fetched { return of(r).Fetched })
+	t.Dirs = union(j.known, func(r RootModule) []string { return of(r).Dirs })
+	slices.Sort(t.Dirs)
+	t.Notes = union(j.known, func(r RootModule) []problem.Problem { return of(r).Notes })
+	t.Diagnostics = j.diagnostics(func(r RootModule) []problem.Problem { return of(r).Diagnostics })
+	return t
+}
+
+// requirements are those of all readings. Where they differ about a provider, each term
+// has its sets.
+func (j readings) requirements(of func(RootModule) ModuleTree, alike map[provider.Addr]bool) []Requirement {
+	terms := map[provider.Addr][]Term{}
+	for i, m := range j.known {
+		for _, r := range of(m).Requirements {
+			for _, t := range r.Terms {
+				switch {
+				case !alike[r.Addr]:
+					terms[r.Addr] = withTerm(terms[r.Addr], t, m.Sets)
+				case i == 0:
+					terms[r.Addr] = append(terms[r.Addr], t)
+				}
+			}
+		}
+	}
+	return merged(terms)
+}
+
+// withTerm adds a term, or its sets to those of the same term.
+func withTerm(terms []Term, t Term, sets SetNames) []Term {
+	for i, known := range terms {
+		known.Sets = t.Sets
+		if known == t {
+			terms[i].Sets = terms[i].Sets.With(sets)
+			return terms
+		}
+	}
+	t.Sets = sets
+	return append(terms, t)
+}
+
+// unread are what is not read in any reading. What only some do not read has their sets.
+func (j readings) unread(of func(RootModule) []Unread) []Unread {
+	var all []Unread
+	for _, m := range j.all {
+		for _, u := range of(m) {
+			i := slices.IndexFunc(all, func(known Unread) bool {
+				return known.Module == u.Module && known.Source == u.Source && known.Reason == u.Reason && known.Place == u.Place && known.Provider == u.Provider
+			})
+			if i >= 0 {
+				all[i].Sets = all[i].Sets.With(m.Sets)
+			} else {
+				u.Sets = m.Sets
+				all = append(all, u)
+			}
+		}
+	}
+	for i, u := range all {
+		if len(u.Sets.List()) == j.count() {
+			all[i].Sets = ""
+		}
+	}
+	return all
+}
+
+// count is how many sets there are.
+func (j readings) count() int {
+	n := 0
+	for _, m := range j.all {
+		n += len(m.Sets.List())
+	}
+	return n
+}
+
+// diagnostics are those of all readings. One that only some have names their sets.
+func (j readings) diagnostics(of func(RootModule) []problem.Problem) []problem.Problem {
+	var all []problem.Problem
+	var sets []SetNames
+	for _, m := range j.known {
+		for _, p := range of(m) {
+			if i := slices.Index(all, p); i >= 0 {
+				sets[i] = sets[i].With(m.Sets)
+			} else {
+				all, sets = append(all, p), append(sets, m.Sets)
+			}
+		}
+	}
+	for i := range all {
+		if len(sets[i].List()) < j.count() {
+			all[i].Message += " (with the " + sets[i].String() + ")"
+		}
+	}
+	return sorted(all)
+}
+
+// mostLeft is how many sets a note names.
+const mostLeft = 3
+
+// differentProviders says which entries init removes with one set that others require;
+// empty if none is known to require fewer providers.
+func (j readings) differentProviders(required []Requirement) string {
+	var parts []string
+	for _, m := range j.known {
+		if len(m.All().Unread) > 0 || problem.AnyError(m.Tree.Diagnostics) {
+			continue // it may require them
+		}
+		var removed []string
+		for _, r := range required {
+			if sets := r.sets(); len(sets) > 0 && len(termsOf(m.All(), r.Addr)) == 0 {
+				removed = append(removed, r.Addr.String())
+			}
+		}
+		if len(removed) > 0 {
+			parts = append(parts, fmt.Sprintf("with the %s it removes %s", m.Sets, strings.Join(removed, nameGap)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if more := len(parts) - mostLeft; more > 0 {
+		parts = append(parts[:mostLeft], fmt.Sprintf("and so on with %d more", more))
+	}
+	return "init removes entries that other sets require, and refuses with -lockfile=readonly: " + strings.Join(parts, "; ")
+}
+
+// union are the distinct elements of lists, in their order.
+func union[T comparable](readings []RootModule, of func(RootModule) []T) []T {
+	var all collect.Set[T]
+	for _, m := range readings {
+		all.Add(of(m)...)
+	}
+	return all.List
+}
