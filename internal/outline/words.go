@@ -326,6 +326,9 @@ func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
 	if t.Expression != "" {
 		about = append(about, safe.Format("version = %s", safe.Code(t.Expression)))
 	}
+	if !t.Sets.IsZero() {
+		about = append(about, safe.Text(t.Sets.String()))
+	}
 	if len(about) == 0 {
 		return d.At(t.Place)
 	}
@@ -465,6 +468,9 @@ func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
 	}
 	if u.OfEntry() {
 		text = text.And(", %s", safe.Code(u.Expression))
+	}
+	if !u.Sets.IsZero() {
+		text = text.And(", with the %s", safe.Text(u.Sets.String()))
 	}
 	return text.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 }

@@ -221,7 +221,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	}
 	constraints := l.Constraints
 	if required != nil && len(tree.Unread) == 0 && !problem.AnyError(tree.Diagnostics) && !c.behaviour.allBytes {
-		constraints = required.Constraints()
+		constraints = stated(*required, old)
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
 }

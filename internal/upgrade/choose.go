@@ -163,6 +163,7 @@ func (c chosen) passedOver(b behaviour) []Held {
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.wanted.constraints.Allows(locked) {
 		err := c.wanted.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.wanted.addr(), c.wanted.constraints)
+		err.Problem.Message += disagreement(c.wanted.requirement, c.offered.releases)
 		err.Problem.Hint = "run relock upgrade to select another version"
 		return provider.Release{}, err
 	}
@@ -285,6 +286,7 @@ func (c chosen) noVersion() error {
 	if len(releases) == 0 {
 		return err
 	}
+	err.Problem.Message += disagreement(c.wanted.requirement, c.offered.releases)
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
 	err.Problem.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.wanted.requirement, top); ok {

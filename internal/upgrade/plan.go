@@ -51,6 +51,9 @@ type Options struct {
 	// calls that could not be followed. The result is Partial. Without it such a
 	// root module fails, as it does without a lock file and under Exact.
 	Preserve bool
+	// OneSet lets a lock file be as init leaves it with one of several sets of values: what
+	// the others require is not asked for then.
+	OneSet bool
 	// Newer notes in Mode Complete, as Held, the release that Upgrade would select.
 	Newer bool
 	// Policy is what newly selected versions follow.

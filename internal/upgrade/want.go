@@ -106,6 +106,10 @@ func want(m scan.RootModule, b behaviour) root {
 		r.diagnostics = append(r.diagnostics, m.NotRead())
 		return r
 	}
+	if r.basis == onConfiguration && b.options.OneSet {
+		r = r.asOneSetLeaves()
+	}
+	r.diagnostics = append(r.diagnostics, removedBySets(r.module)...)
 	r = r.refuse(b)
 	r.undecided = problem.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
@@ -207,6 +211,9 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 	case u.Module == "":
 		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
 	}
+	if !u.Sets.IsZero() {
+		d.Message += " (with the " + u.Sets.String() + ")"
+	}
 	if rests == onRecords {
 		d.Severity, d.Hint = problem.SeverityWarning, u.Hint
 		d.Message += "; the recorded constraints stand in for it"
@@ -223,12 +230,15 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	if !b.options.Platforms.Demanded {
 		w.ownPlatforms = w.rules.Platforms()
 	}
+	if m.Lock != nil {
+		w.locked, w.isLock = m.Lock.Lock(required.Addr)
+	}
 	if !m.Made.Bare {
-		w.records = w.constraints
+		w.records = stated(required, w.locked)
 	}
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
 		if r := requirementFor(untested, required.Addr); r != nil {
-			w.records, w.relocked = r.Constraints(), true
+			w.records, w.relocked = stated(*r, w.locked), true
 		} else {
 			w.initAlone = true
 		}
@@ -237,7 +247,6 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 		w.carried = lockedIn(m.Made.Start, required.Addr)
 		return w
 	}
-	w.locked, w.isLock = m.Lock.Lock(required.Addr)
 	w.sides = m.Lock.Disputed[required.Addr]
 	w.mayStay = w.rules.IgnoresAll() && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
 	if twin, ok := b.predecessor(m.Tool, required.Addr); ok {

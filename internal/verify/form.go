@@ -73,7 +73,7 @@ func compareRequired(r *Verification, p *Policy) {
 		about := scribe{lock: l, path: lock.Path, result: r}
 		if outside := termsOutside(q, l); len(outside) > 0 {
 			about.add(problem.CodeVersionOutside, "%s %s does not meet %s, so that init fails", l.Addr, l.Version, strings.Join(outside, ", "))
-		} else if !q.Constraints().Equal(l.Constraints) && len(r.Module.All().Unread) == 0 {
+		} else if !q.States(l.Constraints) && len(r.Module.All().Unread) == 0 {
 			about.add(problem.CodeConstraintsDiffer, "the recorded constraints of %s are %s, and the configuration's are %s", l.Addr, constraintsText(l.Constraints), constraintsText(q.Constraints()))
 		}
 	}
