@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -16,6 +17,7 @@ func (a Ask) searching(c settings.Settings) scan.Options {
 	return scan.Options{
 		Create: c.Create && !a.lockedOnly, Unlocked: c.Unlocked != "ignore" && !a.lockedOnly, Tool: c.Tool, ToolVersion: c.ToolVersion,
 		Include: c.Include, Exclude: c.Exclude, Variables: c.ModuleVars, Jobs: c.Jobs,
+		Sets: collect.Mapped(c.VariableSets, func(v settings.VariableSet) scan.VariableSet { return scan.VariableSet(v) }),
 	}
 }
 
@@ -26,7 +28,7 @@ func (a Ask) planning(c settings.Settings) upgrade.Options {
 		Platforms: upgrade.Platforms(c.Platforms),
 		Only:      c.Providers, Keep: c.Keep, KeepUnreferenced: c.KeepUnreferenced,
 		HashesFrom: upgrade.HashesFrom(c.HashesFrom), AcceptReReleased: c.AcceptReReleased,
-		Newer: a.verb == verbs.Check, Policy: c.Policy, Signers: c.Signers,
+		Newer: a.verb == verbs.Check, OneSet: a.verb == verbs.Check && a.mode == upgrade.Complete, Policy: c.Policy, Signers: c.Signers,
 		Preserve: c.UnreadableModules == "preserve", Jobs: c.Jobs,
 	}
 	if len(a.only) > 0 {

@@ -45,7 +45,7 @@ registries:
   registry.example.net:8443:
     token-env: RELOCK_TOKEN_NET
 unreadable-modules: preserve
-module-vars: {environment: prod}
+module-vars: [{name: prod, values: {environment: prod}, directories: ["prod/**"]}, {name: sandbox, var-files: [sandbox.tfvars, ../common.tfvars.json]}]
 strict: true
 rules:
   - providers: ["hashicorp/*"]
@@ -133,7 +133,11 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Place: problem.Place{Path: "relock.yml", Line: 20}},
 		},
 		Organisation:      settings.Organisation{Where: []settings.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
-		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
+		UnreadableModules: "preserve", Unlocked: "fail", Strict: true, AllowDowngrade: true,
+		VariableSets: []settings.VariableSet{
+			{Name: "prod", Values: map[string]string{"environment": "prod"}, Directories: []string{"prod/**"}},
+			{Name: "sandbox", Files: []string{"sandbox.tfvars", "../common.tfvars.json"}},
+		},
 		Policy: policy.Rulebook{
 			Rules: []policy.Rule{
 				{
@@ -267,6 +271,15 @@ func TestOnlyAnOperatorNamesCredentials(t *testing.T) {
 	}
 }
 
+// sets are so many sets of values.
+func sets(n int) string {
+	text := ""
+	for i := range n {
+		text += fmt.Sprintf("  - {name: s%d, values: {a: b}}\n", i)
+	}
+	return text
+}
+
 // refusedFiles are files with one problem each and what is said of it.
 var refusedFiles = []struct {
 	name, src, want, hint string
@@ -280,8 +293,17 @@ var refusedFiles = []struct {
 	{"flag in the file", "version: 1\nformat: json\n", `relock.yml:2: unknown key "format"`, "--format is a flag of the command line, not a key of the file", true},
 	{"secret in the file", "version: 1\ntoken: abc\n", `relock.yml:2: unknown key "token"`, "token is an input of the Action, not a key of the file", true},
 	{"dotted key", "version: 1\npull-request.base: main\n", `relock.yml:2: unknown key "pull-request.base"`, "write base as a key under pull-request", true},
-	{"map that is a list", "version: 1\nmodule-vars: [a]\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}", "", true},
-	{"map of lists", "version: 1\nmodule-vars: {a: [b]}\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}", "", true},
+	{"list of sets that is one of texts", "version: 1\nmodule-vars: [a]\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}, or a list of sets of values", "", true},
+	{"map that is a list", "version: 1\nverify: {severity: [a]}\n", "relock.yml:2: verify.severity must be names and texts, like {environment: prod}", "", true},
+	{"set without a name", "version: 1\nmodule-vars:\n  - values: {a: b}\n", "relock.yml:3: module-vars[].name is missing", "", true},
+	{"set without values", "version: 1\nmodule-vars:\n  - name: prod\n    directories: [live]\n", "relock.yml:3: module-vars: the set prod has no values", "", false},
+	{"set with an unknown key", "version: 1\nmodule-vars:\n  - name: prod\n    value: {a: b}\n", `relock.yml:4: unknown key "module-vars[].value"`, `did you mean "module-vars[].values"?`, true},
+	{"set with a name for nobody", "version: 1\nmodule-vars:\n  - name: a b\n    values: {a: b}\n", `relock.yml:3: module-vars[].name: "a b" is not a name of up to 50 letters, digits, dots, dashes and underscores`, "", false},
+	{"two sets of one name", "version: 1\nmodule-vars:\n  - {name: a, values: {A: b}}\n  - {name: a, values: {A: c}}\n", `relock.yml:4: module-vars: there is another set "a", relock.yml:3`, "", false},
+	{"more sets than there may be", "version: 1\nmodule-vars:\n" + sets(17), "relock.yml:19: module-vars: there are 17 sets, and there may be 16", "", true},
+	{"variable file that is none", "version: 1\nmodule-vars:\n  - name: a\n    var-files: [prod.json]\n", `relock.yml:4: module-vars[].var-files: "prod.json" is no variable file; it must end in .tfvars or .tfvars.json`, "", false},
+	{"variable file elsewhere", "version: 1\nmodule-vars:\n  - name: a\n    var-files: [/etc/prod.tfvars]\n", `relock.yml:4: module-vars[].var-files: "/etc/prod.tfvars" is not relative to the root module`, "", false},
+	{"map of lists", "version: 1\nmodule-vars: {a: [b]}\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}, or a list of sets of values", "", true},
 	{"name that is no variable", "version: 1\nmodule-vars:\n  a: b\n  a.b: c\n", `relock.yml:4: module-vars: "a.b" is not the name of a variable`, "", false},
 	{"key that is a number", "version: 1\n2: a\n", "relock.yml:2: a key is not a plain name", "", false},
 	{"missing version", "tool: auto\n", "relock.yml:1: the key version is missing", "begin the file with: version: 1", true},
@@ -475,6 +497,9 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 			switch name {
 			case "[]":
 				next = "items"
+				if options, ok := at["anyOf"].([]any); ok {
+					at, _ = options[1].(map[string]any)
+				}
 			case "*":
 				next = "additionalProperties"
 			}
@@ -546,6 +571,9 @@ func conforms(t *testing.T, schema map[string]any, value any, at string) error {
 		case "minItems":
 			list, isList := value.([]any)
 			ok = !isList || len(list) >= int(arg.(float64))
+		case "maxItems":
+			list, isList := value.([]any)
+			ok = !isList || len(list) <= int(arg.(float64))
 		case "anyOf":
 			ok = false
 			for _, option := range arg.([]any) {

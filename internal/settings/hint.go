@@ -26,6 +26,9 @@ func expected(s Setting) string {
 	case Platforms:
 		return "auto, all or a list like [linux_amd64, darwin_arm64]"
 	case Map:
+		if s.listable() {
+			return "names and texts, like {environment: prod}, or a list of sets of values"
+		}
 		return "names and texts, like {environment: prod}"
 	case Lists:
 		return "names and lists of texts, like {a: [b, c]}"

@@ -48,6 +48,8 @@ func Init(found Found) []byte {
 		comment(&b, s.Doc)
 		if s.structured() {
 			comment(&b, "Each entry may hold:")
+		} else if s.listable() {
+			comment(&b, "Each set of a list may hold:")
 		}
 		for _, f := range s.Fields {
 			comment(&b, "- "+last(f.Key)+": "+f.Doc)

@@ -16,13 +16,15 @@ type layered struct {
 	own Values
 	// notices say what of it has no effect, and what the operator enforces there.
 	notices []problem.Problem
+	// problems are those of files that cannot hold together.
+	problems []problem.Problem
 }
 
 // layerFiles lays a repository's own file over the operator's, and over both what the
 // operator's enforces. A file that was not read has no name.
 //
-// A text, a number, a list or a list of groups replaces another whole. Maps are laid
-// over each other by their names. Rules are joined in the order in which they outrank
+// A text, a number, a list or a list of groups replaces another whole. Maps, and lists of
+// sets, are laid over each other by their names. Rules are joined in the order in which they outrank
 // each other: those of the operator's file, the repository's own, those that are
 // enforced.
 func layerFiles(operator, own File) layered {
@@ -51,12 +53,33 @@ func layerFiles(operator, own File) layered {
 			layers = append(layers, v)
 		}
 		if len(layers) > 0 {
+			both.problems = append(both.problems, unlike(s, layers)...)
 			both.values[name] = joinLayers(s, layers, overridden)
 		}
 	}
 	both.notices = l.notices
 	slices.SortStableFunc(both.notices, problem.Problem.Compare)
 	return both
+}
+
+// unlike refuses a map in one file and a list in another one.
+func unlike(s Setting, layers []Value) []problem.Problem {
+	var list, names *Value
+	for _, v := range layers {
+		if len(v.records) > 0 {
+			list = &v
+		}
+		if len(v.Items) > 0 {
+			names = &v
+		}
+	}
+	if list == nil || names == nil {
+		return nil
+	}
+	return []problem.Problem{{
+		Code: problem.CodeSettings, Place: list.Place, Message: fmt.Sprintf("%s is a list of sets here, and a map in %s", s.Key, names.Place),
+		Hint: "write both as lists, or both as maps",
+	}}
 }
 
 // overlay is the operator's file on its way over a repository's own.
@@ -73,10 +96,10 @@ func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 	case enforced && s.layering() == replacing:
 		l.noticeEnforced(own, own.Place.Line, s, e)
 		return nil, []Value{own}
-	case s.structured():
-		own = l.admitRecords(s, own, e.records)
 	case s.layering() == byName:
 		return l.admitNames(s, own, e)
+	case s.structured():
+		own = l.admitRecords(s, own, e.records)
 	}
 	return &own, nil
 }
@@ -85,7 +108,15 @@ func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 // of what the operator has chosen.
 func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
 	some := own
-	some.Items, some.lines = nil, nil
+	some.Items, some.lines, some.records = nil, nil, nil
+	for _, r := range own.records {
+		if by := enforced.only(r.key()); !by.empty() {
+			l.noticeEnforced(own, r.Place.Line, s, by)
+			without = append(without, own.only(r.key()))
+			continue
+		}
+		some.records = append(some.records, r)
+	}
 	for i, item := range own.Items {
 		name := nameOf(item)
 		if by := enforced.only(name); !by.empty() {
@@ -202,13 +233,20 @@ func joinLayers(s Setting, layers, overridden []Value) Value {
 func united(layers []Value) (parts, gone []Value) {
 	for i, layer := range layers {
 		part, rest := layer, layer
-		part.Items, part.lines, rest.Items, rest.lines = nil, nil, nil, nil
-		for n, item := range layer.Items {
-			to, name := &part, nameOf(item)
+		part.Items, part.lines, part.records, rest.Items, rest.lines, rest.records = nil, nil, nil, nil, nil, nil
+		to := func(name string) *Value {
 			if slices.ContainsFunc(layers[i+1:], func(v Value) bool { return !v.only(name).empty() }) {
-				to = &rest
+				return &rest
 			}
-			to.Items, to.lines = append(to.Items, item), append(to.lines, layer.lines[n])
+			return &part
+		}
+		for n, item := range layer.Items {
+			v := to(nameOf(item))
+			v.Items, v.lines = append(v.Items, item), append(v.lines, layer.lines[n])
+		}
+		for _, r := range layer.records {
+			v := to(r.key())
+			v.records = append(v.records, r)
 		}
 		parts, gone = append(parts, part), append(gone, rest)
 	}
@@ -225,8 +263,13 @@ func sourcesOf(parts []Value) string {
 
 // only is what a map says of one name.
 func (v Value) only(name string) Value {
-	items, lines := v.Items, v.lines
-	v.Items, v.lines = nil, nil
+	items, lines, records := v.Items, v.lines, v.records
+	v.Items, v.lines, v.records = nil, nil, nil
+	for _, r := range records {
+		if r.key() == name {
+			v.records, v.Place = []record{r}, r.Place
+		}
+	}
 	for i, item := range items {
 		if nameOf(item) == name {
 			v.Items, v.lines = append(v.Items, item), append(v.lines, lines[i])

@@ -100,6 +100,12 @@ var layered = []struct {
 		[]string{`relock.yml:4: the operator enforces module-vars: {c: "one"} (central.yml:4)`},
 	},
 	{
+		"sets are laid over each other by their names", "module-vars: [{name: a, values: {x: one}}, {name: b, values: {x: one}}]\nenforced:\n  module-vars: [{name: c, values: {x: one}}]\n",
+		"module-vars:\n  - {name: b, values: {x: two}}\n  - {name: c, values: {x: two}}\n  - {name: e, values: {x: two}}\n",
+		[]string{`module-vars: [{name: "a", values: {x: "one"}}, {name: "b", values: {x: "two"}}, {name: "e", values: {x: "two"}}, {name: "c", values: {x: "one"}}]  # central.yml:2, relock.yml:2, enforced by central.yml:4; not [{name: "b", values: {x: "one"}}], central.yml:2; not [{name: "c", values: {x: "two"}}], relock.yml:2`},
+		[]string{`relock.yml:4: the operator enforces module-vars: [{name: "c", values: {x: "one"}}] (central.yml:4)`},
+	},
+	{
 		"signers add up", "verify: {signers: {hashicorp/*: [34365D9472D7468F]}}\nenforced: {verify: {signers: {b/b: [1234567890123456]}}}\n", "verify:\n  signers:\n    a/a: [6543210987654321]\n    b/b: [6543210987654321, 6543210987654322]\n",
 		[]string{`  signers: {"hashicorp/*": ["34365D9472D7468F"], "a/a": ["6543210987654321"], "b/b": ["1234567890123456"]}  # central.yml:2, relock.yml:3, enforced by central.yml:3; not {"b/b": ["6543210987654321", "6543210987654322"]}, relock.yml:3`},
 		[]string{`relock.yml:5: the operator enforces verify.signers: {"b/b": ["1234567890123456"]} (central.yml:3)`},
@@ -164,6 +170,18 @@ func TestFlagsOutrankWhatIsEnforced(t *testing.T) {
 	const want = `platforms: ["darwin_arm64"]  # flag --platform; not ["linux_amd64"], enforced by central.yml:2; not all, relock.yml:2` + "\n"
 	if shown := layer(t, "enforced: {platforms: [linux_amd64]}\n", "platforms: all\n", flags).Values.Show(); !strings.Contains(shown, want) {
 		t.Errorf("no line %s in\n%s", want, shown)
+	}
+}
+
+// Of a map in one file and a list in another nobody knows what is meant.
+func TestMapAndListOfSets(t *testing.T) {
+	t.Parallel()
+	operator, _ := settings.ParseOperatorFile([]byte("version: 1\nmodule-vars: {a: one}\n"), "central.yml")
+	own, _ := settings.ParseFile([]byte("version: 1\nmodule-vars:\n  - {name: b, values: {a: two}}\n"), "relock.yml")
+	_, err := settings.Sources{Operator: operator, Getenv: unset, Sound: sound}.With(own)
+	const want = "relock.yml:2: module-vars is a list of sets here, and a map in central.yml:2"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the settings have the error %v, want %s", err, want)
 	}
 }
 

@@ -217,7 +217,7 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	case s.Operator && !r.operator:
 		r.fail(at, problem.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
 			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)
-	case s.structured():
+	case s.structured(), s.listable() && value.Type() == ast.SequenceType:
 		r.structure(s, at, value, sc)
 	default:
 		r.setting(s, at, value, sc)

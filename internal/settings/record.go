@@ -38,6 +38,16 @@ func (r record) text(field string) string {
 	return ""
 }
 
+// key is the name of the record, if it has any.
+func (r record) key() string {
+	for _, f := range r.fields {
+		if last(f.Key) == "name" {
+			return r.text(f.Name())
+		}
+	}
+	return r.name
+}
+
 // has reports whether any of the fields is given.
 func (r record) has(fields ...string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { _, ok := r.values[f]; return ok })
@@ -48,6 +58,10 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	maps, ok := recordsOf(s, value)
 	if !ok {
 		r.fail(at, problem.CodeSettings, "", "%s must be %s", s.Key, expected(s))
+		return
+	}
+	if s.Most > 0 && len(maps) > s.Most {
+		r.fail(maps[s.Most].line, problem.CodeSettings, "", "%s: there are %d sets, and there may be %d", s.Key, len(maps), s.Most)
 		return
 	}
 	var records []record

@@ -106,11 +106,19 @@ var examples = map[string]string{
 	"timeout":                     "20m",
 }
 
+// listExamples are examples of settings as lists that may be maps, too.
+var listExamples = map[string]string{
+	"module-vars": "\n  - name: staging\n    values: {environment: staging}\n  - name: production\n    var-files: [envs/production.tfvars]\n    directories: [\"live/**\"]",
+}
+
 // example is the example of a setting as the place in which it is set has it.
 func (s Setting) example() string {
 	value := examples[s.Name()]
 	switch {
 	case s.structured():
+		if section, name, ok := strings.Cut(s.Key, "."); ok {
+			return section + ":\n  " + name + ":" + value
+		}
 		return s.Key + ":" + value
 	case s.Key != "":
 		if section, name, ok := strings.Cut(s.Key, "."); ok {
@@ -131,8 +139,12 @@ func reference() string {
 	b.WriteString(referenceBegin)
 	for _, s := range All {
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s.\n", s.Name(), escape(s.Doc), strings.Join(s.facts(), ". "))
-		if s.structured() {
-			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n\n| key | values | what it says |\n|---|---|---|\n", s.example())
+		if len(s.Fields) > 0 {
+			example := s.example()
+			if s.listable() {
+				example = s.Key + ":" + listExamples[s.Key]
+			}
+			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n\n| key | values | what it says |\n|---|---|---|\n", example)
 		}
 		for _, f := range s.Fields {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", last(f.Key), f.takes(), escape(f.Doc))

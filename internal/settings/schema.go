@@ -93,12 +93,16 @@ func shapeOf(s Setting) map[string]any {
 		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"enum": provider.KnownPlatforms}}
 		return withDefault(s, map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
 	case Map:
-		return withDefault(s, mapOf(map[string]any{"type": scalars}), map[string]any{})
+		names := mapOf(map[string]any{"type": scalars})
+		if s.listable() {
+			return withDefault(s, map[string]any{"anyOf": []any{names, recordsSchema(s)}}, map[string]any{})
+		}
+		return withDefault(s, names, map[string]any{})
 	case Lists:
 		items := map[string]any{"type": scalars}
 		return withDefault(s, mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
 	case Records:
-		return withDefault(s, map[string]any{"type": "array", "items": recordSchema(s)}, []any{})
+		return withDefault(s, recordsSchema(s), []any{})
 	case Named:
 		return withDefault(s, mapOf(recordSchema(s)), map[string]any{})
 	}
@@ -128,6 +132,15 @@ func listOf(s Setting) map[string]any {
 	list := map[string]any{"type": "array", "items": items}
 	if s.Single {
 		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, list}}
+	}
+	return list
+}
+
+// recordsSchema is the schema of a list of records.
+func recordsSchema(s Setting) map[string]any {
+	list := map[string]any{"type": "array", "items": recordSchema(s)}
+	if s.Most > 0 {
+		list["maxItems"] = s.Most
 	}
 	return list
 }

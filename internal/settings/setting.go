@@ -68,8 +68,11 @@ type Setting struct {
 	// Min is the least value of a Number.
 	Min int
 	// Fields are the keys of Records and Named, each with a Key, a Kind and a
-	// Doc. A field that a record leaves out has no value.
+	// Doc. A field that a record leaves out has no value. A Map that has Fields may
+	// also be a list of such records.
 	Fields []Setting
+	// Most is how many records there may be; 0: any number.
+	Most int
 	// Required fields may not be left out.
 	Required bool
 	// Single says that the file may write one text for a List; an empty one is
@@ -117,6 +120,9 @@ func (s Setting) Repeats() bool {
 
 // structured reports whether the value is made of records.
 func (s Setting) structured() bool { return s.Kind == Records || s.Kind == Named }
+
+// listable reports whether a map may be a list of records instead.
+func (s Setting) listable() bool { return s.Kind == Map && len(s.Fields) > 0 }
 
 // layering is how a setting's values of several files become one.
 type layering int

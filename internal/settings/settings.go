@@ -32,11 +32,14 @@ type Settings struct {
 	KeepUnreferenced bool
 	// UnreadableModules is "fail" or "preserve".
 	UnreadableModules string
-	Unlocked          string            // "warn", "fail" or "ignore"
-	ModuleVars        map[string]string // values as texts, by variable
-	ModuleToken       string            // secret
-	Why               []provider.Pattern
-	PullRequest       PullRequest
+	Unlocked          string // "warn", "fail" or "ignore"
+	// ModuleVars are values as texts, by variable, for every root module. In their place
+	// there may be VariableSets, for some.
+	ModuleVars   map[string]string
+	VariableSets []VariableSet
+	ModuleToken  string // secret
+	Why          []provider.Pattern
+	PullRequest  PullRequest
 	// CommandsViaApps says that commands count in comments of Apps in a person's name.
 	CommandsViaApps bool
 	Command         string // of the Action
@@ -109,6 +112,14 @@ const (
 	JudgeAll     = "all"
 )
 
+// VariableSet is a set of values of variables for some root modules.
+type VariableSet struct {
+	Name        string
+	Values      map[string]string // as texts, by variable
+	Files       []string          // variable files, relative to the root module; later ones win
+	Directories []string          // globs; empty: everywhere
+}
+
 // PlatformSet says which platforms lock files must cover. The zero value is
 // auto.
 type PlatformSet struct {
@@ -170,12 +181,12 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 		if !ok {
 			v = s.byDefault()
 		}
-		if s.structured() {
-			for _, r := range v.records {
-				if s.build != nil {
-					s.build(&c, r)
-				}
+		for _, r := range v.records {
+			if s.build != nil {
+				s.build(&c, r)
 			}
+		}
+		if s.structured() || len(v.records) > 0 {
 			continue
 		}
 		if _, _, err := s.parse(&c, v.Items); err != nil {

@@ -93,7 +93,7 @@ func plainValue(s Setting, v Value) any {
 	switch {
 	case s.Secret:
 		return shownValue(s, v)
-	case s.structured():
+	case s.structured(), len(v.records) > 0:
 		return plainRecords(s, v.records)
 	case s.Kind == Map:
 		texts := map[string]string{}
@@ -159,7 +159,7 @@ func shownValue(s Setting, v Value) string {
 		return "(set)"
 	case s.Secret:
 		return "(not set)"
-	case s.structured():
+	case s.structured(), len(v.records) > 0:
 		return shownRecords(s, v.records)
 	case s.Kind == Map:
 		return shownMap(v.Items)

@@ -70,6 +70,7 @@ func (s Sources) resolve(own File) (Settings, []problem.Problem) {
 	files := layerFiles(s.Operator, own)
 	values := Merge(append(slices.Clip(s.Given), files.values, Environment(s.Getenv))...)
 	c, problems := Resolve(values)
+	problems = append(problems, files.problems...)
 	c.Values, c.Own, c.Notices = values, own.Name, files.notices
 	if slices.Contains(FileNames, own.Name) { // and not one that a flag or an input names
 		says, _ := Resolve(own.Values)

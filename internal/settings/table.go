@@ -139,9 +139,33 @@ var All = []Setting{
 		take:   asText(func(c *Settings) *string { return &c.UnreadableModules }),
 	},
 	{
-		Key: "module-vars", Kind: Map,
-		Doc:  "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files.",
-		take: asWhole(addVariable, func(c *Settings) *map[string]string { return &c.ModuleVars }),
+		Key: "module-vars", Kind: Map, Most: maxSets,
+		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files. A map holds for every root module. In its place a list of up to 16 sets says what a root module is run with, each time with another one: its lock file must serve all of them. They are no secrets.",
+		take:  asWhole(addVariable, func(c *Settings) *map[string]string { return &c.ModuleVars }),
+		sound: setSoundly,
+		build: addVariableSet,
+		Fields: []Setting{
+			{
+				Key: "module-vars[].name", Kind: Text, Required: true,
+				Doc:  "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores.",
+				take: asOne(asGiven(isSetName), func(v *VariableSet) *string { return &v.Name }),
+			},
+			{
+				Key: "module-vars[].values", Kind: Map,
+				Doc:  "Values by the names of variables.",
+				take: asWhole(addVariable, func(v *VariableSet) *map[string]string { return &v.Values }),
+			},
+			{
+				Key: "module-vars[].var-files", Kind: List,
+				Doc:  "Paths of variable files, relative to the root module, like envs/prod.tfvars. Later ones win, and values win over all of them. On a pull request's head, they are read from the head.",
+				take: asTexts(isVariableFile, func(v *VariableSet) *[]string { return &v.Files }),
+			},
+			{
+				Key: "module-vars[].directories", Kind: List, Where: true,
+				Doc:  "Globs of the directories of the root modules that are run with the set. Without it: everywhere.",
+				take: asTexts(globs.IsGlob, func(v *VariableSet) *[]string { return &v.Directories }),
+			},
+		},
 	},
 	{
 		Input: "module-token", Env: "RELOCK_MODULE_TOKEN", Kind: Text, Secret: true,

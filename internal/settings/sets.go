@@ -1,0 +1,54 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// maxSets bounds the sets of values that one lock file serves: a root module may be read
+// once for each.
+const maxSets = 16
+
+var setName = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
+
+func isSetName(s string) error {
+	if !setName().MatchString(s) {
+		return fmt.Errorf("%q is not a name of up to 50 letters, digits, dots, dashes and underscores", s)
+	}
+	return nil
+}
+
+// isVariableFile accepts a path in the repository that has the ending of variable files:
+// of others a file tree from afar lacks the content.
+func isVariableFile(s string) error {
+	switch {
+	case !strings.HasSuffix(s, ".tfvars") && !strings.HasSuffix(s, ".tfvars.json"):
+		return fmt.Errorf("%q is no variable file; it must end in .tfvars or .tfvars.json", s)
+	case path.IsAbs(s), strings.Contains(s, `\`):
+		return fmt.Errorf("%q is not relative to the root module", s)
+	}
+	return nil
+}
+
+// setSoundly refuses a second set of a name, and one without any values.
+func setSoundly(before []record, r record) error {
+	for _, other := range before {
+		if other.key() == r.key() {
+			return fmt.Errorf("there is another set %q, %s", r.key(), other.Place.String())
+		}
+	}
+	for _, f := range r.fields {
+		if f.Kind != Text && !f.Where && r.has(f.Name()) {
+			return nil
+		}
+	}
+	return errors.New("the set " + r.key() + " has no values")
+}
+
+func addVariableSet(c *Settings, r record) {
+	var v VariableSet
+	r.fill(&v)
+	c.VariableSets = append(c.VariableSets, v)
+}
