@@ -47,6 +47,7 @@ type Identity struct {
 
 	app          *registeredApp // of a token that an App was given
 	installation int64          // that the token is of; 0: none
+	given        time.Time      // when the App was, by the machine's clock
 }
 
 // GitHub is GitHub's API over real git objects, as an http.Handler. REST is
@@ -74,6 +75,7 @@ type GitHub struct {
 	// treeLimit is how many entries of a recursive tree are listed.
 	treeLimit int
 	tokenLife time.Duration // of installations
+	doubts    doubts        // about their tokens
 	machine   func() time.Time
 	contents  contentLimit
 	points    pointLimit

@@ -205,7 +205,10 @@ func (c *apiCall) admit(rt route, token string, withinRate bool) error {
 	if c.repo != nil && c.repo.settings.Archived && rt.method != http.MethodGet && c.may(c.repo, rt.need) {
 		return errArchived
 	}
-	return c.authorize(rt)
+	if err := c.authorize(rt); err != nil {
+		return err
+	}
+	return c.hub.doubts.rest(c, rt.need.permissions)
 }
 
 // movedError is the answer for a repository by its old name.

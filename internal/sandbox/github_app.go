@@ -131,6 +131,18 @@ func (g *GitHub) ExpireTokens() {
 	maps.DeleteFunc(g.tokens, func(_ string, who Identity) bool { return who.app != nil })
 }
 
+// Distrust refuses tokens of installations from now on, besides those that it refuses
+// already; without a Status it ends all that.
+func (g *GitHub) Distrust(d Distrust) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.Status == 0 {
+		g.doubts = nil
+		return
+	}
+	g.doubts = append(g.doubts, d)
+}
+
 // LimitTokenLife makes tokens of installations end so long after they are
 // given, instead of an hour.
 func (g *GitHub) LimitTokenLife(life time.Duration) {
@@ -303,7 +315,7 @@ func (c *apiCall) createToken() (any, error) {
 func (c *apiCall) grant(in *installation, wish tokenWish) (any, error) {
 	who := Identity{
 		Login: in.app.Slug + "[bot]", Bot: true, app: in.app, installation: in.id,
-		Permissions: in.app.Permissions, Repositories: in.repositories,
+		Permissions: in.app.Permissions, Repositories: in.repositories, given: c.hub.machine(),
 	}
 	narrowed := len(wish.Repositories)+len(wish.RepositoryIDs) > 0
 	if narrowed {

@@ -185,3 +185,56 @@ func TestInstallationsHaveMoreRequestsForManyRepositories(t *testing.T) {
 		}
 	}
 }
+
+// TestDistrust holds how GitHub refuses tokens that it has just given: what for, how long,
+// and in which words.
+func TestDistrust(t *testing.T) {
+	t.Parallel()
+	const (
+		path   = "/repos/octo/infra/git/ref/heads/main"
+		head   = "GET " + path
+		branch = "POST /repos/octo/infra/git/refs"
+		query  = `{"query":"{viewer{login} repository(owner:\"octo\",name:\"infra\"){id}}"}`
+	)
+	for name, tt := range map[string]struct {
+		distrust Distrust
+		age      time.Duration
+		want     [3]string // status of the read, status of the write, and a text in the answer to the query
+	}{
+		"401":          {Distrust{Status: 401, For: 5 * time.Second}, 4 * time.Second, [3]string{"401", "401", "Bad credentials"}},
+		"401_is_over":  {Distrust{Status: 401, For: 5 * time.Second}, 5 * time.Second, [3]string{"200", "422", `"id":"R_`}},
+		"403":          {Distrust{Status: 403, For: 5 * time.Second}, 0, [3]string{"403", "403", `"type":"FORBIDDEN"`}},
+		"404":          {Distrust{Status: 404, For: 5 * time.Second}, 0, [3]string{"404", "404", "Could not resolve to a Repository with the name 'octo/infra'"}},
+		"for_good":     {Distrust{Status: 403}, time.Hour / 2, [3]string{"403", "403", `"FORBIDDEN"`}},
+		"a_permission": {Distrust{Status: 403, Permission: "contents=write"}, 0, [3]string{"200", "403", `"id":"R_`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, ctx := startHub(t), context.Background()
+			now := time.Now()
+			h.SetMachine(func() time.Time { return now })
+			app, key := h.registerApp(t)
+			given := must[*github.InstallationToken](t)(h.client(t, webToken(t, key, claims(nil))).Apps.CreateInstallationToken(ctx, app.Installations["octo"], nil))
+			h.Distrust(tt.distrust)
+			now = now.Add(tt.age)
+			as := "Authorization: Bearer " + given.GetToken()
+			var got [3]string
+			for i, ask := range []string{head, branch} {
+				method, path, _ := strings.Cut(ask, " ")
+				resp, _ := h.send(t, method, path, "{}", as)
+				got[i] = strconv.Itoa(resp.StatusCode)
+			}
+			_, got[2] = h.send(t, "POST", graphqlPath, query, as)
+			if got[0] != tt.want[0] || got[1] != tt.want[1] || !strings.Contains(got[2], tt.want[2]) {
+				t.Errorf("answers = %q, want %q", got, tt.want)
+			}
+			// Other tokens are trusted, and so are all in the end.
+			if resp, _ := h.send(t, "GET", path, "", authorized); resp.StatusCode != http.StatusOK {
+				t.Errorf("the token of a workflow is refused with %d", resp.StatusCode)
+			}
+			h.Distrust(Distrust{})
+			if resp, _ := h.send(t, "GET", path, "", as); resp.StatusCode != http.StatusOK {
+				t.Errorf("what is trusted again is refused with %d", resp.StatusCode)
+			}
+		})
+	}
+}

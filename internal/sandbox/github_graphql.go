@@ -73,6 +73,7 @@ func (c *apiCall) graphql() (any, error) {
 	if op.Operation == ast.Mutation {
 		root = c.gqlMutation()
 	}
+	root = c.hub.doubts.graphql(c, root)
 	x := gqlRun{values: values}
 	answer := doc{"data": x.object(root, op.SelectionSet, nil)}
 	if len(x.errs) > 0 {
