@@ -18,7 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/relock-dev/relock/internal/command"
-	"github.com/relock-dev/relock/internal/github"
 )
 
 // The scripts start relock twelve hundred times. A process costs about 20 ms of CPU
@@ -85,9 +84,7 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		GOOS:     runtime.GOOS,
 		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
-		Clock: github.Clock{Now: func() time.Time {
-			return time.Now().Add(time.Duration(sceneOf(ts).passed.Load()))
-		}},
+		Clock:    sceneOf(ts).clock(),
 	}
 }
 

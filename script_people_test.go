@@ -142,6 +142,12 @@ var acts = map[string]act{
 		n := p.number(args[1])
 		return func() error { return p.hub.Edit(args[0], n, args[2], "") }
 	}},
+	"trust": {"trust: refuse no token of an App that has not ended", 0, func(p person, _ []string) func() error {
+		return func() error { p.hub.Distrust(sandbox.Distrust{}); return nil }
+	}},
+	"revoke": {"revoke: end all tokens that Apps were given", 0, func(p person, _ []string) func() error {
+		return func() error { p.hub.ExpireTokens(); return nil }
+	}},
 	"move": {"move REPO TO: give a repository another owner or name, OWNER/NAME", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.Move(args[0], args[1]) }
 	}},

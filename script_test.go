@@ -104,6 +104,11 @@ func installPrograms() (dir string, err error) {
 //	token LOGIN [NAME=LEVEL]…
 //	                   speak for a person, or for github-actions[bot] with
 //	                   those permissions alone
+//	hurry              let what relock waits for GitHub pass at once, for relock and
+//	                   for GitHub, where relock is done in this process
+//	distrust STATUS SECONDS|ever [PERMISSION]
+//	                   refuse tokens of Apps for so long after they are given, for
+//	                   what needs a permission, as in contents=write; trust ends that
 //	app SLUG OWNER     set APP_ID, APP_KEY and APP_INSTALLATION to those of an
 //	                   App of the world and its installation at OWNER
 //
@@ -146,6 +151,8 @@ func TestScript(t *testing.T) {
 		"as":             actAs,
 		"relock":         runRelock,
 		"meanwhile":      meanwhile,
+		"hurry":          hurryUp,
+		"distrust":       distrust,
 	}
 	for name := range acts {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
@@ -202,7 +209,8 @@ type scene struct {
 	taken map[string]*http.Request // the last request that meanwhile acted before, by its place
 	asked strings.Builder          // of sandboxes, with what was sent; empty without -v
 
-	passed atomic.Int64 // by how much relock's clock is ahead, as a time.Duration
+	passed  atomic.Int64 // by how much relock's clock is ahead, as a time.Duration
+	hurries bool         // what relock waits for GitHub passes at once
 }
 
 // note keeps a request for whoever compares what programs ask.

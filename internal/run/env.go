@@ -43,8 +43,8 @@ type Env struct {
 	Mask func(secret string) error
 	// Now is when the run is, for rules about dates.
 	Now time.Time
-	// Clock measures the waiting for limits of GitHub, and how old its answers are; its zero
-	// value is the real one.
+	// Clock measures the waiting for GitHub, and how old its answers and tokens are; its
+	// zero value is the real one.
 	Clock github.Clock
 	// Announce is called before packages are downloaded, and when it is known how large
 	// they are. It may be nil.
