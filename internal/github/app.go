@@ -123,13 +123,26 @@ type tokens struct {
 	wide         *tokens       // those of the whole installation, which know which one it is; nil: these
 	turn         chan struct{} // holds an element while somebody looks or asks
 	installation int64
-	current      string
-	until        time.Time
+	current      *issued              // nil: none yet
+	replaced     map[string]time.Time // when a request for a repository had a token replaced last
 }
 
 func (t *tokens) isApp() bool { return t.client != nil }
 
-func (t *tokens) forRequest(req *http.Request) (string, error) { return t.token(req.Context()) }
+// forRequest returns the token for a request, and lets the one who sends it know which.
+func (t *tokens) forRequest(req *http.Request) (string, error) {
+	if !t.isApp() {
+		return t.given, nil
+	}
+	current, err := t.valid(req.Context())
+	if err != nil {
+		return "", err
+	}
+	if sent, ok := req.Context().Value(sentKey{}).(*sentWith); ok {
+		sent.token = current
+	}
+	return current.text, nil
+}
 
 // ofApp returns the tokens of the App. Nothing is asked yet.
 func ofApp(a App, as connection) (*tokens, error) {
@@ -191,32 +204,56 @@ type noToken struct{ why *problem.Error }
 
 func (n *noToken) Error() string { return n.why.Error() }
 
-// token returns one that is valid for some minutes. Whoever asks while another
-// one is on its way waits for it.
+// token returns one that is valid for some minutes.
 func (t *tokens) token(ctx context.Context) (string, error) {
 	if !t.isApp() {
 		return t.given, nil
 	}
-	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	current, err := t.valid(ctx)
+	if err != nil {
+		return "", err
 	}
-	if t.current != "" && t.clock.Now().Add(renewal).Before(t.until) {
+	return current.text, nil
+}
+
+// valid returns a token of the App that is valid for some minutes. Requests that come
+// while one is asked for wait for that one.
+func (t *tokens) valid(ctx context.Context) (*issued, error) {
+	free, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	if t.current != nil && t.clock.Now().Add(renewal).Before(t.current.until) {
 		return t.current, nil
 	}
 	if err := t.renew(ctx); err != nil {
-		var why *problem.Error
-		if !errors.As(err, &why) {
-			return "", err
-		}
-		return "", &noToken{why}
+		return nil, err
 	}
 	return t.current, nil
 }
 
+// take waits for the turn to look at the token, or to ask for one.
+func (t *tokens) take(ctx context.Context) (free func(), err error) {
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// renew asks for a token, whose turn the caller has. The error is a *noToken, unless the
+// context has ended.
 func (t *tokens) renew(ctx context.Context) error {
+	err := t.issue(ctx)
+	if why, ok := errors.AsType[*problem.Error](err); ok {
+		return &noToken{why}
+	}
+	return err
+}
+
+func (t *tokens) issue(ctx context.Context) error {
 	if err := t.find(ctx); err != nil {
 		return err
 	}
@@ -236,7 +273,7 @@ func (t *tokens) renew(ctx context.Context) error {
 	if err := t.made(made.GetToken()); err != nil {
 		return explanation(ctx, t.client, doing, nil, err)
 	}
-	t.current, t.until = made.GetToken(), made.GetExpiresAt().Time
+	t.current = &issued{of: t, app: t.app, installation: t.installation, text: made.GetToken(), since: t.clock.Now(), until: made.GetExpiresAt().Time}
 	return nil
 }
 

@@ -224,6 +224,19 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestClockOfTheAppIsWrong holds what is said where GitHub does not believe when the App has
+// signed. It is asked once.
+func TestClockOfTheAppIsWrong(t *testing.T) {
+	f, _ := start(t, reply{401, nil, `{"message": "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"}`})
+	_, err := f.app(t, github.App{ID: "7", PrivateKey: privateKey(t), Installation: 9, Repositories: []string{"octo/infra"}}).Repository("octo", "infra").Head(t.Context(), "main")
+	if hint := problem.Of(err).Hint; !strings.Contains(hint, "the clock of this machine is right") || errors.Is(err, github.ErrTokenRefused) {
+		t.Errorf("error = %v, hint %q, want one about the clock", err, hint)
+	}
+	if len(f.asked) != 1 || len(f.waits) > 0 {
+		t.Errorf("requests %q and waits %v, want one request", f.asked, f.waits)
+	}
+}
+
 func TestAppSaysThatItsTokenCameToNothing(t *testing.T) {
 	f, _ := start(t, ok(`{"id": 9}`), reply{201, nil, `{}`})
 	if _, err := f.app(t, github.App{ID: "7", PrivateKey: privateKey(t), Repositories: []string{"o/n"}}).Token(t.Context()); err == nil {

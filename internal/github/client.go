@@ -12,7 +12,7 @@
 //
 // Errors are *problem.Error with a hint where a person can do something. Those
 // that a caller acts on differently match [ErrNotFound], [ErrConflict],
-// [ErrUncertain] or [ErrUnsupported].
+// [ErrUncertain], [ErrUnsupported] or [ErrTokenRefused].
 package github
 
 import (
@@ -42,6 +42,9 @@ type Options struct {
 	// Made is called with every token that is made for the App, before it is used: to
 	// keep it out of a log. A token that it fails for is not used. It may be nil.
 	Made func(token string) error
+	// Refusals are what the tokens of Apps were refused in the run; nil: the Client has
+	// its own.
+	Refusals *Refusals
 	// Log hears of waiting; nothing is logged if it is nil.
 	Log *slog.Logger
 	// Clock measures the waiting; its zero value is the real one.
@@ -86,6 +89,8 @@ type connection struct {
 	options Options
 	server  server
 	rates   *rates
+	// repository is the one that the client is for, OWNER/NAME; empty: not one alone.
+	repository string
 }
 
 // New returns a Client. It fails if an address or an App cannot be used; it
@@ -103,7 +108,10 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	as := connection{o, s, &rates{}}
+	if o.Refusals == nil {
+		o.Refusals = &Refusals{}
+	}
+	as := connection{options: o, server: s, rates: &rates{}}
 	t := &tokens{given: o.Access.Token}
 	if o.Access.App != nil {
 		t, err = ofApp(*o.Access.App, as)
@@ -125,11 +133,13 @@ func (c *Client) Narrowed(repository string, teams, labels bool) *Client {
 	if c.tokens.isApp() {
 		writing = c.tokens.narrowed(App{Repositories: []string{repository}, Teams: teams, Labels: labels})
 	}
-	narrow := newClient(c.as, func(req *http.Request) (string, error) {
+	as := c.as
+	as.repository = repository
+	narrow := newClient(as, func(req *http.Request) (string, error) {
 		if behaviourOf(req).write {
-			return writing.token(req.Context())
+			return writing.forRequest(req)
 		}
-		return c.tokens.token(req.Context())
+		return c.tokens.forRequest(req)
 	})
 	narrow.tokens = c.tokens
 	return narrow
@@ -202,7 +212,11 @@ func careful(as connection, token func(*http.Request) (string, error)) *http.Cli
 	if o.Access.Anonymous() {
 		server = &frugal{next: o.HTTP.Transport}
 	}
-	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.Access.Anonymous(), rates: as.rates}}
+	var patient http.RoundTripper = &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.Access.Anonymous(), rates: as.rates}
+	if o.Access.App != nil {
+		patient = &renewing{next: patient, clock: o.Clock, log: o.Log, refusals: o.Refusals, api: strings.TrimSuffix(s.api.Path, "/"), repository: as.repository}
+	}
+	client.Transport = &revalidating{next: patient}
 	return &client
 }
 

@@ -32,6 +32,9 @@ var (
 	ErrNotYet = errors.New("not yet")
 	// ErrUnsupported means that the server has no such operation.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrTokenRefused means that GitHub does not know a token that it has just made for the
+	// App. That says something of the installation, and nothing of what was asked.
+	ErrTokenRefused = errors.New("a new token is refused")
 )
 
 // refusal is an answer of GitHub that is not the wished one.
@@ -136,7 +139,11 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	default: // an answer that ends too early or is not JSON
 		e.Err = &uncertain{err}
 	}
-	if said != nil && hint != nil {
+	switch {
+	case said == nil:
+	case said.status == http.StatusUnauthorized && c.tokens != nil && c.tokens.isApp():
+		e.Problem.Hint = said.ofToken()
+	case hint != nil:
 		e.Problem.Hint = hint(said)
 	}
 	return e

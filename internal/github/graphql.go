@@ -68,7 +68,7 @@ func (e graphqlError) place(list ...string) (i int, ok bool) {
 
 // mutate sends one GraphQL mutation.
 func (r *Repository) mutate(ctx context.Context, doing string, needs permission, mutation string, input map[string]any) error {
-	ctx = behaving(ctx, requestBehaviour{write: true})
+	ctx = behaving(ctx, requestBehaviour{write: true, needs: needs})
 	errs, err := r.client.graph.post(ctx, mutation, map[string]any{"input": input}, nil)
 	if err == nil && len(errs) > 0 {
 		err = refusalOfGraphQL(errs[0])

@@ -64,6 +64,7 @@ type requestBehaviour struct {
 	stream  bool          // the caller reads the answer while it arrives
 	largest int64         // of the answer, instead of largestAnswer
 	time    time.Duration // instead of sendingTime
+	needs   permission    // what a mutation of GraphQL needs, which its path does not say
 }
 
 // question reports whether a request changes nothing, so that it may be sent again
@@ -199,7 +200,7 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 	case secondaryLimit:
 		pause = l.hold(sent, l.clock.Now(), pause)
 	}
-	if l.impatient || pause > l.patience() || l.late(req, pause) || tries == mostTries {
+	if l.impatient || pause > l.patience() || l.clock.late(req.Context(), pause) || tries == mostTries {
 		l.giveUp(l.clock.Now().Add(pause))
 		return 0, false
 	}
@@ -278,7 +279,7 @@ func (l *limits) await(req *http.Request) error {
 		l.mu.Unlock()
 		pause := until.Sub(l.clock.Now())
 		// A longer wait is not begun: the request is sent, and its refusal says why.
-		if l.impatient || pause <= 0 || pause > l.patience() || l.late(req, pause) {
+		if l.impatient || pause <= 0 || pause > l.patience() || l.clock.late(req.Context(), pause) {
 			return nil
 		}
 		l.announce(pause)
@@ -303,9 +304,9 @@ func (l *limits) announce(pause time.Duration) {
 }
 
 // late reports whether the time of whoever asks is over after the pause.
-func (l *limits) late(req *http.Request, pause time.Duration) bool {
-	end, bounded := req.Context().Deadline()
-	return bounded && !l.clock.Now().Add(pause).Before(end)
+func (c Clock) late(ctx context.Context, pause time.Duration) bool {
+	end, bounded := ctx.Deadline()
+	return bounded && !c.Now().Add(pause).Before(end)
 }
 
 // pace keeps many writes a second apart [docs.github.com, "Best practices for

@@ -108,10 +108,21 @@ func (r *Repository) hint(said *refusal, needs permission) string {
 		return "the token is not valid here: check that it is complete, not expired, and meant for " + r.client.host.ForDisplay()
 	case said.status == http.StatusForbidden, said.status == http.StatusNotFound && needs.writes():
 		return r.grant(said, needs)
+	case said.status == http.StatusNotFound && r.client.tokens.isApp():
+		return fmt.Sprintf("check the name, that the installation of the GitHub App includes %s, and that it has %q", r, needs)
 	case said.status == http.StatusNotFound:
 		return fmt.Sprintf("check the name, and that the token may read %s (in a workflow: %q under permissions)", r, needs)
 	}
 	return ""
+}
+
+// ofToken says what to do where GitHub does not know a token that it has made for the App:
+// never, or no more for the second time.
+func (r *refusal) ofToken() string {
+	if r.kind == ErrTokenRefused {
+		return "GitHub has just made this token for the App and does not accept it: run again later, and look whether the App is still installed there"
+	}
+	return "GitHub accepts the token of the App no more, and a new one was made within the hour: look who revokes the tokens or changes the installation, then run again"
 }
 
 // grant says which permission is missing, and where it is given. Of alternatives

@@ -33,8 +33,9 @@ type clients struct {
 	env  Env
 	http *transport.Client
 
-	mu    sync.Mutex
-	known map[string]*github.Client
+	mu       sync.Mutex
+	known    map[string]*github.Client
+	refusals github.Refusals // of new tokens, by all of them
 }
 
 // of returns the client for a repository. A token serves all of them. An App has
@@ -155,7 +156,7 @@ func (c *clients) connect(to github.Access, name string) (*github.Client, error)
 		}
 	}
 	client, err := github.New(github.Options{
-		HTTP: c.http.HTTP(), Access: to, Made: c.env.Mask, Log: c.env.Log, Clock: c.env.Clock,
+		HTTP: c.http.HTTP(), Access: to, Made: c.env.Mask, Refusals: &c.refusals, Log: c.env.Log, Clock: c.env.Clock,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,144 @@
+package github
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// denial is an answer that may be for the token, and not for what was asked.
+type denial struct {
+	lack
+	answer  string // for the log
+	isNew   bool   // so is the token, or was when the request was sent first
+	unknown bool   // GitHub does not know the token
+	message string // of GitHub, where it does not
+}
+
+// judge returns the denial that an answer is, if it is one. What is lacking is named by
+// GitHub's own header, or else by the kind of the request. Of a token that is not new one
+// answer counts alone: that GitHub does not know it.
+func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, isNew bool) (denial, bool) {
+	whole := lack{token.installation, "a token for all repositories"}
+	if token.app.Owner == "" {
+		whole.permission = "a token for one repository"
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		return denial{lack: whole, answer: "401", isNew: isNew, unknown: true, message: messageOf(peek(resp))}, true
+	}
+	if resp.StatusCode < http.StatusInternalServerError {
+		token.accepted.Store(true)
+	}
+	if !isNew {
+		return denial{}, false
+	}
+	path := strings.TrimPrefix(req.URL.Path, r.api)
+	said := denial{lack: lack{token.installation, permissionFor(req, resp, path)}, isNew: true}
+	switch {
+	case resp.StatusCode == http.StatusForbidden && byIntegration(messageOf(peek(resp))):
+		said.answer = "403"
+	case resp.StatusCode == http.StatusNotFound && token.reaches(repositoryItself(path)):
+		said.answer = "404"
+	case resp.StatusCode == http.StatusOK && limitOf(req) == "graphql":
+		said.answer = wholeRefusal(peek(resp), token)
+	}
+	if said.answer == "" && resp.StatusCode < http.StatusBadRequest {
+		r.refusals.granted(whole, said.lack)
+	}
+	return said, said.answer != ""
+}
+
+// byIntegration reports whether a refusal is for what the App or its token has. Those that
+// name a rule, a label, a setting, an IP allow list or single sign-on have other words.
+func byIntegration(message string) bool {
+	return strings.HasPrefix(message, "Resource not accessible by integration")
+}
+
+// seenRepository are the paths of a repository, and of what it always has, of which a 404 says
+// that the token does not see the repository. Below others something else may be missing,
+// which is no trouble: a branch, a file, a user, a pull request.
+var seenRepository = regexp.MustCompile(`^/repos/([^/]+/[^/]+)(/pulls|/milestones|/git/(refs|trees|commits|matching-refs/.*))?$`)
+
+// repositoryItself is the repository, OWNER/NAME, of which a 404 of this path would be;
+// empty if it would be of something in it.
+func repositoryItself(path string) string {
+	m := seenRepository.FindStringSubmatch(path)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// permissionFor names what a request needs: the header of its answer, or else what it does
+// and with what.
+func permissionFor(req *http.Request, resp *http.Response, path string) string {
+	if said := resp.Header.Get("X-Accepted-GitHub-Permissions"); said != "" {
+		return said
+	}
+	b, does := behaviourOf(req), "read "
+	if b.write {
+		does = "write "
+	}
+	if limitOf(req) == "graphql" {
+		return does + "graphql " + string(b.needs)
+	}
+	steps := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if len(steps) > 3 && steps[0] == "repos" {
+		return does + steps[3]
+	}
+	return does + steps[0]
+}
+
+// hiddenRepository is what GraphQL says of a repository that a token does not see.
+var hiddenRepository = regexp.MustCompile(`^Could not resolve to a Repository with the name '([^']+)'`)
+
+// wholeRefusal says how an answer of GraphQL refuses all that was asked, by a token that is
+// not known or by a repository that the token does not see; empty if it does not. An answer
+// with some of what was asked is no matter of the token: others know what to do without the
+// rest. Who asks is known to every token.
+func wholeRefusal(body string, token *issued) string {
+	var answer struct {
+		Data   map[string]json.RawMessage
+		Errors []graphqlError
+	}
+	// An answer that is longer than what is looked at is no refusal.
+	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Errors) == 0 {
+		return ""
+	}
+	about := map[string]bool{"viewer": true}
+	said := ""
+	for _, e := range answer.Errors {
+		hidden := hiddenRepository.FindStringSubmatch(e.Message)
+		switch {
+		case e.Type == "FORBIDDEN" && byIntegration(e.Message):
+			said = e.Type
+		case e.Type == "NOT_FOUND" && hidden != nil && token.reaches(hidden[1]):
+			said = e.Type
+		default:
+			return ""
+		}
+		if slices.ContainsFunc(e.Path, func(step any) bool { _, name := step.(string); return !name }) {
+			return "" // it is about one of a list
+		}
+		if len(e.Path) > 0 {
+			about[e.Path[0].(string)] = true
+		}
+	}
+	for field, value := range answer.Data {
+		if string(value) != "null" && !about[field] {
+			return ""
+		}
+	}
+	return said
+}
+
+// messageOf is what GitHub says in a refusal of REST.
+func messageOf(body string) string {
+	var answer struct{ Message string }
+	if json.Unmarshal([]byte(body), &answer) != nil {
+		return ""
+	}
+	return oneLine(answer.Message)
+}
