@@ -58,7 +58,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 					}
 					for id := range strings.SplitSeq(f[2], ", ") {
 						if !cases[id] {
-							t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata", name, id)
+							t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt or testdata/terragrunt-stacks, nor in internal/scan/testdata", name, id)
 						}
 					}
 				}
@@ -83,9 +83,13 @@ func recordedCases(t *testing.T) map[string]bool {
 		id, _, _ := strings.Cut(path.Base(dir), "-")
 		known[id] = true
 	}
-	units := glob(t, "testdata/terragrunt/*.txtar")
-	if len(units) == 0 {
-		t.Fatal("no recorded cases of Terragrunt")
+	var units []string
+	for _, pattern := range []string{"testdata/terragrunt/*.txtar", "testdata/terragrunt-stacks/*.txtar"} {
+		matched := glob(t, pattern)
+		if len(matched) == 0 {
+			t.Fatalf("no recorded cases of Terragrunt in %s", pattern)
+		}
+		units = append(units, matched...)
 	}
 	for _, name := range units {
 		known[strings.TrimSuffix(path.Base(name), ".txtar")] = true
