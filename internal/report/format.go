@@ -536,17 +536,18 @@ type heldJSON struct {
 	Constraint provider.Term     `json:"constraint"`
 	Module     string            `json:"module"`
 	problem.Place
-	Source     string       `json:"source_expression,omitempty"`
-	Expression string       `json:"expression,omitempty"`
-	Also       []scan.Term  `json:"also"`
-	Rule       string       `json:"rule"`
-	Eligible   provider.Day `json:"eligible"`
+	Sets       scan.SetNames `json:"sets,omitzero"`
+	Source     string        `json:"source_expression,omitempty"`
+	Expression string        `json:"expression,omitempty"`
+	Also       []scan.Term   `json:"also"`
+	Rule       string        `json:"rule"`
+	Eligible   provider.Day  `json:"eligible"`
 }
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
-		Source: h.Term.Source, Expression: h.Term.Expression,
+		Sets: h.Term.Sets, Source: h.Term.Source, Expression: h.Term.Expression,
 		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 	}
 }
@@ -554,7 +555,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
-		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Source: j.Source, Expression: j.Expression},
+		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Sets: j.Sets, Source: j.Source, Expression: j.Expression},
 		Others: collect.Mapped(j.Also, readTerm),
 	}
 }
