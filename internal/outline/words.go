@@ -739,7 +739,11 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	}
 	for _, u := range m.Tree.Unread {
 		if u.Code == problem.CodeTerragruntUnit {
-			lines = append(lines, safe.Format("known in part: %s (%s)", safe.Text(u.Reason), safe.Text(d.Files.Place(u.Place).String())))
+			known := safe.Const("known in part")
+			if !u.Sets.IsZero() {
+				known = known.And(" with the %s", safe.Text(u.Sets.String()))
+			}
+			lines = append(lines, safe.Format("%s: %s (%s)", known, safe.Text(u.Reason), safe.Text(d.Files.Place(u.Place).String())))
 		}
 	}
 	for _, n := range m.Tree.Notes {

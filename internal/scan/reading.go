@@ -114,6 +114,7 @@ func (j readings) module() RootModule {
 	if len(j.known) < len(j.all) && m.StandIn == StandInNone {
 		m.StandIn = StandInParts
 	}
+	m.Made.Origin = strings.Join(union(j.all, func(r RootModule) []string { return origins(r.Made) }), nameGap)
 	m.Files = union(j.all, func(r RootModule) []string { return r.Files })
 	m.Made.Holes = union(j.all, func(r RootModule) []Hole { return r.Made.Holes })
 	m.Made.Assumptions = union(j.all, func(r RootModule) []string { return r.Made.Assumptions })
@@ -128,6 +129,14 @@ func (j readings) module() RootModule {
 		})
 	}
 	return m
+}
+
+// origins is the origin, if it is known.
+func origins(m Made) []string {
+	if m.Origin == "" {
+		return nil
+	}
+	return []string{m.Origin}
 }
 
 func firstLock(a, b *lockfile.File) *lockfile.File {

@@ -137,8 +137,8 @@ func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
 	return notAllowed("there is no include %s", name)
 }
 
-// feature is the value of a feature flag: its default, since who runs Terragrunt
-// says what else it is.
+// feature is the value of a feature flag: what the set of values says, or its default,
+// since who runs Terragrunt says what else it is.
 func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 	files := []*evaluator{e}
 	if e.parent == nil {
@@ -159,6 +159,10 @@ func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 			return notAllowed("feature.%s has no default", name)
 		}
 		v, why := f.value(attr.Expr)
+		given, ok, refused := e.reading.flag(name, v)
+		if ok {
+			return cty.ObjectVal(map[string]cty.Value{"value": given}), refused
+		}
 		return cty.ObjectVal(map[string]cty.Value{"value": v.Mark(assume("the feature %s has its default", name))}), why
 	}
 	return notStatic(&staticeval.Unknown{Reason: "feature." + name + " is not declared here"})

@@ -148,7 +148,7 @@ func (t functionTable) functions() []staticeval.Function {
 		constant("get_repo_root", "the top of the repository", repositoryTop),
 		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(t.caller.dir, ".")),
 		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", t.caller.dir)),
-		textFunction("get_env", "a variable's default: the environment is not read", helpers, environment),
+		textFunction("get_env", "a variable of the set of values, or its default: the environment is not read", helpers, t.environment),
 		textFunction("abspath", "an absolute path", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
@@ -215,15 +215,21 @@ func (t functionTable) findInParents(args []string) (cty.Value, error) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "find_in_parent_folders finds nothing in the repository"}
 }
 
-// environment is get_env: a default holds unless somebody sets the variable.
-func environment(args []string) (cty.Value, error) {
-	switch {
-	case len(args) > 0 && args[0] == "":
+// environment is get_env: what the set of values says, or a default, which holds unless
+// somebody sets the variable.
+func (t functionTable) environment(args []string) (cty.Value, error) {
+	if len(args) > 0 && args[0] == "" {
 		return cty.NilVal, errors.New("it needs the name of a variable")
+	}
+	if len(args) != 1 && len(args) != 2 {
+		return cty.NilVal, errors.New("it takes one or two arguments")
+	}
+	text, set := t.reading.variable(args[0])
+	switch {
+	case set:
+		return cty.StringVal(text), nil
 	case len(args) == 2:
 		return cty.StringVal(args[1]).Mark(assume("the environment variable %s is not set", args[0])), nil
-	case len(args) != 1:
-		return cty.NilVal, errors.New("it takes one or two arguments")
 	case plainName.MatchString(args[0]):
 		return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment variable " + args[0]}
 	}

@@ -26,6 +26,9 @@ type unitReading struct {
 	configs int
 	// template says that the unit depends on values that only a stack gives.
 	template bool
+	// set has the values from outside; nil: none. asked are those that were asked for.
+	set   *EnvironmentSet
+	asked askedNames
 	// looked are the paths of what was read or looked for, there or not.
 	looked  map[string]bool
 	objects map[string]cty.Value // what read_terragrunt_config gives, by the path of the file
@@ -39,6 +42,7 @@ func newReading(r *fileReader, unit string) *unitReading {
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
 		values:  &staticeval.Unknown{Reason: "the values of the stack are not in the repository"},
 		looked:  map[string]bool{}, objects: map[string]cty.Value{},
+		asked: askedNames{map[string]bool{}, map[string]bool{}},
 	}
 }
 

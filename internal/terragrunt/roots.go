@@ -42,6 +42,8 @@ type Options struct {
 	Absent func(dir string) bool
 	// Wanted is as in scan.Options: nothing is fetched for other units.
 	Wanted func(scan.RootModule) bool
+	// Environments are the sets of values that units are read with.
+	Environments []EnvironmentSet
 }
 
 // Roots makes of the units among root modules what scan.Load can read: each gets a
@@ -52,12 +54,13 @@ type Options struct {
 // alone, each cause once. The error is not nil only if ctx is done before all units are
 // read; modules that have not been fetched when it ends are not known.
 func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
-	made := make([]Assembly, len(roots))
+	read := make([][]Unit, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
 	a.absent = opts.Absent
-	if err := eachUnit(ctx, roots, opts.Jobs, func(i int) { made[i].Unit = a.units.Unit(roots[i].Dir) }); err != nil {
+	if err := eachUnit(ctx, roots, opts.Jobs, func(i int) { read[i] = a.units.Units(roots[i].Dir, opts.Environments) }); err != nil {
 		return nil, nil, err
 	}
+	roots, made := oneByOne(roots, read)
 	included := includedFiles(made)
 	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Jobs, func(i int) { // what has been fetched counts when ctx ends
 		u, r := made[i].Unit, roots[i]
@@ -70,15 +73,20 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 	})
 	var kept []scan.Root
 	var told toldCauses
-	for i, r := range roots {
+	for i, next := 0, 0; i < len(roots); i = next {
+		r := roots[i]
+		next = i + readingsOf(roots[i:])
 		if r.Kind != scan.TerragruntUnit {
 			kept = append(kept, r)
 			continue
 		}
-		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].Unit.File] || made[i].Unit.Template || made[i].Unit.Empty() && !tfconfig.ConfiguredIn(a.units.tree, r.Dir)) {
-			continue // it is what units are made of
+		ingredient := func(m Assembly) bool { // it is what units are made of
+			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(a.units.tree, r.Dir)
 		}
-		if r, ok := rootOf(r, made[i], &told, opts); ok {
+		if r.Lock == nil && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
+			continue
+		}
+		if r, ok := rootWith(roots[i:next], made[i:next], &told, opts); ok {
 			kept = append(kept, r)
 		}
 	}
@@ -194,6 +202,10 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	for _, text := range r.Made.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
+	with := ""
+	if !r.Sets.IsZero() {
+		with = "with the " + r.Sets.String() + ", "
+	}
 	for _, h := range made.Unit.Hooks {
 		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
@@ -201,7 +213,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	for _, p := range made.Unit.Problems {
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
-		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
+		told.note(cause{kind: standIn, text: with + p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
 	r.StandIn = scan.StandInUnit
 	if made.Tree != nil {

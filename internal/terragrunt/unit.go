@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -60,6 +61,10 @@ type Unit struct {
 
 	// AnyChange is as in scan.Root.
 	AnyChange bool
+	// Sets are the sets of values with which the unit says so; zero: it was read without.
+	Sets scan.SetNames
+
+	asked askedNames
 
 	// lists are globs of the unit's files that are copied though they are hidden, and
 	// of those that are not copied.
@@ -86,14 +91,18 @@ type Generated struct {
 	Place      problem.Place
 }
 
-// Unit reads the unit of a directory.
-func (r *Configs) Unit(dir string) Unit {
+// Unit reads the unit of a directory without any values from outside.
+func (r *Configs) Unit(dir string) Unit { return r.unit(dir, nil) }
+
+// unit reads the unit of a directory with a set of values; nil: without any.
+func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile)}
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
 	reading := newReading(r.tree, dir)
+	reading.set, u.asked = set, reading.asked
 	file, why := reading.open(u.File, dir, nil)
 	if why != nil {
 		u.Problems = []Hindrance{{*why, problem.Place{Path: u.File, Line: 1}}}

@@ -1,0 +1,181 @@
+package terragrunt
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// EnvironmentSet is a set of values that units are run with. They come from settings: the
+// environment of this process is nothing to units.
+type EnvironmentSet struct {
+	Name string
+	// Env are variables of the environment, and Features are feature flags.
+	Env, Features map[string]string
+	// Directories are globs of the units that are run with the set; empty: all.
+	Directories []string
+}
+
+// askedNames are the names of values from outside that a unit has asked for, whether there are
+// such or not.
+type askedNames struct{ env, features map[string]bool }
+
+// differs reports whether two sets have another value for anything that was asked for.
+func (a askedNames) differs(s, other EnvironmentSet) bool {
+	return differ(a.env, s.Env, other.Env) || differ(a.features, s.Features, other.Features)
+}
+
+func differ(names map[string]bool, a, b map[string]string) bool {
+	for name := range names {
+		x, inA := a[name]
+		y, inB := b[name]
+		if inA != inB || x != y {
+			return true
+		}
+	}
+	return false
+}
+
+// Units reads the unit of a directory once for each of the sets that reach it and make a
+// difference to it. With sets that have the same for all that it asks for, it is the same.
+func (r *Configs) Units(dir string, sets []EnvironmentSet) []Unit {
+	left := slices.DeleteFunc(slices.Clone(sets), func(s EnvironmentSet) bool { return !scan.Reaches(s.Directories, dir) })
+	if len(left) == 0 {
+		return []Unit{r.Unit(dir)}
+	}
+	var units []Unit
+	for len(left) > 0 {
+		first := left[0]
+		u := r.unit(dir, &first)
+		var others []EnvironmentSet
+		for _, s := range left {
+			if u.asked.differs(first, s) {
+				others = append(others, s)
+			} else {
+				u.Sets = u.Sets.With(scan.NamesOfSets(s.Name))
+			}
+		}
+		units, left = append(units, u), others
+	}
+	return units
+}
+
+// variable is the value of a variable of the environment in the set; false if there is
+// none.
+func (r *unitReading) variable(name string) (string, bool) {
+	r.asked.env[name] = true
+	if r.set == nil {
+		return "", false
+	}
+	text, ok := r.set.Env[name]
+	return text, ok
+}
+
+// flag is the value of a feature flag in the set, which has the type of its default;
+// false if the set has none [terragrunt 1.1 pkg/config/feature_flag.go].
+func (r *unitReading) flag(name string, fallback cty.Value) (v cty.Value, ok bool, why *staticeval.Unknown) {
+	r.asked.features[name] = true
+	if r.set == nil {
+		return cty.NilVal, false, nil
+	}
+	text, ok := r.set.Features[name]
+	if !ok {
+		return cty.NilVal, false, nil
+	}
+	plain, _ := fallback.Unmark()
+	v = cty.StringVal(text)
+	if !plain.IsNull() && plain.Type().IsPrimitiveType() {
+		converted, err := convert.Convert(v, plain.Type())
+		if err != nil {
+			v, why = notAllowed("the value of feature.%s is not of the type of its default", name)
+			return v, true, why
+		}
+		v = converted
+	}
+	return v, true, nil
+}
+
+// oneByOne are the root modules with one of a unit for each way to read it, next to each
+// other: only these have Sets.
+func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assembly) {
+	for i, r := range roots {
+		if r.Kind != scan.TerragruntUnit {
+			each, made = append(each, r), append(made, Assembly{})
+			continue
+		}
+		for _, u := range read[i] {
+			each, made = append(each, r), append(made, Assembly{Unit: u})
+			if len(read[i]) > 1 {
+				each[len(each)-1].Sets = u.Sets
+			}
+		}
+	}
+	return each, made
+}
+
+// readingsOf is how many of the first root modules are ways to read one unit.
+func readingsOf(roots []scan.Root) int {
+	n := 1
+	for n < len(roots) && !roots[0].Sets.IsZero() && !roots[n].Sets.IsZero() && roots[n].Dir == roots[0].Dir {
+		n++
+	}
+	return n
+}
+
+// rootWith is the root module of a unit with all ways to read it; false if it is left out.
+// A way in which init does not run, or the lock file is left alone, counts only if there
+// is no other [case env-two-exclude]. One in which the unit is refused, or another tool
+// runs, is not known [case env-three-missing-key].
+func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
+	idle := func(m Assembly) bool { return m.Unit.Excluded || m.Unit.LeavesLock }
+	refused := func(m Assembly) bool { return len(m.Unit.Refused()) > 0 }
+	someRun, someStand := slices.ContainsFunc(made, func(m Assembly) bool { return !idle(m) }), slices.ContainsFunc(made, func(m Assembly) bool { return !refused(m) })
+	var readings []scan.Root
+	var units []Assembly
+	for i, m := range made {
+		if someRun && idle(m) {
+			continue
+		}
+		if someStand && refused(m) {
+			m = unknownThere(m)
+		}
+		if len(readings) > 0 && roots[i].Tool.Name != readings[0].Tool.Name {
+			m.Tree = nil
+			m.problem(m.Unit.Source.place, staticeval.Unknown{Reason: "it is run with " + roots[i].Tool.Name.Title() + " there"})
+		}
+		readings, units = append(readings, roots[i]), append(units, m)
+	}
+	if len(readings) == 1 {
+		readings[0].Sets = ""
+		return rootOf(readings[0], units[0], told, opts)
+	}
+	var kept []scan.Root
+	for i, r := range readings {
+		if r, ok := rootOf(r, units[i], told, opts); ok {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == 0 {
+		return scan.Root{}, false
+	}
+	whole := kept[0]
+	whole.Sets, whole.Readings = "", kept
+	return whole, true
+}
+
+// unknownThere is a unit that is refused in one of several ways, as one that is not known
+// [case env-three-missing-key].
+func unknownThere(m Assembly) Assembly {
+	m.Unit.Problems = slices.Clone(m.Unit.Problems)
+	for i, p := range m.Unit.Problems {
+		if p.Refused {
+			m.Unit.Problems[i].Refused = false
+			m.Unit.Problems[i].Reason = "Terragrunt refuses the unit: " + p.Reason
+		}
+	}
+	return m
+}
