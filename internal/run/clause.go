@@ -56,7 +56,7 @@ func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.P
 	t := tree{root: root}
 	opts := Ask{}.searching(c)
 	opts.Orphans = true
-	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts)
+	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts, environments(c))
 	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 		ctx = half
 	}
 	opts.Met = foresee(ctx, j, t)
-	return rootModules(ctx, t.FS(), fetching(j), opts)
+	return rootModules(ctx, t.FS(), fetching(j), opts, environments(j.settings))
 }
 
 // committedIn is what the commit of a checkout has that may not be there: of a sparse one,
@@ -182,7 +182,7 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 
 // rootModules finds the root modules of a file tree and reads what they require.
 // Without a source nobody is asked for modules that are elsewhere.
-func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
+func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options, environments []terragrunt.EnvironmentSet) ([]scan.RootModule, []problem.Problem, error) {
 	opts.Made = terragrunt.Kinds
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
@@ -190,6 +190,7 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	}
 	roots, more, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
 		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted, Absent: opts.Absent,
+		Environments: environments,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -24,7 +24,7 @@ import (
 // and lock files alone: nobody is asked.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
-	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), nil, opts)
+	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), nil, opts, nil)
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
@@ -53,7 +53,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
 	opts := Ask{}.searching(c)
 	opts.Create, opts.Orphans = true, true
-	modules, _, err := rootModules(ctx, files.FS, nil, opts)
+	modules, _, err := rootModules(ctx, files.FS, nil, opts, nil)
 	if err != nil {
 		return nil, err
 	}

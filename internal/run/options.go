@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -19,6 +20,11 @@ func (a Ask) searching(c settings.Settings) scan.Options {
 		Include: c.Include, Exclude: c.Exclude, Variables: c.ModuleVars, Jobs: c.Jobs,
 		Sets: collect.Mapped(c.VariableSets, func(v settings.VariableSet) scan.VariableSet { return scan.VariableSet(v) }),
 	}
+}
+
+// environments are the sets of values that units are read with.
+func environments(c settings.Settings) []terragrunt.EnvironmentSet {
+	return collect.Mapped(c.Environments, func(e settings.EnvironmentSet) terragrunt.EnvironmentSet { return terragrunt.EnvironmentSet(e) })
 }
 
 // planning says how settings have lock files planned. Who is asked planAll adds.

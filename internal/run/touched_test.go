@@ -56,7 +56,7 @@ func TestChangeTouchesWhatItMakesDifferent(t *testing.T) {
 // root modules.
 func observed(t *testing.T, files fs.FS, wanted func(scan.RootModule) bool) map[string]string {
 	t.Helper()
-	modules, _, err := rootModules(t.Context(), files, onePackage{}, scan.Options{Orphans: true, Wanted: wanted})
+	modules, _, err := rootModules(t.Context(), files, onePackage{}, scan.Options{Orphans: true, Wanted: wanted}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

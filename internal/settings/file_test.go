@@ -89,6 +89,11 @@ judge: all
 downgrades: allow
 timeout: 20m
 org: {where: [topic=terraform], max-new: 5, pause: true}
+terragrunt:
+  environments:
+    - {name: production, env: {ENVIRONMENT: production}, features: {new-network: true}, directories: ["env/production/**"]}
+    - name: staging
+      env: {ENVIRONMENT: staging}
 `
 
 func operatorFile(t *testing.T, src string) settings.Values {
@@ -137,6 +142,10 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		VariableSets: []settings.VariableSet{
 			{Name: "prod", Values: map[string]string{"environment": "prod"}, Directories: []string{"prod/**"}},
 			{Name: "sandbox", Files: []string{"sandbox.tfvars", "../common.tfvars.json"}},
+		},
+		Environments: []settings.EnvironmentSet{
+			{Name: "production", Env: map[string]string{"ENVIRONMENT": "production"}, Features: map[string]string{"new-network": "true"}, Directories: []string{"env/production/**"}},
+			{Name: "staging", Env: map[string]string{"ENVIRONMENT": "staging"}},
 		},
 		Policy: policy.Rulebook{
 			Rules: []policy.Rule{
@@ -304,6 +313,7 @@ var refusedFiles = []struct {
 	{"variable file that is none", "version: 1\nmodule-vars:\n  - name: a\n    var-files: [prod.json]\n", `relock.yml:4: module-vars[].var-files: "prod.json" is no variable file; it must end in .tfvars or .tfvars.json`, "", false},
 	{"variable file elsewhere", "version: 1\nmodule-vars:\n  - name: a\n    var-files: [/etc/prod.tfvars]\n", `relock.yml:4: module-vars[].var-files: "/etc/prod.tfvars" is not relative to the root module`, "", false},
 	{"map of lists", "version: 1\nmodule-vars: {a: [b]}\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}, or a list of sets of values", "", true},
+	{"variable of no environment", "version: 1\nterragrunt:\n  environments:\n    - name: a\n      env: {a-b: c}\n", `relock.yml:5: terragrunt.environments[].env: "a-b" is not the name of a variable of the environment`, "", false},
 	{"name that is no variable", "version: 1\nmodule-vars:\n  a: b\n  a.b: c\n", `relock.yml:4: module-vars: "a.b" is not the name of a variable`, "", false},
 	{"key that is a number", "version: 1\n2: a\n", "relock.yml:2: a key is not a plain name", "", false},
 	{"missing version", "tool: auto\n", "relock.yml:1: the key version is missing", "begin the file with: version: 1", true},

@@ -106,6 +106,10 @@ var layered = []struct {
 		[]string{`relock.yml:4: the operator enforces module-vars: [{name: "c", values: {x: "one"}}] (central.yml:4)`},
 	},
 	{
+		"environments are laid over each other by their names", "terragrunt: {environments: [{name: a, env: {X: one}}]}\n", "terragrunt:\n  environments:\n  - {name: b, env: {X: two}}\n",
+		[]string{`  environments: [{name: "a", env: {X: "one"}}, {name: "b", env: {X: "two"}}]  # central.yml:2, relock.yml:3`}, nil,
+	},
+	{
 		"signers add up", "verify: {signers: {hashicorp/*: [34365D9472D7468F]}}\nenforced: {verify: {signers: {b/b: [1234567890123456]}}}\n", "verify:\n  signers:\n    a/a: [6543210987654321]\n    b/b: [6543210987654321, 6543210987654322]\n",
 		[]string{`  signers: {"hashicorp/*": ["34365D9472D7468F"], "a/a": ["6543210987654321"], "b/b": ["1234567890123456"]}  # central.yml:2, relock.yml:3, enforced by central.yml:3; not {"b/b": ["6543210987654321", "6543210987654322"]}, relock.yml:3`},
 		[]string{`relock.yml:5: the operator enforces verify.signers: {"b/b": ["1234567890123456"]} (central.yml:3)`},

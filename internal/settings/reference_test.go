@@ -46,6 +46,7 @@ var examples = map[string]string{
 	"verify.signers":             `{"hashicorp/*": [34365D9472D7468F]}`,
 	"registries":                 "\n  registry.example.com:\n    token-env: RELOCK_TOKEN_EXAMPLE",
 	"unreadable-modules":         "preserve",
+	"terragrunt.environments":    "\n    - name: staging\n      env: {ENVIRONMENT: staging}\n    - name: production\n      env: {ENVIRONMENT: production}\n      features: {new_network: true}\n      directories: [\"live/**\"]",
 	"module-vars":                `{module_version: "1.2.0"}`,
 	"module-token":               "${{ secrets.MODULE_TOKEN }}",
 	"strict":                     "true",

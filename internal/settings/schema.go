@@ -52,6 +52,7 @@ var sections = map[string]string{
 	"pull-request": "How pull requests are made.",
 	"verify":       "What is believed.",
 	"org":          "Which repositories of an organisation, and how much at once.",
+	"terragrunt":   "How Terragrunt units are read.",
 }
 
 func object(title, description string) map[string]any {

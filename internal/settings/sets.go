@@ -11,7 +11,10 @@ import (
 // once for each.
 const maxSets = 16
 
-var setName = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
+var (
+	setName = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
+	envName = whenUsed(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+)
 
 func isSetName(s string) error {
 	if !setName().MatchString(s) {
@@ -29,6 +32,19 @@ func isVariableFile(s string) error {
 	case path.IsAbs(s), strings.Contains(s, `\`):
 		return fmt.Errorf("%q is not relative to the root module", s)
 	}
+	return nil
+}
+
+// addEnv reads NAME=TEXT.
+func addEnv(to *map[string]string, item string) error {
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	name, text, _ := strings.Cut(item, "=")
+	if !envName().MatchString(name) {
+		return fmt.Errorf("%q is not the name of a variable of the environment", name)
+	}
+	(*to)[name] = text
 	return nil
 }
 
@@ -51,4 +67,10 @@ func addVariableSet(c *Settings, r record) {
 	var v VariableSet
 	r.fill(&v)
 	c.VariableSets = append(c.VariableSets, v)
+}
+
+func addEnvironment(c *Settings, r record) {
+	var e EnvironmentSet
+	r.fill(&e)
+	c.Environments = append(c.Environments, e)
 }

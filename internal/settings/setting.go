@@ -71,6 +71,9 @@ type Setting struct {
 	// Doc. A field that a record leaves out has no value. A Map that has Fields may
 	// also be a list of such records.
 	Fields []Setting
+	// ByName says that the records of several files are laid over each other by the
+	// names that they have.
+	ByName bool
 	// Most is how many records there may be; 0: any number.
 	Most int
 	// Required fields may not be left out.
@@ -137,7 +140,7 @@ func (s Setting) layering() layering {
 	switch {
 	case s.Key == "rules":
 		return joining
-	case s.Kind == Map, s.Kind == Lists:
+	case s.Kind == Map, s.Kind == Lists, s.ByName:
 		return byName
 	}
 	return replacing

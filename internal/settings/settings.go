@@ -37,7 +37,8 @@ type Settings struct {
 	// there may be VariableSets, for some.
 	ModuleVars   map[string]string
 	VariableSets []VariableSet
-	ModuleToken  string // secret
+	Environments []EnvironmentSet // that Terragrunt units are read with
+	ModuleToken  string           // secret
 	Why          []provider.Pattern
 	PullRequest  PullRequest
 	// CommandsViaApps says that commands count in comments of Apps in a person's name.
@@ -117,6 +118,15 @@ type VariableSet struct {
 	Name        string
 	Values      map[string]string // as texts, by variable
 	Files       []string          // variable files, relative to the root module; later ones win
+	Directories []string          // globs; empty: everywhere
+}
+
+// EnvironmentSet is a set of values that Terragrunt units are read with, as if they were run
+// so.
+type EnvironmentSet struct {
+	Name        string
+	Env         map[string]string // variables of the environment
+	Features    map[string]string // feature flags
 	Directories []string          // globs; empty: everywhere
 }
 

@@ -168,6 +168,34 @@ var All = []Setting{
 		},
 	},
 	{
+		Key: "terragrunt.environments", Kind: Records, Most: maxSets, ByName: true,
+		Doc:   "Sets of values that Terragrunt units are run with, each time with another one, up to 16. A unit that reads any of their names is read once for each set, and its lock file must serve all of them. Nothing is read from the runner's environment. They are no secrets.",
+		sound: setSoundly,
+		build: addEnvironment,
+		Fields: []Setting{
+			{
+				Key: "terragrunt.environments[].name", Kind: Text, Required: true,
+				Doc:  "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores.",
+				take: asOne(asGiven(isSetName), func(e *EnvironmentSet) *string { return &e.Name }),
+			},
+			{
+				Key: "terragrunt.environments[].env", Kind: Map,
+				Doc:  "What get_env returns, by the names of variables of the environment.",
+				take: asWhole(addEnv, func(e *EnvironmentSet) *map[string]string { return &e.Env }),
+			},
+			{
+				Key: "terragrunt.environments[].features", Kind: Map,
+				Doc:  "Values of feature flags, by their names, in place of their defaults.",
+				take: asWhole(addVariable, func(e *EnvironmentSet) *map[string]string { return &e.Features }),
+			},
+			{
+				Key: "terragrunt.environments[].directories", Kind: List, Where: true,
+				Doc:  "Globs of the directories of the units that are run with the set. Without it: everywhere.",
+				take: asTexts(globs.IsGlob, func(e *EnvironmentSet) *[]string { return &e.Directories }),
+			},
+		},
+	},
+	{
 		Input: "module-token", Env: "RELOCK_MODULE_TOKEN", Kind: Text, Secret: true,
 		Doc:  "Token with which modules are fetched from this GitHub server by git, where the workflow's own token may not read them. ssh sources there are fetched by https with it.",
 		take: asText(func(c *Settings) *string { return &c.ModuleToken }),
