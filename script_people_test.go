@@ -43,9 +43,9 @@ type person struct {
 //	                   same place, each waits for a request of its own
 //
 // An act that takes a text takes that of a file if it is given as @FILE. A
-// NUMBER is that of a pull request or an issue. The acts on comments, when they
-// do not come in between, leave the event that GitHub would make of them in
-// event.json, and point relock at it.
+// NUMBER is that of a pull request or an issue. The acts on comments, and those on the
+// body of an issue, when they do not come in between, leave the event that GitHub would
+// make of them in event.json, and point relock at it.
 var acts = map[string]act{
 	"push": {"push REPO BRANCH [PATH FILE]…: commit files; FILE - removes one, and PATH* is executable", 2, func(p person, args []string) func() error {
 		return p.push(args, false)
@@ -136,11 +136,11 @@ var acts = map[string]act{
 	}},
 	"rewrite": {"rewrite REPO NUMBER TEXT: replace the body", 3, func(p person, args []string) func() error {
 		n, text := p.number(args[1]), p.text(args[2])
-		return func() error { return p.hub.Edit(args[0], n, "", text) }
+		return func() error { return p.hub.EditAs(args[0], n, p.login, "", text) }
 	}},
 	"retitle": {"retitle REPO NUMBER TITLE: replace the title", 3, func(p person, args []string) func() error {
 		n := p.number(args[1])
-		return func() error { return p.hub.Edit(args[0], n, args[2], "") }
+		return func() error { return p.hub.EditAs(args[0], n, p.login, args[2], "") }
 	}},
 	"trust": {"trust: refuse no token of an App that has not ended", 0, func(p person, _ []string) func() error {
 		return func() error { p.hub.Distrust(sandbox.Distrust{}); return nil }
@@ -153,7 +153,19 @@ var acts = map[string]act{
 	}},
 	"tick": {"tick REPO NUMBER TEXT: check the box in the body whose line contains the text", 3, func(p person, args []string) func() error {
 		n := p.number(args[1])
-		return func() error { return p.hub.Tick(args[0], n, args[2]) }
+		return func() error { return p.hub.TickAs(args[0], n, p.login, args[2]) }
+	}},
+	"delete-issue": {"delete-issue REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.DeleteIssue(args[0], n) }
+	}},
+	"transfer-issue": {"transfer-issue REPO NUMBER TO: move an issue to another repository", 3, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.TransferIssue(args[0], n, args[2]) }
+	}},
+	"switch-issues": {"switch-issues REPO on|off: switch the issues of a repository on or off", 2, func(p person, args []string) func() error {
+		off := args[1] == "off"
+		return func() error { return p.hub.Configure(args[0], func(s *sandbox.Settings) { s.NoIssues = off }) }
 	}},
 	"label": {"label REPO NUMBER NAME", 3, func(p person, args []string) func() error {
 		n := p.number(args[1])
@@ -293,6 +305,9 @@ func performAs(ts *testscript.TestScript, neg bool, login string, args []string)
 	switch action := commentActs[args[0]]; action {
 	case "":
 		ts.Check(do())
+		if args[0] == "tick" || args[0] == "rewrite" {
+			writeIssueEvent(ts, login, args)
+		}
 	case "deleted":
 		writeEvent(ts, login, action, args) // of the comment as it was
 		ts.Check(do())
@@ -309,11 +324,29 @@ func writeEvent(ts *testscript.TestScript, login, action string, args []string) 
 	ts.Check(err)
 	payload, err := hub.CommentEvent(args[1], id, action, login)
 	ts.Check(err)
+	leaveEvent(ts, "issue_comment", args[1], payload)
+}
+
+// writeIssueEvent leaves what a runner would have of an edit, if that was of an issue.
+func writeIssueEvent(ts *testscript.TestScript, login string, args []string) {
+	hub, number := world(ts).GitHub(), person{ts: ts}.number(args[2])
+	issues, err := hub.AllIssues(args[1])
+	ts.Check(err)
+	if !slices.ContainsFunc(issues, func(i sandbox.Issue) bool { return i.Number == number }) {
+		return
+	}
+	payload, err := hub.IssueEvent(args[1], number, "edited", login)
+	ts.Check(err)
+	leaveEvent(ts, "issues", args[1], payload)
+}
+
+// leaveEvent leaves an event where a runner has it, and points relock at it.
+func leaveEvent(ts *testscript.TestScript, name, repo string, payload []byte) {
 	file := ts.MkAbs(ts.Getenv("WORK") + "/event.json")
 	ts.Check(os.WriteFile(file, payload, 0o644))
-	ts.Setenv("GITHUB_EVENT_NAME", "issue_comment")
+	ts.Setenv("GITHUB_EVENT_NAME", name)
 	ts.Setenv("GITHUB_EVENT_PATH", file)
-	ts.Setenv("GITHUB_REPOSITORY", args[1])
+	ts.Setenv("GITHUB_REPOSITORY", repo)
 }
 
 func meanwhile(ts *testscript.TestScript, neg bool, args []string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -117,6 +118,7 @@ func installPrograms() (dir string, err error) {
 //	clone REPO DIR [BRANCH]
 //	                   check a branch out, or the one named main
 //	pulls REPO FILE    write the pull requests of a repository, as people see them
+//	issues REPO FILE   write the issues that are no pull requests, likewise
 //	commits REPO REF FILE
 //	                   write the commits of a branch, newest first
 //
@@ -147,6 +149,7 @@ func TestScript(t *testing.T) {
 		"app":            showApp,
 		"clone":          clone,
 		"pulls":          writePulls,
+		"issues":         writeIssues,
 		"commits":        writeCommits,
 		"as":             actAs,
 		"relock":         runRelock,
@@ -419,6 +422,25 @@ func writePulls(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	for _, p := range pulls {
 		describePull(&b, args[0], p)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o644))
+}
+
+func writeIssues(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "issues REPO FILE")
+	issues, err := world(ts).GitHub().AllIssues(args[0])
+	ts.Check(err)
+	var b strings.Builder
+	for _, i := range issues {
+		state := "closed"
+		if i.Open {
+			state = "open"
+		}
+		fmt.Fprintf(&b, "#%d %s: %s\nby %s, edited by %s\nlabels: %s\n", i.Number, state, i.Title, i.Author, cmp.Or(i.Editor, "nobody"), strings.Join(i.Labels, ", "))
+		for _, c := range i.Comments {
+			fmt.Fprintf(&b, "%s: %s\n", c.Author, c.Body)
+		}
+		fmt.Fprintf(&b, "\n%s\n", i.Body)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o644))
 }

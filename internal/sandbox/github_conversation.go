@@ -17,10 +17,7 @@ func (g *GitHub) OpenIssue(repo, title, by string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := g.now()
-	p := &pullRequest{id: g.nextID(), number: len(r.issues) + 1, title: title, author: by, open: true, created: now, updated: now}
-	r.issues = append(r.issues, p)
-	return p.number, nil
+	return g.newIssue(r, title, "", by).number, nil
 }
 
 // Close closes an open issue or pull request; its branch stays.
@@ -223,9 +220,14 @@ func eventText(event doc) []byte {
 	return buf.Bytes()
 }
 
-// Tick checks the first box in the body of a pull request whose line contains
+// Tick checks the first box in the body of an issue or pull request whose line contains
 // the text, as a person does with a click.
 func (g *GitHub) Tick(repo string, number int, text string) error {
+	return g.TickAs(repo, number, firstUser, text)
+}
+
+// TickAs is Tick by somebody.
+func (g *GitHub) TickAs(repo string, number int, by, text string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, p, err := g.find(repo, number)
@@ -236,9 +238,106 @@ func (g *GitHub) Tick(repo string, number int, text string) error {
 	for i, line := range lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "- [ ]") && strings.Contains(line, text) {
 			lines[i] = strings.Replace(line, "[ ]", "[x]", 1)
-			p.body, p.updated = strings.Join(lines, ""), g.now()
+			g.edited(p, by, strings.Join(lines, ""))
 			return nil
 		}
 	}
 	return fmt.Errorf("no empty box in the body of %d says %q", number, text)
+}
+
+// edited notes who has replaced the body of an issue or pull request.
+func (g *GitHub) edited(p *pullRequest, by, body string) {
+	if body != p.body {
+		p.before, p.body, p.editor, p.editedAt = p.body, body, by, g.now()
+		p.updated = p.editedAt
+	}
+}
+
+func (g *GitHub) newIssue(r *gitRepository, title, body, by string) *pullRequest {
+	now := g.now()
+	p := &pullRequest{id: g.nextID(), number: len(r.issues) + 1, title: title, body: body, author: by, open: true, created: now, updated: now}
+	r.issues = append(r.issues, p)
+	return p
+}
+
+// DeleteIssue deletes an issue, as an administrator does.
+func (g *GitHub) DeleteIssue(repo string, number int) error {
+	return g.vanish(repo, number, deletedIssue)
+}
+
+// TransferIssue moves an issue to another repository, where it gets another number.
+func (g *GitHub) TransferIssue(repo string, number int, to string) error {
+	if err := g.vanish(repo, number, transferredIssue); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(to)
+	if err != nil {
+		return err
+	}
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	moved := *p
+	moved.gone, moved.number = "", len(r.issues)+1
+	r.issues = append(r.issues, &moved)
+	return nil
+}
+
+func (g *GitHub) vanish(repo string, number int, how gone) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if p.isPull() || p.gone != "" {
+		return fmt.Errorf("%d is no issue that can be %s", number, how)
+	}
+	p.gone = how
+	return nil
+}
+
+// AllIssues returns those of a repository that are no pull requests, by number.
+func (g *GitHub) AllIssues(repo string) ([]Issue, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	var all []Issue
+	for _, p := range r.issues {
+		if p.isPull() || p.gone != "" {
+			continue
+		}
+		one := Issue{
+			Number: p.number, Title: p.title, Body: p.body, Author: p.author, Editor: p.editor, Edited: p.editedAt,
+			Open: p.open, Locked: p.locked, Labels: slices.Clone(p.labels),
+		}
+		for _, m := range p.comments {
+			one.Comments = append(one.Comments, Comment{ID: m.id, Author: m.author, Body: m.body})
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// IssueEvent returns the payload of the event issues for an issue as it is now: of the
+// action edited, with the body that it had before.
+func (g *GitHub) IssueEvent(repo string, number int, action, by string) ([]byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return nil, err
+	}
+	c := &apiCall{Request: &http.Request{Host: g.host}, hub: g, repo: r}
+	event := doc{"action": action, "issue": c.issueDoc(p), "repository": c.repositoryDoc(r), "sender": c.userDoc(by)}
+	if action == "edited" {
+		event["changes"] = doc{"body": doc{"from": p.before}}
+	}
+	return eventText(event), nil
 }

@@ -210,6 +210,8 @@ func (c *apiCall) gqlOf(r *gitRepository) gqlObject {
 		"id":               scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
 		"isFork": scalar(r.parent != nil), "isPrivate": scalar(r.settings.Private),
 		"viewerPermission": scalar(strings.ToUpper(string(c.roleOf(r)))), "autoMergeAllowed": scalar(r.settings.AutoMerge),
+		"hasIssuesEnabled": scalar(!r.settings.NoIssues),
+		"issues":           func(args map[string]any) (any, error) { return c.gqlIssues(r, args) },
 		"defaultBranchRef": scalar(c.gqlRef(r, "refs/heads/"+r.defaultBranch)),
 		"ref": func(args map[string]any) (any, error) {
 			return c.gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil

@@ -13,6 +13,7 @@ import (
 // issueRoutes are those that GitHub has for issues, of which every pull
 // request is one.
 var issueRoutes = []route{
+	{"POST", "/repos/{owner}/{repo}/issues", http.StatusCreated, (*apiCall).createIssue, writeIssues},
 	{"GET", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).getIssue, readIssues},
 	{"PATCH", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).editIssue, triage},
 	{"GET", "/repos/{owner}/{repo}/labels/{name}", http.StatusOK, (*apiCall).getLabel, readIssues},
@@ -34,7 +35,14 @@ func (c *apiCall) issue() (*pullRequest, error) {
 	if err != nil || n < 1 || n > len(c.repo.issues) {
 		return nil, errNotFound
 	}
-	return c.repo.issues[n-1], nil
+	switch p := c.repo.issues[n-1]; p.gone {
+	case deletedIssue:
+		return nil, errDeletedIssue
+	case transferredIssue:
+		return nil, errNotFound // where the caller does not see the new place
+	default:
+		return p, nil
+	}
 }
 
 func (c *apiCall) getIssue() (any, error) {
@@ -83,8 +91,12 @@ func (c *apiCall) editIssue() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.mayEditIssue(p); err != nil {
+		return nil, err
+	}
 	var in struct {
 		Title, Body, State *string
+		StateReason        string `json:"state_reason"`
 		Labels, Assignees  *[]string
 		Milestone          json.RawMessage
 	}
@@ -109,7 +121,8 @@ func (c *apiCall) editIssue() (any, error) {
 	if err := c.setState(p, in.State); err != nil {
 		return nil, err
 	}
-	p.title, p.body, p.milestone = deref(in.Title, p.title), deref(in.Body, p.body), milestone
+	p.title, p.milestone = deref(in.Title, p.title), milestone
+	c.hub.edited(p, c.who.Login, deref(in.Body, p.body))
 	if in.Labels != nil {
 		p.labels = nil
 		c.label(p, *in.Labels)
@@ -302,4 +315,93 @@ func (c *apiCall) checkAssignee() (any, error) {
 		return nil, errNotFound
 	}
 	return nil, nil
+}
+
+// createIssue opens an issue. Whoever may not push sets no labels, and gets no refusal
+// for it.
+func (c *apiCall) createIssue() (any, error) {
+	var in struct {
+		Title, Body string
+		Labels      []string
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if c.repo.settings.NoIssues {
+		return nil, errNoIssues
+	}
+	if err := checkTexts("Issue", &in.Title, &in.Body); err != nil {
+		return nil, err
+	}
+	p := c.hub.newIssue(c.repo, in.Title, in.Body, c.who.Login)
+	if c.roleOf(c.repo).includes(RoleTriage) {
+		if err := c.mayLabel(in.Labels); err != nil {
+			return nil, err
+		}
+		c.label(p, in.Labels)
+	}
+	return c.issueDoc(p), nil
+}
+
+// mayEditIssue refuses what the permission about pull requests allows of these alone.
+func (c *apiCall) mayEditIssue(p *pullRequest) error {
+	switch {
+	case p.isPull():
+		return nil
+	case !c.may(c.repo, writeIssues):
+		c.header.Set("X-Accepted-GitHub-Permissions", writeIssues.permissions)
+		return c.refuse()
+	case c.repo.settings.NoIssues:
+		return errNoIssues
+	}
+	return nil
+}
+
+// gqlIssues is a connection to the issues of a repository that are no pull requests. A
+// token that may not read them gets nothing, and since the connection cannot be null, the
+// repository is.
+func (c *apiCall) gqlIssues(r *gitRepository, args map[string]any) (any, error) {
+	first, err := connectionSize(args)
+	if err != nil {
+		return nil, err
+	}
+	if !c.may(r, right{"issues=read", RoleRead}) {
+		return nil, &gqlError{kind: "FORBIDDEN", message: "Resource not accessible by integration"}
+	}
+	filter, _ := args["filterBy"].(map[string]any)
+	for name := range filter {
+		if name != "createdBy" {
+			return nil, fmt.Errorf("the sandbox does not obey the filter %s of issues", name)
+		}
+	}
+	states := gqlStrings(args["states"])
+	issues := slices.DeleteFunc(slices.Clone(r.issues), func(p *pullRequest) bool {
+		return p.isPull() || p.gone != "" || r.settings.NoIssues ||
+			len(states) > 0 && !slices.Contains(states, p.gqlState()) ||
+			filter["createdBy"] != nil && !strings.EqualFold(p.author, fmt.Sprint(filter["createdBy"]))
+	})
+	if err := orderPulls(issues, args["orderBy"]); err != nil {
+		return nil, err
+	}
+	total := len(issues)
+	after, _ := args["after"].(string)
+	from := min(number(after, 0), total)
+	shown := issues[from:min(from+first, total)]
+	nodes := make([]gqlObject, len(shown))
+	for i, p := range shown {
+		nodes[i] = c.gqlIssue(r, p)
+	}
+	return gqlObject{
+		"totalCount": scalar(total), "nodes": scalar(nodes),
+		"pageInfo": scalar(gqlObject{"hasNextPage": scalar(from+len(shown) < total), "endCursor": scalar(strconv.Itoa(from + len(shown)))}),
+	}, nil
+}
+
+func (c *apiCall) gqlIssue(r *gitRepository, p *pullRequest) gqlObject {
+	return gqlObject{
+		"id": scalar(fmt.Sprintf("I_%d", p.id)), "number": scalar(p.number), "title": scalar(p.title), "body": scalar(p.body),
+		"url": scalar(c.web(r, "/issues/%d", p.number)), "state": scalar(p.gqlState()), "locked": scalar(p.locked),
+		"createdAt": scalar(timestamp(p.created)), "updatedAt": scalar(timestamp(p.updated)), "lastEditedAt": scalar(maybeTime(p.editedAt)),
+		"author": scalar(gqlActor(p.author)), "editor": scalar(gqlActor(p.editor)),
+	}
 }

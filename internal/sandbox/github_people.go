@@ -340,7 +340,7 @@ func (g *GitHub) find(repo string, number int) (*gitRepository, *pullRequest, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if number < 1 || number > len(r.issues) {
+	if number < 1 || number > len(r.issues) || r.issues[number-1].gone == deletedIssue {
 		return nil, nil, fmt.Errorf("no issue or pull request %d in %s", number, repo)
 	}
 	return r, r.issues[number-1], nil
@@ -349,6 +349,11 @@ func (g *GitHub) find(repo string, number int) (*gitRepository, *pullRequest, er
 // Edit replaces a pull request's title and body, as its author does; an empty
 // one stays.
 func (g *GitHub) Edit(repo string, number int, title, body string) error {
+	return g.EditAs(repo, number, firstUser, title, body)
+}
+
+// EditAs is Edit by somebody.
+func (g *GitHub) EditAs(repo string, number int, by, title, body string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, p, err := g.find(repo, number)
@@ -359,7 +364,7 @@ func (g *GitHub) Edit(repo string, number int, title, body string) error {
 		p.title = title
 	}
 	if body != "" {
-		p.body = body
+		g.edited(p, by, body)
 	}
 	p.updated = g.now()
 	return nil

@@ -64,6 +64,9 @@ type pullRequest struct {
 	ejections                int                    // from the queue, by a push
 	computed                 string                 // for what the state of the merge is known
 	comments                 []*issueComment
+	before, editor           string // the body before it was edited last, and who has edited it
+	editedAt                 time.Time
+	gone                     gone // of an issue; empty: it is there
 }
 
 // isPull tells pull requests from issues.

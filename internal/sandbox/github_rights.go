@@ -78,6 +78,8 @@ type Settings struct {
 	Protect map[string]Protection
 	// Rules are rulesets about names of branches.
 	Rules []BranchRule
+	// NoIssues says that issues are switched off.
+	NoIssues bool `yaml:"no_issues"`
 	// Archived lets everybody read and nobody write.
 	Archived bool
 	// Unlisted is what keeps the repository out of lists that GraphQL gives.
