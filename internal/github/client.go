@@ -89,6 +89,7 @@ type connection struct {
 	options Options
 	server  server
 	rates   *rates
+	self    *selfKnown
 	// repository is the one that the client is for, OWNER/NAME; empty: not one alone.
 	repository string
 }
@@ -111,7 +112,7 @@ func New(o Options) (*Client, error) {
 	if o.Refusals == nil {
 		o.Refusals = &Refusals{}
 	}
-	as := connection{options: o, server: s, rates: &rates{}}
+	as := connection{options: o, server: s, rates: &rates{}, self: &selfKnown{}}
 	t := &tokens{given: o.Access.Token}
 	if o.Access.App != nil {
 		t, err = ofApp(*o.Access.App, as)

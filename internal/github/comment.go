@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -99,7 +98,7 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 		return false
 	}
 	token, err := r.client.Token(ctx)
-	if err == nil && slices.ContainsFunc(personal, func(prefix string) bool { return strings.HasPrefix(token, prefix) }) {
+	if err == nil && isPersonal(token) {
 		return false
 	}
 	var q graphQuery
@@ -109,4 +108,38 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 		return true
 	}
 	return data.Viewer.Login == "" || strings.TrimSuffix(data.Viewer.Login, "[bot]") == strings.TrimSuffix(WorkflowLogin, "[bot]")
+}
+
+// CreateIssue opens an issue. It returns an ErrGone if the repository has none.
+func (r *Repository) CreateIssue(ctx context.Context, n NewIssue) (Issue, error) {
+	request := &github.IssueRequest{Title: github.String(n.Title), Body: github.String(n.Body.String())}
+	if len(n.Labels) > 0 {
+		request.Labels = &n.Labels
+	}
+	made, _, err := r.client.rest.Issues.Create(ctx, r.owner, r.name, request)
+	if err != nil {
+		return Issue{}, r.explain(ctx, "opening an issue", writeIssues, err)
+	}
+	return issueOf(made), nil
+}
+
+// EditIssue replaces the body of an issue, and closes it if that is wanted.
+func (r *Repository) EditIssue(ctx context.Context, number int, body safe.Markdown, closing bool) error {
+	request := &github.IssueRequest{Body: github.String(body.String())}
+	if closing {
+		request.State, request.StateReason = github.String("closed"), github.String("not_planned")
+	}
+	if _, _, err := r.client.rest.Issues.Edit(ctx, r.owner, r.name, number, request); err != nil {
+		return r.explain(ctx, "editing an issue", writeIssues, err)
+	}
+	return nil
+}
+
+// ReadIssue returns an issue as it is now, without who has edited it.
+func (r *Repository) ReadIssue(ctx context.Context, number int) (Issue, error) {
+	now, _, err := r.client.rest.Issues.Get(ctx, r.owner, r.name, number)
+	if err != nil {
+		return Issue{}, r.explain(ctx, "reading an issue", readIssues, err)
+	}
+	return issueOf(now), nil
 }

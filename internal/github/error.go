@@ -27,6 +27,9 @@ var (
 	// ErrUncertain means that no answer came or a server error, so that a write
 	// may have happened or not: read again, then decide.
 	ErrUncertain = errors.New("uncertain")
+	// ErrGone means that the thing was there once, or that the repository has switched it
+	// off.
+	ErrGone = errors.New("gone")
 	// ErrNotYet means that things are not in the state for it, and may come into it
 	// by themselves: try again later.
 	ErrNotYet = errors.New("not yet")
@@ -195,6 +198,8 @@ func kindOf(status int) error {
 		return ErrNotFound
 	case status == http.StatusForbidden:
 		return ErrForbidden
+	case status == http.StatusGone:
+		return ErrGone
 	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
 		return ErrConflict
 	case status >= http.StatusInternalServerError:

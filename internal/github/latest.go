@@ -66,12 +66,26 @@ func (n pullNode) pullRequest() PullRequest {
 // their base. It is one request for every fifty branches, and one more for a branch
 // whose name several pull requests from forks share.
 func (r *Repository) Latest(ctx context.Context, branches []string) (map[string][]PullRequest, error) {
+	return r.latest(ctx, branches, nil)
+}
+
+// latest is Latest with a search for issues, if one is given, in the first query.
+func (r *Repository) latest(ctx context.Context, branches []string, issues *issueSearch) (map[string][]PullRequest, error) {
 	latest := make(map[string][]PullRequest)
-	for part := range slices.Chunk(branches, mostBranches) {
-		found, err := r.candidates(ctx, part)
+	parts := slices.Collect(slices.Chunk(branches, mostBranches))
+	if len(parts) == 0 && issues != nil {
+		parts = [][]string{nil}
+	}
+	for _, part := range parts {
+		found, err := r.candidates(ctx, part, issues)
+		if issues.spare(err) {
+			issues.found = OwnIssues{Err: err}
+			found, err = r.candidates(ctx, part, nil)
+		}
 		if err != nil {
 			return nil, err
 		}
+		issues = nil
 		for i, branch := range part {
 			own, err := r.own(ctx, branch, found[i])
 			if err != nil {
@@ -86,10 +100,13 @@ func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]
 }
 
 // candidates returns the newest pull requests of each branch, forks included,
-// newest first.
-func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pullNode, error) {
+// newest first, and finds the issues that are searched with them; nil: none are.
+func (r *Repository) candidates(ctx context.Context, branches []string, issues *issueSearch) ([][]pullNode, error) {
 	const doing = "listing the newest pull requests"
-	var data struct{ Repository map[string]json.RawMessage }
+	var data struct {
+		Viewer     struct{ Login string }
+		Repository map[string]json.RawMessage
+	}
 	err := r.client.graph.full(ctx, &data, func(fields string) *graphQuery {
 		var q graphQuery
 		q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
@@ -97,7 +114,12 @@ func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pul
 			q.add(" b%d: pullRequests(headRefName: %s, first: %d, orderBy: {field: CREATED_AT, direction: DESC}) { nodes { %s } }",
 				i, q.text(branch), fewCandidates, pullFields+fields)
 		}
-		q.add(" }")
+		if issues != nil {
+			issues.ask(&q, "")
+			q.add(" } viewer { login }")
+		} else {
+			q.add(" }")
+		}
 		return &q
 	})
 	if err != nil {
@@ -109,6 +131,11 @@ func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pul
 	var id string
 	if err := json.Unmarshal(data.Repository["id"], &id); err == nil {
 		r.learn(id)
+	}
+	if issues != nil {
+		if err := issues.whole(ctx, r, data.Viewer.Login, data.Repository); err != nil {
+			issues.found.Err = r.explain(ctx, "listing issues", readIssues, err)
+		}
 	}
 	found := make([][]pullNode, len(branches))
 	for i := range branches {
@@ -134,4 +161,16 @@ func (r *Repository) own(ctx context.Context, branch string, candidates []pullNo
 		return own, nil
 	}
 	return r.PullRequests(ctx, branch)
+}
+
+// LatestAndIssues is Latest with the issues that the owner of the token has opened and for
+// which is holds. It costs a request more where nothing says before whose token it is, and
+// where more issues of ours come before the first of them.
+func (r *Repository) LatestAndIssues(ctx context.Context, branches []string, is func(Issue) bool) (map[string][]PullRequest, OwnIssues, error) {
+	s := &issueSearch{is: is, login: likelyLogin(ctx, r.client)}
+	latest, err := r.latest(ctx, branches, s)
+	if err != nil {
+		s.found.Err = err
+	}
+	return latest, s.found, err
 }

@@ -17,6 +17,7 @@ const (
 	writeContents permission = "contents: write"
 	readPulls     permission = "pull-requests: read"
 	writePulls    permission = "pull-requests: write"
+	readIssues    permission = "issues: read"
 	writeIssues   permission = "issues: write"
 )
 
