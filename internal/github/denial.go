@@ -39,12 +39,13 @@ func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, 
 	switch {
 	case resp.StatusCode == http.StatusForbidden && byIntegration(messageOf(peek(resp))):
 		said.answer = "403"
-	case resp.StatusCode == http.StatusNotFound && token.reaches(repositoryItself(path)):
+	case resp.StatusCode == http.StatusNotFound && r.hides(req, token, path):
 		said.answer = "404"
 	case resp.StatusCode == http.StatusOK && limitOf(req) == "graphql":
 		said.answer = wholeRefusal(peek(resp), token)
 	}
 	if said.answer == "" && resp.StatusCode < http.StatusBadRequest {
+		token.seen.Store(true)
 		r.refusals.granted(whole, said.lack)
 	}
 	return said, said.answer != ""
@@ -56,19 +57,45 @@ func byIntegration(message string) bool {
 	return strings.HasPrefix(message, "Resource not accessible by integration")
 }
 
-// seenRepository are the paths of a repository, and of what it always has, of which a 404 says
-// that the token does not see the repository. Below others something else may be missing,
-// which is no trouble: a branch, a file, a user, a pull request.
-var seenRepository = regexp.MustCompile(`^/repos/([^/]+/[^/]+)(/pulls|/milestones|/git/(refs|trees|commits|matching-refs/.*))?$`)
+// ofARepository are the paths below a repository, and of the repository itself and what it
+// always has: a 404 of those says that the token does not see the repository.
+var (
+	ofARepository = regexp.MustCompile(`^/repos/([^/]+/[^/]+)(/.*)?$`)
+	alwaysThere   = regexp.MustCompile(`^(/pulls|/milestones|/git/(refs|trees|commits|matching-refs/.*))?$`)
+)
 
-// repositoryItself is the repository, OWNER/NAME, of which a 404 of this path would be;
-// empty if it would be of something in it.
-func repositoryItself(path string) string {
-	m := seenRepository.FindStringSubmatch(path)
-	if m == nil {
-		return ""
+// hides reports whether a 404 is of the repository that the token was made for. Most paths
+// name something else, too, that may be missing, which is no trouble: a branch, a file, a
+// user, a comment. Such an answer says nothing of a token that has shown that it sees the
+// repository. Of one that has not, and which was made for the repository alone, that is asked.
+func (r *renewing) hides(req *http.Request, token *issued, path string) bool {
+	m := ofARepository.FindStringSubmatch(path)
+	switch {
+	case m == nil || !token.reaches(m[1]):
+		return false
+	case alwaysThere.MatchString(m[2]):
+		return true
+	case token.app.Owner != "" || token.seen.Load():
+		return false
 	}
-	return m[1]
+	itself := *req.URL
+	itself.Path, itself.RawPath, itself.RawQuery = r.api+"/repos/"+m[1], "", ""
+	// It is sent with the token of what was refused, which may be one for writes alone.
+	ctx := behaving(req.Context(), requestBehaviour{write: behaviourOf(req).write})
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, itself.String(), nil)
+	if err != nil {
+		return false
+	}
+	ask.Header.Set("User-Agent", req.UserAgent())
+	resp, _, err := r.send(ask)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < http.StatusBadRequest {
+		token.seen.Store(true)
+	}
+	return resp.StatusCode >= http.StatusBadRequest && resp.StatusCode < http.StatusInternalServerError
 }
 
 // permissionFor names what a request needs: the header of its answer, or else what it does

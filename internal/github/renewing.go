@@ -35,8 +35,9 @@ type issued struct {
 	since, until time.Time
 	// instead says that it was made in place of one that GitHub accepted no more.
 	instead bool
-	// accepted says that an answer has shown that GitHub knows it.
-	accepted atomic.Bool
+	// accepted says that an answer has shown that GitHub knows it, and seen that it reaches
+	// what it was made for.
+	accepted, seen atomic.Bool
 }
 
 // reaches reports whether the token was made for a repository, alone or with all others

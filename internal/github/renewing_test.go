@@ -104,7 +104,7 @@ func TestPatienceWithNewTokens(t *testing.T) {
 		{"query", ok(`{"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]}`)},
 	}
 	never := []row{
-		{"GET", missing}, {"PATCH", missing}, {"POST", label}, {"POST", rule}, {"POST", suspended}, {"GET", suspended},
+		{"POST", label}, {"POST", rule}, {"POST", suspended}, {"GET", suspended},
 		{"query", list}, {"query", noPull}, {"query", half}, {"query", allowList},
 		{"POST", reply{422, nil, `{"message": "Resource not accessible by integration"}`}}, {"POST", reply{502, nil, "<html>"}},
 	}
@@ -142,6 +142,48 @@ func TestPatienceWithNewTokens(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMissingThingsAreNotWaitedFor holds that a branch or a pull request that is missing costs
+// nothing where a token has shown that it sees the repository, and one question where it has
+// not. If it does not see that, it is waited for.
+func TestMissingThingsAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	itself := questions["GET_itself"].good
+	for name, test := range map[string]struct {
+		replies  []reply
+		want     []string // the last parts of what is asked after the token
+		waits    int
+		notFound bool
+	}{
+		"seen":         {[]reply{itself, missing, missing}, []string{"infra", "main", "main"}, 0, true},
+		"not_seen_yet": {[]reply{missing, itself, missing}, []string{"main", "infra", "main"}, 0, true},
+		"hidden":       {[]reply{missing, missing, missing, integration, ok(ref), missing}, []string{"main", "infra", "main", "infra", "main", "main"}, 2, true},
+		"for_ever":     {[]reply{missing}, []string{"main", "infra", "main", "infra", "main", "infra", "main", "infra", "main", "infra"}, 3, true},
+		"no_answer":    {[]reply{missing, {502, nil, ""}, {502, nil, ""}, {502, nil, ""}, ok(ref)}, []string{"main", "infra", "infra", "infra", "main"}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := start(t, append([]reply{given("first", time.Hour)}, test.replies...)...)
+			repo := f.minted(t)
+			if name == "seen" {
+				if _, err := repo.DefaultBranch(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _ = repo.Head(t.Context(), "main")
+			_, err := repo.Head(t.Context(), "main")
+			if errors.Is(err, github.ErrNotFound) != test.notFound {
+				t.Errorf("error = %v, want one that it is not there: %t", err, test.notFound)
+			}
+			var got []string
+			for _, asked := range f.asked[1:] {
+				got = append(got, asked[strings.LastIndex(asked, "/")+1:])
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || len(f.waits) != test.waits {
+				t.Errorf("waits %v, want %d; asked (-want +got):\n%s", f.waits, test.waits, diff)
+			}
+		})
 	}
 }
 
