@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,13 +57,32 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("GitHub answered %d: %s", r.status, r.message)
 }
 
-// RefusalOf is what GitHub answered in place of what was asked for, with its status; empty if
-// that is not what is wrong.
-func RefusalOf(err error) string {
-	if r, refused := errors.AsType[*refusal](err); refused {
-		return r.Error()
+// Denial is an answer of GitHub in place of what was asked for.
+type Denial struct {
+	// Words are GitHub's, with the status.
+	Words string
+	// Whole says that it speaks for the token or the installation, not for one repository.
+	Whole bool
+}
+
+// DenialOf is the refusal that an error tells of; false if none is what is wrong. That there
+// is no installation any more, GitHub says where it is asked for a token.
+func DenialOf(err error) (Denial, bool) {
+	tokenless, tokens := errors.AsType[*noToken](err)
+	if tokens {
+		err = tokenless.why
 	}
-	return ""
+	r, refused := errors.AsType[*refusal](err)
+	if !refused {
+		return Denial{}, false
+	}
+	return Denial{Words: r.Error(), Whole: r.whole() || tokens && r.status == http.StatusNotFound}, true
+}
+
+// whole reports whether the refusal speaks for whoever asks: its token, or what the
+// installation or the organization say of it.
+func (r *refusal) whole() bool {
+	return r.status == http.StatusUnauthorized || slices.ContainsFunc(advice, func(a advised) bool { return a.whole && strings.Contains(r.message, a.said) })
 }
 
 func (r *refusal) Is(target error) bool { return r.kind != nil && target == r.kind }

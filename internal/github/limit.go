@@ -49,11 +49,7 @@ const (
 	// not many: no minute sees more than 80, from which on GitHub refuses them.
 	betweenWrites = time.Second
 	fewWrites     = 20
-	// pointsAMinute is the pace of all requests of one token, or of one installation, where
-	// a request is a point and one that writes is pointsOfWrite. GitHub lets 900 points
-	// through in a minute [docs.github.com, "Rate limits for the REST API", "About secondary
-	// rate limits"], and counts them when they arrive.
-	pointsAMinute = 800
+	// pointsOfWrite is what a request that writes takes of PointsAMinute, where others take 1.
 	pointsOfWrite = 5
 )
 

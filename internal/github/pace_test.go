@@ -97,11 +97,11 @@ func TestPaceOfPoints(t *testing.T) {
 		pace             int
 		least, most      time.Duration
 	}{
-		"a_run_in_one_repository": {requests: 200, atOnce: 1, method: reads, pace: pointsAMinute, most: 50 * time.Second},
-		"many_readers":            {requests: 2000, atOnce: 8, method: reads, pace: pointsAMinute, least: 2 * time.Minute, most: 3 * time.Minute},
+		"a_run_in_one_repository": {requests: 200, atOnce: 1, method: reads, pace: PointsAMinute, most: 50 * time.Second},
+		"many_readers":            {requests: 2000, atOnce: 8, method: reads, pace: PointsAMinute, least: 2 * time.Minute, most: 3 * time.Minute},
 		"a_share_of_eight":        {requests: 250, atOnce: 8, share: Ration{Points: 100}, method: reads, pace: 100, least: 2 * time.Minute, most: 3 * time.Minute},
 		"writes_among_reads": {
-			requests: 900, atOnce: 8, pace: pointsAMinute, least: time.Minute, most: 3 * time.Minute,
+			requests: 900, atOnce: 8, pace: PointsAMinute, least: time.Minute, most: 3 * time.Minute,
 			method: func(n int) string { return []string{http.MethodGet, http.MethodPatch}[min(1, n%10/9)] },
 		},
 	} {
@@ -182,8 +182,8 @@ func TestReadyForgetsWhatIsAhead(t *testing.T) {
 		}
 	}
 	ask(t.Context(), 25)
-	ahead, tally := s.Tallied(t.Context())
-	ask(ahead, 8)
+	tally := s.NewTally()
+	ask(tally.In(t.Context()), 8)
 	if w := s.Ready(35, 0); !w.Needed() {
 		t.Error("35 requests may begin of which 27 are left")
 	}

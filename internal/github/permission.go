@@ -45,43 +45,49 @@ func accepted(h http.Header) [][]permission {
 	return alternatives
 }
 
+// advised is a refusal by what GitHub says, and what to do about it.
+type advised struct {
+	said, hint string
+	whole      bool // it is about whoever asks, in every repository
+}
+
 // advice says what to do about refusals whose message tells more than their
 // status. The first row counts that fits.
-var advice = []struct{ said, hint string }{
+var advice = []advised{
 	// A setting of the repository or the organization: no permission of the
 	// workflow helps.
-	{"GitHub Actions is not permitted to create or approve pull requests",
-		`tick "Allow GitHub Actions to create and approve pull requests" under Settings, Actions, General, ` +
+	{said: "GitHub Actions is not permitted to create or approve pull requests",
+		hint: `tick "Allow GitHub Actions to create and approve pull requests" under Settings, Actions, General, ` +
 			"Workflow permissions of the repository or its organization, or use the token of a GitHub App"},
 	// It is the base that has changed a workflow, and a merge of it brings that along.
-	{"create or update workflow", "the base branch has changed a workflow, which the token may not bring into another branch: " +
+	{said: "create or update workflow", hint: "the base branch has changed a workflow, which the token may not bring into another branch: " +
 		"use a GitHub App that has \"workflows: write\", or update the branch by hand"},
 	// GraphQL does not say what it lacks [russellbanks/Komac#1726].
-	{"does not have the correct permissions to execute `UpdateRef", "the token may not write to the branch, or the base branch has changed a workflow, which it may not bring there: " +
+	{said: "does not have the correct permissions to execute `UpdateRef", hint: "the token may not write to the branch, or the base branch has changed a workflow, which it may not bring there: " +
 		"grant \"contents: write\", or use a GitHub App that has \"workflows: write\""},
-	{"IP allow list", "add the runner's addresses to the organization's IP allow list, or run relock where they are admitted"},
-	{"issue is locked", "unlock the conversation, or look at the summary of the run"},
-	{"merging is not allowed on this repository", "choose a method for pull-request.auto-merge that the repository allows under Settings, General, Pull Requests"},
-	{"has been suspended", "unsuspend the GitHub App in the settings of the account that it is installed in"},
-	{"SAML", "authorize the token for the organization's single sign-on"},
-	{"archived", "unarchive the repository, or take it out of the list"},
-	{"Auto merge is not allowed", `tick "Allow auto-merge" under Settings, General, Pull Requests of the repository`},
-	{"in clean status", "auto-merge waits for what the rules of the base branch demand: without such rules, leave the setting empty"},
-	{"Draft pull requests are not supported", "the repository's plan has no drafts: leave the setting pull-request.draft out"},
+	{said: "IP allow list", hint: "add the runner's addresses to the organization's IP allow list, or run relock where they are admitted", whole: true},
+	{said: "issue is locked", hint: "unlock the conversation, or look at the summary of the run"},
+	{said: "merging is not allowed on this repository", hint: "choose a method for pull-request.auto-merge that the repository allows under Settings, General, Pull Requests"},
+	{said: "has been suspended", hint: "unsuspend the GitHub App in the settings of the account that it is installed in", whole: true},
+	{said: "SAML", hint: "authorize the token for the organization's single sign-on", whole: true},
+	{said: "archived", hint: "unarchive the repository, or take it out of the list"},
+	{said: "Auto merge is not allowed", hint: `tick "Allow auto-merge" under Settings, General, Pull Requests of the repository`},
+	{said: "in clean status", hint: "auto-merge waits for what the rules of the base branch demand: without such rules, leave the setting empty"},
+	{said: "Draft pull requests are not supported", hint: "the repository's plan has no drafts: leave the setting pull-request.draft out"},
 }
 
 // ruleAdvice says what to do about what a ruleset demands. GitHub's message, which stays,
 // says what that is [docs.github.com, "Available rules for rulesets"; vercel/workflow#1867].
 // The first row counts that fits.
-var ruleAdvice = []struct{ said, hint string }{
-	{"verified signature", "a ruleset wants signed commits: use the workflow's own token or a GitHub App, whose commits GitHub signs; where the base has unsigned ones, let the ruleset except these branches"},
-	{"ommit message", "a ruleset wants another commit message: set pull-request.commit-message so that it fits"},
-	{"mail", "a ruleset wants another committer: let it except the account of the token, or use the token of one that it admits"},
-	{"ile path", "a ruleset restricts these paths: let it except the account of the token"},
-	{"merge commit", "a ruleset wants a linear history: let it except the branches of relock, or rebuild the pull request with /relock rebase"},
-	{"creations being restricted", "a ruleset restricts which branches may be made: let it except them, or choose another pull-request.branch-prefix"},
-	{"ranch name", "a ruleset wants other names of branches: choose another pull-request.branch-prefix, or let it except them"},
-	{"", "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
+var ruleAdvice = []advised{
+	{said: "verified signature", hint: "a ruleset wants signed commits: use the workflow's own token or a GitHub App, whose commits GitHub signs; where the base has unsigned ones, let the ruleset except these branches"},
+	{said: "ommit message", hint: "a ruleset wants another commit message: set pull-request.commit-message so that it fits"},
+	{said: "mail", hint: "a ruleset wants another committer: let it except the account of the token, or use the token of one that it admits"},
+	{said: "ile path", hint: "a ruleset restricts these paths: let it except the account of the token"},
+	{said: "merge commit", hint: "a ruleset wants a linear history: let it except the branches of relock, or rebuild the pull request with /relock rebase"},
+	{said: "creations being restricted", hint: "a ruleset restricts which branches may be made: let it except them, or choose another pull-request.branch-prefix"},
+	{said: "ranch name", hint: "a ruleset wants other names of branches: choose another pull-request.branch-prefix, or let it except them"},
+	{said: "", hint: "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
 }
 
 // ruleRefused is what GitHub says where a ruleset refuses a push.

@@ -16,6 +16,12 @@ import (
 // each request that writes does, here.
 const ContentsAnHour = 500
 
+// PointsAMinute is the pace of all requests of one token, or of one installation, where a
+// request is a point and one that writes is five. GitHub lets 900 points through in a minute
+// [docs.github.com, "Rate limits for the REST API", "About secondary rate limits"], and counts
+// them when they arrive.
+const PointsAMinute = 800
+
 // Ration is what a run may take of limits that others use, too.
 type Ration struct {
 	Requests int // in an hour; 0: any number
@@ -213,7 +219,7 @@ func (r *rates) moment(now time.Time, of int) time.Time {
 	for _, p := range r.spent {
 		sum += p.of
 	}
-	pace := cmp.Or(r.share.Points, pointsAMinute)
+	pace := cmp.Or(r.share.Points, PointsAMinute)
 	for _, p := range r.spent {
 		over := p.at.Add(time.Minute)
 		if sum > pace && over.After(at) {
@@ -273,7 +279,7 @@ func (r *rates) answered(req *http.Request, left int, renewed time.Time) {
 	t.answered[limit]++
 }
 
-// Tally counts the requests of one context.
+// Tally counts the requests of the contexts that it is in.
 type Tally struct {
 	rates    *rates
 	sent     int            // that count for a share
@@ -283,11 +289,16 @@ type Tally struct {
 
 type tallyKey struct{}
 
-// Tallied returns a context whose requests with this token or installation are counted.
-func (s shares) Tallied(ctx context.Context) (context.Context, *Tally) {
-	t := &Tally{rates: s.rates}
-	return context.WithValue(ctx, tallyKey{}, t), t
+// NewTally returns a Tally of requests with this token or installation.
+func (s shares) NewTally() *Tally { return &Tally{rates: s.rates} }
+
+// In returns a context whose requests are counted.
+func (t *Tally) In(ctx context.Context) context.Context {
+	return context.WithValue(ctx, tallyKey{}, t)
 }
+
+// Now is the time by which limits are measured.
+func (s shares) Now() time.Time { return s.clock.Now() }
 
 // Requests is how many were sent, as GitHub counts them.
 func (t *Tally) Requests() int {

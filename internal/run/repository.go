@@ -44,12 +44,14 @@ func (u Undelivered) Failed() bool {
 	return u.err != nil || u.begun.first.err != nil || u.begun.first.planned.report.Failed()
 }
 
-// Refusal is the line of the report that says why the repository could not be read, with
-// GitHub's words alone as its message; false if it could be, or if no answer of GitHub is
-// why it could not.
-func (u Undelivered) Refusal() (line problem.Problem, words string, refused bool) {
-	words = github.RefusalOf(u.err)
-	return about(u.name, u.err), words, words != ""
+// Denial is why GitHub did not let the repository be read, and the line of the report that
+// says so; false if it did, or if something else is wrong.
+func (u Undelivered) Denial() (denial github.Denial, line problem.Problem, ok bool) {
+	denial, ok = github.DenialOf(u.err)
+	if !ok {
+		return denial, line, false
+	}
+	return denial, about(u.name, u.err), true
 }
 
 // finish delivers what was planned.
