@@ -27,6 +27,7 @@ type plan struct {
 	pull   pullStep
 	drop   bool // the branch is deleted
 	stale  bool // the proposal was made from what does not stand any more
+	waits  bool // nothing is done until there is room
 	reason string
 	err    error
 }

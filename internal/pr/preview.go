@@ -65,7 +65,7 @@ func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) err
 		return todo.err
 	}
 	todo, err := t.limited(ctx, p, todo)
-	t.Operation, t.Reason = todo.operation(), todo.reason
+	t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
 	return err
 }
 
@@ -97,7 +97,7 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		if r.opts.Spare != nil { // what it proposes cannot be read without a token
 			todo = plan{reason: notSeen}
 		}
-		t.Operation, t.Reason = todo.operation(), todo.reason
+		t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
 		outcomes = append(outcomes, t.Outcome)
 	}
 	return outcomes

@@ -92,6 +92,7 @@ type Outcome struct {
 	Branch    string
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
+	Waits     bool   // what is to be done waits for room
 	// Stale says that nothing was done since the proposal was made from another commit
 	// than stands for the group by now: it is to be made again.
 	Stale   bool

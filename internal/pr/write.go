@@ -45,7 +45,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		if err != nil {
 			return err
 		}
-		t.Operation, t.Reason = todo.operation(), todo.reason
+		t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
 		return nil
 	}
 	if err := t.checkBase(ctx, s.base, todo.push || todo.update); err != nil {
@@ -55,7 +55,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		t.Operation = t.written // the earlier attempt did it all
 		return nil
 	}
-	t.Reason = todo.reason
+	t.Reason, t.Waits = todo.reason, todo.waits
 	return t.carryOut(ctx, p, s, todo)
 }
 
@@ -87,7 +87,7 @@ func changedMeanwhile(doing string, number int) error {
 // while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Budget != nil && !t.opts.Budget.MayWrite() {
-		return plan{reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
+		return plan{waits: true, reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
 	}
 	if todo.pull != openPull {
 		return todo, nil
@@ -95,12 +95,12 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	limit := cmp.Or(p.Limit, t.opts.Limit)
 	full, err := t.full(ctx, limit)
 	if err == nil && !full && t.opts.Budget != nil && !t.opts.Budget.TryOpen(p.Branch) {
-		return plan{reason: "it waits, since this run opens no more pull requests"}, nil
+		return plan{waits: true, reason: "it waits, since this run opens no more pull requests"}, nil
 	}
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
+	return plan{waits: true, reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in

@@ -117,6 +117,9 @@ func fleetSentence(f report.Fleet) string {
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
+	if n := f.Waiting(); n > 0 {
+		text += "; in " + report.Count(n, "repository", "repositories") + " something waits for room"
+	}
 	if len(left) > 0 {
 		text += "; left out: " + strings.Join(left, ", ")
 	}

@@ -21,11 +21,12 @@ type Fleet struct {
 type Outcome struct {
 	Name         string `json:"name"` // OWNER/NAME
 	State        State  `json:"state"`
-	Modules      int    `json:"modules"`       // root modules
-	Pending      int    `json:"pending"`       // of these, whose lock file differs from what it should be
-	Left         int    `json:"left"`          // of these, whose lock file was not examined
-	PullRequests int    `json:"pull_requests"` // that were created, updated or closed
-	Requests     int64  `json:"requests"`      // that were made at its turn
+	Modules      int    `json:"modules"`        // root modules
+	Pending      int    `json:"pending"`        // of these, whose lock file differs from what it should be
+	Left         int    `json:"left"`           // of these, whose lock file was not examined
+	PullRequests int    `json:"pull_requests"`  // that were created, updated or closed
+	Waits        int    `json:"waits,omitzero"` // pull requests for which there is no room yet
+	Requests     int64  `json:"requests"`       // that were made at its turn
 }
 
 // State says in a word what became of a repository.
@@ -49,6 +50,11 @@ var States = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, N
 // Count is how many repositories are in a state.
 func (f Fleet) Count(s State) int {
 	return collect.CountIf(f.Repositories, func(r Outcome) bool { return r.State == s })
+}
+
+// Waiting is in how many repositories pull requests wait for room.
+func (f Fleet) Waiting() int {
+	return collect.CountIf(f.Repositories, func(r Outcome) bool { return r.Waits > 0 })
 }
 
 // OfShards returns the report of the shards of a run as one. planned are all repositories

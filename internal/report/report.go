@@ -213,6 +213,7 @@ type PullRequest struct {
 	HeadSHA     string   `json:"head_sha"`
 	Directories []string `json:"directories"`    // of the root modules that it changes
 	Reason      string   `json:"reason"`         // one sentence: why it was closed or nothing was done
+	Waits       bool     `json:"waits,omitzero"` // what is to be done waits for room
 	Body        string   `json:"body,omitempty"` // in Markdown, harmless; of a dry run that would write it
 	// CarriedOver is what of it the run has taken over unseen.
 	CarriedOver CarriedOver `json:"carried_over,omitzero"`
