@@ -70,6 +70,9 @@ type Env struct {
 	// Clock is as in run.Env.
 	Clock github.Clock
 
+	// readers is how many repositories of an organisation are read at once; 0: as many as
+	// usual.
+	readers int
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
 	// summary says that the run writes a step summary.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,22 @@ type busy struct {
 	session
 	dir          string
 	repositories int
-	now          time.Time
+	mu           sync.Mutex
+	time         time.Time
+}
+
+// now is the time.
+func (b *busy) now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.time
+}
+
+// pass lets time pass.
+func (b *busy) pass(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.time = b.time.Add(d)
 }
 
 func newBusy(t *testing.T, repositories int) *busy {
@@ -32,11 +48,11 @@ func newBusy(t *testing.T, repositories int) *busy {
 		world += fmt.Sprintf("-- github/acme/r%02d/main/main.tf --\nresource \"null_resource\" \"x\" {}\n-- github/acme/r%02[1]d/main/.terraform.lock.hcl --\n"+
 			"provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n", i)
 	}
-	b := &busy{Sandbox: serveText(t, world), dir: t.TempDir(), repositories: repositories, now: time.Now()}
-	b.GitHub().SetMachine(func() time.Time { return b.now })
+	b := &busy{Sandbox: serveText(t, world), dir: t.TempDir(), repositories: repositories, time: time.Now()}
+	b.GitHub().SetMachine(b.now)
 	b.session = session{home: t.TempDir(), clock: github.Clock{
-		Now:   func() time.Time { return b.now },
-		Sleep: func(_ context.Context, d time.Duration) error { b.now = b.now.Add(d); return nil },
+		Now:   b.now,
+		Sleep: func(_ context.Context, d time.Duration) error { b.pass(d); return nil },
 	}}
 	b.session.env = map[string]string{"GITHUB_TOKEN": sandbox.UserToken, "GITHUB_API_URL": strings.TrimSuffix(b.GitHubAPI(), "/"), "GITHUB_GRAPHQL_URL": b.GraphQL()}
 	return b
@@ -98,7 +114,7 @@ func TestHourOfContents(t *testing.T) {
 			if want := fmt.Sprintf("%d repositories have pull requests that wait", left); left > 0 && !strings.Contains(said, want) {
 				t.Errorf("run %d does not say %q:\n%s", runs, want, said)
 			}
-			b.now = b.now.Add(time.Hour)
+			b.pass(time.Hour)
 		}
 		if _, hour, refused := b.GitHub().Contents(); refused > 0 {
 			t.Errorf("%d contents in an hour, %d refused, want none", hour, refused)
@@ -107,13 +123,13 @@ func TestHourOfContents(t *testing.T) {
 	t.Run("in_one_that_has_the_time", func(t *testing.T) {
 		b := newBusy(t, 9)
 		b.GitHub().LimitContents(sandbox.ContentLimit{Minute: 80, Hour: 30})
-		began := b.now
+		began := b.now()
 		status, said := b.relock(t, append(b.planned(t, 30), "--timeout", "9h")...)
 		if status != ExitOK || b.proposed(t) != b.repositories || !strings.Contains(said, "contents that GitHub lets be made in an hour, 30, is used up until ") {
 			t.Errorf("the run = %d with %d pull requests, want 0 and 9\n%s", status, b.proposed(t), said)
 		}
-		if _, hour, refused := b.GitHub().Contents(); refused > 0 || b.now.Sub(began) < time.Hour {
-			t.Errorf("%d contents in an hour, %d refused, in %v, want none and more than an hour", hour, refused, b.now.Sub(began))
+		if _, hour, refused := b.GitHub().Contents(); refused > 0 || b.now().Sub(began) < time.Hour {
+			t.Errorf("%d contents in an hour, %d refused, in %v, want none and more than an hour", hour, refused, b.now().Sub(began))
 		}
 	})
 }
@@ -155,7 +171,7 @@ func TestLimitsThatOthersUseUp(t *testing.T) {
 				if status != ExitOK && !strings.Contains(said, " UTC: ") {
 					t.Errorf("run %d does not say how long it would have to wait:\n%s", runs+1, said)
 				}
-				b.now = b.now.Add(time.Hour)
+				b.pass(time.Hour)
 			}
 			if b.proposed(t) != b.repositories || runs > tt.runs {
 				t.Errorf("%d of %d pull requests after %d runs, want all after %d\n%s", b.proposed(t), b.repositories, runs, tt.runs, said)
@@ -174,7 +190,7 @@ func TestNextRunGoesOn(t *testing.T) {
 	if status != ExitFailed || next == nil {
 		t.Fatalf("the run = %d, want one that says what it has not looked at\n%s", status, said)
 	}
-	b.now = b.now.Add(time.Hour)
+	b.pass(time.Hour)
 	b.ResetRequests()
 	if status, said := b.relock(t, args...); status != ExitOK || b.proposed(t) != b.repositories {
 		t.Errorf("the next run = %d with %d pull requests, want all\n%s", status, b.proposed(t), said)
@@ -206,11 +222,11 @@ func TestSecondaryLimitsInAnOrganisation(t *testing.T) {
 					f.Header.Set("Retry-After", "75")
 				}
 				b.Inject(f)
-				began := b.now
+				began := b.now()
 				if status, said := b.relock(t, "pr", "--org", "acme"); status != ExitOK || b.proposed(t) != 2 {
 					t.Errorf("the run = %d with %d pull requests, want 0 and 2\n%s", status, b.proposed(t), said)
 				}
-				if waited := b.now.Sub(began); waited < 2*time.Minute {
+				if waited := b.now().Sub(began); waited < 2*time.Minute {
 					t.Errorf("it waited for %v, want two minutes or more", waited)
 				}
 			})

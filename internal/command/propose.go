@@ -36,6 +36,7 @@ func propose(ctx context.Context, env Env, from settings.Sources, s settings.Set
 	}
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) {
 		if org != nil {
+			org.Readers = env.readers
 			return organisation.VisitAll(ctx, session, ask, *org)
 		}
 		return run.Run(ctx, session, ask)

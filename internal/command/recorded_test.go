@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net"
@@ -354,9 +355,19 @@ type session struct {
 	// clock is that of limits of GitHub.
 	clock github.Clock
 	dial  func(ctx context.Context, network, hostport string) (net.Conn, error)
+	// readers is how many repositories of an organisation are read at once.
+	readers int
 }
 
+// run runs relock, and returns its status and all that it says.
 func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
+	t.Helper()
+	var out bytes.Buffer
+	return o.runTo(t, s, dir, &out, &out, args...), out.String()
+}
+
+// runTo runs relock, and returns its status.
+func (o session) runTo(t testing.TB, s *sandbox.Sandbox, dir string, stdout, stderr io.Writer, args ...string) int {
 	t.Helper()
 	rc := filepath.Join(t.TempDir(), "terraformrc")
 	if err := os.WriteFile(rc, []byte(s.CLIConfig()+o.cli), 0o644); err != nil {
@@ -369,10 +380,8 @@ func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...strin
 	for name, value := range env {
 		environ = append(environ, name+"="+value)
 	}
-	var out bytes.Buffer
-	status := Main(t.Context(), Env{
-		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
-		Getenv: func(name string) string { return env[name] }, Environ: environ, Clock: o.clock, Dial: o.dial, Now: time.Now(),
+	return Main(t.Context(), Env{
+		Args: args, Stdout: stdout, Stderr: stderr, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
+		Getenv: func(name string) string { return env[name] }, Environ: environ, Clock: o.clock, Dial: o.dial, Now: time.Now(), readers: o.readers,
 	})
-	return status, out.String()
 }

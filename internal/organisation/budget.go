@@ -2,15 +2,17 @@ package organisation
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/relock-dev/relock/internal/github"
 )
 
 // budget is what the repositories of a run may still open and write. It is a pr.Budget of
-// the one whose turn it is.
+// the one whose turn it is. Who reads ahead asks for room alone.
 type budget struct {
 	client     *github.Client
-	left, turn int // new pull requests: in all, and in the turn
+	mu         sync.Mutex // for left
+	left, turn int        // new pull requests: in all, and in the turn
 	repository string
 	granted    []string
 	waits      bool        // something in the turn does
@@ -29,6 +31,8 @@ func (b *budget) TryOpen(branch string) bool {
 	if slices.Contains(b.granted, name) {
 		return true
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.left == 0 || b.turn == 0 {
 		b.waits = true
 		return false
@@ -36,6 +40,33 @@ func (b *budget) TryOpen(branch string) bool {
 	b.left, b.turn = b.left-1, b.turn-1
 	b.granted = append(b.granted, name)
 	return true
+}
+
+// room reports whether there is room for something that waits: it opens a pull request, or
+// only changes one.
+func (b *budget) room(opens bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return (b.left > 0 || !opens) && !b.client.Ready(0, contentsOfPull).Needed()
+}
+
+// settled reports whether that is the same after so many turns, each of which may open its
+// share.
+func (b *budget) settled(opens bool, turns, share int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if opens && b.left == 0 {
+		return true
+	}
+	return (b.left > turns*share || !opens) && !b.client.Ready(0, (turns+1)*contentsOfPull).Needed()
+}
+
+// wait notes that something in the turn waits, which opens a pull request or changes one.
+func (b *budget) wait(opens bool) {
+	b.waits = true
+	if b.left > 0 || !opens {
+		b.MayWrite() // which notes how long
+	}
 }
 
 // MayWrite implements pr.Budget. What may not be written waits.

@@ -24,6 +24,8 @@ type Organisation struct {
 	// is remembered. Settings identifies those that hold for all repositories, by which
 	// what is known was found.
 	Memory, Settings string
+	// Readers is how many repositories are read at once; 0: as many as usual.
+	Readers int
 }
 
 // list is the repositories of an owner that a run is about.

@@ -25,7 +25,8 @@ type memory struct {
 	Repositories map[string]remembered `json:"repositories"`
 }
 
-// remembered is a repository at the end of a run that had nothing to do in it.
+// remembered is a repository at the end of a run that had nothing to do in it, or no room for
+// it.
 type remembered struct {
 	Tree     string             `json:"tree"` // of the default branch
 	Branch   string             `json:"branch"`
@@ -37,7 +38,25 @@ type remembered struct {
 	Excluded []string           `json:"excluded"` // lock files that the settings leave out
 	Requires []neededProvider   `json:"requires"`
 	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
-	Read     time.Time          `json:"read"`
+	Read     time.Time          `json:"read"`  // zero: it must be read the next time
+	// Waits is since when it waits for room; zero: it does not. Waiting are the pull requests
+	// for which there was none. Full says that it has as many as its own limit allows: there
+	// is room when one of these changes.
+	Waits   time.Time     `json:"waits,omitzero"`
+	Waiting []waitingPull `json:"waiting,omitzero"`
+	Full    bool          `json:"full,omitzero"`
+}
+
+// waitingPull is a pull request that waits for room, as the report says it.
+type waitingPull struct {
+	Number      int      `json:"number"` // 0: it is to be opened
+	URL         string   `json:"url"`
+	Title       string   `json:"title"`
+	Branch      string   `json:"branch"`
+	Base        string   `json:"base"`
+	HeadSHA     string   `json:"head_sha"`
+	Directories []string `json:"directories"`
+	Reason      string   `json:"reason"`
 }
 
 // rememberedModule is a root module and the versions that its lock file has, by provider.
@@ -86,16 +105,21 @@ func (r neededProvider) newestOf(releases []provider.Release) string {
 const longestMemory = 7 * 24 * time.Hour
 
 // recall returns what is known of a repository, if nothing that the list tells is
-// otherwise now. Whether there are new releases is for the caller to ask.
+// otherwise now. Whether there are new releases is for the caller to ask, if they matter.
 func (m *memory) recall(l github.Listed, settings string, now time.Time) (remembered, bool) {
 	r, known := m.Repositories[idOf(l)]
 	age := now.Sub(r.Read)
 	// Not all that was first read on one day is read again on one day.
 	patience := longestMemory - time.Duration(uint64(l.ID)%24)*time.Hour
-	same := known && r.Tree == l.Tree && r.Branch == l.Branch && r.Settings == settings && l.Heads != nil &&
+	same := known && !r.Read.IsZero() && r.Tree == l.Tree && r.Branch == l.Branch && r.Settings == settings && l.Heads != nil &&
 		maps.Equal(r.Heads, l.Heads) && maps.Equal(r.Pulls, l.Pulls)
-	return r, same && age >= 0 && age < patience && (r.Until.IsZero() || now.Before(r.Until))
+	return r, same && age >= 0 && (!r.matters() || age < patience && (r.Until.IsZero() || now.Before(r.Until)))
 }
+
+// matters reports whether a new release, or a module that changes, makes something to do in a
+// repository. Where all waits for room and no branch is ours, it makes no difference before
+// there is room.
+func (r remembered) matters() bool { return r.Waits.IsZero() || len(r.Heads) > 0 }
 
 // remember keeps what a run has found of a repository.
 func (m *memory) remember(l github.Listed, r remembered) {

@@ -56,6 +56,45 @@ func TestRecall(t *testing.T) {
 	}
 }
 
+// TestRecallOfWhatWaits holds that nothing but the list makes a run read a repository again in
+// which all waits for room. Where a branch of ours is there, what that proposes may change.
+func TestRecallOfWhatWaits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 2, 5, 0, 0, 0, time.UTC)
+	bare := github.Listed{ID: 24, Branch: "main", Tree: "t", Heads: map[string]string{}}
+	open := bare
+	open.Heads = map[string]string{"relock/a": "h"}
+	waits := remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour), Waits: now.Add(-24 * time.Hour)}
+	unread := waits
+	unread.Read = time.Time{}
+	for name, tt := range map[string]struct {
+		at      github.Listed
+		known   remembered
+		later   time.Duration
+		want    bool
+		matters bool // a new release does
+	}{
+		"the_same":              {bare, waits, time.Hour, true, false},
+		"a_rule_ends":           {bare, waits, 49 * time.Hour, true, false},
+		"after_a_month":         {bare, waits, 30 * 24 * time.Hour, true, false},
+		"one_is_open":           {open, waits, time.Hour, true, true},
+		"one_is_open_and_later": {open, waits, 49 * time.Hour, false, true},
+		"it_must_be_read":       {bare, unread, time.Hour, false, false},
+		"from_the_future":       {bare, waits, -time.Hour, false, false},
+	} {
+		var m memory
+		m.remember(tt.at, tt.known)
+		r, got := m.recall(tt.at, "s", now.Add(tt.later))
+		if got != tt.want || r.matters() != tt.matters || !r.Waits.Equal(waits.Waits) {
+			t.Errorf("%s: recalled %t, a release matters %t, waits since %v, want %t, %t", name, got, r.matters(), r.Waits, tt.want, tt.matters)
+		}
+		tt.at.Tree = "u"
+		if _, got := m.recall(tt.at, "s", now); got {
+			t.Errorf("%s: recalled with another tree", name)
+		}
+	}
+}
+
 func TestMemoryIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	var m memory

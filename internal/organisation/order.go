@@ -1,7 +1,9 @@
 package organisation
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
@@ -33,4 +35,25 @@ func whence(of int, now time.Time) int {
 	day, hour := math.Floor(float64(now.Unix())/(24*3600)), float64(now.UTC().Hour())
 	at := day/math.Phi + hour*math.Sqrt2
 	return int((at - math.Floor(at)) * float64(of))
+}
+
+// longestWaitFirst is an order with those in front in which something waits for room, who
+// waits the longest first. since is when an index began to wait; zero: it does not.
+func longestWaitFirst(order []int, since func(i int) time.Time) []int {
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := since(a), since(b)
+		if x.IsZero() || y.IsZero() {
+			return cmp.Compare(waitless(x), waitless(y))
+		}
+		return x.Compare(y)
+	})
+	return order
+}
+
+// waitless is 1 where nothing waits.
+func waitless(since time.Time) int {
+	if since.IsZero() {
+		return 1
+	}
+	return 0
 }

@@ -43,3 +43,15 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLongestWaitComesFirst holds that those in which something waits come first, who waits the
+// longest before others, and that all others keep their order.
+func TestLongestWaitComesFirst(t *testing.T) {
+	t.Parallel()
+	day := time.Unix(1_800_000_000, 0)
+	since := map[int]time.Time{0: day.Add(2 * time.Hour), 3: day, 4: day.Add(2 * time.Hour), 6: day.Add(time.Hour)}
+	order := longestWaitFirst([]int{5, 6, 0, 1, 2, 3, 4}, func(i int) time.Time { return since[i] })
+	if want := []int{3, 6, 0, 4, 5, 1, 2}; !slices.Equal(order, want) {
+		t.Errorf("the order is %v, want %v", order, want)
+	}
+}

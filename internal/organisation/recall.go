@@ -55,8 +55,31 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	}
 }
 
+// recollection is what earlier runs know of a repository.
+type recollection struct {
+	remembered
+	unchanged bool // the list shows the repository as it was
+	waits     bool // for room that the run may have: then it is read
+	opens     bool // what waits is to be opened, and not to be changed
+}
+
 // open reads what earlier runs know. Trouble with that costs requests, and is reported.
 func (t *turns) open() []problem.Problem {
+	trouble := t.openMemory()
+	t.known = make([]recollection, len(t.list.picked.chosen))
+	if t.memory == nil {
+		return trouble
+	}
+	for i, l := range t.list.picked.chosen {
+		k := &t.known[i]
+		k.remembered, k.unchanged = t.memory.recall(l, t.org.Settings, t.session.Env().Now)
+		k.waits = k.unchanged && !k.Waits.IsZero() && !k.Full
+		k.opens = !slices.ContainsFunc(k.Waiting, func(p waitingPull) bool { return p.Number > 0 })
+	}
+	return trouble
+}
+
+func (t *turns) openMemory() []problem.Problem {
 	name := t.org.Memory
 	if name == "" {
 		return nil
@@ -119,17 +142,24 @@ func (t *turns) recorder(l github.Listed) *recorder {
 
 // recall is the report of a repository that need not be read: the list shows it as it
 // was, and no release has come that changes what is selected.
-func (t *turns) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
-	if t.memory == nil {
+func (t *turns) recall(ctx context.Context, i int) (report.Report, bool) {
+	k := t.known[i]
+	if !k.unchanged || k.matters() && !k.stillNewest(ctx, t.session.Releases(t.ask)) {
 		return report.Report{}, false
 	}
-	known, ok := t.memory.recall(l, t.org.Settings, t.session.Env().Now)
-	if !ok || !known.stillNewest(ctx, t.session.Releases(t.ask)) {
-		return report.Report{}, false
-	}
-	r := known.report(l.Name)
+	r := k.report(t.list.picked.chosen[i].Name)
 	r.Verb = t.ask.Verb()
 	return r, true
+}
+
+// waitingSince is since when something waits for room in a repository; zero: nothing does.
+func (t *turns) waitingSince(i int) time.Time { return t.known[i].Waits }
+
+// settled reports whether it does not depend on the turns that come before, of which there
+// are so many, whether a repository is read.
+func (t *turns) settled(i, before int) bool {
+	k := t.known[i]
+	return !k.waits || t.budget.settled(k.opens, before, t.share)
 }
 
 // stillNewest reports whether the newest releases that are allowed are those of then.
@@ -156,6 +186,12 @@ func (r remembered) report(repository string) report.Report {
 			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: repository}, Message: message,
 		})
 	}
+	for _, p := range r.Waiting {
+		all.PullRequests = append(all.PullRequests, report.PullRequest{
+			Operation: string(pr.None), Repository: repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
+			HeadSHA: p.HeadSHA, Directories: p.Directories, Reason: p.Reason, Waits: true,
+		})
+	}
 	for _, m := range r.Modules {
 		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
 		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
@@ -171,17 +207,35 @@ func (r remembered) report(repository string) report.Report {
 }
 
 // remember keeps what a turn has found out, if the same would be found again: nothing
-// was written, nothing failed, and nothing waits for the budget.
+// was written, and nothing failed. What waits for room is remembered with that.
 func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	if seen == nil {
 		return
 	}
+	r := remembered{Settings: t.org.Settings, Until: seen.until, Excluded: found.Excluded, Full: !t.budget.waits}
+	wrote, unsettled := false, false
+	for _, p := range found.PullRequests {
+		wrote = wrote || p.Operation != string(pr.None)
+		unsettled = unsettled || p.Number == 0 && !p.Waits
+		if p.Waits {
+			r.Waiting = append(r.Waiting, waitingPull{p.Number, p.URL, p.Title, p.Branch, p.Base, p.HeadSHA, p.Directories, p.Reason})
+		}
+	}
+	unsettled = unsettled || t.budget.waits && len(r.Waiting) == 0 // nobody knows for what
+	if len(r.Waiting) > 0 {
+		r.Waits = t.session.Env().Now
+		if before := t.memory.Repositories[idOf(l)].Waits; !before.IsZero() && !wrote {
+			r.Waits = before
+		}
+	}
 	t.memory.forget(l)
-	wrote := slices.ContainsFunc(found.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
-	if wrote || seen.partial || seen.plans > 1 || found.Failed() || t.budget.waits || l.Heads == nil {
+	if wrote || unsettled || seen.partial || seen.plans > 1 || found.Failed() || l.Heads == nil {
+		if !r.Waits.IsZero() { // it must be read, and has its place among those that wait
+			t.memory.remember(l, remembered{Waits: r.Waits})
+		}
 		return
 	}
-	r := remembered{Settings: t.org.Settings, Read: t.session.Env().Now, Until: seen.until, Excluded: found.Excluded}
+	r.Read = t.session.Env().Now
 	for _, d := range found.Diagnostics {
 		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)

@@ -143,6 +143,47 @@ func TestWhatIsRemembered(t *testing.T) {
 	}
 }
 
+// What waits for room is remembered with when it began to wait, also where the repository must
+// be read again; what was opened meanwhile ends that.
+func TestWaitingIsRemembered(t *testing.T) {
+	t.Parallel()
+	l := github.Listed{ID: 7, Name: "acme/web", Tree: "a", Branch: "main", Heads: map[string]string{}}
+	then := time.Unix(1_700_000_000, 0).UTC()
+	waits := report.PullRequest{Operation: "none", Repository: "acme/web", Title: "Update", Branch: "relock/all", Base: "main", Reason: "it waits", Directories: []string{"live"}, Waits: true}
+	for name, tt := range map[string]struct {
+		pulls  []report.PullRequest
+		budget bool
+		since  time.Time
+		read   bool
+		full   bool
+	}{
+		"for_the_run":       {[]report.PullRequest{waits}, true, then, true, false},
+		"for_its_own_limit": {[]report.PullRequest{{Operation: "none", Number: 3}, waits}, false, then, true, true},
+		"one_was_opened":    {[]report.PullRequest{{Operation: "created", Number: 3}, waits}, true, time.Time{}, false, false},
+		"one_is_missing":    {[]report.PullRequest{{Operation: "none"}, waits}, true, then, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := &turns{session: &run.Session{}, memory: &memory{}, budget: &budget{waits: tt.budget}}
+			all.memory.remember(l, remembered{Waits: then}) // of a run before
+			all.remember(l, &recorder{listed: l, plans: 1}, report.Report{PullRequests: tt.pulls})
+			got, known := all.memory.Repositories["7"]
+			if tt.read { // what was read now was read when the session began, which has no time here
+				if !got.Waits.Equal(tt.since) || got.Full != tt.full {
+					t.Errorf("remembered %+v, want since %v, full: %t", got, tt.since, tt.full)
+				}
+				if diff := cmp.Diff([]report.PullRequest{waits}, got.report("acme/web").PullRequests); diff != "" {
+					t.Errorf("what waits is recalled otherwise (-want +got):\n%s", diff)
+				}
+				return
+			}
+			if len(got.Waiting) > 0 || known && !got.Waits.Equal(tt.since) {
+				t.Errorf("remembered %+v, want no more than since when it waits", got)
+			}
+		})
+	}
+}
+
 // What is remembered of a report is reported again.
 func TestReportIsRecalled(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -38,9 +39,11 @@ type Division struct {
 type Shard struct {
 	MaxNew int `json:"max_new"` // pull requests that it opens
 	// Requests is how many requests to GitHub it makes in an hour, and Contents how many
-	// contents; 0: any number.
+	// contents; 0: any number. Points are those of its requests in a minute; 0: all that GitHub
+	// lets through.
 	Requests     int      `json:"requests"`
 	Contents     int      `json:"contents"`
+	Points       int      `json:"points,omitzero"`
 	Repositories []Listed `json:"repositories"`
 }
 
@@ -194,7 +197,9 @@ func handOut(shards []Shard, loads []int64, s Sharing) {
 		repositories, total = repositories+len(shard.Repositories), total+loads[i]
 	}
 	seen, given := 0, 0
+	working := collect.CountIf(shards, func(s Shard) bool { return len(s.Repositories) > 0 })
 	for i := range shards {
+		shards[i].Points = max(1, github.PointsAMinute/max(1, working))
 		seen += len(shards[i].Repositories)
 		if repositories > 0 {
 			shards[i].MaxNew = s.MaxNew*seen/repositories - given
@@ -247,7 +252,7 @@ func ReadDivision(r io.Reader) (Division, error) {
 		return p, errors.New("it is no plan that this version of relock can read")
 	}
 	for i, s := range p.Shards {
-		if s.MaxNew < 0 || s.Requests < 0 || s.Contents < 0 {
+		if min(s.MaxNew, s.Requests, s.Contents, s.Points) < 0 {
 			return p, fmt.Errorf("it is no plan: shard %d may do less than nothing", i+1)
 		}
 	}

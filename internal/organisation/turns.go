@@ -1,12 +1,15 @@
 // Package organisation carries an ask out for the repositories of an owner: it lists and
-// chooses them, divides them into shards, gives one after the other its turn, and remembers
-// those in which there is nothing to do. What happens in one repository is package run's.
+// chooses them, divides them into shards, has several read at once, gives one after the other
+// its turn to be written, and remembers those in which there is nothing to do, or no room for
+// it. What happens in one repository is package run's.
 package organisation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -17,8 +20,9 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// VisitAll carries an ask of run.ToProposeOf out for the repositories of an owner, one after the
-// other. What goes wrong in one repository is in the report.
+// VisitAll carries an ask of run.ToProposeOf out for the repositories of an owner. Several are
+// read at once, and one after the other is written, in the order of their turns. What goes
+// wrong in one repository is in the report.
 func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		asking, stop := s.Asking(ctx)
@@ -29,12 +33,15 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		}
 		l.client.Share(ration(asking, org.Shard))
 		t := &turns{
-			session: s, ask: a, org: org, list: l,
+			session: s, ask: a, org: org, list: l, readers: cmp.Or(org.Readers, mostReaders),
 			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
-			reports: make([]report.Report, len(l.picked.chosen)), costs: make([]int64, len(l.picked.chosen)),
+			reports: make([]report.Report, len(l.picked.chosen)),
+		}
+		for range l.picked.chosen {
+			t.tallies = append(t.tallies, l.client.NewTally())
 		}
 		trouble := t.open()
-		t.order = orderOf(l.picked.chosen, t.next(), s.Env().Now)
+		t.order = longestWaitFirst(orderOf(l.picked.chosen, t.next(), s.Env().Now), t.waitingSince)
 		if t.all(asking) {
 			t.again(asking)
 		}
@@ -46,7 +53,7 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 // ration is what a run may take of GitHub's limits: that of its shard, if it has one.
 func ration(asking context.Context, shard *Shard) (r github.Ration) {
 	if shard != nil {
-		r.Requests, r.Contents = shard.Requests, shard.Contents
+		r.Requests, r.Contents, r.Points = shard.Requests, shard.Contents, shard.Points
 	}
 	if _, bounded := asking.Deadline(); bounded {
 		r.Patience = time.Hour + time.Minute // a run whose time somebody has set waits for the next hour
@@ -60,16 +67,19 @@ type turns struct {
 	ask     run.Ask
 	org     Organisation
 	list    list
+	readers int // at once
 	budget  *budget
 	share   int // of the new pull requests that a repository may open at its turn
 	lookup  *run.Lookup
-	memory  *memory // nil: nothing is remembered
+	memory  *memory        // nil: nothing is remembered
+	known   []recollection // by earlier runs, of each repository
 	order   []int
 	done    int         // how many repositories have had their turn
 	until   github.Wait // why the others have none, if a limit of GitHub is the reason
 	waiting []waiter    // the repositories in which something waits
 	reports []report.Report
-	costs   []int64 // requests
+	tallies []*github.Tally // of requests
+	denied  denials
 }
 
 // waiter is a repository in which something waits: for the budget, or late for what GitHub
@@ -93,19 +103,31 @@ const (
 )
 
 // all gives one repository after the other its turn, and reports whether all had it. None
-// begins when the time is over, or when a limit of GitHub leaves too little and the wait
-// for more is too long.
+// begins when the time is over, when a limit of GitHub leaves too little and the wait
+// for more is too long, or when GitHub refuses all of them.
 func (t *turns) all(ctx context.Context) bool {
-	for _, i := range t.order {
+	l := newLineup(t)
+	reading, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	for range t.readers {
+		readers.Go(func() { l.readAll(reading) })
+	}
+	defer readers.Wait()
+	defer stop()
+	defer l.end()
+	for position, i := range t.order {
 		if ctx.Err() != nil {
 			t.until = github.Wait{}
 			return false
 		}
-		t.until = t.list.client.Ready(requestsOfTurn, 0)
-		if !t.await(ctx, t.until) || !t.turn(ctx, i) {
+		t.until = t.list.client.Ready(requestsOfTurn, 0, l.ahead(position)...)
+		if !t.await(ctx, t.until) || !t.turn(ctx, i, l.take(position)) {
 			return false
 		}
 		t.done++
+		if t.denied.ends() && t.done < len(t.order) {
+			return false
+		}
 		if t.done%oftenSaved == 0 {
 			t.save() // trouble is reported at the end
 		}
@@ -113,24 +135,80 @@ func (t *turns) all(ctx context.Context) bool {
 	return true
 }
 
+// ahead finds out what can be known of a repository before its turn. Several readers call it
+// at once.
+func (t *turns) ahead(ctx context.Context, i int) (r beforehand) {
+	if known, ok := t.recall(ctx, i); ok {
+		r.recalled = &known
+	}
+	if k := t.known[i]; r.recalled == nil || k.waits && t.budget.room(k.opens) {
+		return t.read(ctx, i, r)
+	}
+	return r
+}
+
+// read reads and plans for a repository.
+func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
+	l := t.list.picked.chosen[i]
+	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}}
+	r.seen, r.lookup, r.at = t.recorder(l), visit.Lookup, t.list.client.Now()
+	if r.seen != nil {
+		visit.Recorder = r.seen
+	}
+	planned := t.session.Plan(t.tallies[i].In(ctx), t.ask, l.Name, visit)
+	r.planned = &planned
+	r.limited = planned.Failed() && t.list.client.Ready(0, 0).Needed()
+	return r
+}
+
 // turn is that of one repository, several times if GitHub refuses something for a while,
-// which is no fault of the repository; false if GitHub does so for too long.
-func (t *turns) turn(ctx context.Context, i int) bool {
+// which is no fault of the repository; false if GitHub does so for too long. What was read
+// too long ago is read again.
+func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
+	t.budget.begin(t.list.picked.chosen[i].Name, t.share)
+	if r.recalled != nil && t.known[i].waits {
+		r = t.withRoom(ctx, i, r)
+	}
+	if r.planned != nil && t.list.client.Now().Sub(r.at) > longestAhead {
+		r = t.read(ctx, i, r)
+	}
 	for n := 1; ; n++ {
-		failed := t.visit(ctx, i, t.share)
+		failed := t.deliver(ctx, i, r)
 		t.until = t.list.client.Ready(0, 0)
-		if !t.until.Needed() || !failed {
+		if !failed || !t.until.Needed() && !r.limited {
 			break
 		}
 		if n == mostTurns || !t.await(ctx, t.until) {
 			t.reports[i] = report.Report{PullRequests: t.reports[i].PullRequests}
 			return false
 		}
+		t.budget.begin(t.list.picked.chosen[i].Name, t.share)
+		r = t.read(ctx, i, r)
+	}
+	if r.planned != nil { // else nothing was asked about it
+		t.denied.judge(i, t.list.picked.chosen[i].Name, *r.planned, t.tallies[i].Good())
 	}
 	if t.budget.waits {
 		t.waiting = append(t.waiting, waiter{index: i, late: t.budget.late})
 	}
 	return true
+}
+
+// withRoom is what a turn begins with where something waited in an earlier run: a plan if
+// there is room for it now, and else what that run has reported.
+func (t *turns) withRoom(ctx context.Context, i int, r beforehand) beforehand {
+	opens := t.known[i].opens
+	switch room := t.budget.room(opens); {
+	case !room:
+		t.budget.wait(opens)
+		if r.planned != nil {
+			t.session.Forget(*r.planned)
+			r.planned = nil
+		}
+	case r.planned == nil:
+		r = t.read(ctx, i, r)
+	}
+	return r
 }
 
 // again gives those a second turn that could not write all that they have: what is left.
@@ -143,7 +221,8 @@ func (t *turns) again(ctx context.Context) {
 		if ctx.Err() != nil || !t.await(ctx, t.budget.scarce) {
 			return
 		}
-		t.visit(ctx, w.index, t.budget.left)
+		t.budget.begin(t.list.picked.chosen[w.index].Name, t.budget.left)
+		t.deliver(ctx, w.index, t.read(ctx, w.index, beforehand{}))
 		t.waiting[n] = waiter{index: w.index, late: t.budget.late, done: !t.budget.waits}
 	}
 }
@@ -153,37 +232,22 @@ func (t *turns) await(ctx context.Context, w github.Wait) bool {
 	return !w.Needed() || t.list.client.Await(ctx, w)
 }
 
-// visit carries the ask out for a repository, which may open so many pull requests,
-// and reports whether that failed.
-func (t *turns) visit(ctx context.Context, i, opens int) (failed bool) {
-	l := t.list.picked.chosen[i]
-	t.budget.begin(l.Name, opens)
-	r, known := t.recall(ctx, l)
-	if !known {
-		before := t.session.Spent().Requests
-		r = t.read(ctx, l)
-		t.costs[i] += t.session.Spent().Requests - before
+// deliver writes what was planned for a repository, and reports whether anything failed.
+func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) {
+	found := report.Report{}
+	if r.planned == nil {
+		found = *r.recalled
+	} else {
+		defer t.session.Forget(*r.planned)
+		found = t.session.Deliver(t.tallies[i].In(ctx), *r.planned)
+		found.Diagnostics = slices.DeleteFunc(found.Diagnostics, func(d problem.Problem) bool {
+			return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
+		})
+		t.lookup.Add(r.lookup)
+		t.remember(t.list.picked.chosen[i], r.seen, found)
 	}
-	t.reports[i] = run.KeepDone(r, t.reports[i])
-	return r.Failed()
-}
-
-// read does so for one that must be read.
-func (t *turns) read(ctx context.Context, l github.Listed) report.Report {
-	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}}
-	seen := t.recorder(l)
-	if seen != nil {
-		visit.Recorder = seen
-	}
-	u := t.session.Plan(ctx, t.ask, l.Name, visit)
-	defer t.session.Forget(u)
-	r := t.session.Deliver(ctx, u)
-	t.lookup.Add(visit.Lookup)
-	r.Diagnostics = slices.DeleteFunc(r.Diagnostics, func(d problem.Problem) bool {
-		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
-	})
-	t.remember(l, seen, r)
-	return r
+	t.reports[i] = run.KeepDone(found, t.reports[i])
+	return found.Failed()
 }
 
 // late is in how many repositories something waits for another hour.
@@ -214,8 +278,8 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	var reports, begun []report.Report
 	for i, l := range t.list.picked.chosen {
 		if reached[i] {
-			reports = append(reports, t.reports[i])
-			fleet.Repositories = append(fleet.Repositories, outcomeOf(l.Name, t.reports[i], t.costs[i]))
+			reports = append(reports, t.denied.without(i, t.reports[i]))
+			fleet.Repositories = append(fleet.Repositories, outcomeOf(l.Name, t.reports[i], int64(t.tallies[i].Requests())))
 		} else {
 			begun = append(begun, t.reports[i]) // what was done when a limit of GitHub ended its turn
 			fleet.Repositories = append(fleet.Repositories, report.Outcome{Name: l.Name, State: report.NotReached})
@@ -224,7 +288,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	all := report.Join(append(reports, begun...)...)
 	all.Verb, all.DryRun, all.Fleet = t.ask.Verb(), t.ask.Settings().DryRun, &fleet
 	all = WithUnlisted(all, t.list.picked.unlisted)
-	all.Diagnostics, all.Stats = append(all.Diagnostics, trouble...), t.session.Spent()
+	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.denied.lines(t.done < len(t.order)), trouble), t.session.Spent()
 	if t.done < len(t.order) {
 		all.Diagnostics = append(all.Diagnostics, t.stopped(asking))
 	} else if late := t.late(); late > 0 {
@@ -240,6 +304,9 @@ func (t *turns) stopped(asking context.Context) problem.Problem {
 	why := "the time of the run is over"
 	if t.until.Needed() {
 		why, d.Hint = t.until.String(), "run again after that: what is done stays, and costs little the next time"
+	}
+	if t.denied.ends() {
+		why, d.Code, d.Hint = t.denied.String(), problem.CodeGitHub, t.denied.hint
 	}
 	if err := t.session.Interrupted(); err != nil {
 		why = err.Error()
@@ -262,6 +329,7 @@ func outcomeOf(name string, r report.Report, requests int64) report.Outcome {
 	f := report.Outcome{
 		Name: name, State: report.UpToDate, Modules: len(r.Modules), Pending: len(r.PendingDirs()), Requests: requests,
 		Left:         r.Left(),
+		Waits:        collect.CountIf(r.PullRequests, func(p report.PullRequest) bool { return p.Waits }),
 		PullRequests: collect.CountIf(r.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) }),
 	}
 	switch {
