@@ -93,6 +93,48 @@ var acts = map[string]act{
 	"queue": {"queue REPO NUMBER: give its base a merge queue, and put a pull request into it", 2, func(p person, args []string) func() error {
 		return func() error { return p.queue(args[0], p.number(args[1])) }
 	}},
+	"protect": {"protect REPO BRANCH [strict|checks|review|stale-reviews|ruleset]…: what the branch demands of pull requests", 2, func(p person, args []string) func() error {
+		rules := sandbox.Protection{}
+		for _, word := range args[2:] {
+			switch word {
+			case "strict":
+				rules.Strict = true
+			case "checks":
+				rules.Checks = true
+			case "review":
+				rules.Reviews = 1
+			case "stale-reviews":
+				rules.DismissStale = true
+			case "ruleset":
+				rules.Ruleset = true
+			default:
+				p.ts.Fatalf("no branch demands %q", word)
+			}
+		}
+		return func() error { return p.hub.Protect(args[0], args[1], &rules) }
+	}},
+	"merge-states": {"merge-states REPO never|stale|soon: how late GitHub computes the state of a merge", 2, func(p person, args []string) func() error {
+		late := strings.TrimSuffix(args[1], "soon")
+		return func() error {
+			return p.hub.Configure(args[0], func(s *sandbox.Settings) { s.MergeStates = late })
+		}
+	}},
+	"approve": {"approve REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Approve(args[0], n, p.login) }
+	}},
+	"request-changes": {"request-changes REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.RequestChanges(args[0], n, p.login) }
+	}},
+	"pass-checks": {"pass-checks REPO NUMBER: the checks of the head pass", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.PassChecks(args[0], n) }
+	}},
+	"auto-merge": {"auto-merge REPO NUMBER: let GitHub merge it", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.EnableAutoMerge(args[0], n, p.login) }
+	}},
 	"unqueue": {"unqueue REPO NUMBER", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.Dequeue(args[0], p.number(args[1])) }
 	}},

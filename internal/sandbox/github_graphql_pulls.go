@@ -127,6 +127,20 @@ func (c *apiCall) gqlPull(r *gitRepository, p *pullRequest) gqlObject {
 			}
 			return gqlObject{"totalCount": scalar(len(nodes)), "nodes": scalar(nodes)}, nil
 		},
+		"reviewDecision": scalar(r.reviewDecision(p)),
+		"latestOpinionatedReviews": func(args map[string]any) (any, error) {
+			first, err := connectionSize(args)
+			if err != nil {
+				return nil, err
+			}
+			writers, _ := args["writersOnly"].(bool)
+			said := r.opinions(p, writers)
+			nodes := make([]gqlObject, min(first, len(said)))
+			for i := range nodes {
+				nodes[i] = gqlObject{"state": scalar(said[i].state()), "author": scalar(gqlObject{"login": scalar(said[i].login)})}
+			}
+			return gqlObject{"totalCount": scalar(len(said)), "nodes": scalar(nodes)}, nil
+		},
 		"isInMergeQueue":   scalar(p.queued != ""),
 		"mergeStateStatus": func(map[string]any) (any, error) { return r.computedState(p), nil },
 		"autoMergeRequest": func(map[string]any) (any, error) { return gqlAutoMerge(p), nil },

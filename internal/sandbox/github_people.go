@@ -185,8 +185,10 @@ func (r *gitRepository) view(p *pullRequest) (PullRequest, error) {
 	if p.milestone > 0 {
 		v.Milestone = r.settings.Milestones[p.milestone-1]
 	}
-	for _, a := range p.approvals {
-		v.ApprovedBy = append(v.ApprovedBy, a.login)
+	for _, o := range p.opinions {
+		if !o.against {
+			v.ApprovedBy = append(v.ApprovedBy, o.login)
+		}
 	}
 	if p.autoMerge != nil {
 		v.AutoMerge = strings.ToLower(p.autoMerge.method)

@@ -44,10 +44,41 @@ func (r *gitRepository) protection(base string) *Protection {
 	return nil
 }
 
-// approval is a review that approves.
-type approval struct {
-	login string
-	diff  string // what was approved
+// opinion is the latest review of a person that approves or asks for changes.
+type opinion struct {
+	login   string
+	against bool   // it asks for changes
+	diff    string // what was reviewed
+}
+
+// state is the review's in GraphQL.
+func (o opinion) state() string {
+	if o.against {
+		return "CHANGES_REQUESTED"
+	}
+	return "APPROVED"
+}
+
+// opinions are those of people who may write, or of all.
+func (r *gitRepository) opinions(p *pullRequest, writers bool) []opinion {
+	return slices.DeleteFunc(slices.Clone(p.opinions), func(o opinion) bool { return writers && !r.role(o.login).includes(RoleWrite) })
+}
+
+// reviewDecision is GitHub's PullRequestReviewDecision. It is null where the base demands no
+// review, whatever people have said [abcxyz/github-metrics-aggregator#224, corveil/crow#153].
+func (r *gitRepository) reviewDecision(p *pullRequest) any {
+	rules := r.protection(p.base)
+	if rules == nil || rules.Reviews == 0 {
+		return nil
+	}
+	counting := r.opinions(p, true)
+	switch {
+	case slices.ContainsFunc(counting, func(o opinion) bool { return o.against }):
+		return "CHANGES_REQUESTED"
+	case len(counting) < rules.Reviews:
+		return "REVIEW_REQUIRED"
+	}
+	return "APPROVED"
 }
 
 // changes identifies what a pull request changes, seen from where it left its
@@ -91,7 +122,7 @@ func (r *gitRepository) dismiss(p *pullRequest, before plumbing.Hash) {
 		return
 	}
 	rewritten, now := !r.contains(p.headSHA, before), r.changes(p)
-	p.approvals = slices.DeleteFunc(p.approvals, func(a approval) bool { return rewritten || a.diff != now })
+	p.opinions = slices.DeleteFunc(p.opinions, func(o opinion) bool { return !o.against && (rewritten || o.diff != now) })
 }
 
 // mergeState is GitHub's MergeStateStatus. What blocks hides that a branch is
@@ -109,7 +140,7 @@ func (r *gitRepository) mergeState(p *pullRequest) string {
 		return "DRAFT"
 	case rules == nil:
 		return "CLEAN"
-	case len(p.approvals) < rules.Reviews, rules.Checks && p.checked != p.headSHA:
+	case rules.Reviews > 0 && r.reviewDecision(p) != "APPROVED", rules.Checks && p.checked != p.headSHA:
 		return "BLOCKED"
 	case rules.Strict && !rules.Queue && !r.contains(p.headSHA, r.branch(p.base)):
 		return "BEHIND"
@@ -117,16 +148,29 @@ func (r *gitRepository) mergeState(p *pullRequest) string {
 	return "CLEAN"
 }
 
+// What GitHub says of the state of a merge before it has computed it.
+const (
+	neverComputed = "never" // and it never does
+	stillStale    = "stale" // the state that it computed last, as long as there is one
+)
+
 // computedState is mergeState as a client sees it: GitHub computes it when
-// somebody asks, who learns nothing yet.
+// somebody asks, who learns nothing yet, or what was so before.
 // https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests
 func (r *gitRepository) computedState(p *pullRequest) string {
-	at := p.headSHA.String() + r.branch(p.base).String()
-	if p.computed != at {
-		p.computed = at
+	at, late := p.headSHA.String()+r.branch(p.base).String(), r.settings.MergeStates
+	if late == neverComputed {
 		return "UNKNOWN"
 	}
-	return r.mergeState(p)
+	if p.computed != at {
+		p.computed = at
+		if late == stillStale && p.computedAs != "" {
+			return p.computedAs
+		}
+		return "UNKNOWN"
+	}
+	p.computedAs = r.mergeState(p)
+	return p.computedAs
 }
 
 // branchRules are the rules of rulesets for a branch.
@@ -264,9 +308,30 @@ func (g *GitHub) Protect(repo, branch string, p *Protection) error {
 
 // Approve is a review that approves the pull request as it is.
 func (g *GitHub) Approve(repo string, number int, by string) error {
+	return g.review(repo, number, opinion{login: by})
+}
+
+// RequestChanges is a review that asks for changes.
+func (g *GitHub) RequestChanges(repo string, number int, by string) error {
+	return g.review(repo, number, opinion{login: by, against: true})
+}
+
+// review takes the place of a person's earlier review.
+func (g *GitHub) review(repo string, number int, o opinion) error {
 	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
-		p.approvals = slices.DeleteFunc(p.approvals, func(a approval) bool { return a.login == by })
-		p.approvals = append(p.approvals, approval{by, r.changes(p)})
+		o.diff = r.changes(p)
+		p.opinions = slices.DeleteFunc(p.opinions, func(other opinion) bool { return other.login == o.login })
+		p.opinions = append(p.opinions, o)
+		p.updated = g.now()
+		return nil
+	})
+}
+
+// EnableAutoMerge promises to merge the pull request once it may be merged.
+func (g *GitHub) EnableAutoMerge(repo string, number int, by string) error {
+	return g.change(repo, number, func(_ *gitRepository, p *pullRequest) error {
+		p.autoMerge = &autoMerge{method: "SQUASH", by: by, enabled: g.now()}
+		p.updated = g.now()
 		return nil
 	})
 }

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +72,78 @@ func TestGitHubTellsMergeStates(t *testing.T) {
 	h.wantState(t, "BLOCKED") // the checks run again
 	h.push(t, "main", "ours", "clash\n")
 	h.wantState(t, "DIRTY")
+}
+
+// reviewed is what GraphQL says of the reviews of the pull request.
+func (h *hub) reviewed(t *testing.T, writers bool) string {
+	t.Helper()
+	const query = `query($writers: Boolean) { repository(owner: "octo", name: "infra") { pullRequest(number: 1) {
+		reviewDecision latestOpinionatedReviews(first: 5, writersOnly: $writers) { totalCount nodes { state author { login } } } } } }`
+	data := h.query(t, query, map[string]any{"writers": writers}).Data["repository"].(map[string]any)["pullRequest"].(map[string]any)
+	text, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A decision is made where one is demanded, by people who may write; opinions are there
+// without.
+func TestGitHubTellsReviews(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Reviews: 1})
+	none := `"latestOpinionatedReviews":{"nodes":[],"totalCount":0},"reviewDecision":`
+	approved := `"latestOpinionatedReviews":{"nodes":[{"author":{"login":"%s"},"state":"%s"}],"totalCount":1},"reviewDecision":`
+	say := func(what func(string, int, string) error, by string) {
+		t.Helper()
+		if err := what(octoInfra, 1, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(writers bool, text string) {
+		t.Helper()
+		if got := h.reviewed(t, writers); got != "{"+text+"}" {
+			t.Errorf("reviews = %s, want %s", got, text)
+		}
+	}
+	want(true, none+`"REVIEW_REQUIRED"`)
+	say(h.Approve, "mallory") // who may not write
+	want(true, none+`"REVIEW_REQUIRED"`)
+	want(false, fmt.Sprintf(approved, "mallory", "APPROVED")+`"REVIEW_REQUIRED"`)
+	h.push(t, "main", "theirs", "1\n")
+	h.wantState(t, "BLOCKED")
+	say(h.RequestChanges, "monalisa")
+	want(true, fmt.Sprintf(approved, "monalisa", "CHANGES_REQUESTED")+`"CHANGES_REQUESTED"`)
+	say(h.Approve, "monalisa")
+	want(true, fmt.Sprintf(approved, "monalisa", "APPROVED")+`"APPROVED"`)
+	if err := h.Protect(octoInfra, "main", nil); err != nil {
+		t.Fatal(err)
+	}
+	want(true, fmt.Sprintf(approved, "monalisa", "APPROVED")+`null`)
+}
+
+// What GitHub has not computed it says so of, or it says what was so before.
+func TestGitHubComputesMergeStatesLate(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Strict: true})
+	const query = `{ repository(owner: "octo", name: "infra") { pullRequest(number: 1) { mergeStateStatus } } }`
+	want := func(late string, states ...string) {
+		t.Helper()
+		if err := h.Configure(octoInfra, func(s *Settings) { s.MergeStates = late }); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range states {
+			got := h.query(t, query, nil).Data["repository"].(map[string]any)["pullRequest"].(map[string]any)["mergeStateStatus"]
+			if got != state {
+				t.Errorf("%s: merge state = %v, want %s", late, got, state)
+			}
+		}
+	}
+	want("stale", "CLEAN", "CLEAN")
+	h.push(t, "main", "theirs", "1\n")
+	want("stale", "CLEAN", "BEHIND")
+	want("never", "UNKNOWN", "UNKNOWN")
+	want("", "BEHIND")
 }
 
 func TestGitHubUpdatesBranches(t *testing.T) {

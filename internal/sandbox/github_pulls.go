@@ -58,11 +58,12 @@ type pullRequest struct {
 	locked                   bool
 	autoMerge                *autoMerge
 	refusals                 int // of auto-merge, for being too soon
-	approvals                []approval
+	opinions                 []opinion
 	checked                  plumbing.Hash          // the head whose checks have passed
 	queued                   plumbing.ReferenceName // what the merge queue holds of it; empty if it is not there
 	ejections                int                    // from the queue, by a push
 	computed                 string                 // for what the state of the merge is known
+	computedAs               string                 // what that was last
 	comments                 []*issueComment
 	before, editor           string // the body before it was edited last, and who has edited it
 	editedAt                 time.Time
@@ -374,7 +375,7 @@ func (r *gitRepository) retarget(p *pullRequest, base string) error {
 	}
 	p.base, p.baseSHA = base, r.branch(base)
 	if rules := r.protection(base); rules != nil && rules.DismissStale {
-		p.approvals = nil // "The base branch was changed" [orgs/community#45921]
+		p.opinions = nil // "The base branch was changed" [orgs/community#45921]
 	}
 	return nil
 }

@@ -74,6 +74,9 @@ type Settings struct {
 	// request, which GitHub does until it knows what there is to wait for
 	// [peter-evans/enable-pull-request-automerge#343 and #355].
 	TooSoon int `yaml:"too_soon"`
+	// MergeStates is how late GitHub computes the state of a merge: never, or stale for what
+	// was so before; empty: whoever asks first learns UNKNOWN.
+	MergeStates string `yaml:"merge_states"`
 	// Protect is what branches demand of pull requests for them.
 	Protect map[string]Protection
 	// Rules are rulesets about names of branches.

@@ -85,6 +85,7 @@ type World struct {
 //	auto_merge: true               GitHub merges what it may, when asked to
 //	unprotected: true              but nothing would have to be waited for
 //	too_soon: 2                    so often is auto-merge refused after the opening
+//	merge_states: never            the state of a merge is not computed; stale: it is late
 //	protect:                       what branches demand; the fields of Protection
 //	  main: {strict: true, checks: true, reviews: 1, dismiss_stale: true, merge_queue: true, ruleset: true}
 //	rules: [{branches: relock/**, no_force: true}]   rulesets; the fields of BranchRule

@@ -117,8 +117,10 @@ var fields = map[string]string{
 	"Bot":                                "login",
 	"LabelConnection":                    "nodes totalCount",
 	"Label":                              "name",
+	"PullRequestReviewConnection":        "nodes totalCount",
+	"PullRequestReview":                  "author state",
 	"AutoMergeRequest":                   "enabledAt enabledBy mergeMethod",
-	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft isInMergeQueue labels locked maintainerCanModify mergeStateStatus merged number state title updatedAt url",
+	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft isInMergeQueue labels latestOpinionatedReviews locked maintainerCanModify mergeStateStatus merged number reviewDecision state title updatedAt url",
 }
 
 func main() {
