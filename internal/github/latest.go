@@ -40,6 +40,10 @@ type pullNode struct {
 	AutoMergeRequest    *struct{ MergeMethod string }
 	MergeStateStatus    MergeState
 	IsInMergeQueue      bool
+	ReviewDecision      string // empty where the base demands no review
+	// LatestOpinionatedReviews are the latest of each person who may write that approves or
+	// asks for changes.
+	LatestOpinionatedReviews struct{ Nodes []struct{ State string } }
 }
 
 // fork reports whether the head is not in this repository. One that has been
@@ -53,7 +57,7 @@ func (n pullNode) pullRequest() PullRequest {
 		Base: n.BaseRefName, BaseSHA: n.BaseRefOid,
 		Head: n.HeadRefOid, HeadBranch: n.HeadRefName, HeadRepository: n.HeadRepository.NameWithOwner,
 		Fork: n.fork(), MaintainerCanModify: n.MaintainerCanModify,
-		MergeState: n.MergeStateStatus, Queued: n.IsInMergeQueue,
+		MergeState: n.MergeStateStatus, Queued: n.IsInMergeQueue, Approved: n.approved(),
 	}
 	for _, l := range n.Labels.Nodes {
 		out.Labels = append(out.Labels, l.Name)

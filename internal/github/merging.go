@@ -32,7 +32,30 @@ const (
 
 // mergingFields are what GraphQL tells of the merging of a pull request. Servers
 // without merge queues do not know all of them.
-const mergingFields = " mergeStateStatus isInMergeQueue"
+const mergingFields = " mergeStateStatus isInMergeQueue reviewDecision latestOpinionatedReviews(first: 20, writersOnly: true) { nodes { state } }"
+
+// The words of GraphQL for what people have said.
+const (
+	approvedWord = "APPROVED"
+	changesWord  = "CHANGES_REQUESTED"
+)
+
+// approved reports whether the reviews approve. Where the base demands none, GitHub decides
+// nothing, whatever people have said [abcxyz/github-metrics-aggregator#224]: then one approval
+// of a person who may write is enough, if nobody of those asks for changes.
+func (n pullNode) approved() bool {
+	if n.ReviewDecision != "" {
+		return n.ReviewDecision == approvedWord
+	}
+	approved := false
+	for _, review := range n.LatestOpinionatedReviews.Nodes {
+		if review.State == changesWord {
+			return false
+		}
+		approved = approved || review.State == approvedWord
+	}
+	return approved
+}
 
 // queueRefs is where GitHub keeps what a merge queue is about to merge, as
 // gh-readonly-queue/BASE/pr-NUMBER-SHA.
@@ -77,7 +100,7 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	}
 	p.Open, p.Merged, p.Head = n.State == "OPEN", n.State == "MERGED", n.HeadRefOid
 	p.Title, p.Body, p.Base = n.Title, n.Body, n.BaseRefName
-	p.MergeState, p.Queued, p.AutoMerge = n.MergeStateStatus, n.IsInMergeQueue, n.AutoMergeRequest != nil
+	p.MergeState, p.Queued, p.AutoMerge, p.Approved = n.MergeStateStatus, n.IsInMergeQueue, n.AutoMergeRequest != nil, n.approved()
 	return p, nil
 }
 

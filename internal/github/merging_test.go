@@ -50,6 +50,43 @@ func TestMergingTellsOfTheQueue(t *testing.T) {
 	}
 }
 
+// An approval is what GitHub decides where reviews are demanded, and what people who may write
+// have said where none are.
+func TestMergingTellsOfApprovals(t *testing.T) {
+	type say = func(*sandbox.GitHub, string, int, string) error
+	approve, refuse := (*sandbox.GitHub).Approve, (*sandbox.GitHub).RequestChanges
+	for name, tt := range map[string]struct {
+		rules *sandbox.Protection
+		says  map[string]say
+		want  bool
+	}{
+		"nobody_demanded":          {&sandbox.Protection{Reviews: 1}, nil, false},
+		"nobody":                   {nil, nil, false},
+		"demanded":                 {&sandbox.Protection{Reviews: 1}, map[string]say{"monalisa": approve}, true},
+		"too_few":                  {&sandbox.Protection{Reviews: 2}, map[string]say{"monalisa": approve}, false},
+		"refused":                  {&sandbox.Protection{Reviews: 1}, map[string]say{"monalisa": approve, "octo": refuse}, false},
+		"not_demanded":             {nil, map[string]say{"monalisa": approve}, true},
+		"not_demanded_but_refused": {nil, map[string]say{"monalisa": approve, "octo": refuse}, false},
+		"by_a_stranger":            {nil, map[string]say{"mallory": approve}, false},
+		"refused_by_a_stranger":    {nil, map[string]say{"monalisa": approve, "mallory": refuse}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, pullWorld)
+			number := must[int](t)(h.Open("octo/infra", "topic", "main", "T", "hubot"))
+			must0(t, h.Protect("octo/infra", "main", tt.rules))
+			for login, says := range tt.says {
+				must0(t, says(h.GitHub, "octo/infra", number, login))
+			}
+			repo := h.repository(t)
+			latest := must[map[string][]github.PullRequest](t)(repo.Latest(t.Context(), []string{"topic"}))
+			now := must[github.PullRequest](t)(repo.Merging(t.Context(), latest["topic"][0]))
+			if latest["topic"][0].Approved != tt.want || now.Approved != tt.want {
+				t.Errorf("approved = %t in the list and %t alone, want %t", latest["topic"][0].Approved, now.Approved, tt.want)
+			}
+		})
+	}
+}
+
 func TestUpdateBranch(t *testing.T) {
 	h := newHub(t, pullWorld)
 	number := must[int](t)(h.Open("octo/infra", "topic", "main", "T", "monalisa"))

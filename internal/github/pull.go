@@ -24,8 +24,10 @@ type PullRequest struct {
 	Labels []string
 	// AutoMerge says that GitHub merges it once it may.
 	AutoMerge bool
-	// MergeState is empty in lists of REST.
+	// MergeState is empty in lists of REST, which do not tell of Approved either.
 	MergeState MergeState
+	// Approved says that the reviews approve.
+	Approved bool
 	// Queued says that it is in the merge queue of its base, which REST does not
 	// tell. A push takes it out.
 	Queued bool
