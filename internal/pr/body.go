@@ -9,7 +9,7 @@ import (
 )
 
 // tailStart is the hidden line below which a body is ours to write anew at any
-// time: what is ignored, the box that asks for a rebase, the marker. What a
+// time: what is ignored, what the branch waits for, the box that asks for a rebase, the marker. What a
 // report quotes holds no such line.
 const tailStart = "<!-- relock-tail -->"
 
@@ -31,7 +31,7 @@ func compose(text safe.Markdown, m Marker) safe.Markdown { return paragraphs(tex
 
 // tail is the part of a body that depends on the marker alone.
 func tail(m Marker) safe.Markdown {
-	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
+	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), behindBase(m.Behind), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
 }
 
 // remark returns the body with another marker. A body that somebody has

@@ -16,6 +16,7 @@ const (
 	openPull
 	editPull
 	completePull // try again what could not be done at the opening
+	notePull     // say in the text whether the branch waits to be updated
 	warnPull     // comment that somebody else's commits stop us
 	closePull    // and delete its branch
 )
@@ -25,11 +26,14 @@ type plan struct {
 	push   bool // a new commit on the base becomes the branch
 	update bool // GitHub is asked to merge the base into the branch
 	pull   pullStep
-	drop   bool // the branch is deleted
-	stale  bool // the proposal was made from what does not stand any more
-	waits  bool // nothing is done until there is room
-	reason string
-	err    error
+	drop   bool   // the branch is deleted
+	behind string // the base that the text is to say that the branch is behind; empty: none
+	// unsettled is as in Outcome.
+	unsettled bool
+	stale     bool // the proposal was made from what does not stand any more
+	waits     bool // nothing is done until there is room
+	reason    string
+	err       error
 }
 
 // decide compares a proposal with what is there.
@@ -97,20 +101,72 @@ func (s state) standing(base string) string {
 // finish is for a branch that holds what is wanted and has a pull request.
 func finish(p Proposal, s state, opts Options) plan {
 	box := asksForRebase(s.pull.Body)
-	behind := s.fork != s.base.SHA
-	todo := plan{push: (box || opts.Rebase || opts.Recreate) && behind}
-	todo.update = !todo.push && behind && s.demanded
+	todo := plan{push: (box || opts.Rebase || opts.Recreate) && s.behind()}
+	if !todo.push {
+		lag := s.lag(opts.RebaseWhen)
+		todo.update, todo.unsettled, todo.behind = lag == overdue, s.unsettled(opts.RebaseWhen), s.note(opts.RebaseWhen, lag, p.Base)
+	}
 	// A body that somebody has rewritten, marker and all, is theirs.
 	anew := opts.Recreate && s.pull.Title != p.Title
 	if box || anew || s.marked && !s.marker.describes(p) {
 		todo.pull = editPull
 	} else if !todo.push && !todo.update {
 		todo.reason = "already up to date"
+		if todo.behind != "" {
+			todo.reason = fmt.Sprintf("it is behind %s; updated when approved", todo.behind)
+		}
 		if s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
 			todo.pull = completePull
 		}
 	}
+	if s.marked && todo.pull != editPull && s.marker.Behind != todo.behind {
+		todo.pull = notePull
+	}
 	return todo
+}
+
+// lag decides by what GitHub says of the merge. BEHIND is that nothing else is missing, and
+// BLOCKED that something is: it hides whether the base demands branches that have all of it,
+// which a ruleset may say. What GitHub has not computed decides nothing.
+func (s state) lag(when RebaseWhen) lag {
+	if !s.behind() || s.asked || when == RebaseConflicted {
+		return caughtUp
+	}
+	merge := s.pull.MergeState
+	demanded := merge == github.MergeBehind || merge == github.MergeBlocked && s.strict
+	merges := when == RebaseBehindBase || merge == github.MergeBehind && s.awaited()
+	switch {
+	case demanded && merges:
+		return overdue
+	case demanded:
+		return onHold
+	}
+	return caughtUp
+}
+
+// unsettled reports whether the branch may have to be updated without anything having happened
+// to the pull request that a list shows: a check passes, or GitHub computes the state anew.
+func (s state) unsettled(when RebaseWhen) bool {
+	return s.behind() && (when == RebaseBehindBase || when != RebaseConflicted && s.awaited())
+}
+
+// behind reports whether the base has commits that the branch has not.
+func (s state) behind() bool { return s.fork != s.base.SHA }
+
+// awaited reports whether somebody waits for the pull request to be merged.
+func (s state) awaited() bool { return s.pull.Approved || s.pull.AutoMerge }
+
+// note is the base that the body is to say that the branch is behind: what it says stays as
+// long as nobody knows better, so that the text does not change each night.
+func (s state) note(when RebaseWhen, lag lag, base string) string {
+	auto := when != RebaseBehindBase && when != RebaseConflicted
+	switch {
+	case auto && lag == onHold:
+		return base
+	case auto && lag != overdue && s.behind():
+		return s.marker.Behind
+	}
+	return ""
 }
 
 // waiting are the labels that could not be created and are still wanted.

@@ -68,7 +68,17 @@ func planned(t *testing.T, branch, pull, wanted string) string {
 	if wanted == "something else" {
 		p = New("all", "main", "", []File{{Path: "a", Content: []byte("newer"), Old: []byte("old")}})
 	}
-	return words(decide(p, s, Options{Base: "main"}))
+	return words(decide(p, s, Options{Base: "main", RebaseWhen: WhenOf(pull)}))
+}
+
+// WhenOf is the setting of a row.
+func WhenOf(pull string) RebaseWhen {
+	for _, when := range []RebaseWhen{RebaseBehindBase, RebaseConflicted} {
+		if strings.HasSuffix(pull, ", "+string(when)) {
+			return when
+		}
+	}
+	return RebaseAuto
 }
 
 // readPull puts the pull request of a row into the state.
@@ -104,7 +114,22 @@ func readPull(t *testing.T, s *state, text string, was Proposal) {
 		case "base moved":
 			s.fork = "earlier"
 		case "base demands it":
-			s.demanded = true
+			s.pull.MergeState = github.MergeBehind
+		case "blocked":
+			s.pull.MergeState = github.MergeBlocked
+		case "blocked by a ruleset":
+			s.pull.MergeState, s.strict = github.MergeBlocked, true
+		case "not computed":
+			s.pull.MergeState = github.MergeUnknown
+		case "approved":
+			s.pull.Approved = true
+		case "merges by itself":
+			s.pull.AutoMerge = true
+		case "said":
+			s.marker.Behind = "main"
+		case "updated by a person":
+			s.fork = "base"
+		case "behind-base", "conflicted": // settings
 		case "labels missing":
 			s.marker.MissingLabels = was.Labels
 		case "auto-merge missing":
@@ -136,7 +161,7 @@ func words(p plan) string {
 		return "asks GitHub to update the branch"
 	case p.pull == openPull:
 		return "opens a pull request"
-	case p.pull == editPull:
+	case p.pull == editPull, p.pull == notePull:
 		return "edits the text"
 	case p.pull == completePull:
 		return "tries again what could not be done"

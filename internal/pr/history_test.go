@@ -133,10 +133,12 @@ func newHistory(t *testing.T, seed uint64) *history {
 		scene: sceneOf(t, historyWorld), rng: rand.New(rand.NewPCG(seed, 0)),
 		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, evil: map[string]bool{}, anew: map[string]bool{}, retargeted: map[int]bool{}, called: map[string]string{}, ignored: map[string]string{}, said: map[string]int{},
 	}
+	h.when = []pr.RebaseWhen{pr.RebaseAuto, pr.RebaseBehindBase, pr.RebaseConflicted}[h.rng.IntN(3)]
 	if h.rng.IntN(4) == 0 {
 		h.hub.WithoutUpdateRefs()
 		h.tell("the server has no updateRefs")
 	}
+	h.tell("branches are updated by %s", h.when)
 	h.must(h.hub.Fork(repoName, "stranger"))
 	return h
 }
@@ -233,6 +235,10 @@ func (h *history) acts() []act {
 			return h.hub.Protect(repoName, base, rules[h.rng.IntN(len(rules))])
 		}},
 		{2, fmt.Sprintf("somebody approves #%d", n), func() error { return h.hub.Approve(repoName, n, "monalisa") }},
+		{1, fmt.Sprintf("somebody asks for changes of #%d", n), func() error { return h.hub.RequestChanges(repoName, n, "monalisa") }},
+		{2, "GitHub computes states of merges otherwise", func() error {
+			return h.hub.Configure(repoName, func(s *sandbox.Settings) { s.MergeStates = []string{"", "never", "stale"}[h.rng.IntN(3)] })
+		}},
 		{2, fmt.Sprintf("the checks of #%d pass", n), func() error { return h.hub.PassChecks(repoName, n) }},
 		{3, fmt.Sprintf("somebody updates the branch of #%d", n), func() error {
 			return h.update(pull, (*sandbox.GitHub).UpdateBranch)
@@ -536,7 +542,7 @@ func (h *history) plan(base, down string) planned {
 	p := planned{
 		base: base, content: fmt.Sprintf("# version %d\n", h.newest), down: down, facts: h.facts,
 		groups: map[string]string{}, now: map[string]sandbox.File{},
-		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases)},
+		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases), RebaseWhen: h.when},
 	}
 	if down != "" {
 		p.opts.Spare = func(_ string, files []pr.File) bool {
@@ -632,7 +638,7 @@ func (p planned) look(ctx context.Context, repo *github.Repository) (pr.Survey, 
 // run is a run over one base.
 func (h *history) run(ctx context.Context, repo *github.Repository, base string, opts pr.Options) []pr.Outcome {
 	p := h.plan(base, "")
-	opts.Base, opts.SHA, opts.Bases = base, p.opts.SHA, p.opts.Bases
+	opts.Base, opts.SHA, opts.Bases, opts.RebaseWhen = base, p.opts.SHA, p.opts.Bases, h.when
 	p.opts = opts
 	return p.propose(ctx, repo)
 }

@@ -32,6 +32,8 @@ type Marker struct {
 	// FormerBase is what the base was called when the branch was named, if GitHub has
 	// said that it was renamed since.
 	FormerBase string `json:"former-base,omitempty"`
+	// Behind is the base of which the body says that the branch is behind it, and waits.
+	Behind string `json:"behind,omitempty"`
 	// Leaves says that the branch is to be deleted when no other pull request needs it
 	// any more, though a person has closed this one: relock did so for them.
 	Leaves bool `json:"leaves-branch,omitempty"`
@@ -77,6 +79,15 @@ func (m Marker) retitled(now, proposed string) (title string, says bool) {
 
 // maxTitle is how many characters GitHub takes of a title.
 const maxTitle = 256
+
+// fallBehind remembers what the body says of the branch, if there is room for it: ignores are
+// people's words, and must not be lost for it.
+func (m *Marker) fallBehind(base string) {
+	m.Behind = base
+	if len(m.String()) > largestMarker {
+		m.Behind = ""
+	}
+}
 
 // missing remembers labels that could not be created, if there is room for them:
 // ignores are people's words, and must not be lost for labels.

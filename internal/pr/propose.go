@@ -40,6 +40,9 @@ type Options struct {
 	// Rebase rebuilds a branch that proposes the same already on the present
 	// base. Recreate does so over the commits that others have pushed to it.
 	Rebase, Recreate bool
+	// RebaseWhen says when a branch that proposes the same already gets what its base has
+	// got since.
+	RebaseWhen RebaseWhen
 	// Ready is asked just before a branch is made, moved or deleted, and before a pull request
 	// is closed. Its error is the outcome's. It may be nil.
 	Ready func(context.Context) error
@@ -95,9 +98,12 @@ type Outcome struct {
 	Waits     bool   // what is to be done waits for room
 	// Stale says that nothing was done since the proposal was made from another commit
 	// than stands for the group by now: it is to be made again.
-	Stale   bool
-	Err     error // *problem.Error
-	Unbegun bool  // Options.Begins was against it
+	Stale bool
+	// Unsettled says that the branch is behind, and that GitHub may say later, without anything
+	// that a list of pull requests shows, that it is to be updated.
+	Unsettled bool
+	Err       error // *problem.Error
+	Unbegun   bool  // Options.Begins was against it
 	// Warnings are what could not be done to a pull request that was opened all
 	// the same: each a *problem.Error.
 	Warnings []error

@@ -16,7 +16,7 @@ func TestWhatIsDocumentedHappens(t *testing.T) {
 	for _, row := range pr.DocumentedRows(t) {
 		t.Run(strings.Join(row[:3], "/"), func(t *testing.T) {
 			s, wanted := bringAbout(t, row[0], row[1], row[2])
-			opts := pr.Options{Bases: []string{"main"}}
+			opts := pr.Options{Bases: []string{"main"}, RebaseWhen: pr.WhenOf(row[1])}
 			s.look() // so that GitHub knows how a merge stands
 			opts.Survey = s.look()
 			if got := s.observed(opts, wanted); got != row[3] {
@@ -101,7 +101,7 @@ func (s *scene) bringBranch(p *pr.Proposal, branch, pull string) {
 func (s *scene) bringPull(p *pr.Proposal, part string) {
 	s.Helper()
 	switch part {
-	case "none", "open", "closed by GitHub", "auto-merge missing", "ready", "told":
+	case "none", "open", "closed by GitHub", "auto-merge missing", "ready", "told", "behind-base", "conflicted":
 	case "of other facts":
 		p.Facts = "others"
 	case "base moved":
@@ -110,6 +110,21 @@ func (s *scene) bringPull(p *pr.Proposal, part string) {
 		s.must(s.hub.Tick(repoName, 1, "rebuild the branch"))
 	case "base demands it":
 		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Strict: true}))
+	case "blocked":
+		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Strict: true, Checks: true}))
+	case "blocked by a ruleset":
+		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Strict: true, Checks: true, Ruleset: true}))
+	case "not computed":
+		s.must(s.hub.Configure(repoName, func(settings *sandbox.Settings) { settings.MergeStates = "never" }))
+	case "approved":
+		s.must(s.hub.Approve(repoName, 1, "monalisa"))
+	case "merges by itself":
+		s.must(s.hub.EnableAutoMerge(repoName, 1, "monalisa"))
+	case "said":
+		s.look()
+		s.want(s.one(*p), pr.None, 1)
+	case "updated by a person":
+		s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
 	case "labels missing":
 		s.permit(map[string]string{"issues": "write"})
 	case "in a merge queue":

@@ -1,6 +1,7 @@
 package pr_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -48,6 +49,7 @@ Old infrastructure.
 
 // scene is a sandbox's GitHub with one repository and our view of it.
 type scene struct {
+	when pr.RebaseWhen
 	*testing.T
 	sandbox *sandbox.Sandbox
 	hub     *sandbox.GitHub
@@ -143,6 +145,7 @@ func (s *scene) proposeWith(opts pr.Options, proposals ...pr.Proposal) []pr.Outc
 	if opts.SHA == "" {
 		opts.SHA = s.head(opts.Base)
 	}
+	opts.RebaseWhen = cmp.Or(opts.RebaseWhen, s.when)
 	s.sandbox.ResetRequests()
 	return pr.Propose(context.Background(), s.repo, proposals, opts)
 }

@@ -61,9 +61,11 @@ type state struct {
 	// GitHub closes them when it is deleted. They are known before a branch is deleted,
 	// and before anything is pushed to one whose pull request has ended.
 	dependents []int
-	// demanded says that the base must be merged into the branch, since the rules
-	// of the base let no other be merged.
-	demanded bool
+	// strict says that a ruleset of the base lets no branch be merged that has not all of it.
+	// It is asked for where nothing else tells.
+	strict bool
+	// asked says that this run has asked GitHub to update the branch.
+	asked bool
 
 	// pull is the open pull request from the branch to its base, else any open
 	// one from the branch, else the newest to its base; nil if there is none.
@@ -124,7 +126,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 	}
 	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil {
 		looked.seen(pull)
-		if err := r.readDemand(ctx, p, &looked); err != nil {
+		if err := r.readLag(ctx, p, &looked); err != nil {
 			return looked, err
 		}
 		if (looked.owner != unsettled || looked.marker.Stopped) && decide(p, looked, r.opts).idle() {
@@ -137,7 +139,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 	if err := r.decideOwner(ctx, &s); err != nil {
 		return s, err
 	}
-	return s, r.readDemand(ctx, p, &s)
+	return s, r.readLag(ctx, p, &s)
 }
 
 // readCounting finds the pull request of a branch that something may be done about:
@@ -188,22 +190,23 @@ func (r *surveyor) decideOwner(ctx context.Context, s *state) error {
 	return nil
 }
 
-// readDemand finds out whether a branch that proposes what is wanted has to have
-// all of its base before it can be merged. Where GitHub does not say, it has not.
-func (r *surveyor) readDemand(ctx context.Context, p Proposal, s *state) error {
-	if r.updated[s.branch] || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || s.fork == s.base.SHA {
+// readLag finds out what decides about a branch that proposes what is wanted and is behind. A
+// rule that cannot be read demands nothing.
+func (r *surveyor) readLag(ctx context.Context, p Proposal, s *state) error {
+	when := r.opts.RebaseWhen
+	s.asked = r.updated[s.branch]
+	if s.asked || when == RebaseConflicted || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || !s.behind() {
 		return nil
 	}
-	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown {
+	// Asking once more often helps, but is not worth a request if nothing follows from it.
+	said := when != RebaseBehindBase && (!s.marked || s.marker.Behind == p.Base)
+	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown && (!said || s.awaited()) {
 		if err := r.readMerging(ctx, s); err != nil {
 			return err
 		}
 	}
-	switch s.pull.MergeState {
-	case github.MergeBehind:
-		s.demanded = true
-	case github.MergeBlocked: // which may hide that it is behind
-		s.demanded = r.demandsUpToDate(ctx)
+	if s.pull.MergeState == github.MergeBlocked && !said {
+		s.strict = r.demandsUpToDate(ctx)
 	}
 	return ctx.Err()
 }

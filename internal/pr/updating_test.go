@@ -14,6 +14,7 @@ import (
 func behind(t *testing.T, rules *sandbox.Protection) *scene {
 	t.Helper()
 	s := newScene(t)
+	s.when = pr.RebaseBehindBase
 	s.want(s.one(proposal(newLock)), pr.Created, 1)
 	s.must(s.hub.Protect(repoName, "main", rules))
 	s.pushTo("main", "README.md", "More.\n")

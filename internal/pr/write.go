@@ -35,7 +35,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	if todo.err != nil {
 		return todo.err
 	}
-	t.Stale = todo.stale
+	t.Stale, t.Unsettled = todo.stale, todo.unsettled
 	todo, err = t.limited(ctx, p, todo)
 	if err != nil {
 		return err
@@ -136,18 +136,20 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	case openPull:
 		err = t.openPull(ctx, p, s)
 	case editPull:
-		err = t.edit(ctx, p, s)
+		err = t.edit(ctx, p, s, todo.behind)
 	case completePull:
 		err = t.complete(ctx, p, s)
+	case notePull:
+		err = t.sayBehind(ctx, s, todo.behind)
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
 		if todo.drop {
 			return ending{t}.drop(ctx, s)
 		}
-		if todo.push || todo.update {
-			t.Operation = t.written
-		}
+	}
+	if err == nil && (todo.push || todo.update) {
+		t.Operation = t.written
 	}
 	if errors.Is(err, github.ErrUncertain) {
 		t.did(todo.operation())
@@ -268,7 +270,7 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 
 // edit writes title and body anew. The text may take its time; what people told
 // relock to ignore meanwhile must not be lost, so the body is read again.
-func (t *task) edit(ctx context.Context, p Proposal, s state) error {
+func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, AutoMerge: p.AutoMerge != "" && (s.marker.AutoMerge || t.disabled)}
 	missing := waiting(s.marker, p)
 	if s.marker.Pending {
@@ -294,6 +296,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	}
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
+	m.fallBehind(behind)
 	m.missing(missing)
 	title, says := p.Title, true
 	if !t.opts.Recreate {
@@ -365,7 +368,18 @@ func (t *task) warn(ctx context.Context, s state) error {
 		return err
 	}
 	m := s.marker
-	m.Stopped = true
+	m.Stopped, m.Behind = true, ""
+	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
+	return err
+}
+
+// sayBehind writes into the body whether the branch waits to be updated.
+func (t *task) sayBehind(ctx context.Context, s state, base string) error {
+	m := s.marker
+	m.fallBehind(base)
+	if m.Behind == s.marker.Behind {
+		return nil
+	}
 	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
 	return err
 }

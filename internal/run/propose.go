@@ -155,7 +155,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: j.settings.PullRequest.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: j.settings.PullRequest.BranchPrefix, Limit: j.settings.PullRequest.Limit,
-		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, Ready: to.Ready,
+		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(j.settings.PullRequest.RebaseWhen), Ready: to.Ready,
 		Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, key := range slices.Sorted(maps.Keys(carrier.notices)) {

@@ -79,6 +79,7 @@ pull-request:
   milestone: "2027 Q1"
   draft: false
   auto-merge: squash
+  rebase-when: behind-base
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
@@ -178,7 +179,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
 			CreateLabels: true,
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
-			Milestone: "2027 Q1", AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
+			Milestone: "2027 Q1", AutoMerge: "squash", RebaseWhen: "behind-base", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
 		Check: "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
@@ -297,7 +298,7 @@ var refusedFiles = []struct {
 	{"unknown key near another", "version: 1\nplatfroms: all\n", `relock.yml:2: unknown key "platfroms"`, `did you mean "platforms"?`, true},
 	{"key of a section at the top", "version: 1\nlabels: [a]\n", `relock.yml:2: unknown key "labels"`, `did you mean "pull-request.labels"?`, true},
 	{"unknown key in a section", "version: 1\npull-request:\n  lables: [a]\n", `relock.yml:3: unknown key "pull-request.lables"`, `did you mean "pull-request.labels"?`, true},
-	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, title, labels, reviewers, team-reviewers, assignees, milestone, draft, auto-merge, limit, commit-message, release-notes", true},
+	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, title, labels, reviewers, team-reviewers, assignees, milestone, draft, auto-merge, rebase-when, limit, commit-message, release-notes", true},
 	{"input in the file", "version: 1\ndirectories: [a]\n", `relock.yml:2: unknown key "directories"`, "directories is an input of the Action, not a key of the file", true},
 	{"flag in the file", "version: 1\nformat: json\n", `relock.yml:2: unknown key "format"`, "--format is a flag of the command line, not a key of the file", true},
 	{"secret in the file", "version: 1\ntoken: abc\n", `relock.yml:2: unknown key "token"`, "token is an input of the Action, not a key of the file", true},

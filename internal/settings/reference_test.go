@@ -76,6 +76,7 @@ var examples = map[string]string{
 	"pull-request.milestone":      `"2027, first quarter"`,
 	"pull-request.draft":          "true",
 	"pull-request.auto-merge":     "squash",
+	"pull-request.rebase-when":    "conflicted",
 	"pull-request.limit":          "3",
 	"pull-request.commit-message": `"chore: {{changes}}"`,
 	"pull-request.release-notes":  "false",

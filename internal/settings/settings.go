@@ -175,6 +175,7 @@ type PullRequest struct {
 	Milestone     string // by its title; empty: none
 	Draft         bool
 	AutoMerge     string // "squash", "merge", "rebase", or empty: none
+	RebaseWhen    string // "auto", "behind-base" or "conflicted"
 	Limit         int    // of open pull requests
 	CommitMessage Template
 	ReleaseNotes  bool

@@ -486,6 +486,11 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.PullRequest.AutoMerge }),
 	},
 	{
+		Key: "pull-request.rebase-when", Kind: Choice, Default: "auto", Values: []string{"auto", "behind-base", "conflicted"},
+		Doc:  "When the branch of a pull request that proposes the same gets what its base has got since. auto: if that alone keeps it from being merged, and it is approved or set to merge by itself. behind-base: whenever the base demands branches that are up to date, which may be a run of every check each night. conflicted: never. In any case, a branch that proposes something else or conflicts is made anew.",
+		take: asText(func(c *Settings) *string { return &c.PullRequest.RebaseWhen }),
+	},
+	{
 		Key: "pull-request.limit", Kind: Number, Default: "10", Min: 1,
 		Doc:  "How many pull requests of relock may be open at once in a repository; what is beyond waits for a later run.",
 		take: asNumber(func(c *Settings) *int { return &c.PullRequest.Limit }),
