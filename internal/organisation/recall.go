@@ -216,7 +216,7 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	wrote, unsettled := false, false
 	for _, p := range found.PullRequests {
 		wrote = wrote || p.Operation != string(pr.None)
-		unsettled = unsettled || p.Number == 0 && !p.Waits
+		unsettled = unsettled || p.Unsettled || p.Number == 0 && !p.Waits
 		if p.Waits {
 			r.Waiting = append(r.Waiting, waitingPull{p.Number, p.URL, p.Title, p.Branch, p.Base, p.HeadSHA, p.Directories, p.Reason})
 		}

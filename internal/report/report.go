@@ -217,6 +217,8 @@ type PullRequest struct {
 	Body        string   `json:"body,omitempty"` // in Markdown, harmless; of a dry run that would write it
 	// CarriedOver is what of it the run has taken over unseen.
 	CarriedOver CarriedOver `json:"carried_over,omitzero"`
+	// Unsettled is as in pr.Outcome. It is for the run alone.
+	Unsettled bool `json:"-"`
 }
 
 // CarriedOver is what a pull request keeps though the run did not look at it: of so many

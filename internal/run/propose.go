@@ -491,7 +491,7 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 	}
 	pull := report.PullRequest{
 		Operation: string(o.Operation), Repository: p.target.repository, Number: o.Number, URL: o.URL,
-		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason, Waits: o.Waits, CarriedOver: over,
+		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason, Waits: o.Waits, CarriedOver: over, Unsettled: o.Unsettled,
 	}
 	for _, one := range proposals {
 		if one.Branch != o.Branch {
