@@ -24,6 +24,7 @@ type Holes struct {
 	Through []string
 
 	reasons []*Unknown
+	way     *branching // that is gone through open directives; nil: they leave nothing known
 }
 
 // Text is the text of another hole.

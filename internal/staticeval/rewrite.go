@@ -179,6 +179,20 @@ func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return l.on(valued(over, l.over.Range())).Value(ctx)
 }
 
+// turn is the text of a directive's only turn, over an element that is not known.
+func (l *loop) turn(ctx *hcl.EvalContext, why *Unknown) (cty.Value, hcl.Diagnostics) {
+	of, ok := l.Expression.(*hclsyntax.ForExpr)
+	if !ok {
+		return l.run.without(why, cty.String), nil
+	}
+	inner := ctx.NewChild()
+	inner.Variables = map[string]cty.Value{of.ValVar: cty.DynamicVal.Mark(why)}
+	if of.KeyVar != "" {
+		inner.Variables[of.KeyVar] = cty.DynamicVal.Mark(why)
+	}
+	return l.body[0].Value(inner)
+}
+
 // turns takes what a loop costs over a collection, and reports whether it may run:
 // for each element the expressions and what they refer to around the loop, and for
 // each reference that may be the loop's own the elements together.
@@ -233,7 +247,7 @@ func (t *holedTemplate) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics)
 	c := *t.of
 	c.Parts = make([]hclsyntax.Expression, len(t.of.Parts))
 	for i, part := range t.of.Parts {
-		value, diags := part.Value(ctx)
+		value, diags := valueOfPart(part, ctx, t.run)
 		if diags.HasErrors() {
 			return cty.DynamicVal, diags
 		}

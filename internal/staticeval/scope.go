@@ -177,12 +177,23 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	// This stands for the reference while it is evaluated: who meets it then
 	// goes round in circles.
 	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
-	value, unknown := s.Refer(ref.root, ref.name)
+	value, unknown := s.referred(ref)
 	if !s.Bound.Take(cost(value, false)) {
 		value, unknown = cty.DynamicVal, Costly
 	}
 	s.known[ref] = answer{value, unknown}
 	return value, unknown
+}
+
+// referred is the value of a reference, which has no ways.
+func (s *Scope) referred(ref reference) (cty.Value, *Unknown) {
+	if s.Holes == nil {
+		return s.Refer(ref.root, ref.name)
+	}
+	way := s.Holes.way
+	s.Holes.way = nil
+	defer func() { s.Holes.way = way }()
+	return s.Refer(ref.root, ref.name)
 }
 
 // function returns a function by its name, which may be one of the namespace
