@@ -77,21 +77,31 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		}
 		w.layers = append(w.layers, layer{a.units.tree, u.Dir, dir, &u.lists, nil})
 	}
+	var open []Generated
 	for _, f := range u.Generated {
 		made.write(w, dir, f, tool)
+		if len(f.Ways) > 0 && string(w.written[path.Join(dir, f.Path)]) == f.Contents {
+			open = append(open, f)
+		}
 	}
+	made.goWays(a, w, dir, open, tool)
 	if !configured(w, dir) && made.Unit.Known() {
 		made.refuse(u.Source.place, "the module has no configuration of Terraform or OpenTofu, and none is generated")
 	}
 	if made.Unit.Known() {
 		made.TreeDir = dir
-		made.Tree = tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(u.Dir, dir, name) }).Sharing(&a.decoded, w.ofModule)
+		made.Tree = a.treeOf(w, u.Dir, dir)
 		made.Dirs = []string{u.Dir}
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
 		}
 	}
 	return made
+}
+
+// treeOf is the copy as a tree, for a unit and where init runs in it.
+func (a *Assembler) treeOf(w *workingCopy, unit, dir string) *tfconfig.Tree {
+	return tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(unit, dir, name) }).Sharing(&a.decoded, w.ofModule)
 }
 
 // withoutFile reports whether there is no file in a directory, be it that the directory

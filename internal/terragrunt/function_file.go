@@ -262,7 +262,7 @@ func (t functionTable) templateFunc() function.Function {
 			if len(src) > staticeval.MaxExpression || !t.reading.bound.Take(perParsed*len(src)) {
 				return cty.NilVal, staticeval.Costly
 			}
-			expr, diags := hclfile.ParseTemplate(src, problem.Place{Path: "template"})
+			expr, diags := hclfile.ParseTemplate(src, problem.Place{Path: t.template(args[0].AsString())})
 			if len(diags) > 0 {
 				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}
@@ -282,6 +282,15 @@ func (t functionTable) templateFunc() function.Function {
 			return v.WithMarks(marks), nil
 		},
 	})
+}
+
+// template is the path of a template, as places name it.
+func (t functionTable) template(text string) string {
+	name, why := pathIn(path.Dir(t.caller.file.name), text)
+	if why != nil {
+		return "template"
+	}
+	return name
 }
 
 // notInTemplates is a function that templates must not call.

@@ -29,6 +29,10 @@ type result struct {
 	value cty.Value
 	why   *staticeval.Unknown
 	place problem.Place
+	// ways are the further values of a template with directives that depend on what is not
+	// known, the first of which is open; nil if none is.
+	ways []cty.Value
+	open *Hindrance
 }
 
 // unitSettings are what is used of configuration files: their values are evaluated, and
@@ -172,7 +176,32 @@ func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 
 func (e *evaluator) result(expr hcl.Expression) result {
 	v, why := e.value(expr)
-	return result{v, why, problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
+	return result{value: v, why: why, place: problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
+}
+
+// waysOf is what the contents of a generated file are in each way through its directives.
+func (e *evaluator) waysOf(expr hcl.Expression) result {
+	r := result{place: problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
+	values, open, why := e.scope.Ways(expr, maxWays)
+	if len(open) > 0 {
+		at := open[0].Place
+		r.open = &Hindrance{*open[0].Why, problem.Place{Path: at.Filename, Line: at.Start.Line}}
+	}
+	if why == nil {
+		r.value, r.ways = values[0], values[1:]
+		return r
+	}
+	if r.open != nil {
+		r.place = r.open.Place
+	}
+	r.value, r.why = cty.DynamicVal, why
+	if len(values) > 0 {
+		r.value = values[0]
+	}
+	if staticeval.ReasonFor(r.value) == nil {
+		r.value = cty.DynamicVal.Mark(why)
+	}
+	return r
 }
 
 // early are the commands whose hooks run before init does, as Terragrunt names them:
@@ -214,7 +243,11 @@ func (e *evaluator) generations(s *unitSettings) {
 	for _, b := range e.file.body.blocks("generate", 1) {
 		g := statement{label: b.label, fields: map[string]result{}, place: problem.Place{Path: e.file.name, Line: b.line}}
 		for _, attr := range inOrder(b.body.attributes()) {
-			g.fields[attr.Name] = e.result(attr.Expr)
+			if attr.Name == "contents" {
+				g.fields[attr.Name] = e.waysOf(attr.Expr)
+			} else {
+				g.fields[attr.Name] = e.result(attr.Expr)
+			}
 		}
 		if _, twice := s.said["generate"][b.label]; twice {
 			s.refuse(g.place, "the generate block %q is there twice", b.label)
@@ -238,7 +271,7 @@ func (e *evaluator) generations(s *unitSettings) {
 				s.problem(*why, r.place, "what is generated is not statically known")
 			}
 			for name, v := range values {
-				g.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
+				g.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: r.place}
 			}
 			if _, twice := s.said["generate"][label]; twice {
 				s.refuse(g.place, "the generate block %q is there twice", label)
@@ -281,7 +314,7 @@ func (e *evaluator) remoteState(s *unitSettings) {
 	if attr := e.file.body.attribute("remote_state"); attr != nil {
 		whole := e.result(attr.Expr)
 		parts, why := fieldsOf(whole.value)
-		r = result{parts["generate"], why, whole.place}
+		r = result{value: parts["generate"], why: why, place: whole.place}
 		if parts["generate"] == cty.NilVal {
 			r.value = cty.NullVal(cty.DynamicPseudoType)
 		}
@@ -299,7 +332,7 @@ func (e *evaluator) remoteState(s *unitSettings) {
 		s.problem(*why, r.place, "what remote_state generates is not statically known")
 	}
 	for name, v := range parts {
-		remote.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
+		remote.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: r.place}
 	}
 	if len(parts) > 0 {
 		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // of whatever kind it is

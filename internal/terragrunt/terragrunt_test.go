@@ -160,8 +160,8 @@ func TestUnit_holes(t *testing.T) {
 		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    name = \"${local.x}\"\n  }\n}":     {"tls 1.0.0"},
 		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    provider = tls.${local.x}\n  }\n}": {misplaced},
 		requires + "check \"c\" {\n  data \"${local.x}_key\" \"a\" {}\n}":                             {misplaced},
-		"%{ if local.x == \"\" }a%{ endif }":                                                          {directive},
-		"%{ for y in split(\"\", local.x) }a%{ endfor }":                                              {directive},
+		"%{ if local.x == \"\" }a%{ endif }":                                                          nil, // a is no configuration
+		"%{ for y in split(\"\", local.x) }a%{ endfor }":                                              nil,
 	} {
 		files := "-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\n" + generated("g", "g.tf", "overwrite", text)
 		if diff := cmp.Diff(want, required(t, tree(files), "u")); diff != "" {
@@ -177,7 +177,7 @@ func TestUnit_holes(t *testing.T) {
 		`replace("{\"provider\": {\"tls\": {\"a\": \"${local.x}\"}}}", "a", "b")`:              {directive},
 		`join("", ["{\"provider\": ", "{\"tls\": {\"a\": \"${local.x}\"}}}"])`:                 {"tls"},
 		`templatefile("t.tftpl", { x = local.x })`:                                             {"tls"},
-		`templatefile("d.tftpl", { x = local.x })`:                                             {directive},
+		`templatefile("d.tftpl", { x = local.x })`:                                             nil,
 	} {
 		files := "-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\ngenerate \"g\" {\n  path = \"g.tf.json\"\n  if_exists = \"skip\"\n  disable_signature = true\n  contents = " + contents + "\n}\n" +
 			"-- u/t.tftpl --\n{\"provider\": {\"tls\": {\"a\": \"${x}\"}}}\n-- u/d.tftpl --\n%{ if x == \"\" }{}%{ endif }\n"

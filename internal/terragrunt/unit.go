@@ -84,7 +84,11 @@ type Generated struct {
 	Contents string
 	// Holes is how many parts of the contents are not known, which change no
 	// requirement.
-	Holes      int
+	Holes int
+	// Ways are the contents in the further ways through directives that depend on what is
+	// not known, of which Open is the first.
+	Ways       []string
+	Open       Hindrance
 	Disabled   bool
 	IfExists   string
 	IfDisabled string
@@ -328,8 +332,19 @@ func (b *builder) add(g statement) {
 			return
 		}
 		f.Contents, f.Holes = contents, staticeval.HolesIn(contents)
+		if r := g.fields["contents"]; r.open != nil {
+			f.Open = *r.open
+			f.Ways, ok = r.further()
+		}
+		if !ok {
+			b.settings.refuse(g.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
+			return
+		}
 		if !unsigned {
 			f.Contents = prefix + signature + "\n" + f.Contents
+			for i, way := range f.Ways {
+				f.Ways[i] = prefix + signature + "\n" + way
+			}
 		}
 	}
 	b.unit.Generated = append(b.unit.Generated, f)
