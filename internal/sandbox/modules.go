@@ -26,6 +26,9 @@ type moduleOffer struct {
 	versions []string // in the order of the text
 	files    map[string][]entry
 	archives map[string][]byte
+	// details are what the list says of versions, each module of the package in the
+	// order of the text.
+	details map[string][]moduleDetail
 }
 
 func (w *World) addModuleFile(f txtar.File, name string) error {
@@ -33,21 +36,77 @@ func (w *World) addModuleFile(f txtar.File, name string) error {
 	if len(parts) < 6 || !fs.ValidPath(parts[5]) {
 		return fmt.Errorf("%s: it must be like modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH", f.Name)
 	}
+	o, err := w.moduleOf(f, parts)
+	if err != nil {
+		return err
+	}
+	version := parts[4]
+	o.list(version)
+	o.files[version] = append(o.files[version], entry{Name: parts[5], Content: string(f.Data)})
+	return nil
+}
+
+// moduleOf is the offer of the module that the first parts of a file's name are the
+// address of.
+func (w *World) moduleOf(f txtar.File, parts []string) (*moduleOffer, error) {
 	host, err := svchost.ForComparison(parts[0])
 	if err != nil {
-		return fmt.Errorf("%s: invalid host %q: %w", f.Name, parts[0], err)
+		return nil, fmt.Errorf("%s: invalid host %q: %w", f.Name, parts[0], err)
 	}
-	addr, version := moduleAddr{host, parts[1], parts[2], parts[3]}, parts[4]
+	addr := moduleAddr{host, parts[1], parts[2], parts[3]}
 	o := w.modules[addr]
 	if o == nil {
-		o = &moduleOffer{files: map[string][]entry{}, archives: map[string][]byte{}}
+		o = &moduleOffer{files: map[string][]entry{}, archives: map[string][]byte{}, details: map[string][]moduleDetail{}}
 		w.modules[addr] = o
 	}
+	return o, nil
+}
+
+// list adds a version to those that are listed.
+func (o *moduleOffer) list(version string) {
 	if !slices.Contains(o.versions, version) {
 		o.versions = append(o.versions, version)
 	}
-	o.files[version] = append(o.files[version], entry{Name: parts[5], Content: string(f.Data)})
+}
+
+// addListing reads what the list of a module's versions says that they require.
+func (w *World) addListing(f txtar.File, name string) error {
+	parts := strings.Split(name, "/")
+	if len(parts) != 4 {
+		return fmt.Errorf("%s: it must be like listings/HOST/NAMESPACE/NAME/SYSTEM", f.Name)
+	}
+	o, err := w.moduleOf(f, parts)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(f.Data)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || len(words) == 3 {
+			return fmt.Errorf("%s: %q must be like VERSION PATH [NAME SOURCE CONSTRAINT]", f.Name, line)
+		}
+		o.list(words[0])
+		o.describe(words[0], strings.TrimPrefix(words[1], "."), words[2:])
+	}
 	return nil
+}
+
+// describe adds a module of a version to the list, or a provider to that module: its
+// name, its source and its constraint.
+func (o *moduleOffer) describe(version, path string, words []string) {
+	details := o.details[version]
+	at := slices.IndexFunc(details, func(d moduleDetail) bool { return d.Path == path })
+	if at < 0 {
+		at, details = len(details), append(details, moduleDetail{Path: path, Providers: []moduleProvider{}, Dependencies: []struct{}{}})
+	}
+	if len(words) > 0 {
+		p := moduleProvider{Name: words[0], Version: strings.Join(words[2:], " ")}
+		if words[1] != "-" {
+			p.Source = words[1]
+			p.Namespace, _, _ = strings.Cut(p.Source, "/")
+		}
+		details[at].Providers = append(details[at].Providers, p)
+	}
+	o.details[version] = details
 }
 
 // packModules makes the archives once all files are known.
@@ -92,7 +151,23 @@ type moduleAnswer struct {
 }
 
 type moduleVersionAnswer struct {
-	Version string `json:"version"`
+	Version    string         `json:"version"`
+	Root       *moduleDetail  `json:"root,omitempty"`
+	Submodules []moduleDetail `json:"submodules,omitempty"`
+}
+
+// moduleDetail is what a list says of a module in a package. The one at the top has no path.
+type moduleDetail struct {
+	Path         string           `json:"path,omitempty"`
+	Providers    []moduleProvider `json:"providers"`
+	Dependencies []struct{}       `json:"dependencies"`
+}
+
+type moduleProvider struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+	Source    string `json:"source,omitempty"`
+	Version   string `json:"version"`
 }
 
 func (m modules) versions(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +178,15 @@ func (m modules) versions(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := moduleAnswer{Source: modulePath(r)}
 	for _, version := range o.versions {
-		answer.Versions = append(answer.Versions, moduleVersionAnswer{version})
+		listed := moduleVersionAnswer{Version: version}
+		for _, d := range o.details[version] {
+			if d.Path == "" {
+				listed.Root = &d
+				continue
+			}
+			listed.Submodules = append(listed.Submodules, d)
+		}
+		answer.Versions = append(answer.Versions, listed)
 	}
 	writeJSON(w, modulesAnswer{[]moduleAnswer{answer}})
 }

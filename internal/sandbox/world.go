@@ -33,6 +33,7 @@ type World struct {
 //
 //	registry/HOST/NAMESPACE/TYPE        a provider, in YAML
 //	modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH   a file of a module's release
+//	listings/HOST/NAMESPACE/NAME/SYSTEM   what the list of its versions says that they require
 //	github/OWNER/REPOSITORY/BRANCH/PATH  a file of a repository
 //	releases/OWNER/REPOSITORY/TAG.md     a release of a repository; its first line may be published: DATE
 //	settings/OWNER/REPOSITORY            in YAML: what its administrators chose, and who they let in
@@ -70,6 +71,13 @@ type World struct {
 //	serve_other: {linux_amd64: darwin_arm64}   the bytes of another package
 //	packages_edit: {linux_amd64: {hashes, package_size}}
 //	mirror_hashes: {linux_amd64: [HASH]}       what the network mirror states; default: nothing
+//
+// A module without a listing is listed by its versions alone, as some registries do. A line
+// of a listing is one provider of one module in the package of a version; the listing may
+// lie, and a version without a line has no detail:
+//
+//	1.0.0 . aws hashicorp/aws >= 5.0, < 6   the module at the top; - in place of a source: none
+//	1.0.0 modules/x                         a module that requires no provider
 //
 // The settings of a repository are those of Settings:
 //
@@ -166,6 +174,8 @@ func (p *worldParser) add(f txtar.File) error {
 		return p.addProvider(f, rest)
 	case "modules":
 		return p.world.addModuleFile(f, rest)
+	case "listings":
+		return p.world.addListing(f, rest)
 	case "github":
 		return p.world.addRepositoryFile(f, rest)
 	case "releases":
@@ -175,7 +185,7 @@ func (p *worldParser) add(f txtar.File) error {
 	case "apps":
 		return p.world.addApps(f)
 	}
-	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, releases/…, settings/…, apps, keys, hosts or faults", f.Name)
+	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, listings/…, github/…, releases/…, settings/…, apps, keys, hosts or faults", f.Name)
 }
 
 func (w *World) addHosts(f txtar.File) error {
