@@ -220,6 +220,45 @@ func (t *Term) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Raised returns the term in place of this one that a release above its bound meets, of
+// the same form: of "~> 5.31" and 6.20.1 "~> 6.0", of "~> 5.31.2" "~> 6.20.0", of
+// "< 6.0.0" "< 7.0.0", of "< 6.5.0" "< 6.21.0", of "= 5.31.0" "= 6.20.1". It allows no
+// version below the bound of a term that has a lower one. A term that the release meets
+// stays as it is. The zero Term says that none is left: of "!= 6.20.1".
+func (t Term) Raised(v Version) Term {
+	if t.Op == 0 || t.Meets(v) {
+		return t
+	}
+	raised := t.raised(v)
+	if raised.Op != 0 && !raised.Meets(v) { // there is no next number
+		return Term{Exactly, v}
+	}
+	return raised
+}
+
+func (t Term) raised(v Version) Term {
+	next := v.Core()
+	switch {
+	case t.Op == Exactly:
+		return Term{Exactly, v}
+	case t.Op == AtMost:
+		return Term{AtMost, v.Core()}
+	case t.Op == WithinMajor:
+		return Term{WithinMajor, Version{Major: v.Major}}
+	case t.Op == WithinMinor:
+		return Term{WithinMinor, Version{Major: v.Major, Minor: v.Minor}}
+	case t.Op != Less:
+		return Term{}
+	case t.Bound.Patch != 0:
+		next.Patch++
+	case t.Bound.Minor != 0:
+		next.Minor, next.Patch = next.Minor+1, 0
+	default:
+		next = Version{Major: v.Major + 1}
+	}
+	return Term{Less, next}
+}
+
 func (t Term) compare(u Term) int {
 	return cmp.Or(t.Bound.Compare(u.Bound), cmp.Compare(t.Op, u.Op))
 }
