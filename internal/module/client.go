@@ -188,7 +188,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 		return scan.Package{}, err
 	}
 	p, err := c.fromRemote(ctx, tool, at)
-	p.Version = at.version
+	p.Version, p.Versions = at.version, at.versions
 	return p, err
 }
 
@@ -199,7 +199,9 @@ type location struct {
 	// archive is the request for a package that a registry serves itself; nil for any
 	// other.
 	archive *transport.Request
-	version string // of a registry's module
+	// version and versions are those of a registry's module.
+	version  string
+	versions *scan.ModuleVersions
 }
 
 // packageOrigin is a package address and the server that referred to it, which may

@@ -46,7 +46,7 @@ type registry struct {
 type registries struct {
 	transport *transport.Client
 	tools     map[provider.ToolName]toolConfig
-	versions  memo.Memo[registryQuestion, []string]
+	versions  memo.Memo[registryQuestion, moduleList]
 	downloads memo.Memo[registryQuestion, *transport.Response]
 }
 
@@ -89,7 +89,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	if err != nil {
 		return location{}, err
 	}
-	version, newest := choose(listed, allowed, tool)
+	version, newest := choose(listed.numbers, allowed, tool)
 	switch {
 	case newest == "":
 		return location{}, noVersion("it has no versions")
@@ -97,7 +97,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 		return location{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
 	}
 	at, err := rs.locate(ctx, r, version)
-	at.version = version
+	at.version, at.versions = version, listed.versions
 	return at, err
 }
 
@@ -133,33 +133,18 @@ func (rs *registries) ask(ctx context.Context, r registry, u *url.URL, limit int
 	return nil, statusError(u, resp.Status, "")
 }
 
-// listed returns the versions that the registry lists, in its order.
-func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) {
+// listed returns what the registry lists of the module.
+func (rs *registries) listed(ctx context.Context, r registry) (moduleList, error) {
 	u := r.endpoint("versions")
-	return rs.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() ([]string, error) {
+	return rs.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() (moduleList, error) {
 		resp, err := rs.ask(ctx, r, u, maxVersions)
 		switch {
 		case err != nil:
-			return nil, err
+			return moduleList{}, err
 		case resp.Status == http.StatusNotFound:
-			return nil, unread("the module registry %s does not have it", r.addr.Module.Host.ForDisplay())
+			return moduleList{}, unread("the module registry %s does not have it", r.addr.Module.Host.ForDisplay())
 		}
-		var answer struct {
-			Modules []struct {
-				Versions []struct{ Version string }
-			}
-		}
-		if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
-			return nil, badAnswer("the registry's answer for its versions is not valid: %v", err)
-		}
-		if len(answer.Modules) == 0 {
-			return nil, badAnswer("the registry's answer for its versions names no module")
-		}
-		var versions []string
-		for _, v := range answer.Modules[0].Versions { // the others are what it depends on
-			versions = append(versions, v.Version)
-		}
-		return versions, nil
+		return readListing(resp.Body)
 	})
 }
 

@@ -46,6 +46,7 @@ type fetched struct {
 	at          tfconfig.Directory
 	base        string // of the module's local sources
 	version, id string
+	versions    *ModuleVersions
 	err         error
 }
 
@@ -75,7 +76,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
 			err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read"}, Err: file.Cause(err)}
 		}
-		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
+		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, versions: pkg.Versions, id: pkg.ID, err: err}
 	}
 }
 

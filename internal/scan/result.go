@@ -163,6 +163,11 @@ type Fetched struct {
 	// ID is that of the package, as in Package; empty if no Source has fetched it, but
 	// the tool has left it in its directory below the root module.
 	ID string
+	// Call is what a Source was asked, and Dir the module's directory in the package.
+	Call Call
+	Dir  string
+	// Versions is as in Package.
+	Versions *ModuleVersions
 }
 
 // Recorded returns the constraints that a lock file records as requirements,

@@ -45,4 +45,6 @@ type Package struct {
 	// Version is the selected version of a registry module as the registry's
 	// own spelling normalises; empty for any other.
 	Version string
+	// Versions is what the registry lists of a registry module; nil for any other.
+	Versions *ModuleVersions
 }

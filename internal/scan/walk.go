@@ -353,6 +353,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
 	w.Fetched = append(w.Fetched, Fetched{
 		Module: to.path, Place: c.Module.Place, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
+		Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, Dir: got.at.Path, Versions: got.versions,
 	})
 	to.base = got.base
 	w.found.packages[to.path] = got.at.Tree
