@@ -7,6 +7,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -22,7 +23,7 @@ type moduleList struct {
 // kept in all, is listed by its version alone.
 const (
 	maxListedText = 256
-	maxDetail     = 1 << 20 // bytes, with what a structure takes
+	maxDetails     = 1 << 20 // bytes, with what a structure takes
 	listedSize    = 64      // of an entry without its texts
 )
 
@@ -57,13 +58,13 @@ func readListing(body []byte) (moduleList, error) {
 	for _, v := range versions {
 		l.numbers = append(l.numbers, v.Version)
 	}
-	l.versions = versionsOf(versions)
+	l.versions = releasedIn(versions)
 	return l, nil
 }
 
-// versionsOf are the releases of a list, oldest first. Of equal versions the first listed
-// counts, as for choose. The newest are the last that maxDetail leaves without detail.
-func versionsOf(listed []listedVersion) *scan.ModuleVersions {
+// releasedIn are the releases of a list, oldest first. Of equal versions the first listed
+// counts, as for choose. The newest are the last that maxDetails leaves without detail.
+func releasedIn(listed []listedVersion) *scan.ModuleVersions {
 	type release struct {
 		number *goversion.Version
 		listedVersion
@@ -78,7 +79,10 @@ func versionsOf(listed []listedVersion) *scan.ModuleVersions {
 	slices.SortStableFunc(all, func(a, b release) int { return a.number.Compare(b.number) })
 	all = slices.CompactFunc(all, func(a, b release) bool { return a.number.Equal(b.number) })
 	releases := make([]scan.ModuleRelease, len(all))
-	kept := details{bySource: map[string][]scan.ListedModule{}, byContent: map[string][]scan.ListedModule{}, texts: map[string]string{}}
+	kept := details{
+		bySource: map[string][]scan.ListedModule{}, byContent: map[string][]scan.ListedModule{},
+		texts: map[string]string{}, constraints: map[string]scan.ListedProvider{},
+	}
 	for i, r := range slices.Backward(all) {
 		releases[i] = scan.ModuleRelease{Version: strings.Clone(r.number.String()), Modules: kept.of(r.listedVersion)}
 	}
@@ -90,11 +94,12 @@ func versionsOf(listed []listedVersion) *scan.ModuleVersions {
 type details struct {
 	bySource, byContent map[string][]scan.ListedModule
 	texts               map[string]string
+	constraints         map[string]scan.ListedProvider // with nothing else
 	size                int
 }
 
 // of is what a version says of the modules in its package; nil if it says nothing, or
-// what is not valid or too long.
+// what is not valid or too long, or where there is no room.
 func (d *details) of(v listedVersion) []scan.ListedModule {
 	if len(v.Root)+len(v.Submodules) == 0 {
 		return nil
@@ -103,65 +108,57 @@ func (d *details) of(v listedVersion) []scan.ListedModule {
 	if known, ok := d.bySource[source]; ok {
 		return known
 	}
-	modules := detailOf(v)
-	content := spelled(modules)
-	if known, ok := d.byContent[content]; ok {
-		modules = known
-	} else {
-		modules = d.kept(modules)
+	read := detailOf(v)
+	content := spelled(read)
+	modules, ok := d.byContent[content]
+	if !ok && d.size <= maxDetails {
+		modules = d.kept(read)
 		d.byContent[content] = modules
 	}
 	d.bySource[source] = modules
 	return modules
 }
 
-// detailOf reads the detail of a version.
-func detailOf(v listedVersion) []scan.ListedModule {
+// detailOf reads the detail of a version; nil if it is not valid or too long.
+func detailOf(v listedVersion) []listedDetail {
 	var all []listedDetail
 	var root *listedDetail
 	if len(v.Root) > 0 && json.Unmarshal(v.Root, &root) != nil || len(v.Submodules) > 0 && json.Unmarshal(v.Submodules, &all) != nil {
 		return nil
 	}
 	if root != nil {
-		root.Path = ""
-		all = append([]listedDetail{*root}, slices.DeleteFunc(all, func(d listedDetail) bool { return d.Path == "" })...)
+		root.Path = "."
+		all = append([]listedDetail{*root}, slices.DeleteFunc(all, func(d listedDetail) bool { return d.Path == "." })...)
 	}
-	var modules []scan.ListedModule
 	for _, detail := range all {
-		m := scan.ListedModule{Path: detail.Path}
 		for _, p := range detail.Providers {
 			if max(len(detail.Path), len(p.Name), len(p.Source), len(p.Version)) > maxListedText {
 				return nil
 			}
-			m.Providers = append(m.Providers, scan.ListedProvider{Name: p.Name, Source: p.Source, Constraint: p.Version})
 		}
-		modules = append(modules, m)
 	}
-	return modules
+	return all
 }
 
 // spelled is equal for equal details.
-func spelled(modules []scan.ListedModule) string {
-	text, _ := json.Marshal(modules) // it has nothing but texts
+func spelled(all []listedDetail) string {
+	text, _ := json.Marshal(all) // it has nothing but texts
 	return string(text)
 }
 
-// kept are the modules with texts that are kept once, or nil where there is no room.
-func (d *details) kept(modules []scan.ListedModule) []scan.ListedModule {
-	if d.size > maxDetail {
-		return nil
-	}
-	for i := range modules {
-		m := &modules[i]
+// kept are the modules with what is kept once of them.
+func (d *details) kept(all []listedDetail) []scan.ListedModule {
+	var modules []scan.ListedModule
+	for _, detail := range all {
 		d.size += listedSize
-		m.Path = d.text(m.Path)
-		for j, p := range m.Providers {
+		m := scan.ListedModule{Path: d.text(detail.Path)}
+		for _, p := range detail.Providers {
 			d.size += listedSize
-			m.Providers[j] = scan.ListedProvider{Name: d.text(p.Name), Source: d.text(p.Source), Constraint: d.text(p.Constraint)}
+			required := d.required(p.Version)
+			required.Name, required.Source = d.text(p.Name), d.text(p.Source)
+			m.Providers = append(m.Providers, required)
 		}
-	}
-	if d.size > maxDetail {
-		return nil
+		modules = append(modules, m)
 	}
 	return modules
 }
@@ -174,4 +171,19 @@ func (d *details) text(s string) string {
 	d.size += len(s)
 	d.texts[s] = s
 	return s
+}
+
+// required is a provider of no name with constraints, which are kept once.
+func (d *details) required(text string) scan.ListedProvider {
+	if known, ok := d.constraints[text]; ok {
+		return known
+	}
+	p := scan.ListedProvider{Valid: true}
+	if text != "" {
+		c, err := provider.ParseConstraints(strings.Clone(text)) // which may keep parts of it
+		p.Constraints, p.Valid = c, err == nil
+	}
+	d.size += len(text) + listedSize*len(p.Constraints.Terms())
+	d.constraints[strings.Clone(text)] = p
+	return p
 }

@@ -27,9 +27,13 @@ const detail = `"root":{"providers":[{"name":"aws","namespace":"hashicorp","sour
 // say less, or nonsense.
 func TestListingIsWhatTheRegistrySays(t *testing.T) {
 	t.Parallel()
+	atLeast5, err := provider.ParseConstraints(">= 5")
+	if err != nil {
+		t.Fatal(err)
+	}
 	modules := []scan.ListedModule{
-		{Providers: []scan.ListedProvider{{Name: "aws", Source: "hashicorp/aws", Constraint: ">= 5"}}},
-		{Path: "modules/x", Providers: []scan.ListedProvider{{Name: "null"}}},
+		{Path: ".", Providers: []scan.ListedProvider{{Name: "aws", Source: "hashicorp/aws", Constraints: atLeast5, Valid: true}}},
+		{Path: "modules/x", Providers: []scan.ListedProvider{{Name: "null", Valid: true}}},
 	}
 	long := strings.Repeat("x", maxListedText+1)
 	for name, tt := range map[string]struct {
@@ -50,8 +54,8 @@ func TestListingIsWhatTheRegistrySays(t *testing.T) {
 		"a constraint is a list":  {[]string{`{"version":"1.0.0","root":{"providers":[{"name":"aws","version":[]}]}}`}, []scan.ModuleRelease{{Version: "1.0.0"}}},
 		"a long constraint":       {[]string{`{"version":"1.0.0","root":{"providers":[{"name":"aws","version":"` + long + `"}]}}`}, []scan.ModuleRelease{{Version: "1.0.0"}}},
 		"a submodule at the top": {
-			[]string{`{"version":"1.0.0","root":{},"submodules":[{"path":"","providers":[{"name":"aws","version":"= 1"}]}]}`},
-			[]scan.ModuleRelease{{Version: "1.0.0", Modules: []scan.ListedModule{{}}}},
+			[]string{`{"version":"1.0.0","root":{},"submodules":[{"path":".","providers":[{"name":"aws","version":"= 1"}]}]}`},
+			[]scan.ModuleRelease{{Version: "1.0.0", Modules: []scan.ListedModule{{Path: "."}}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +85,7 @@ func TestListingKeepsEqualDetailsOnce(t *testing.T) {
 
 	var many []string
 	for i := range 20_000 {
-		many = append(many, fmt.Sprintf(`{"version":"1.%d.0","root":{"providers":[{"name":"aws","version":"%0200d"}]}}`, i, i))
+		many = append(many, fmt.Sprintf(`{"version":"1.%d.0","root":{"providers":[{"name":"aws","source":"%0200d","version":">= %d"}]}}`, i, i, i))
 	}
 	body := listOf(many...)
 	got, err = readListing(body)
@@ -91,11 +95,11 @@ func TestListingKeepsEqualDetailsOnce(t *testing.T) {
 	size, told := 0, 0
 	for _, r := range got.versions.Releases {
 		if r.Modules != nil {
-			size, told = size+len(r.Modules[0].Providers[0].Constraint), told+1
+			size, told = size+len(r.Modules[0].Providers[0].Source), told+1
 		}
 	}
-	if size > maxDetail || told < 1000 || got.versions.Releases[len(many)-1].Modules == nil || got.versions.Releases[0].Modules != nil {
-		t.Errorf("%d bytes of %d releases are kept, want the newest, of at most %d bytes", size, told, maxDetail)
+	if size > maxDetails || told < 1000 || got.versions.Releases[len(many)-1].Modules == nil || got.versions.Releases[0].Modules != nil {
+		t.Errorf("%d bytes of %d releases are kept, want the newest, of at most %d bytes", size, told, maxDetails)
 	}
 }
 
@@ -105,13 +109,13 @@ func TestListedTerms(t *testing.T) {
 	aws := provider.Addr{Host: svchost.Hostname("registry.terraform.io"), Namespace: "hashicorp", Type: "aws"}
 	other := provider.Addr{Host: aws.Host, Namespace: "acme", Type: "aws"}
 	for text, want := range map[string]string{
-		`{"providers":[{"name":"aws","source":"hashicorp/aws","version":">= 5, < 6"}]}`:                    ">= 5.0.0, < 6.0.0 required",
-		`{"providers":[{"name":"cloud","source":"registry.terraform.io/hashicorp/aws","version":">= 5"}]}`: ">= 5.0.0 required",
-		`{"providers":[{"name":"aws","version":">= 5"}]}`:                                                  ">= 5.0.0 required by name",
+		`{"providers":[{"name":"aws","source":"hashicorp/aws","version":">= 5, < 6"}]}`:                    ">= 5.0.0, < 6.0.0",
+		`{"providers":[{"name":"cloud","source":"registry.terraform.io/hashicorp/aws","version":">= 5"}]}`: ">= 5.0.0",
+		`{"providers":[{"name":"aws","version":">= 5"}]}`:                                                  ">= 5.0.0 by name",
 		`{"providers":[{"name":"aws","source":"acme/aws","version":">= 5"}]}`:                              "",
 		`{"providers":[]}`: "",
-		`{"providers":[{"name":"aws","source":"hashicorp/aws","version":">= 5"},{"name":"b","source":"hashicorp/aws","version":"< 7"}]}`: ">= 5.0.0, < 7.0.0 required",
-		`{"providers":[{"name":"aws","version":""}]}`:              " required by name",
+		`{"providers":[{"name":"aws","source":"hashicorp/aws","version":">= 5"},{"name":"b","source":"hashicorp/aws","version":"< 7"}]}`: ">= 5.0.0, < 7.0.0",
+		`{"providers":[{"name":"aws","version":""}]}`:              " by name",
 		`{"providers":[{"name":"aws","version":"**any**"}]}`:       "not said",
 		`{"providers":[{"name":"a b","version":">= 5"}]}`:          "",
 		`{"providers":[{"name":"x","source":"///","version":""}]}`: "",
@@ -120,11 +124,8 @@ func TestListedTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, ok := l.versions.Releases[0].Terms("", aws, provider.Terraform)
+		said, ok := l.versions.Releases[0].Terms(".", aws, provider.Terraform)
 		got := said.Constraints.String()
-		if said.Required {
-			got += " required"
-		}
 		if said.ByName {
 			got += " by name"
 		}

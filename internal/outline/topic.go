@@ -53,6 +53,7 @@ type symptom struct {
 	whole, what safe.Markdown
 	places      []safe.Markdown
 	next        safe.Markdown // what to do
+	nextOfAll   safe.Markdown // the same without places, for several symptoms of the cause
 	dir         string        // of the root module; empty: of the run
 	// outage is why a server gave no answer: the cause of all that needs the server,
 	// whatever the concern. provider and module are what needs it here; empty: the run
@@ -70,8 +71,10 @@ type Topic struct {
 	What    collect.Set[safe.Markdown]
 	Places  collect.Set[safe.Markdown]
 	next    collect.Set[safe.Markdown]
-	Dirs    collect.Set[string] // root modules; none if it concerns the run
-	Finding bool
+	// nextOfAll has distinct ones without places, of several symptoms.
+	nextOfAll collect.Set[safe.Markdown]
+	Dirs      collect.Set[string] // root modules; none if it concerns the run
+	Finding   bool
 
 	// server gave no answer for any of these reasons, and these providers and module
 	// packages need it; empty for any other topic.
@@ -84,10 +87,17 @@ type Topic struct {
 
 // Remedy is what to do next; empty if that is not known.
 func (c *Topic) Remedy() safe.Markdown {
-	if len(c.next.List) == 0 {
+	switch {
+	case len(c.next.List) == 0:
 		return safe.Markdown{}
+	case len(c.next.List) == 1 || len(c.nextOfAll.List) == 0:
+		return c.next.List[0]
 	}
-	return c.next.List[0]
+	next := c.nextOfAll.List[0]
+	if n := len(c.nextOfAll.List) - 1; n > 0 {
+		next = next.And("; %s", safe.Count(n, "other root module needs something else", "others need something else"))
+	}
+	return next
 }
 
 // causes joins symptoms.
@@ -136,6 +146,7 @@ func (all *causes) add(s symptom) {
 	c.What.Add(what)
 	c.Places.Add(s.places...)
 	c.next.Add(s.next)
+	c.nextOfAll.Add(s.nextOfAll)
 	c.Dirs.Add(s.dir)
 }
 
@@ -367,6 +378,9 @@ func (all *causes) held(k report.Kept, dir string) {
 	s := symptom{concern: ConcernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
 	if s.whole.Empty() {
 		return
+	}
+	for _, h := range k.Held {
+		s.next, s.nextOfAll = cmp.Or(s.next, all.d.advice(k.Addr, h.Help, true)), cmp.Or(s.nextOfAll, all.d.advice(k.Addr, h.Help, false))
 	}
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // Vocabulary is what a report calls providers and files. The sentences that text,
@@ -26,6 +27,8 @@ type Vocabulary struct {
 	providers map[provider.Addr]string
 	// Files are the names of the files of one root module.
 	Files problem.Naming
+	// comments says that the report is read on GitHub, where comments are commands.
+	comments bool
 }
 
 // Of is the vocabulary for what is said of a root module.
@@ -54,7 +57,7 @@ func VocabularyOf(r report.Report) Vocabulary {
 			all.Add(m.Tool, q.Addr)
 		}
 	}
-	return Vocabulary{providers: all.ByHost()}
+	return Vocabulary{providers: all.ByHost(), comments: r.Verb == verbs.PR || r.Verb == verbs.Comment}
 }
 
 // Name is the provider's short name where the report has those of its registry, else its

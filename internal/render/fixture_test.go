@@ -99,7 +99,12 @@ func upgraded(name, from, to string, s provider.Signer) report.Change {
 var heldByVPC = upgrade.Held{
 	Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4),
 	Published: day("2026-11-06"),
+	Help: upgrade.Advice{Version: version("6.1.0"), Leaves: version("6.1.0"), Measures: []upgrade.Measure{
+		{Kind: upgrade.MeasureEdit, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4), Becomes: bound("~> 6.0")},
+	}},
 }
+
+func bound(text string) provider.Term { return term(text, "", "", 0).Constraint }
 
 func day(s string) time.Time {
 	d, err := time.Parse(time.DateOnly, s)
@@ -321,7 +326,38 @@ func held() report.Report {
 		facts("acme/age", "5.35.0", age), facts("acme/hold", "3.1.0", hold), facts("acme/rule", "3.2.0", rule, hold), facts("acme/unknown", "2.0.0", unknown),
 		facts("acme/platform", "1.4.0", platform), facts("acme/protocol", "0.8.0", protocol),
 	}
+	m.Kept = append(m.Kept, advised()...)
 	return report.Report{Verb: verbs.PR, Modules: []report.Module{m}}
+}
+
+// advised are providers with each kind of measure.
+func advised() []report.Kept {
+	limit := term("< 2.0.0", "vpc", "main.tf", 3)
+	limit.Place.Package = "acme/vpc/aws"
+	call := upgrade.HoldingCall{Module: "vpc", Place: problem.Place{Path: "envs/prod/main.tf", Line: 12}, Source: "acme/vpc/aws", Version: "5.8.1", Constraint: "~> 5.8"}
+	git := upgrade.HoldingCall{Module: "net", Place: problem.Place{Path: "envs/prod/main.tf", Line: 20}, Source: "github.com/acme/net", Ref: "v1.0.0"}
+	var all []report.Kept
+	for i, measures := range [][]upgrade.Measure{
+		{{Kind: upgrade.MeasureEdit, Term: term("!= 2.1.0", "", "envs/prod/main.tf", 3)}},
+		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0"}, {Kind: upgrade.MeasureEdit, Term: term("< 2.0.0", "", "envs/prod/main.tf", 3), Becomes: bound("< 3.0.0")}},
+		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0", ByName: true}},
+		{{Kind: upgrade.MeasureRead, Term: limit, Call: git, Release: "v2.0.0"}},
+		{{Kind: upgrade.MeasureRefuted, Term: limit, Call: call, Release: "5.13.0", Against: limit}},
+		{{Kind: upgrade.MeasureUnread, Term: limit, Call: call, Release: "5.13.0", Why: "registry.terraform.io does not answer"}},
+		{{Kind: upgrade.MeasureUnknown, Term: limit, Call: git}},
+		{{Kind: upgrade.MeasureNone, Term: limit, Call: call}, {Kind: upgrade.MeasureNone, Term: limit, Call: call, Release: "6.0.0"}},
+		{{Kind: upgrade.MeasureFixed, Term: limit}},
+	} {
+		h := upgrade.Held{
+			Version: version("2.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: measures[0].Term,
+			Help: upgrade.Advice{Version: version("2.1.0"), Measures: measures},
+		}
+		if len(measures) > 1 {
+			h.Help.Leaves = version("2.0.3")
+		}
+		all = append(all, report.Kept{Addr: addr(fmt.Sprintf("acme/held%d", i)), Version: version("1.9.0"), Facts: report.Facts{Held: []upgrade.Held{h}}})
+	}
+	return all
 }
 
 // scanned is the report of a scan of three root modules.

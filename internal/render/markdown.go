@@ -192,7 +192,11 @@ func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 func heldPart(o outline.Outline) part {
 	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
 	for _, c := range o.Held {
-		p.add(safe.Format("- %s\n", o.Words.SaidIn(c)))
+		text := o.Words.SaidIn(c)
+		if next := c.Remedy(); !next.Empty() {
+			text = text.And(". Next: %s", next)
+		}
+		p.add(safe.Format("- %s\n", text))
 	}
 	return p
 }

@@ -24,8 +24,13 @@ import (
 // hostile has a text in every field that holds outside text.
 func hostile(text string) report.Report {
 	term := term("~> 5.0", text, text, 4)
+	advice := upgrade.Advice{Version: version("6.1.0")}
+	call := upgrade.HoldingCall{Module: text, Place: problem.Place{Path: text, Line: 1}, Source: text, Version: text, Constraint: text, Ref: text}
+	for _, kind := range []upgrade.MeasureKind{upgrade.MeasureListed, upgrade.MeasureRefuted, upgrade.MeasureUnread} {
+		advice.Measures = append(advice.Measures, upgrade.Measure{Kind: kind, Term: term, Call: call, Release: text, ByName: true, Against: term, Why: text})
+	}
 	held := []upgrade.Held{
-		{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term, Others: []scan.Term{term}},
+		{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term, Others: []scan.Term{term}, Help: advice},
 		{Version: version("6.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: text}},
 	}
 	facts := report.Facts{

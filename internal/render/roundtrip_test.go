@@ -266,6 +266,8 @@ func (g *random) agree(p any) {
 		p.Place = p.Place.At(p.Line) // columns are those of hashes
 	case *scan.Unread:
 		p.Place = p.Place.At(p.Line)
+	case *upgrade.HoldingCall:
+		p.Place = p.Place.At(p.Line)
 	case *problem.Place: // no path has two slashes side by side, and no package is without a path
 		p.Path = strings.ReplaceAll("a/"+p.Path, "/", "/.")
 		if p.Package != "" {

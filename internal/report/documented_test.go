@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // documented are what docs/json.md calls the types of format 1 that have a row of their
@@ -26,6 +27,7 @@ var documented = map[string]reflect.Type{
 	"a call that was not read":                     reflect.TypeFor[scan.Unread](),
 	"a finding":                                    reflect.TypeFor[findingJSON](),
 	"a change":                                     reflect.TypeFor[changeJSON](),
+	"a measure in `help`":                          reflect.TypeFor[upgrade.Measure](),
 	"a release in `held`":                          reflect.TypeFor[heldJSON](),
 	"a term in `terms` and `also`":                 reflect.TypeFor[scan.Term](),
 	"a signer":                                     reflect.TypeFor[provider.Signer](),
@@ -43,7 +45,7 @@ var documented = map[string]reflect.Type{
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
 	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed planned required_providers
-	default environment operator repository enforced input flag`)
+	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed`)
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
 

@@ -542,6 +542,10 @@ type heldJSON struct {
 	Also       []scan.Term   `json:"also"`
 	Rule       string        `json:"rule"`
 	Eligible   provider.Day  `json:"eligible"`
+	// Help is what lets the provider go on to HelpTo, and what that leaves.
+	Help   []upgrade.Measure `json:"help,omitempty"`
+	HelpTo *provider.Version `json:"help_to,omitempty"`
+	Leaves *provider.Version `json:"help_leaves,omitempty"`
 }
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
@@ -549,7 +553,22 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
 		Sets: h.Term.Sets, Source: h.Term.Source, Expression: h.Term.Expression,
 		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
+		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version), Leaves: orNil(h.Help.Leaves),
 	}
+}
+
+// measure is one with the places as programs have them.
+func (w shaper) measure(m upgrade.Measure) upgrade.Measure {
+	m.Term, m.Call.Place = w.term(m.Term), w.place(m.Call.Place)
+	if m.Against != (scan.Term{}) {
+		m.Against = w.term(m.Against)
+	}
+	return m
+}
+
+func readMeasure(m upgrade.Measure) upgrade.Measure {
+	m.Term, m.Against, m.Call.Place = readTerm(m.Term), readTerm(m.Against), m.Call.Unnamed()
+	return m
 }
 
 func (j heldJSON) held() upgrade.Held {
@@ -557,6 +576,7 @@ func (j heldJSON) held() upgrade.Held {
 		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
 		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Sets: j.Sets, Source: j.Source, Expression: j.Expression},
 		Others: collect.Mapped(j.Also, readTerm),
+		Help:   upgrade.Advice{Version: orZero(j.HelpTo), Leaves: orZero(j.Leaves), Measures: collect.Mapped(j.Help, readMeasure)},
 	}
 }
 

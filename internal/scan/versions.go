@@ -2,6 +2,7 @@ package scan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -20,28 +21,31 @@ type ModuleRelease struct {
 
 // ListedModule is a module in a package, as a registry lists it.
 type ListedModule struct {
-	Path      string // in the package of the module; empty for the module at its top
+	Path      string // in the package, from the top of the module, which is "."
 	Providers []ListedProvider
 }
 
 // ListedProvider is what a registry says that a module requires of a provider.
 type ListedProvider struct {
-	Name       string // that the module has for it
-	Source     string // its source address; empty where the registry lists names alone
-	Constraint string // may be empty, and need not be valid
+	Name   string // that the module has for it
+	Source string // its source address; empty where the registry lists names alone
+	// Constraints are those of the module, if they are Valid: a registry lists what it is
+	// given.
+	Constraints provider.Constraints
+	Valid       bool
 }
 
-// Above returns the releases above a version, oldest first, and the release of that
-// version: without detail, if it is not listed.
-func (v *ModuleVersions) Above(version string) (current ModuleRelease, above []ModuleRelease) {
+// Above returns the release of a version and those above it, oldest first; false if the
+// version is not listed.
+func (v *ModuleVersions) Above(version string) (current ModuleRelease, above []ModuleRelease, listed bool) {
 	if v == nil {
-		return current, nil
+		return current, nil, false
 	}
 	i := slices.IndexFunc(v.Releases, func(r ModuleRelease) bool { return r.Version == version })
 	if i < 0 {
-		return current, nil
+		return current, nil, false
 	}
-	return v.Releases[i], v.Releases[i+1:]
+	return v.Releases[i], v.Releases[i+1:], true
 }
 
 // ListedTerms is what a list says that a module requires of a provider.
@@ -50,8 +54,6 @@ type ListedTerms struct {
 	// ByName says that the list has the provider's name and no source, so that it is
 	// taken for the one that the tools imply by that name.
 	ByName bool
-	// Required says that the module names the provider.
-	Required bool
 }
 
 // Terms returns what the list says that a module in the package requires of a provider;
@@ -64,31 +66,25 @@ func (r ModuleRelease) Terms(path string, addr provider.Addr, tool provider.Tool
 	var said ListedTerms
 	var terms []provider.Term
 	for _, p := range r.Modules[i].Providers {
-		if p.addr(tool) != addr {
-			continue
-		}
-		said.Required, said.ByName = true, said.ByName || p.Source == ""
-		if p.Constraint == "" {
-			continue
-		}
-		c, err := provider.ParseConstraints(p.Constraint)
-		if err != nil {
+		switch {
+		case !p.means(addr, tool):
+		case !p.Valid:
 			return ListedTerms{}, false
+		default:
+			said.ByName = said.ByName || p.Source == ""
+			terms = append(terms, p.Constraints.Terms()...)
 		}
-		terms = append(terms, c.Terms()...)
 	}
 	said.Constraints = provider.NewConstraints(terms...)
 	return said, true
 }
 
-// addr is the provider that is meant; the zero Addr if that is none.
-func (p ListedProvider) addr(tool provider.ToolName) provider.Addr {
-	addr, err := provider.ImpliedAddr(p.Name, tool)
-	if p.Source != "" {
-		addr, err = provider.ParseAddr(p.Source, tool)
+// means reports whether the provider is meant.
+func (p ListedProvider) means(addr provider.Addr, tool provider.ToolName) bool {
+	if p.Source == "" {
+		implied, err := provider.ImpliedAddr(p.Name, tool)
+		return p.Name == addr.Type && err == nil && implied == addr
 	}
-	if err != nil {
-		return provider.Addr{}
-	}
-	return addr
+	return strings.EqualFold(p.Source, addr.String()) ||
+		addr.Host == tool.DefaultHost() && strings.EqualFold(p.Source, addr.Namespace+"/"+addr.Type)
 }

@@ -331,6 +331,7 @@ func (c chosen) holding() []Held {
 		told[h.By.Reason] = true
 		if h.By.Reason == HeldByConstraint {
 			h.Term, h.Others = excluders(c.wanted.requirement, r, newer)
+			h.Help = advise(c, newer)
 		}
 		all = append(all, h)
 	}

@@ -100,6 +100,8 @@ type Held struct {
 	// further terms that exclude the version.
 	Term   scan.Term
 	Others []scan.Term
+	// Help is what lets the provider go on, if By.Reason is HeldByConstraint.
+	Help Advice
 }
 
 // The reasons that are no rules. Platforms and protocols select no version, as they

@@ -84,6 +84,7 @@ type wanted struct {
 	rules        policy.Applied
 	ownPlatforms []provider.Platform // by a rule; empty: the root module has them
 	mayStay      bool                // the rules are for leaving the entry as it is
+	fetched      []scan.Fetched      // by the module tree
 }
 
 // want collects what must be decided. A root module with an error, or with
@@ -224,7 +225,7 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 // wantProvider does so for one provider. untested is what is required where no test
 // files are read.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
-	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
+	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints(), fetched: m.Tree.Fetched}
 	w.lockAlone = b.twoCommands && b.overrides(m.Tool, required.Addr)
 	w.rules = b.options.Policy.About(m.Dir, required.Addr)
 	if !b.options.Platforms.Demanded {
