@@ -50,9 +50,11 @@ type event struct {
 	pull   bool   // the change is that of a pull request
 }
 
-// askOnDisk is what scan, upgrade and lock ask of directories.
+// askOnDisk is what scan, why, upgrade and lock ask of directories.
 func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
 	switch verb {
+	case verbs.Why:
+		return run.ToExplain(m, env.checkout(), dirs)
 	case verbs.Upgrade:
 		return run.ToUpgrade(m, env.checkout(), dirs)
 	case verbs.Lock:

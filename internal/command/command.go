@@ -127,7 +127,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(
-		scanCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), verifyCommand(env), diffCommand(env),
+		scanCommand(env), whyCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), verifyCommand(env), diffCommand(env),
 		mergeDriverCommand(env), prCommand(env), shardsCommand(env), reportCommand(env), commentCommand(env), configCommand(env),
 		cacheCommand(env), actionCommand(env), versionCommand(env),
 	)

@@ -37,6 +37,14 @@ func offerCompletions(env Env, cmd *cobra.Command) {
 	if strings.Contains(cmd.Use, "DIR") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
+	if dirs := cmd.ValidArgsFunction; strings.Contains(cmd.Use, "PROVIDER [DIR") {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(words) == 0 {
+				return lockedProviders(os.DirFS(env.WorkDir)), cobra.ShellCompDirectiveNoFileComp
+			}
+			return dirs(cmd, words, begun)
+		}
+	}
 }
 
 // completionOf is what completes a flag of a verb; nil if nothing is known.

@@ -35,7 +35,7 @@ var flagSections = []section{
 // commandSections are where the help of the program lists the commands; others
 // come last.
 var commandSections = []section{
-	{"Lock files", []string{"scan", "check", "upgrade", "lock", "verify", "diff"}},
+	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "shards", "report", "comment", "action"}},
 	{"Setting up", []string{"config", "cache", "merge-driver", "completion"}},
 }
@@ -50,6 +50,10 @@ var exampleLines = map[string][][2]string{
 	"relock scan": {
 		{"relock scan", "every root module below"},
 		{"relock scan prod --why hashicorp/aws", "every constraint on one provider"},
+	},
+	"relock why": {
+		{"relock why aws", "what holds it, and what would let it go on?"},
+		{"relock why hashicorp/aws prod", "in one root module"},
 	},
 	"relock check": {
 		{"relock check", "would upgrade change anything?"},

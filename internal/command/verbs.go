@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -26,6 +28,31 @@ func scanCommand(env Env) *cobra.Command {
 		`scan finds root modules and follows their local modules. For each provider it
 shows the merged constraints and the place that decides them; with --why every
 place.`)
+}
+
+// whyCommand takes a provider before directories, as the comment does.
+func whyCommand(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why PROVIDER [DIR…]",
+		Short: "Say what holds a provider, and what would let it go on",
+		Long: `why says for a provider, such as aws, where each constraint on it is, which one
+holds it below the newest release, and the smallest thing that a person could do
+about that. It changes nothing. To know what another release of a module allows,
+it reads that release and what this calls: two packages at most for each module
+that holds the provider.` + directories,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return errors.New("why needs a provider, such as aws or hashicorp/aws")
+			}
+			asked, err := provider.ParsePattern(words[0])
+			if err != nil {
+				return err
+			}
+			return runVerb(cmd, env, verbs.Why, words[1:], asked)
+		},
+	}
+	addFlags(cmd, verbs.Why)
+	return cmd
 }
 
 func upgradeCommand(env Env) *cobra.Command {
@@ -82,26 +109,31 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 		Use:   string(verb) + " [DIR…]",
 		Short: short,
 		Long:  long + directories,
-		RunE: func(cmd *cobra.Command, dirs []string) error {
-			from, s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
-			if err != nil {
-				return err
-			}
-			if err := formatOf(verb, s.Format); err != nil {
-				return err
-			}
-			r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, event{})
-			if err != nil {
-				return err
-			}
-			if err := show(env, r, s); err != nil {
-				return err
-			}
-			return status(r)
-		},
+		RunE:  func(cmd *cobra.Command, dirs []string) error { return runVerb(cmd, env, verb, dirs) },
 	}
 	addFlags(cmd, verb)
 	return cmd
+}
+
+// runVerb runs a verb for directories and prints what came of it. asked are the providers
+// that why is about.
+func runVerb(cmd *cobra.Command, env Env, verb verbs.Verb, dirs []string, asked ...provider.Pattern) error {
+	from, s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
+	if err != nil {
+		return err
+	}
+	s.Why = append(s.Why, asked...)
+	if err := formatOf(verb, s.Format); err != nil {
+		return err
+	}
+	r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, event{})
+	if err != nil {
+		return err
+	}
+	if err := show(env, r, s); err != nil {
+		return err
+	}
+	return status(r)
 }
 
 // carryOut runs a verb for directories, as settings and the event of a workflow want it.
@@ -126,8 +158,8 @@ func formatOf(verb verbs.Verb, format string) error {
 	switch {
 	case verb == verbs.ConfigShow && format != "text" && format != "json":
 		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
-	case verb == verbs.Scan && (format == "markdown" || format == "html"):
-		return fmt.Errorf("scan has no %s format; it must be text or json", format)
+	case (verb == verbs.Scan || verb == verbs.Why) && (format == "markdown" || format == "html"):
+		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
 	case format == "sarif" && verb != verbs.Check && verb != verbs.Verify:
 		return fmt.Errorf("%s has no sarif format; check and verify have", verb)
 	}

@@ -90,7 +90,7 @@ var Verbs = []Usage{
 	{Verb: Show, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
 	{Verb: Close, Own: true, Doc: "Closes the pull request. These versions are not proposed again."},
 	{Verb: Reopen, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
-	{Verb: Why, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place."},
+	{Verb: Why, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place, and what would let it go on."},
 	{Verb: Help, Closed: true, Doc: "Shows this table."},
 }
 

@@ -143,9 +143,9 @@ func (c conversation) check(ctx context.Context) (r report.Report, said safe.Mar
 	return r, render.Comment(safe.Markdown{}, r), c.refuseEmpty(r)
 }
 
-// why says for a provider where each constraint is.
+// why says for a provider where each constraint is, what holds it, and what would let it go on.
 func (c conversation) why(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
-	r, err = c.look(ctx, verbs.Scan, run.JudgedBy{})
+	r, err = c.look(ctx, verbs.Why, run.JudgedBy{})
 	if err != nil {
 		return r, said, err
 	}

@@ -108,6 +108,7 @@ type Client struct {
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageOrigin, contents]
 	parts     memo.Memo[string, contents] // of packages, by ID
+	tags      memo.Memo[string, []string] // of git repositories, by the address of a package
 }
 
 var _ scan.Source = (*Client)(nil)

@@ -34,9 +34,9 @@ type reference struct {
 // of a repository has any effect.
 type gits struct{ means }
 
-// fetch reads the files of a commit, which arguments in the URL choose: they are for
-// go-getter, which takes them out [go-getter 1.7 get_git.go].
-func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+// named is the repository and the reference that a package address names, which may be
+// asked. Arguments in the URL are for go-getter, which takes them out [go-getter 1.7 get_git.go].
+func (g *gits) named(ctx context.Context, a moduleaddr.Package, from *url.URL) (gitRemote, reference, error) {
 	query := a.URL.Query()
 	ref := reference{name: query.Get("ref")}
 	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
@@ -47,7 +47,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	if encoded := query.Get("sshkey"); encoded != "" {
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			return contents{}, invalidAddress("invalid module source address: its sshkey is not in base64")
+			return r, ref, invalidAddress("invalid module source address: its sshkey is not in base64")
 		}
 		r.key = key
 	}
@@ -57,9 +57,15 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	plain.RawQuery = query.Encode()
 	// git might take such a name for something else
 	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return contents{}, invalidAddress("invalid module source address: its ref is no name of a commit")
+		return r, ref, invalidAddress("invalid module source address: its ref is no name of a commit")
 	}
 	r, err := g.opts.admitted(ctx, r)
+	return r, ref, err
+}
+
+// fetch reads the files of a commit.
+func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+	r, ref, err := g.named(ctx, a, from)
 	if err != nil {
 		return contents{}, err
 	}
@@ -78,6 +84,30 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		return contents{}, err
 	}
 	return g.commit(ctx, repository, commit, 0)
+}
+
+// tags are those of a repository that begin with a prefix.
+func (g *gits) tags(ctx context.Context, a moduleaddr.Package, prefix string) ([]string, error) {
+	r, _, err := g.named(ctx, a, nil)
+	if err != nil {
+		return nil, err
+	}
+	repository, err := openRepository(ctx, g, r)
+	if err != nil {
+		return nil, err
+	}
+	defer repository.close()
+	out, err := repository.run(ctx, nil, "ls-remote", "--tags", "--refs", "origin", "refs/tags/"+prefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	var tags []string
+	for line := range strings.Lines(string(out)) {
+		if _, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			tags = append(tags, strings.TrimPrefix(ref, "refs/tags/"))
+		}
+	}
+	return tags, nil
 }
 
 // commit reads one commit, from the cache if it is there.

@@ -23,7 +23,7 @@ type moduleList struct {
 // kept in all, is listed by its version alone.
 const (
 	maxListedText = 256
-	maxDetails     = 1 << 20 // bytes, with what a structure takes
+	maxDetails    = 1 << 20 // bytes, with what a structure takes
 	listedSize    = 64      // of an entry without its texts
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -12,75 +13,91 @@ import (
 // fewMeasures is how many measures are named in a line.
 const fewMeasures = 3
 
-// advice says what would let a provider go on; empty if there is none. Each measure is
-// said as far as it is known, and no further. Without places it is the same for all
-// root modules that need the same.
-func (d Vocabulary) advice(addr provider.Addr, a upgrade.Advice, places bool) safe.Markdown {
+// counsel words what would let one provider of a root module go on to a version. Each
+// measure is said as far as it is known, and no further.
+type counsel struct {
+	d       Vocabulary
+	addr    provider.Addr
+	version provider.Version
+	// places says that places are named. Without them the words are the same for all root
+	// modules that need the same.
+	places bool
+}
+
+// adviceOf says what would let a provider go on; empty if there is none.
+func adviceOf(k report.Kept, d Vocabulary, places bool) safe.Markdown {
+	for _, h := range k.Held {
+		if len(h.Help.Measures) > 0 {
+			return counsel{d, k.Addr, h.Help.Version, places}.said(h.Help)
+		}
+	}
+	return safe.Markdown{}
+}
+
+func (c counsel) said(a upgrade.Advice) safe.Markdown {
 	var texts []safe.Markdown
 	for _, m := range a.Measures[:min(len(a.Measures), fewMeasures)] {
-		texts = append(texts, d.measure(addr, a.Version, m, places))
+		texts = append(texts, c.measure(m))
 	}
 	if rest := len(a.Measures) - fewMeasures; rest > 0 {
 		texts = append(texts, safe.Count(rest, "other place", "other places"))
 	}
 	text := safe.Join(", and ", texts...)
-	switch {
-	case text.Empty() || a.Leaves == a.Version:
-	case !a.Leaves.IsZero():
-		text = text.And("; that leaves %s", d.Version(a.Leaves))
+	if a.Leaves != a.Version && !a.Leaves.IsZero() {
+		text = text.And("; that leaves %s", c.d.Version(a.Leaves))
 	}
 	return text
 }
 
-// measure says what one place has to do so that a version is allowed.
-func (d Vocabulary) measure(addr provider.Addr, v provider.Version, m upgrade.Measure, places bool) safe.Markdown {
+// measure says what one place has to do so that the version is allowed.
+func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	name := moduleName(m.Call)
 	release := safe.Format("%s %s", name, safe.Text(m.Release))
 	switch m.Kind {
 	case upgrade.MeasureEdit:
-		return d.edit(m, places)
+		return c.edit(m)
 	case upgrade.MeasureListed:
 		list := safe.Const("by the registry's list")
 		if m.ByName {
-			list = safe.Format("by the registry's list, which has no source of %s", d.Name(addr))
+			list = safe.Format("by the registry's list, which has no source of %s", c.d.Name(c.addr))
 		}
-		return safe.Format("%s, %s allows %s%s", list, release, d.Version(v), d.setVersion(m, places))
+		return safe.Format("%s, %s allows %s%s", list, release, c.d.Version(c.version), c.setVersion(m))
 	case upgrade.MeasureRead:
-		return safe.Format("%s allows %s%s", release, d.Version(v), d.setVersion(m, places))
+		return safe.Format("%s allows %s%s", release, c.d.Version(c.version), c.setVersion(m))
 	case upgrade.MeasureRefuted:
-		return safe.Format("%s was read and does not allow %s: %s", release, d.Version(v), d.term(m.Against, nil))
+		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.term(m.Against, nil))
 	case upgrade.MeasureUnread:
 		return safe.Format("%s could not be read: %s", release, safe.Text(m.Why))
 	case upgrade.MeasureUnknown:
-		return safe.Format("ask %s what newer releases of %s allow", d.question(addr), name)
+		return safe.Format("ask %s what newer releases of %s allow", c.question(), name)
 	case upgrade.MeasureNone:
 		if m.Release != "" {
-			return safe.Format("by the registry's list, no release of %s up to %s allows %s", name, safe.Text(m.Release), d.Version(v))
+			return safe.Format("by the registry's list, no release of %s up to %s allows %s", name, safe.Text(m.Release), c.d.Version(c.version))
 		}
 		return safe.Format("no release of %s helps: %s is the newest", name, safe.Text(cmp.Or(m.Call.Version, m.Call.Ref)))
 	}
-	return safe.Format("nothing in the repository changes %s", d.termOf(m, places))
+	return safe.Format("nothing in the repository changes %s", c.termOf(m))
 }
 
 // edit is what becomes of a term of the repository's own.
-func (d Vocabulary) edit(m upgrade.Measure, places bool) safe.Markdown {
+func (c counsel) edit(m upgrade.Measure) safe.Markdown {
 	if m.Becomes.Op == 0 {
-		return safe.Format("%s goes", d.termOf(m, places))
+		return safe.Format("%s goes", c.termOf(m))
 	}
 	becomes := m.Term
 	becomes.Constraint = m.Becomes
-	return safe.Format("%s becomes %s", d.termOf(m, places), d.bound(becomes))
+	return safe.Format("%s becomes %s", c.termOf(m), c.d.bound(becomes))
 }
 
-func (d Vocabulary) termOf(m upgrade.Measure, places bool) safe.Markdown {
-	if places {
-		return safe.Format("%s at %s", d.bound(m.Term), d.At(m.Term.Place))
+func (c counsel) termOf(m upgrade.Measure) safe.Markdown {
+	if c.places {
+		return safe.Format("%s at %s", c.d.bound(m.Term), c.d.At(m.Term.Place))
 	}
-	return d.bound(m.Term)
+	return c.d.bound(m.Term)
 }
 
 // setVersion is what to write into a call so that it takes a release.
-func (d Vocabulary) setVersion(m upgrade.Measure, places bool) safe.Markdown {
+func (c counsel) setVersion(m upgrade.Measure) safe.Markdown {
 	text := `version = "` + m.Release + `"`
 	if m.Call.Version == "" {
 		text = "ref=" + m.Release
@@ -89,18 +106,18 @@ func (d Vocabulary) setVersion(m upgrade.Measure, places bool) safe.Markdown {
 	if m.Call.Constraint != "" {
 		set = set.And(" in place of %s", safe.Code(`"`+m.Call.Constraint+`"`))
 	}
-	if places {
-		set = set.And(" at %s", d.At(m.Call.Place))
+	if c.places {
+		set = set.And(" at %s", c.d.At(m.Call.Place))
 	}
 	return set
 }
 
 // question is the command that reads what is not known.
-func (d Vocabulary) question(addr provider.Addr) safe.Markdown {
-	if d.comments {
-		return safe.Code("/relock why " + d.Called(addr))
+func (c counsel) question() safe.Markdown {
+	if c.d.comments {
+		return safe.Code("/relock why " + c.d.Called(c.addr))
 	}
-	return safe.Code("relock why " + d.Called(addr))
+	return safe.Code("relock why " + c.d.Called(c.addr))
 }
 
 // moduleName is what people call a module: of one in a registry its name, of another its

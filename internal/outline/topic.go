@@ -379,9 +379,7 @@ func (all *causes) held(k report.Kept, dir string) {
 	if s.whole.Empty() {
 		return
 	}
-	for _, h := range k.Held {
-		s.next, s.nextOfAll = cmp.Or(s.next, all.d.advice(k.Addr, h.Help, true)), cmp.Or(s.nextOfAll, all.d.advice(k.Addr, h.Help, false))
-	}
+	s.next, s.nextOfAll = adviceOf(k, all.d, true), adviceOf(k, all.d, false)
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {
 			s.places = append(s.places, all.d.Place(h.Term, k.Origins))

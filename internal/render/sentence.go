@@ -26,7 +26,7 @@ func keptUnseen(c report.CarriedOver) safe.Markdown {
 // nothingToSay is what there is to say of a module where there is nothing.
 func nothingToSay(r report.Report) string {
 	switch r.Verb {
-	case verbs.Scan:
+	case verbs.Scan, verbs.Why:
 		return "no provider is required"
 	case verbs.Diff:
 		return "no differences"

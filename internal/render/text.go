@@ -159,7 +159,7 @@ func (t *text) modules() {
 	for _, m := range t.r.Modules {
 		t.module(m)
 	}
-	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Diff {
+	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Why && t.r.Verb != verbs.Diff {
 		t.section(func() { t.together(t.outline.Changes) })
 	}
 }
@@ -453,7 +453,7 @@ func (t *text) closing() {
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
-	case t.r.Verb == verbs.Scan:
+	case t.r.Verb == verbs.Scan || t.r.Verb == verbs.Why:
 		parts = outline.ScannedCounts(t.r)
 	case t.r.Verb == verbs.Verify:
 		parts = append([]string{t.r.Counts().String()}, outline.SeverityCounts(t.r)...)

@@ -303,6 +303,7 @@ type scanJSON struct {
 	Terragrunt   *versionfile.Pin  `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockfile.File    `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
+	Held         []heldJSON        `json:"held,omitempty"` // of why
 	Unread       []scan.Unread     `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
@@ -322,6 +323,7 @@ func scanOf(m Module) scanJSON {
 			return l
 		})}
 	}
+	j.Held = w.heldIn(m)
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
 	j.Notes, _ = w.problemsOf(m.Scan.Tree.Notes)
 	return j
@@ -405,12 +407,8 @@ func planOf(m Module) planJSON {
 		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
+	j.Held = append(j.Held, w.heldIn(m)...)
 	for _, k := range m.Facts() {
-		for _, h := range k.Held {
-			held := w.heldOf(h)
-			held.Provider, held.Stays = k.Addr, &k.Version
-			j.Held = append(j.Held, held)
-		}
 		if len(k.Missing) > 0 {
 			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, orNil(k.Serving)})
 		}
@@ -546,6 +544,19 @@ type heldJSON struct {
 	Help   []upgrade.Measure `json:"help,omitempty"`
 	HelpTo *provider.Version `json:"help_to,omitempty"`
 	Leaves *provider.Version `json:"help_leaves,omitempty"`
+}
+
+// heldIn are the releases that were not taken, of every provider of a root module.
+func (w shaper) heldIn(m Module) []heldJSON {
+	var all []heldJSON
+	for _, k := range m.Held() {
+		for _, h := range k.Held {
+			held := w.heldOf(h)
+			held.Provider, held.Stays = k.Addr, &k.Version
+			all = append(all, held)
+		}
+	}
+	return all
 }
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {

@@ -86,6 +86,14 @@ type JudgedBy struct {
 // ToScan asks what root modules on disk require.
 func ToScan(m Means, c Checkout, dirs []string) Ask { return onDisk(verbs.Scan, m, c, dirs) }
 
+// ToExplain asks what holds the providers that the settings name as Why, and what would let
+// them go on.
+func ToExplain(m Means, c Checkout, dirs []string) Ask {
+	a := onDisk(verbs.Why, m, c, dirs)
+	a.only = m.Settings.Why
+	return a
+}
+
 // ToUpgrade asks for the newest versions in lock files on disk.
 func ToUpgrade(m Means, c Checkout, dirs []string) Ask {
 	a := onDisk(verbs.Upgrade, m, c, dirs)

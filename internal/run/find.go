@@ -171,7 +171,7 @@ func ignoredBy(t tree, show func(string) string) func(name string) string {
 // foresee lets registries be asked for versions while modules are fetched; nil where
 // nothing is planned, or where not every registry may be asked.
 func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
-	if j.ask.verb == verbs.Scan || j.ask.verb == verbs.Verify || j.ask.head != NoHead {
+	if j.ask.verb == verbs.Scan || j.ask.verb == verbs.Why || j.ask.verb == verbs.Verify || j.ask.head != NoHead {
 		return nil
 	}
 	return func(modules []scan.RootModule) {

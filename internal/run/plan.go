@@ -20,19 +20,7 @@ import (
 
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
-	p.options = j.plan
-	rules := policy.OfComments(p.proposing.survey.Ignores)
-	p.options.Policy.Rules, p.options.Policy.Now = append(slices.Clip(p.options.Policy.Rules), rules...), j.env.Now
-	p.options.Announce = j.env.Announce
-	if hashSource(j.settings) == "" { // which may spare the downloads
-		p.options.Sizes = j.source
-	}
-	p.options.Dates = dateSource(j, p.proposing.client)
-	p.options.Former = j.source
-	p.options.Overridden = map[provider.ToolName][]provider.Addr{}
-	for name, config := range j.configs {
-		p.options.Overridden[name] = config.Overridden()
-	}
+	p.options = planOptions(j, p)
 	p.found = results(ctx, j, p)
 	learnSigners(ctx, j, p.found)
 	accountAll(ctx, j, p.found)
@@ -45,6 +33,24 @@ func planAll(ctx context.Context, j job, p planned) planned {
 		}
 	}
 	return p
+}
+
+// planOptions are those of the job, with what the run knows besides.
+func planOptions(j job, p planned) upgrade.Options {
+	opts := j.plan
+	rules := policy.OfComments(p.proposing.survey.Ignores)
+	opts.Policy.Rules, opts.Policy.Now = append(slices.Clip(opts.Policy.Rules), rules...), j.env.Now
+	opts.Announce = j.env.Announce
+	if hashSource(j.settings) == "" { // which may spare the downloads
+		opts.Sizes = j.source
+	}
+	opts.Dates = dateSource(j, p.proposing.client)
+	opts.Former = j.source
+	opts.Overridden = map[provider.ToolName][]provider.Addr{}
+	for name, config := range j.configs {
+		opts.Overridden[name] = config.Overridden()
+	}
+	return opts
 }
 
 // outages say once of each host that does not answer why that is so. What was not

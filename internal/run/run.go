@@ -188,6 +188,8 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 	switch j.ask.verb {
 	case verbs.Scan:
 		return describeAll(j, p), nil
+	case verbs.Why:
+		return explainAll(ctx, j, p), nil
 	case verbs.Verify:
 		return judgeRules(ctx, j, proveAll(ctx, j, p)), nil
 	}

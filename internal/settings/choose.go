@@ -115,7 +115,7 @@ func (c fileRow) holds(f Facts) bool {
 
 // The verbs and places that are alike here.
 var (
-	checkoutVerbs  = []verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}
+	checkoutVerbs  = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}
 	fleetVerbs     = []verbs.Verb{verbs.Shards, verbs.MergeReports, ""} // "" is refused after the settings are read
 	fileVerbs      = []verbs.Verb{verbs.Diff, verbs.MergeDriver, verbs.ConfigValidate}
 	showingVerbs   = []verbs.Verb{verbs.ConfigShow}

@@ -14,8 +14,8 @@ import (
 
 // The verbs that share flags.
 var (
-	everyVerb = []verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
-	scanning  = []verbs.Verb{verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
+	everyVerb = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
+	scanning  = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	planning  = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	hashing   = append(slices.Clone(planning), verbs.Comment, verbs.Verify)
 	reading   = append(slices.Clone(scanning), verbs.Verify)

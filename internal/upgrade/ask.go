@@ -64,6 +64,24 @@ type SizeSource interface {
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
+// Rereader reads module trees with other releases of modules than those in use. It decides
+// how many packages it fetches for that.
+type Rereader interface {
+	// Latest returns the call that leads to the newest release of a module that no registry
+	// lists, and the name of that release; an empty name if none is newer, or if that is not
+	// known. Errors are *problem.Error.
+	Latest(ctx context.Context, tool provider.Tool, call scan.Call) (latest scan.Call, release string, err error)
+	// Reread returns root modules as they are if others are called in place of calls. The
+	// result is in their order; one that could not be read again has no directory.
+	Reread(ctx context.Context, modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule
+}
+
+// ToolCall is a call in root modules of a tool.
+type ToolCall struct {
+	Tool provider.ToolName
+	scan.Call
+}
+
 // Plan decides about every root module. Results are in the order of modules;
 // a module that could not be planned says so in its diagnostics and has no
 // File. Plan never writes. After ctx is done, what could not be asked any more
@@ -106,6 +124,35 @@ func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts O
 		}
 	}
 	return cornered
+}
+
+// Examine says which version of each provider Plan would select, and what holds it, without
+// making an entry. It asks what choosing versions asks, and reads the releases of modules
+// that could help, as the reader allows. Results are in the order of modules.
+func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Options, reader Rereader) [][]Selection {
+	b := opts.behaviour()
+	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
+	choices := chooseVersions(wanted, b, asker{ctx, src, opts})
+	examine(modules, choices, b, rereading{ctx, reader})
+	return collect.Mapped(choices, func(choice []chosen) []Selection {
+		return collect.Mapped(choice, func(c chosen) Selection {
+			return Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Held: c.held, Err: c.err}
+		})
+	})
+}
+
+// rereading asks the reader of one Examine, and lives no longer than that.
+type rereading struct {
+	ctx    context.Context
+	reader Rereader
+}
+
+func (r rereading) latest(tool provider.Tool, call scan.Call) (scan.Call, string, error) {
+	return r.reader.Latest(r.ctx, tool, call)
+}
+
+func (r rereading) again(modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule {
+	return r.reader.Reread(r.ctx, modules, instead)
 }
 
 // FormerSigners notes in each selection that leaves one release for another who

@@ -7,6 +7,7 @@ type Verb string
 // The verbs that take root modules.
 const (
 	Scan    Verb = "scan"    // says what is there and what it requires
+	Why     Verb = "why"     // says what holds a provider, and what would let it go on
 	Upgrade Verb = "upgrade" // writes the newest allowed versions
 	Lock    Verb = "lock"    // writes complete hashes, versions kept
 	Check   Verb = "check"   // writes nothing, says what would change

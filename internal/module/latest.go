@@ -1,0 +1,65 @@
+package module
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+	"strings"
+
+	goversion "github.com/hashicorp/go-version"
+
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// releaseTag is a tag with a version at its end: v1.2.3, or vpc/v1.2.3 and vpc-1.2.3 in a
+// repository of several modules.
+var releaseTag = regexp.MustCompile(`^((?:[A-Za-z0-9][A-Za-z0-9._/+-]{0,80}[/_-])?v?)([0-9]+(?:\.[0-9]+){1,2})$`)
+
+// Latest implements upgrade.Rereader: it asks a git repository for its tags. Of a module in
+// no git repository, or whose ref is no release, nothing is known. Errors are those of Fetch.
+func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Call, string, error) {
+	a, err := moduleaddr.Parse(call.Source, tool.Name)
+	if err != nil || a.Kind != moduleaddr.Remote || a.Package.Getter != "git" {
+		return scan.Call{}, "", nil
+	}
+	inUse := releaseTag.FindStringSubmatch(a.Package.URL.Query().Get("ref"))
+	if inUse == nil {
+		return scan.Call{}, "", nil
+	}
+	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
+		return scan.Call{}, "", err
+	}
+	tags, err := c.tags.Do(ctx, a.Package.Key(), func() ([]string, error) { return c.gits.tags(ctx, a.Package, inUse[1]) })
+	if err != nil {
+		return scan.Call{}, "", unfetched("module package", redact(a.Package.URL), err)
+	}
+	newest, err := goversion.NewVersion(inUse[2])
+	name := ""
+	for _, tag := range tags {
+		m := releaseTag.FindStringSubmatch(tag)
+		if m == nil || m[1] != inUse[1] {
+			continue
+		}
+		if v, invalid := goversion.NewVersion(m[2]); err == nil && invalid == nil && v.GreaterThan(newest) {
+			newest, name = v, tag
+		}
+	}
+	if name == "" { // none is newer, or the one in use is no version after all
+		return scan.Call{}, "", nil
+	}
+	call.Source, err = withRef(call.Source, name)
+	return call, name, err
+}
+
+// withRef is a source address with another ref.
+func withRef(source, ref string) (string, error) {
+	place, query, _ := strings.Cut(source, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "", invalidAddress("invalid module source address: its query is not valid")
+	}
+	values.Set("ref", ref)
+	return place + "?" + values.Encode(), nil
+}

@@ -1,0 +1,147 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// explainAll makes the report of why: what root modules require, what holds the providers
+// that are asked about, and what would let them go on.
+func explainAll(ctx context.Context, j job, p planned) planned {
+	p.options = planOptions(j, p)
+	all := withPlugins(j, p.found)
+	explained := make([][]upgrade.Selection, len(all))
+	eachSource(j, all, func(source *registry.Client, indices []int) {
+		reader := newRereader(j, p, indices)
+		for n, selections := range upgrade.Examine(ctx, timed{source, &j.clock.asked}, modulesAt(all, indices), p.options, reader) {
+			explained[indices[n]] = selections
+		}
+	})
+	p = describeAll(j, p)
+	for i, selections := range explained {
+		m := &p.report.Modules[i]
+		for _, s := range selections {
+			if s.Err != nil {
+				d := problem.Of(s.Err)
+				d.Subject.Addr = cmp.Or(d.Subject.Addr, s.Requirement.Addr)
+				m.Diagnostics = append(m.Diagnostics, d)
+			}
+			if len(s.Held) > 0 {
+				m.Kept = append(m.Kept, report.Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: report.Facts{Held: s.Held, Origins: report.OriginsOf(m.Scan.Tree.Fetched)}})
+			}
+		}
+	}
+	return p
+}
+
+// mostRead is how many module packages are fetched for each module that holds a provider:
+// its other release, and one that this calls in turn, or a second release.
+const mostRead = 2
+
+// rereader reads root modules with other releases of modules. It implements
+// upgrade.Rereader.
+type rereader struct {
+	job     job
+	planned planned
+	indices []int // of the root modules that it is asked about, in planned.found
+	mu      sync.Mutex
+	// fetched are the calls whose packages the run has fetched, and left is how many
+	// further ones it may fetch.
+	fetched map[upgrade.ToolCall]bool
+	left    int
+	// holders are the calls in place of which others were read.
+	holders map[upgrade.ToolCall]bool
+}
+
+func newRereader(j job, p planned, indices []int) *rereader {
+	r := &rereader{job: j, planned: p, indices: indices, fetched: map[upgrade.ToolCall]bool{}, holders: map[upgrade.ToolCall]bool{}}
+	for _, f := range p.found {
+		for _, call := range f.module.All().Fetched {
+			r.fetched[upgrade.ToolCall{Tool: f.module.Tool.Name, Call: call.Call}] = true
+		}
+	}
+	return r
+}
+
+// Latest implements upgrade.Rereader.
+func (r *rereader) Latest(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Call, string, error) {
+	if r.job.settings.Offline {
+		return scan.Call{}, "", nil
+	}
+	return r.job.modules.Latest(ctx, tool, call)
+}
+
+// Reread implements upgrade.Rereader. It reads each file tree again, as it was read before.
+func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instead map[upgrade.ToolCall]scan.Call) []scan.RootModule {
+	for key := range instead {
+		if !r.holders[key] {
+			r.holders[key], r.left = true, r.left+mostRead
+		}
+	}
+	var source scan.Source
+	if there := fetching(r.job); there != nil {
+		source = substituted{there, r, instead}
+	}
+	again := make([]scan.RootModule, len(modules))
+	for _, t := range r.planned.trees {
+		wanted := map[string]int{}
+		for n, i := range r.indices {
+			if r.planned.found[i].tree.name() == t.name() {
+				wanted[modules[n].Dir] = n
+			}
+		}
+		opts := scanOptions(r.job, r.planned.extent, t)
+		opts.Wanted = func(m scan.RootModule) bool { _, ok := wanted[m.Dir]; return ok }
+		read, _, err := rootModules(ctx, t.FS(), source, opts, environments(r.job.settings))
+		if err != nil {
+			continue // these have no directory
+		}
+		for _, m := range read {
+			if n, ok := wanted[m.Dir]; ok {
+				again[n] = markUncontacted(r.job, m)
+			}
+		}
+	}
+	return again
+}
+
+// mayFetch reports whether the package of a call may be fetched, and counts those that were
+// not fetched before.
+func (r *rereader) mayFetch(call upgrade.ToolCall) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.fetched[call] && r.left > 0 {
+		r.fetched[call], r.left = true, r.left-1
+	}
+	return r.fetched[call]
+}
+
+// substituted is a Source that follows other calls in place of some, within the bound of the
+// reader.
+type substituted struct {
+	scan.Source
+	reader  *rereader
+	instead map[upgrade.ToolCall]scan.Call
+}
+
+// Fetch implements scan.Source.
+func (s substituted) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
+	if other, ok := s.instead[upgrade.ToolCall{Tool: tool.Name, Call: call}]; ok {
+		call = other
+	}
+	if !s.reader.mayFetch(upgrade.ToolCall{Tool: tool.Name, Call: call}) {
+		return scan.Package{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeUnreadModule, Message: fmt.Sprintf("no more than %d module packages are fetched for each module that holds a provider", mostRead),
+		}}
+	}
+	return s.Source.Fetch(ctx, tool, call)
+}
