@@ -121,6 +121,15 @@ func permissionFor(req *http.Request, resp *http.Response, path string) string {
 // hiddenRepository is what GraphQL says of a repository that a token does not see.
 var hiddenRepository = regexp.MustCompile(`^Could not resolve to a Repository with the name '([^']+)'`)
 
+// ofMany reports whether a step on the way to what is null is one of a list, or one of the
+// repositories of others that graphQuery.repository asks for.
+func ofMany(step any) bool {
+	name, ok := step.(string)
+	return !ok || aliasOfMany.MatchString(name)
+}
+
+var aliasOfMany = regexp.MustCompile(`^r[0-9]+$`)
+
 // wholeRefusal says how an answer of GraphQL refuses all that was asked, by a token that is
 // not known or by a repository that the token does not see; empty if it does not. An answer
 // with some of what was asked is no matter of the token: others know what to do without the
@@ -146,8 +155,8 @@ func wholeRefusal(body string, token *issued) string {
 		default:
 			return ""
 		}
-		if slices.ContainsFunc(e.Path, func(step any) bool { _, name := step.(string); return !name }) {
-			return "" // it is about one of a list
+		if slices.ContainsFunc(e.Path, ofMany) {
+			return ""
 		}
 		if len(e.Path) > 0 {
 			about[e.Path[0].(string)] = true

@@ -87,7 +87,7 @@ func (t *tokens) replace(ctx context.Context, old *issued, repository string) (b
 }
 
 // renewing is patient with the tokens of an App that are new, and replaces those that GitHub
-// accepts no more. It stands above the limits, so that what it sends again counts, and is
+// accepts no more. It is above the limits, so that what it sends again counts, and is
 // paced, like all else. A token that was given is not its matter: relock does not know how
 // old that is.
 type renewing struct {
@@ -163,8 +163,8 @@ func (r *renewing) send(req *http.Request) (*http.Response, *issued, error) {
 }
 
 // wait waits before a refused request is sent again. It returns false where it has been sent
-// often enough, where the like was refused for good before, and where the time of whoever
-// asks would be over.
+// often enough, where the like was refused for good before, and where the run would be over
+// by then.
 func (r *renewing) wait(req *http.Request, said denial, waits int) (again bool, err error) {
 	if waits == len(firstPauses) {
 		r.refusals.stays(said.lack)

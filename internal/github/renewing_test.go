@@ -16,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // given is GitHub's answer with a token that lives for so long from the start on.
@@ -173,8 +174,8 @@ func TestMissingThingsAreNotWaitedFor(t *testing.T) {
 			}
 			_, _ = repo.Head(t.Context(), "main")
 			_, err := repo.Head(t.Context(), "main")
-			if errors.Is(err, github.ErrNotFound) != test.notFound {
-				t.Errorf("error = %v, want one that it is not there: %t", err, test.notFound)
+			if errors.Is(err, github.ErrNotFound) != test.notFound || test.notFound && !strings.Contains(hintOf(err), "that the installation of the GitHub App includes octo/infra") {
+				t.Errorf("error = %v, hint %q, want one that it is not there: %t", err, hintOf(err), test.notFound)
 			}
 			var got []string
 			for _, asked := range f.asked[1:] {
@@ -184,6 +185,22 @@ func TestMissingThingsAreNotWaitedFor(t *testing.T) {
 				t.Errorf("waits %v, want %d; asked (-want +got):\n%s", f.waits, test.waits, diff)
 			}
 		})
+	}
+}
+
+// TestQueriesAboutOthersAreNotWaitedFor holds that release notes, which are in repositories of
+// others, cost nothing where those are hidden from the App or refused to it.
+func TestQueriesAboutOthersAreNotWaitedFor(t *testing.T) {
+	for _, refused := range []reply{
+		ok(`{"data": {"r0": null}, "errors": [{"type": "FORBIDDEN", "path": ["r0"], "message": "Resource not accessible by integration"}]}`),
+		ok(`{"data": {"r0": null}, "errors": [{"type": "NOT_FOUND", "path": ["r0"], "message": "Could not resolve to a Repository with the name 'octo/notes'."}]}`),
+	} {
+		f, _ := start(t, given("first", time.Hour), refused)
+		c := f.app(t, github.App{ID: "7", PrivateKey: privateKey(t), Installation: 9, Owner: "octo"})
+		_, _ = c.Releases(t.Context(), []provider.Tagged{{Owner: "octo", Name: "notes", Tags: []string{"v1"}}})
+		if len(f.asked) != 2 || len(f.waits) > 0 {
+			t.Errorf("requests %q and waits %v, want one question", f.asked, f.waits)
+		}
 	}
 }
 
@@ -442,8 +459,8 @@ func TestRequestsAtOnceWaitTogether(t *testing.T) {
 	})
 }
 
-// TestWaitForATokenEndsWithTheContext holds that no wait begins that would outlast the time
-// of whoever asks, and that one ends when somebody interrupts it.
+// TestWaitForATokenEndsWithTheContext holds that no wait begins that would outlast the
+// run, and that one ends when somebody interrupts it.
 func TestWaitForATokenEndsWithTheContext(t *testing.T) {
 	key := privateKey(t)
 	for name, test := range map[string]struct {
