@@ -39,6 +39,9 @@ var (
 	// ErrTokenRefused means that GitHub does not know a token that it has just made for the
 	// App. That says something of the installation, and nothing of what was asked.
 	ErrTokenRefused = errors.New("a new token is refused")
+	// errTokenRevoked means that GitHub knows a token of the App no more, and that the
+	// repository has had a new one within the hour. That says nothing of other repositories.
+	errTokenRevoked = errors.New("a token is revoked again")
 )
 
 // refusal is an answer of GitHub that is not the wished one.
@@ -82,7 +85,7 @@ func DenialOf(err error) (Denial, bool) {
 // whole reports whether the refusal speaks for whoever asks: its token, or what the
 // installation or the organization say of it.
 func (r *refusal) whole() bool {
-	return r.status == http.StatusUnauthorized || slices.ContainsFunc(advice, func(a advised) bool { return a.whole && strings.Contains(r.message, a.said) })
+	return r.status == http.StatusUnauthorized && r.kind != errTokenRevoked || slices.ContainsFunc(advice, func(a advised) bool { return a.whole && strings.Contains(r.message, a.said) })
 }
 
 func (r *refusal) Is(target error) bool { return r.kind != nil && target == r.kind }
@@ -164,8 +167,10 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	}
 	switch {
 	case said == nil:
-	case said.status == http.StatusUnauthorized && c.tokens != nil && c.tokens.isApp():
-		e.Problem.Hint = said.ofToken()
+	case said.kind == ErrTokenRefused:
+		e.Problem.Hint = "GitHub has just made this token for the App and does not accept it: run again later, and look whether the App is still installed there"
+	case said.kind == errTokenRevoked:
+		e.Problem.Hint = "GitHub accepts the token of the App no more, and a new one was made within the hour: look who revokes the tokens or changes the installation, then run again"
 	case hint != nil:
 		e.Problem.Hint = hint(said)
 	}

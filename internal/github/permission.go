@@ -123,15 +123,6 @@ func (r *Repository) hint(said *refusal, needs permission) string {
 	return ""
 }
 
-// ofToken says what to do where GitHub does not know a token that it has made for the App:
-// never, or no more for the second time.
-func (r *refusal) ofToken() string {
-	if r.kind == ErrTokenRefused {
-		return "GitHub has just made this token for the App and does not accept it: run again later, and look whether the App is still installed there"
-	}
-	return "GitHub accepts the token of the App no more, and a new one was made within the hour: look who revokes the tokens or changes the installation, then run again"
-}
-
 // grant says which permission is missing, and where it is given. Of alternatives
 // it names the one with the permission that the README asks for.
 func (r *Repository) grant(said *refusal, needs permission) string {

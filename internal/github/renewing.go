@@ -128,9 +128,9 @@ type trial struct {
 	replaced bool // there was to be another one
 }
 
-// again waits, or has the token replaced, and reports whether to send the request again. The
-// error may be the refusal, where that is for more than the request.
-func (r *renewing) again(req *http.Request, token *issued, said denial, so *trial) (bool, error) {
+// again waits, or has the token replaced, and reports whether to send the request again. That
+// GitHub does not know the token is an error in the end, which says why no other one helps.
+func (r *renewing) again(req *http.Request, token *issued, said tokenDoubt, so *trial) (bool, error) {
 	if said.isNew {
 		waited, err := r.wait(req, said, so.waits)
 		if waited || err != nil {
@@ -148,10 +148,11 @@ func (r *renewing) again(req *http.Request, token *issued, said denial, so *tria
 			return other, err
 		}
 	}
+	kind := errTokenRevoked
 	if said.isNew && !token.accepted.Load() {
-		return false, &refusal{status: http.StatusUnauthorized, message: said.message, kind: ErrTokenRefused}
+		kind = ErrTokenRefused
 	}
-	return false, nil
+	return false, &refusal{status: http.StatusUnauthorized, message: said.message, kind: kind}
 }
 
 // send passes a request on, and returns the token that it was sent with last; nil: none of
@@ -165,7 +166,7 @@ func (r *renewing) send(req *http.Request) (*http.Response, *issued, error) {
 // wait waits before a refused request is sent again. It returns false where it has been sent
 // often enough, where the like was refused for good before, and where the run would be over
 // by then.
-func (r *renewing) wait(req *http.Request, said denial, waits int) (again bool, err error) {
+func (r *renewing) wait(req *http.Request, said tokenDoubt, waits int) (again bool, err error) {
 	if waits == len(firstPauses) {
 		r.refusals.stays(said.lack)
 		return false, nil

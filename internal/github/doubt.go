@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// denial is an answer that may be for the token, and not for what was asked.
-type denial struct {
+// tokenDoubt is an answer that may be for the token, and not for what was asked.
+type tokenDoubt struct {
 	lack
 	answer  string // for the log
 	isNew   bool   // so is the token, or was when the request was sent first
@@ -17,25 +17,25 @@ type denial struct {
 	message string // of GitHub, where it does not
 }
 
-// judge returns the denial that an answer is, if it is one. What is lacking is named by
+// judge returns the doubt that an answer is, if it is one. What is lacking is named by
 // GitHub's own header, or else by the kind of the request. Of a token that is not new one
 // answer counts alone: that GitHub does not know it.
-func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, isNew bool) (denial, bool) {
+func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, isNew bool) (tokenDoubt, bool) {
 	whole := lack{token.installation, "a token for all repositories"}
 	if token.app.Owner == "" {
 		whole.permission = "a token for one repository"
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		return denial{lack: whole, answer: "401", isNew: isNew, unknown: true, message: messageOf(peek(resp))}, true
+		return tokenDoubt{lack: whole, answer: "401", isNew: isNew, unknown: true, message: messageOf(peek(resp))}, true
 	}
 	if resp.StatusCode < http.StatusInternalServerError {
 		token.accepted.Store(true)
 	}
 	if !isNew {
-		return denial{}, false
+		return tokenDoubt{}, false
 	}
 	path := strings.TrimPrefix(req.URL.Path, r.api)
-	said := denial{lack: lack{token.installation, permissionFor(req, resp, path)}, isNew: true}
+	said := tokenDoubt{lack: lack{token.installation, permissionFor(req, resp, path)}, isNew: true}
 	switch {
 	case resp.StatusCode == http.StatusForbidden && byIntegration(messageOf(peek(resp))):
 		said.answer = "403"
