@@ -241,6 +241,7 @@ type problemJSON struct {
 	Provider provider.Addr `json:"provider,omitzero"`
 	Host     shownHost     `json:"host,omitempty"`
 	Hint     string        `json:"hint,omitempty"`
+	Dirs     problem.Dirs  `json:"dirs,omitzero"`
 	// Outage is the same for all that one server left without an answer.
 	Outage problem.Outage `json:"outage,omitzero"`
 }
@@ -252,7 +253,7 @@ type shaper struct{ names problem.Naming }
 func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
-		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: shownHost(d.Host), Hint: d.Hint, Outage: d.Outage}
+		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: shownHost(d.Host), Hint: d.Hint, Dirs: d.Dirs.Named(w.names), Outage: d.Outage}
 		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
@@ -265,7 +266,7 @@ func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []pr
 func problemsFrom(errors, warnings []problemJSON) []problem.Problem {
 	var all []problem.Problem
 	for i, p := range slices.Concat(errors, warnings) {
-		d := problem.Problem{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Subject: problem.Subject{Addr: p.Provider}, Host: svchost.Hostname(p.Host), Hint: p.Hint, Outage: p.Outage}
+		d := problem.Problem{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Subject: problem.Subject{Addr: p.Provider}, Host: svchost.Hostname(p.Host), Hint: p.Hint, Dirs: p.Dirs, Outage: p.Outage}
 		if i >= len(errors) {
 			d.Severity = problem.SeverityWarning
 		}

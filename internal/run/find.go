@@ -205,7 +205,7 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 // addNotices adds what the scan of a tree says, with the names of its files.
 func (s *inventory) addNotices(diagnostics []problem.Problem, names problem.Naming) {
 	for _, d := range diagnostics {
-		d.Place = names.Place(d.Place)
+		d.Place, d.Dirs = names.Place(d.Place), d.Dirs.Named(names)
 		switch {
 		case d.Code == problem.CodePassedOver:
 			s.passedOver = append(s.passedOver, d.Place.Path)

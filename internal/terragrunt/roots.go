@@ -259,7 +259,8 @@ type cause struct {
 	place      problem.Place
 }
 
-// toldCauses are those of all units, each with the units.
+// toldCauses are those of all units, each with the units. What differs by its place alone
+// is one cause, which has the first place.
 type toldCauses struct {
 	order    []cause
 	dirs     map[cause][]string
@@ -270,23 +271,31 @@ func (c *toldCauses) note(why cause, dir string) {
 	if c.dirs == nil {
 		c.dirs = map[cause][]string{}
 	}
+	first := why
+	why.place = problem.Place{}
 	if c.dirs[why] == nil {
-		c.order = append(c.order, why)
+		c.order = append(c.order, first)
 	}
 	if !slices.Contains(c.dirs[why], dir) {
 		c.dirs[why] = append(c.dirs[why], dir)
 	}
 }
 
+// unitsOf are the units that have a cause.
+func (c *toldCauses) unitsOf(why cause) []string {
+	why.place = problem.Place{}
+	return c.dirs[why]
+}
+
 // diagnostics tell of each cause once.
 func (c *toldCauses) diagnostics() []problem.Problem {
 	var told []problem.Problem
 	for _, why := range c.order {
-		dirs := c.dirs[why]
+		dirs := c.unitsOf(why)
 		d := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
-		units := fmt.Sprintf("%d Terragrunt units", len(dirs))
-		if len(dirs) == 1 {
-			units = "1 Terragrunt unit"
+		units := "1 Terragrunt unit"
+		if len(dirs) > 1 {
+			units, d.Dirs = fmt.Sprintf("%d Terragrunt units", len(dirs)), problem.DirsOf(dirs)
 		}
 		switch why.kind {
 		case standIn:

@@ -186,6 +186,13 @@ func TestRoots_causes(t *testing.T) {
 	if err != nil || len(kept) > 0 || len(warnings) != 1 || warnings[0].Message != want {
 		t.Errorf("Roots = %v, %v, %v, want the warning %q", kept, warnings, err, want)
 	}
+	// What differs by its place alone is one cause, too, with all units for programs.
+	files = strings.ReplaceAll(files, "copy_terraform_lock_file = false", "source = get_env(\"M\")")
+	_, warnings, err = Roots(t.Context(), tree(files), roots, Options{})
+	const known = "what is required of 12 Terragrunt units is known in part: the source is not statically known: it depends on the environment variable M. The recorded constraints stand in for the rest in live/u00, live/u01"
+	if err != nil || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Message, known) || len(warnings[0].Dirs.List()) != 12 || warnings[0].Place.String() != "live/u00/terragrunt.hcl:2" {
+		t.Errorf("Roots = %+v, %v, want the warning %q with 12 directories", warnings, err, known)
+	}
 	parent := scan.Root{Dir: "live", Kind: scan.TerragruntUnit}
 	child := scan.Root{Dir: "live/app", Kind: scan.TerragruntUnit}
 	files = "-- live/terragrunt.hcl --\nterraform {\n  source = \"../../modules/a\"\n}\n-- live/app/terragrunt.hcl --\ninclude {\n  path = find_in_parent_folders()\n}\n"

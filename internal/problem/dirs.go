@@ -1,0 +1,41 @@
+package problem
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Dirs are directories that a problem is about, joined: one that is told once for all of
+// them. The zero value has none.
+type Dirs string
+
+// DirsOf are directories, in this order.
+func DirsOf(dirs []string) Dirs { return Dirs(strings.Join(dirs, "\n")) }
+
+// List are the directories.
+func (d Dirs) List() []string {
+	if d == "" {
+		return nil
+	}
+	return strings.Split(string(d), "\n")
+}
+
+// Named are the directories as people know them.
+func (d Dirs) Named(names Naming) Dirs {
+	all := d.List()
+	for i, dir := range all {
+		all[i] = names.Of(dir)
+	}
+	return DirsOf(all)
+}
+
+// MarshalJSON implements json.Marshaler with a list.
+func (d Dirs) MarshalJSON() ([]byte, error) { return json.Marshal(d.List()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Dirs) UnmarshalJSON(src []byte) error {
+	var dirs []string
+	err := json.Unmarshal(src, &dirs)
+	*d = DirsOf(dirs)
+	return err
+}
