@@ -95,10 +95,13 @@ func (s *scene) as(token string, wrap func(http.RoundTripper) http.RoundTripper)
 	if wrap != nil {
 		client.Transport = wrap(client.Transport)
 	}
-	c, err := github.New(github.Options{Access: github.Access{API: s.sandbox.GitHubAPI(), GraphQL: s.sandbox.GraphQL(), Token: token}, HTTP: client, Clock: github.Clock{Sleep: func(_ context.Context, d time.Duration) error {
-		s.waited += d
-		return nil
-	}}})
+	c, err := github.New(github.Options{Access: github.Access{API: s.sandbox.GitHubAPI(), GraphQL: s.sandbox.GraphQL(), Token: token}, HTTP: client, Clock: github.Clock{
+		Now: func() time.Time { return time.Now().Add(s.waited) },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			s.waited += d
+			return nil
+		},
+	}})
 	if err != nil {
 		s.Fatal(err)
 	}
