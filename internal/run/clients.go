@@ -244,7 +244,9 @@ func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string)
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{FS: files, Commit: commit}, nil
+	return &Remote{FS: files, Commit: commit, with: func(ctx context.Context, named map[string]bool) (*filetree.Tree, error) {
+		return repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || named[name] })
+	}}, nil
 }
 
 // ReadCommit reads the files of a commit as Snapshot does.
@@ -261,7 +263,7 @@ func readCommit(ctx context.Context, repo *github.Repository, commit, id string)
 		if err != nil {
 			return nil, err
 		}
-		names := slices.DeleteFunc(terragrunt.Lacks(files), func(name string) bool { return lacking[name] })
+		names := slices.DeleteFunc(terragrunt.Lacks(files, nil), func(name string) bool { return lacking[name] })
 		if len(names) == 0 {
 			break
 		}

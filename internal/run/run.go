@@ -146,10 +146,27 @@ func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
 	return deliverJob(ctx, b)
 }
 
+// withUnits is the job with the files that its settings have units read.
+func withUnits(ctx context.Context, j job) (job, error) {
+	r := j.target.remote()
+	if r == nil {
+		return j, nil
+	}
+	files, err := r.withUnits(ctx, environments(j.settings))
+	if err != nil {
+		return j, err
+	}
+	return j.of(files), nil
+}
+
 // planJob finds, plans and checks.
 func planJob(ctx context.Context, j job) plannedBase {
 	asking, stop := j.bounds.asking(ctx)
 	defer stop()
+	j, err := withUnits(asking, j)
+	if err != nil {
+		return plannedBase{job: j, err: err}
+	}
 	p, err := planRoots(asking, j)
 	p.report.Diagnostics = append(p.report.Diagnostics, j.bounds.ended(asking)...)
 	p.report.Stats = spent(j)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -49,6 +51,37 @@ func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return tr
 type Remote struct {
 	FS     fs.FS // an fs.ReadLinkFS of the whole repository
 	Commit string
+
+	// with reads the commit again, with the contents of further files; nil: nobody can.
+	with func(ctx context.Context, named map[string]bool) (*filetree.Tree, error)
+}
+
+// withUnits is the commit with the contents of what units read with sets of values: which
+// these are the settings say, which may be in the commit.
+func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet) (*Remote, error) {
+	files, ok := r.FS.(*filetree.Tree)
+	if !ok || r.with == nil || len(sets) == 0 {
+		return r, nil
+	}
+	named := map[string]bool{}
+	for range mostRounds {
+		lacking := slices.DeleteFunc(terragrunt.Lacks(files, sets), func(name string) bool { return named[name] })
+		if len(lacking) == 0 {
+			break
+		}
+		for _, name := range lacking {
+			named[name] = true
+		}
+		read, err := r.with(ctx, named)
+		if err != nil {
+			return nil, err
+		}
+		files = read
+	}
+	if len(named) == 0 {
+		return r, nil
+	}
+	return &Remote{FS: files, Commit: r.Commit, with: r.with}, nil
 }
 
 func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {

@@ -344,12 +344,12 @@ func unitList(dirs []string) string {
 }
 
 // Lacks returns the files that units read and that a file tree has, but whose
-// content is not in it, sorted.
-func Lacks(t *filetree.Tree) []string {
+// content is not in it, sorted. They are read with each of the sets of values.
+func Lacks(t *filetree.Tree, sets []EnvironmentSet) []string {
 	r := NewConfigs(t)
 	for _, name := range t.Names() {
 		if base := path.Base(name); base == configName || base == jsonName {
-			r.Unit(path.Dir(name))
+			r.Units(path.Dir(name), sets)
 		}
 	}
 	var names []string

@@ -242,7 +242,7 @@ func TestLacks(t *testing.T) {
 	if err := b.AddMissing("u/there", 0o644, 5, errors.New("it is elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"u/there"}, Lacks(b.Tree())); diff != "" {
+	if diff := cmp.Diff([]string{"u/there"}, Lacks(b.Tree(), nil)); diff != "" {
 		t.Errorf("Lacks (-want +got):\n%s", diff)
 	}
 }
