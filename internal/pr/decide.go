@@ -30,8 +30,9 @@ type plan struct {
 	behind string // the base that the text is to say that the branch is behind; empty: none
 	// unsettled is as in Outcome.
 	unsettled bool
-	stale     bool // the proposal was made from what does not stand any more
-	waits     bool // nothing is done until there is room
+	stale     bool  // the proposal was made from what does not stand any more
+	waits     bool  // nothing is done until there is room
+	until     Until // what has to happen first, where no pull request is open
 	reason    string
 	err       error
 }
@@ -62,8 +63,8 @@ func decide(p Proposal, s state, opts Options) plan {
 		return finish(p, s, opts)
 	case s.open():
 		return plan{push: true, pull: editPull}
-	case s.rejected == p.Digest:
-		return plan{drop: s.marker.Leaves && s.head == s.pull.Head, reason: refusedAs(s.pull.Number)}
+	case s.rejected == p.Digest && !opts.Again.has(p):
+		return plan{drop: s.marker.Leaves && s.head == s.pull.Head, reason: refusedAs(s.pull.Number), until: ForAPerson}
 	case current && (s.pull == nil || !s.pull.Merged):
 		return plan{push: s.fork != s.base.SHA, pull: openPull} // nobody has reviewed it yet
 	}
@@ -74,7 +75,7 @@ func decide(p Proposal, s state, opts Options) plan {
 // them, and a deletion close them.
 func (s state) waitForDependents(p Proposal) plan {
 	if s.rejected == p.Digest {
-		return plan{reason: refusedAs(s.pull.Number)}
+		return plan{reason: refusedAs(s.pull.Number), until: ForAPerson}
 	}
 	return plan{reason: waitsForDependents(s.dependents)}
 }

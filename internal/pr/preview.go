@@ -65,7 +65,8 @@ func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) err
 		return todo.err
 	}
 	todo, err := t.limited(ctx, p, todo)
-	t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
+	t.Operation = todo.operation()
+	t.wait(todo, s)
 	return err
 }
 

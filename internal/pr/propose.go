@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
 )
@@ -55,6 +56,9 @@ type Options struct {
 	Begins func() bool
 	// Done hears of an outcome, when it is one; nil: nobody does.
 	Done func(Outcome)
+	// Past are proposals that are made though the limit is reached, and Again those that are
+	// made though a person has closed the pull request that proposed the same, and so too.
+	Again, Past Digests
 	// DryRun decides and writes nothing. Without a token there is no other run.
 	DryRun bool
 	// Checkout says that a dry run is about what is checked out, wherever the base is:
@@ -73,6 +77,25 @@ type Budget interface {
 	// made in an hour.
 	MayWrite() bool
 }
+
+// Digests are proposals that somebody has asked for: the beginnings of their digests, by
+// branch.
+type Digests map[string]string
+
+// has reports whether a proposal is one of them.
+func (d Digests) has(p Proposal) bool {
+	return d[p.Branch] != "" && strings.HasPrefix(p.Digest, d[p.Branch])
+}
+
+// Until is what a proposal without an open pull request waits for.
+type Until string
+
+// The waits. The zero value is none.
+const (
+	ForRoom    Until = "room"   // until fewer pull requests are open
+	ForTheNext Until = "run"    // until a later run may make more
+	ForAPerson Until = "person" // who has closed its pull request
+)
 
 // Operation is what happened to a pull request. Its values are those of the
 // action's output pull-request-operation.
@@ -96,6 +119,12 @@ type Outcome struct {
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
 	Waits     bool   // what is to be done waits for room
+	// Until is what a proposal without an open pull request waits for.
+	Until Until
+	// ClosedNumber and ClosedURL are those of the pull request that a person has closed,
+	// where it waits for one.
+	ClosedNumber int
+	ClosedURL    string
 	// Stale says that nothing was done since the proposal was made from another commit
 	// than stands for the group by now: it is to be made again.
 	Stale bool

@@ -19,6 +19,10 @@ type surveyor struct {
 	// strict says that a ruleset of the base demands branches that have all of it;
 	// nil before it was asked for.
 	strict *bool
+	// issues are those of our own that are looked for with the pull requests, and found
+	// is what that gave; nil: none are.
+	issues func(github.Issue) bool
+	found  github.OwnIssues
 	// updated are the branches that GitHub was asked to update: once a run.
 	updated map[string]bool
 }

@@ -22,6 +22,8 @@ type Survey struct {
 	heads map[string]string
 	// newest are the newest pull requests, open or not, by branch.
 	newest map[string]github.PullRequest
+	// Issues are those of our own that were looked for; the zero value is none.
+	Issues github.OwnIssues
 	// whole says that the repository has no others, of any branch.
 	whole bool
 }
@@ -29,6 +31,17 @@ type Survey struct {
 // Nothing is the survey of a repository that has no branch of ours, by what somebody
 // has listed. It serves a run that has nothing to propose.
 func Nothing() Survey { return Survey{heads: map[string]string{}} }
+
+// NothingBut is Nothing with the issues of our own for which is holds: one request.
+func NothingBut(ctx context.Context, repo *github.Repository, is func(github.Issue) bool) Survey {
+	found := Nothing()
+	if _, own, err := repo.LatestAndIssues(ctx, nil, is); err != nil {
+		found.Issues.Err = err
+	} else {
+		found.Issues = own
+	}
+	return found
+}
 
 // Look finds out what people told relock to ignore for each group: it stands in
 // the newest pull request of the group to the base, closed ones included. It is
@@ -41,7 +54,15 @@ func Nothing() Survey { return Survey{heads: map[string]string{}} }
 // the group's. That costs two requests for each, until the pull request remembers it.
 // The bases are all that there are pull requests for.
 func Look(ctx context.Context, repo *github.Repository, base string, bases []string, prefix string, groups ...string) (Survey, error) {
-	r := newSurveyor(repo, Options{Base: base, Bases: bases, Prefix: prefix})
+	return LookWith(ctx, repo, Options{Base: base, Bases: bases, Prefix: prefix}, nil, groups...)
+}
+
+// LookWith is Look, by the base, the bases and the prefix of the options, with the issues of
+// our own for which is holds; nil: none are looked for. They come with the pull requests.
+func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(github.Issue) bool, groups ...string) (Survey, error) {
+	base, prefix := o.Base, o.Prefix
+	r := newSurveyor(repo, o)
+	r.issues = is
 	branches := make([]string, len(groups))
 	for i, g := range groups {
 		branches[i] = Branch(g, base, prefix)
@@ -50,6 +71,9 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 	var err error
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)
+		if is != nil {
+			found.Issues.Err = errors.New("issues are not looked for without a token")
+		}
 	} else {
 		err = r.lookAt(ctx, &found, groups, branches)
 	}
@@ -91,6 +115,7 @@ func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches [
 		}
 	}
 	found.newest, err = r.newest(ctx, asked)
+	found.Issues = r.found
 	if err != nil {
 		return err
 	}
@@ -176,7 +201,13 @@ func (s Survey) Proposal(p Proposal) Proposal {
 // where GraphQL does not answer, with a request for each. What people ignore must be
 // known: to propose it all the same would be to disregard them.
 func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]github.PullRequest, error) {
-	latest, err := r.repo.Latest(ctx, branches)
+	var latest map[string][]github.PullRequest
+	var err error
+	if r.issues != nil {
+		latest, r.found, err = r.repo.LatestAndIssues(ctx, branches, r.issues)
+	} else {
+		latest, err = r.repo.Latest(ctx, branches)
+	}
 	if ctx.Err() != nil {
 		return nil, err
 	}

@@ -84,6 +84,14 @@ func (t *task) see(s state) {
 	}
 }
 
+// wait notes why nothing is done, and what has to happen first.
+func (t *task) wait(todo plan, s state) {
+	t.Reason, t.Waits, t.Until = todo.reason, todo.waits, todo.until
+	if todo.until == ForAPerson {
+		t.ClosedNumber, t.ClosedURL = s.pull.Number, s.pull.URL
+	}
+}
+
 // did notes what was done, or may have been, for the attempts that follow.
 func (t *task) did(op Operation) {
 	if t.written != Created {

@@ -45,7 +45,8 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		if err != nil {
 			return err
 		}
-		t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
+		t.Operation = todo.operation()
+		t.wait(todo, s)
 		return nil
 	}
 	if err := t.checkBase(ctx, s.base, todo.push || todo.update); err != nil {
@@ -55,7 +56,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		t.Operation = t.written // the earlier attempt did it all
 		return nil
 	}
-	t.Reason, t.Waits = todo.reason, todo.waits
+	t.wait(todo, s)
 	return t.carryOut(ctx, p, s, todo)
 }
 
@@ -87,20 +88,23 @@ func changedMeanwhile(doing string, number int) error {
 // while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Budget != nil && !t.opts.Budget.MayWrite() {
-		return plan{waits: true, reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
+		return plan{waits: true, until: ForTheNext, reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
 	}
 	if todo.pull != openPull {
 		return todo, nil
 	}
 	limit := cmp.Or(p.Limit, t.opts.Limit)
-	full, err := t.full(ctx, limit)
+	full, err := false, error(nil)
+	if !t.opts.Past.has(p) && !t.opts.Again.has(p) {
+		full, err = t.full(ctx, limit)
+	}
 	if err == nil && !full && t.opts.Budget != nil && !t.opts.Budget.TryOpen(p.Branch) {
-		return plan{waits: true, reason: "it waits, since this run opens no more pull requests"}, nil
+		return plan{waits: true, until: ForTheNext, reason: "it waits, since this run opens no more pull requests"}, nil
 	}
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{waits: true, reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
+	return plan{waits: true, until: ForRoom, reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
