@@ -20,11 +20,11 @@ var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0, "verbs": 0,
 	"problem": 1,
 	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
-	"lockfile": 3, "policy": 3, "cliconfig": 3, "filetree": 3,
+	"lockfile": 3, "policy": 3, "box": 3, "cliconfig": 3, "filetree": 3,
 	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
 	"scan": 5, "ledger": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
-	"report": 7, "ruling": 7, "action": 7, "pr": 7,
+	"report": 7, "ruling": 7, "action": 7, "pr": 7, "dashboard": 7,
 	"outline":      8,
 	"render":       9,
 	"run":          10,
@@ -98,7 +98,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "coverage", "upgrade", "ledger", "verify", "ruling", "comment", "report", "outline", "render"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "coverage", "upgrade", "ledger", "verify", "ruling", "comment", "box", "report", "outline", "render"}
 
 func TestHouseImportsOnlyDownwards(t *testing.T) {
 	for _, s := range rooms(t) {
@@ -198,10 +198,12 @@ var uses = []use{
 	{
 		[]string{"safe.Ours"},
 		[]string{
-			"comment/verb.go",    // the table of the language: its rows are constants
-			"pr/body.go",         // a body goes back to where it was read; marker and ignores have a form that was checked
-			"render/markdown.go", // the body of a pull request as a report has it, which a run wrote
-			"render/sentence.go", // and the answer to a comment, which was posted
+			"comment/verb.go",        // the table of the language: its rows are constants
+			"pr/body.go",             // a body goes back to where it was read; marker and ignores have a form that was checked
+			"dashboard/dashboard.go", // a marker of digests
+			"box/box.go",             // a box whose parts have a form that is checked
+			"render/markdown.go",     // the body of a pull request as a report has it, which a run wrote
+			"render/sentence.go",     // and the answer to a comment, which was posted
 		},
 		"what is posted is made of constants and known pieces",
 	},

@@ -1,0 +1,71 @@
+// Package box prints and reads the boxes with which people ask relock for something on its
+// issue. A box is a line of a list: the part that people see, and before it a hidden
+// comment that says what is asked for.
+//
+// What a body says comes from outside: a box that is read is a wish and no more. Whose wish
+// it is, and whether that may be granted, the caller finds out.
+package box
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// Act is what a box asks for.
+type Act string
+
+// The acts.
+const (
+	// Again is to propose what a person has turned down by closing its pull request.
+	Again Act = "again"
+	// Past is to propose what waits for room, past the limit of open pull requests.
+	Past Act = "past"
+)
+
+// Box is a box on the issue. It names the digest of what it was about, so that it does
+// nothing about anything else.
+type Box struct {
+	Act    Act
+	Branch string // without the prefix of our branches
+	Digest string // of the proposal, the beginning of it
+}
+
+// digestLength is how much of a proposal's digest a box names.
+const digestLength = 16
+
+// New is the box for what is proposed from a branch.
+func New(act Act, branch, digest string) Box {
+	return Box{act, branch, digest[:min(len(digest), digestLength)]}
+}
+
+// Item is the line of the box in the issue, empty, with a text. A branch that no box can
+// name has a line without one.
+func (b Box) Item(text safe.Markdown) safe.Markdown {
+	mark := "<!-- relock-box:" + string(b.Act) + " " + b.Branch + " " + b.Digest + " -->"
+	if !boxForm.MatchString("- [x] " + mark) {
+		return safe.Format("- %s\n", text)
+	}
+	return safe.Format("- [ ] %s%s\n", safe.Ours(mark), text)
+}
+
+// boxForm is the beginning of the line of a checked box.
+var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] <!-- relock-box:(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16}) -->`)
+
+// In are the checked boxes of a body, each once.
+func In(body string) []Box {
+	var all []Box
+	for _, m := range boxForm.FindAllStringSubmatch(body, -1) {
+		if b := (Box{Act(m[1]), m[2], m[3]}); !slices.Contains(all, b) {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// Newly are the boxes that are checked in a body and were not in the one before.
+func Newly(before, now string) []Box {
+	was := In(before)
+	return slices.DeleteFunc(In(now), func(b Box) bool { return slices.Contains(was, b) })
+}

@@ -1,0 +1,263 @@
+// Package dashboard is the life of the one issue that shows what waits in a repository:
+// when it is opened, edited and left alone, and what a checked box on it asks for.
+//
+// The issue is the oldest one that the owner of the token has opened and that has a marker
+// of ours. Every workflow speaks as github-actions[bot], and whoever may write to the
+// repository may edit the issue. So neither the login nor the marker is trusted with
+// anything: a box lets through what a run would propose anyway, and counts only where the
+// right to write of the person who checked it is asked for.
+//
+// The text is the caller's. [Keep] decides by a digest of it, so that the same text is
+// never written twice, and a person who closes the issue has closed it.
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// title is that of the issue. A person may change it.
+const title = "Lock files at a glance"
+
+// Page is what the issue is to say.
+type Page struct {
+	Body safe.Markdown
+	// Empty says that there is nothing to tell: no issue is opened for that.
+	Empty bool
+	// Silent are the servers that gave the run no answer, so that the text lacks what
+	// depends on them; sorted.
+	Silent []string
+}
+
+// Digest identifies a text.
+func (t Page) Digest() string {
+	sum := sha256.Sum256([]byte(t.Body.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// remembered is what relock remembers in the issue, hidden from readers.
+type remembered struct {
+	Digest string `json:"digest"`
+	// Silent are digests of the servers that gave no answer when the text was made.
+	Silent []string `json:"silent,omitempty"`
+}
+
+// The hidden comment around a marker, alone on its line.
+const (
+	remembersFrom = "<!-- relock-dashboard:"
+	remembersTo   = " -->"
+	// mostMarked bounds the line of a marker, in bytes.
+	mostMarked = 2048
+)
+
+// line is the marker as readMarker reads it. Nothing in it ends the comment: it holds
+// digests alone.
+func (m remembered) line() safe.Markdown {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic("encoding a marker: " + err.Error())
+	}
+	return safe.Ours(remembersFrom + string(text) + remembersTo)
+}
+
+// readMarker returns the last marker of a body.
+func readMarker(body string) (m remembered, ok bool) {
+	for _, line := range slices.Backward(strings.Split(body, "\n")) {
+		text, ours := strings.CutPrefix(strings.TrimRight(line, " \t\r"), remembersFrom)
+		text, whole := strings.CutSuffix(text, remembersTo)
+		var found remembered
+		if ours && whole && len(text) <= mostMarked && json.Unmarshal([]byte(text), &found) == nil {
+			return found, true
+		}
+	}
+	return remembered{}, false
+}
+
+// HasMarker reports whether an issue has a marker of ours.
+func HasMarker(i github.Issue) bool {
+	_, ok := readMarker(i.Body)
+	return ok
+}
+
+// mostSilent is how many servers a marker names. With more, a text is that of a run that
+// saw nothing.
+const mostSilent = 50
+
+// mark is the marker of a text.
+func (t Page) mark() remembered {
+	m := remembered{Digest: t.Digest()}
+	for _, server := range t.Silent[:min(len(t.Silent), mostSilent)] {
+		m.Silent = append(m.Silent, silentDigest(server))
+	}
+	return m
+}
+
+func silentDigest(server string) string {
+	sum := sha256.Sum256([]byte(server))
+	return hex.EncodeToString(sum[:6])
+}
+
+// sawLess reports whether the text was made without an answer that the marked one had.
+func (m remembered) sawLess(t Page) bool {
+	return len(t.Silent) > mostSilent || slices.ContainsFunc(t.mark().Silent, func(s string) bool { return !slices.Contains(m.Silent, s) })
+}
+
+// deed is what happens to the issue.
+type deed int
+
+const (
+	leaveIssue deed = iota
+	openIssue
+	editIssue
+)
+
+// todo is the least that makes the issue say what it is to say.
+type todo struct {
+	does deed
+	// younger are issues of ours besides the one that counts, by a race of two runs.
+	younger []github.Issue
+	reason  string // why it is left
+}
+
+// whatToDo compares what was found with what is to be said.
+func whatToDo(found github.OwnIssues, t Page) todo {
+	switch {
+	case found.Err != nil:
+		return todo{reason: whyNot(found.Err)}
+	case found.Off:
+		return todo{reason: issuesOff}
+	case len(found.List) == 0 && t.Empty:
+		return todo{reason: "there is nothing to tell"}
+	case len(found.List) == 0:
+		return todo{does: openIssue}
+	}
+	page := found.List[0]
+	p := todo{younger: slices.DeleteFunc(slices.Clone(found.List[1:]), func(i github.Issue) bool { return !i.Open })}
+	m, _ := readMarker(page.Body)
+	switch {
+	case !page.Open:
+		p.reason = fmt.Sprintf("somebody closed issue #%d", page.Number)
+	case m.sawLess(t):
+		p.reason = "this run did not get all the answers that the issue tells of"
+	case len(box.In(page.Body)) > 0: // done or not, they are cleared
+		p.does = editIssue
+	case m.Digest == t.Digest():
+		p.reason = "already up to date"
+	default:
+		p.does = editIssue
+	}
+	return p
+}
+
+const issuesOff = "issues are switched off in this repository"
+
+// whyNot says in a clause why there is no issue.
+func whyNot(err error) string {
+	if errors.Is(err, github.ErrGone) {
+		return issuesOff
+	}
+	said := problem.Of(err)
+	text := cmp.Or(said.Message, "it cannot be read")
+	if said.Hint != "" {
+		text += "; " + said.Hint
+	}
+	return text
+}
+
+// Outcome is what became of the issue.
+type Outcome struct {
+	Operation string // created, updated or none
+	Number    int
+	URL       string
+	Reason    string // why nothing was done; untrusted
+	// Err is what went wrong, other than that the token may not write issues or that there
+	// are none: a person who wants none has that.
+	Err error
+}
+
+// Options describe how the issue is kept.
+type Options struct {
+	Labels []string
+	DryRun bool // decide, and write nothing
+}
+
+// Keep makes the issue say what it is to say, with the least that this takes: nothing, one
+// request to open it, or two to edit it. Younger issues of ours are closed with a word.
+func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, t Page, o Options) Outcome {
+	what := whatToDo(found, t)
+	out := Outcome{Operation: "none", Reason: what.reason}
+	if len(found.List) > 0 {
+		out.Number, out.URL = found.List[0].Number, found.List[0].URL
+	}
+	if o.DryRun {
+		out.Operation = [...]string{leaveIssue: "none", openIssue: "created", editIssue: "updated"}[what.does]
+		return out
+	}
+	switch what.does {
+	case openIssue:
+		made, err := repo.CreateIssue(ctx, github.NewIssue{Title: title, Body: t.body(), Labels: o.Labels})
+		if err != nil {
+			return out.failed(err)
+		}
+		return Outcome{Operation: "created", Number: made.Number, URL: made.URL}
+	case editIssue:
+		out = rewrite(ctx, repo, found.List[0], t, out)
+	}
+	for _, younger := range what.younger {
+		if out.Err != nil {
+			break
+		}
+		out.Err = repo.EditIssue(ctx, younger.Number, supersededBy(found.List[0].Number), true)
+	}
+	return out
+}
+
+// rewrite edits the issue, unless somebody has since it was found: what they did is read
+// by the next run.
+func rewrite(ctx context.Context, repo *github.Repository, page github.Issue, t Page, out Outcome) Outcome {
+	now, err := repo.ReadIssue(ctx, page.Number)
+	switch {
+	case errors.Is(err, github.ErrGone), errors.Is(err, github.ErrNotFound):
+		out.Reason = "somebody has deleted the issue meanwhile; the next run opens another one"
+		return out
+	case err != nil:
+		return out.failed(err)
+	case !now.Open || now.Body != page.Body:
+		out.Reason = "somebody has changed the issue meanwhile; the next run looks at it"
+		return out
+	}
+	if err := repo.EditIssue(ctx, page.Number, t.body(), false); err != nil {
+		return out.failed(err)
+	}
+	out.Operation, out.Reason = "updated", ""
+	return out
+}
+
+// failed is the outcome after an error.
+func (o Outcome) failed(err error) Outcome {
+	o.Reason = whyNot(err)
+	if !errors.Is(err, github.ErrGone) && !errors.Is(err, github.ErrForbidden) {
+		o.Err = err
+	}
+	return o
+}
+
+// body is the text with its marker.
+func (t Page) body() safe.Markdown { return safe.Format("%s\n\n%s", t.Body.Trimmed(), t.mark().line()) }
+
+// supersededBy is what the younger of two issues says. It has no marker any more.
+func supersededBy(number int) safe.Markdown {
+	return safe.Format("Two runs at once have opened this issue twice. #%s is the one that relock keeps up to date.", safe.Int(number))
+}
