@@ -144,6 +144,15 @@ func TestExamplesAreSound(t *testing.T) {
 	if got := comments.Jobs["answer"].If; got != condition {
 		t.Errorf("if: %s, want %s: every comment on every issue starts a runner", got, condition)
 	}
+	// relock's own edits must start no runner.
+	page := workflows(t)["dashboard.yml"]
+	if diff := cmp.Diff(map[string]any{"issues": map[string]any{"types": []any{"edited"}}}, page.On); diff != "" {
+		t.Errorf("on: in dashboard.yml (-want +got):\n%s", diff)
+	}
+	const ofPeople = "github.event.sender.type == 'User' && contains(github.event.issue.body, '<!-- relock-dashboard:')"
+	if got := page.Jobs["relock"].If; got != ofPeople {
+		t.Errorf("if: %s, want %s", got, ofPeople)
+	}
 	// A required workflow that is skipped stays pending for ever.
 	check := workflows(t)["check.yml"]
 	for _, event := range []string{"pull_request", "merge_group"} {
@@ -205,6 +214,19 @@ func TestExamplesRun(t *testing.T) {
 			check(t, err)
 			return string(event)
 		}},
+		"dashboard.yml": {event: "issues", branch: "main", payload: func(t *testing.T, hub *sandbox.GitHub) string {
+			_, err := hub.Push("acme/infra", sandbox.Push{Branch: "main", Files: map[string]sandbox.File{
+				".github/relock.yml": {Content: []byte("version: 1\ndashboard: {issue: true}\n")},
+			}})
+			check(t, err)
+			number, err := hub.OpenIssue("acme/infra", "Lock files at a glance", "github-actions[bot]")
+			check(t, err)
+			check(t, hub.EditAs("acme/infra", number, "github-actions[bot]", "", "- [ ] <!-- relock-box:past all-01234567 0123456789abcdef -->Old\n\n<!-- relock-dashboard:{\"digest\":\"0\"} -->\n"))
+			check(t, hub.Tick("acme/infra", number, "Old"))
+			event, err := hub.IssueEvent("acme/infra", number, "edited", "monalisa")
+			check(t, err)
+			return string(event)
+		}, outputs: []string{"created", "true"}, pulls: 1},
 		// The lock file has no hash yet, so there is none to prove.
 		"verify.yml": {event: "schedule", branch: "main", payload: none, outputs: []string{"none", "0"}},
 		"check.yml": {event: "pull_request", branch: "topic", payload: func(t *testing.T, hub *sandbox.GitHub) string {

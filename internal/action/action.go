@@ -223,7 +223,11 @@ func (r *Runtime) ServerURL() string { return r.orDefault("GITHUB_SERVER_URL", "
 // baseEvents are those on which a checkout is taken for the base branch's. Every other
 // event may come with a head that somebody has checked out
 // [docs: docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows].
-var baseEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch", "push", "issue_comment"}
+var baseEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch", "push", "issue_comment", Issues}
+
+// Issues is the event of an issue that is opened, edited or closed. Its workflow is that of
+// the default branch.
+const Issues = "issues"
 
 // Head reports whether the checkout is the head of a pull request, and whether that comes
 // from a fork. A payload of pull_request that does not say counts as a fork's, and so does
@@ -321,7 +325,7 @@ func RefusedEvent(event string) error {
 // write workflows: all of them are usage errors.
 func Verb(event string) (verbs.Verb, error) {
 	switch event {
-	case "schedule", "workflow_dispatch", "repository_dispatch":
+	case "schedule", "workflow_dispatch", "repository_dispatch", Issues:
 		return verbs.PR, nil
 	case "pull_request", "merge_group", "push":
 		return verbs.Check, nil
@@ -333,5 +337,5 @@ func Verb(event string) (verbs.Verb, error) {
 	if err := RefusedEvent(event); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, issue_comment, pull_request, merge_group or push", event)
+	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, issues, issue_comment, pull_request, merge_group or push", event)
 }

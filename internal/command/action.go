@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/box"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
@@ -113,6 +115,13 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	if err != nil {
 		return report.Report{}, s, err
 	}
+	if rt.Event() == action.Issues {
+		edit, boxes, err := checkedBoxes(rt)
+		if err != nil || len(boxes) == 0 {
+			return untouched(edit), s, err
+		}
+		env.ticked = run.Ticked{Issue: edit.Number, By: edit.By, Boxes: boxes}
+	}
 	e := event{check: "lock"}
 	if c, ok := rt.Change(); ok {
 		e.change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
@@ -120,6 +129,30 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	e.pull = rt.Event() == "pull_request"
 	r, err := carryOut(ctx, env, from, s, verb, s.Directories, e)
 	return r, s, err
+}
+
+// checkedBoxes are the boxes that a person has checked with the edit that the event is about. An
+// edit of anything else, or by a bot, has none.
+func checkedBoxes(rt *action.Runtime) (github.IssueEdit, []box.Box, error) {
+	payload, err := rt.Payload()
+	if err != nil {
+		return github.IssueEdit{}, nil, err
+	}
+	edit, err := github.ParseIssueEdit(payload)
+	if err != nil || !edit.Edited || edit.OnPull || edit.Bot {
+		return edit, nil, err
+	}
+	if !strings.EqualFold(edit.Repository, rt.Repository()) {
+		return edit, nil, errors.New("the event is about another repository than GITHUB_REPOSITORY names")
+	}
+	return edit, box.Newly(edit.Before, edit.Body), nil
+}
+
+// untouched is the report of an edit that asks for nothing.
+func untouched(edit github.IssueEdit) report.Report {
+	return report.Report{Verb: verbs.PR, Idle: true, Dashboards: []report.Dashboard{{
+		Operation: "none", Repository: edit.Repository, Number: edit.Number, Reason: "no person has checked a box of relock's",
+	}}}
 }
 
 // likelyVerb is the verb that a step is for; nothing, for what is none or is refused.

@@ -21,7 +21,7 @@ func (env Env) meansOf(from settings.Sources, s settings.Settings, footer safe.M
 		r.Footer = footer
 		return render.Body(r)
 	}
-	return run.Means{Settings: s, Of: from.In, Body: body, Head: env.head()}
+	return run.Means{Settings: s, Of: from.In, Body: body, Dashboard: render.Glance, Ticked: env.ticked, Head: env.head()}
 }
 
 // head says whether a checkout is that of a pull request's head, and whose.

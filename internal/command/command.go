@@ -75,6 +75,8 @@ type Env struct {
 	readers int
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
+	// ticked are the boxes that the event of a workflow is about.
+	ticked run.Ticked
 	// summary says that the run writes a step summary.
 	summary bool
 }

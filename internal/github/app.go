@@ -41,7 +41,8 @@ type App struct {
 	// Teams asks for the right to name teams as reviewers too. The App must have
 	// the permission to read an organization's members.
 	Teams bool
-	// Labels asks for the right to create labels, if the App has it.
+	// Labels asks for the right to create labels, which is that to write issues, if the App
+	// has it.
 	Labels bool
 }
 

@@ -62,3 +62,41 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 	}
 	return e, nil
 }
+
+// IssueEdit is what the payload of an issues event tells of an edit. All of it is outside
+// text; Before and Body are as people wrote them.
+type IssueEdit struct {
+	Repository   string // OWNER/NAME
+	Number       int
+	OnPull       bool // it is a pull request
+	Edited       bool // the body has changed
+	By           string
+	Bot          bool // who has edited it is no person
+	Before, Body string
+}
+
+// ParseIssueEdit reads the payload of an issues event:
+// https://docs.github.com/en/webhooks/webhook-events-and-payloads#issues. Of other actions
+// than edited, and of edits of the title alone, Edited is false. Its error repeats nothing of
+// the payload.
+func ParseIssueEdit(payload []byte) (IssueEdit, error) {
+	parsed, err := github.ParseWebHook("issues", payload)
+	event, ok := parsed.(*github.IssuesEvent)
+	if err != nil || !ok {
+		return IssueEdit{}, fmt.Errorf("the event's payload is not one of issues")
+	}
+	before := event.GetChanges().GetBody()
+	e := IssueEdit{
+		Repository: event.GetRepo().GetFullName(),
+		Number:     event.GetIssue().GetNumber(),
+		OnPull:     event.GetIssue().GetPullRequestLinks() != nil,
+		Edited:     event.GetAction() == "edited" && before != nil,
+		By:         event.GetSender().GetLogin(),
+		Bot:        event.GetSender().GetType() != "User" || strings.HasSuffix(event.GetSender().GetLogin(), "[bot]"),
+		Before:     before.GetFrom(), Body: event.GetIssue().GetBody(),
+	}
+	if e.Repository == "" || e.Number == 0 || e.By == "" {
+		return IssueEdit{}, fmt.Errorf("the event's payload lacks the issue, the repository or the sender")
+	}
+	return e, nil
+}

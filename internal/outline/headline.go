@@ -42,6 +42,8 @@ func withoutModules(r report.Report) safe.Markdown {
 		return safe.Const("The run ended before its root modules were known.")
 	case len(r.Unlocked) > 0:
 		return safe.Const("No root module has a lock file.")
+	case r.Idle:
+		return safe.Const("Nothing was asked for.")
 	}
 	return safe.Const("No root module was found.")
 }

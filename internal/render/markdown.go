@@ -76,6 +76,11 @@ func bodies(r report.Report) part {
 			all.add(safe.Format("---\n\n# %s\n\n%s\n\n", safe.Text(p.Title), safe.Ours(strings.TrimSpace(p.Body))))
 		}
 	}
+	for _, d := range r.Dashboards {
+		if d.Body != "" {
+			all.add(safe.Format("---\n\n# Lock files at a glance\n\n%s\n\n", safe.Ours(strings.TrimSpace(d.Body))))
+		}
+	}
 	return all
 }
 
@@ -283,6 +288,9 @@ func pulls(r report.Report) part {
 	p := part{rank: 0, what: safe.Const("pull request")}
 	for _, pull := range r.PullRequests {
 		p.add(safe.Format("- %s\n", pullSentence(r, pull).Capital()))
+	}
+	for _, d := range r.Dashboards {
+		p.add(safe.Format("- %s\n", dashboardSentence(r, d).Capital()))
 	}
 	return p
 }

@@ -105,7 +105,7 @@ func pageOf(r report.Report) pageView {
 	o := outline.WithFindingsApart(r)
 	p := pageView{
 		Verb: r.Verb, Headline: o.Headline.Plain(), Next: o.Next.Markdown().Capital(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
+		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: pullSentences(r),
 		Changes: o.Changes, Signed: o.Signed.Plain(), Assumed: o.Assumed, Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
 		Modules:  collect.Mapped(o.Modules, func(b outline.Block) pageBlock { return pageBlock{b.Dirs, b.Tool, b.Items} }),
 		Versions: outline.VersionsOf(r, o.Words), Coverage: outline.PlatformsCovered(r, o.Words), Signers: outline.SignersOf(r, o.Words),

@@ -30,6 +30,7 @@ import (
 // elsewhere are the fields that no run of the verb pr fills, with the reason. Random
 // reports do not have them, nor what is in them.
 var elsewhere = map[string]string{
+	"Idle":                                  "of a run that has looked at nothing",
 	"Answer":                                "a run of the verb comment fills it",
 	"Mending":                               "a check fills it, which writes nothing itself",
 	"Touched":                               "a check fills it, which may be restricted to what a change touches",

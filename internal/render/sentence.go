@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -82,6 +83,14 @@ func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 		text = text.And(". %s", said.Stopless())
 	}
 	return text
+}
+
+// pullSentences are what became of pull requests, and of the issues that show what waits.
+func pullSentences(r report.Report) []safe.Markdown {
+	return slices.Concat(
+		collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
+		collect.Mapped(r.Dashboards, func(d report.Dashboard) safe.Markdown { return dashboardSentence(r, d).Capital() }),
+	)
 }
 
 func outcome(operation string, dryRun bool) safe.Markdown {

@@ -430,6 +430,12 @@ func (t *text) pullRequests() {
 			t.paragraph(tableIndent, cell{}, safe.Text(p.URL))
 		}
 	}
+	for _, d := range t.r.Dashboards {
+		t.paragraph(0, cell{}, dashboardSentence(t.r, d))
+		if d.URL != "" {
+			t.paragraph(tableIndent, cell{}, safe.Text(d.URL))
+		}
+	}
 	if slices.ContainsFunc(t.r.PullRequests, func(p report.PullRequest) bool { return p.Body != "" }) {
 		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))
 	}
@@ -451,6 +457,8 @@ func (t *text) closing() {
 		parts = append(parts, "no root module has a lock file")
 	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeNotRootModule }):
 		parts = append(parts, "0 root modules") // why, has just been said
+	case t.r.Idle:
+		parts = append(parts, "nothing was asked for")
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
 	case t.r.Verb == verbs.Scan || t.r.Verb == verbs.Why:

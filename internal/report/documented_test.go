@@ -33,11 +33,13 @@ var documented = map[string]reflect.Type{
 	"a signer":                                     reflect.TypeFor[provider.Signer](),
 	"an error or a warning":                        reflect.TypeFor[problemJSON](),
 	"`consistency`, where a provider is in use in several versions": reflect.TypeFor[VersionSkew](),
-	"`fleet`":                       reflect.TypeFor[fleetJSON](),
-	"a pull request":                reflect.TypeFor[PullRequest](),
-	"`release_notes` of an upgrade": reflect.TypeFor[notesJSON](),
-	"`stats`":                       reflect.TypeFor[Stats](),
-	"":                              reflect.TypeFor[settingsJSON](),
+	"`fleet`":        reflect.TypeFor[fleetJSON](),
+	"a pull request": reflect.TypeFor[PullRequest](),
+	"`waiting`, where a proposal has no open pull request": reflect.TypeFor[Waiting](),
+	"`dashboards`, the issues that show what waits":        reflect.TypeFor[Dashboard](),
+	"`release_notes` of an upgrade":                        reflect.TypeFor[notesJSON](),
+	"`stats`":                                              reflect.TypeFor[Stats](),
+	"":                                                     reflect.TypeFor[settingsJSON](),
 }
 
 // words are what stands like a key in the page and is none: values, settings, verbs and
@@ -45,7 +47,7 @@ var documented = map[string]reflect.Type{
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
 	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed planned required_providers
-	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed why`)
+	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed why created updated room run person`)
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
 

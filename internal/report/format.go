@@ -145,6 +145,7 @@ type document struct {
 	Consistency   []VersionSkew      `json:"consistency,omitzero"`
 	Notes         []notesJSON        `json:"release_notes,omitzero"`
 	PullRequests  []PullRequest      `json:"pull_requests,omitzero"`
+	Dashboards    []Dashboard        `json:"dashboards,omitempty"`
 	DryRun        bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
 	Providers     []provider.Pattern `json:"providers,omitempty"` // to which the run was restricted
 	Answer        string             `json:"answer,omitempty"`
@@ -174,6 +175,7 @@ func documentOf(r Report) document {
 	doc.Stats.Stages = array(doc.Stats.Stages)
 	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to some
 		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
+		doc.Dashboards = r.Dashboards
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
 	}
 	if r.Fails() {
@@ -188,7 +190,7 @@ func documentOf(r Report) document {
 func (d document) report() Report {
 	r := Report{
 		Verb: verbs.PR, Modules: collect.Mapped(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
-		Notes: collect.Mapped(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
+		Notes: collect.Mapped(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, Dashboards: d.Dashboards, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
 		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
 	}
 	if d.Fleet != nil {

@@ -53,6 +53,8 @@ type Report struct {
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
 	PullRequests []PullRequest
+	// Dashboards are the issues that show what waits, one for each repository that wants it.
+	Dashboards []Dashboard
 	// Fleet is what became of the repositories of an organisation; nil where the run is
 	// about none.
 	Fleet *Fleet
@@ -84,6 +86,8 @@ type Report struct {
 	FailOn problem.Severity
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
+	// Idle is true if the event of the run asked for nothing, so that nothing was looked at.
+	Idle bool
 	// Summarised is true if there will be a step summary of the report, for what the
 	// body of a pull request has no room for.
 	Summarised bool
@@ -219,6 +223,30 @@ type PullRequest struct {
 	CarriedOver CarriedOver `json:"carried_over,omitzero"`
 	// Unsettled is as in pr.Outcome. It is for the run alone.
 	Unsettled bool `json:"-"`
+	// Waiting says what a proposal without an open pull request waits for; nil: for nothing.
+	Waiting *Waiting `json:"waiting,omitempty"`
+}
+
+// Waiting is a proposal that waits.
+type Waiting struct {
+	// For is what would have to happen first: "room" that fewer pull requests are open,
+	// "run" that a later run may open more, "person" that the one is asked who has closed
+	// the pull request of the number and the URL.
+	For    string `json:"for"`
+	Group  string `json:"group"`
+	Digest string `json:"digest"`
+	Number int    `json:"number,omitempty"`
+	URL    string `json:"url,omitempty"`
+}
+
+// Dashboard is what became of the issue that shows what waits in a repository.
+type Dashboard struct {
+	Operation  string `json:"operation"` // created, updated or none
+	Repository string `json:"repository"`
+	Number     int    `json:"number"` // 0 if there is none
+	URL        string `json:"url"`
+	Reason     string `json:"reason"`         // one sentence: why nothing was done
+	Body       string `json:"body,omitempty"` // in Markdown, harmless; of a dry run
 }
 
 // CarriedOver is what a pull request keeps though the run did not look at it: of so many
@@ -524,6 +552,7 @@ func Join(runs ...Report) Report {
 	all.Excluded = concat(runs, func(r Report) []string { return r.Excluded })
 	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
+	all.Dashboards = concat(runs, func(r Report) []Dashboard { return r.Dashboards })
 	all.PullRequests = concat(runs, func(r Report) []PullRequest { return r.PullRequests })
 	for _, r := range runs {
 		if r.Stats.Known() {

@@ -69,6 +69,11 @@ type Means struct {
 	// Body returns the text of a pull request that proposes what a report says. It is
 	// called when that text is written.
 	Body func(report.Report) safe.Markdown
+	// Dashboard returns the text of the issue that shows what waits, of a report of what no
+	// open pull request says, and whether that is nothing. Our branches begin with the prefix.
+	Dashboard func(r report.Report, prefix string) (text safe.Markdown, empty bool)
+	// Ticked are the boxes of that issue that the event of the run is about.
+	Ticked Ticked
 	// Head says whether the files on disk are those of a pull request's head, and whose.
 	// Such a head may have chosen what a runner does, too: every Ask goes by it.
 	Head Head

@@ -69,6 +69,7 @@ type planned struct {
 	proposing proposing
 	options   upgrade.Options // with which it was planned
 	report    report.Report
+	unsaid    *unsaid // nil before it was delivered
 }
 
 // inPlaceOf is what was planned with a part of the file tree in place of the whole.

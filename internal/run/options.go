@@ -60,6 +60,7 @@ func accessFor(env Env, a Ask, c settings.Settings, others ...string) access {
 		to.github.App.Teams = to.github.App.Teams || len(p.TeamReviewers) > 0
 		to.github.App.Labels = to.github.App.Labels || p.CreateLabels && len(p.Labels) > 0
 	}
+	to.github.App.Labels = to.github.App.Labels || c.Dashboard.Issue
 	return to
 }
 

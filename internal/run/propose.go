@@ -64,6 +64,10 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 		return p, err
 	}
 	p.proposing.survey = pr.Nothing()
+	if is := j.visit.board.search(); is != nil {
+		p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, is)
+		j.visit.board.see(p.proposing.survey.Issues)
+	}
 	first := planAll(ctx, j, p)
 	if !first.report.Pending() {
 		return first, nil
@@ -93,7 +97,12 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 		}
 	}
 	groups := groupKeys(j.plan.Policy, s.found)
-	p.survey, err = pr.Look(ctx, p.repo, p.base, j.settings.PullRequest.Base, j.settings.PullRequest.BranchPrefix, groups...)
+	pulls := j.settings.PullRequest
+	is := j.visit.board.search()
+	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Bases: pulls.Base, Prefix: pulls.BranchPrefix}, is, groups...)
+	if is != nil {
+		j.visit.board.see(p.survey.Issues)
+	}
 	return p, err
 }
 
@@ -127,7 +136,7 @@ type proposer struct {
 // proposeAll brings the planned lock files to GitHub, a pull request for each
 // group of changes. What its text would say besides is asked as long as the run
 // asks at all. moved is as in runJob.
-func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ report.Report, moved string) {
+func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ planned, moved string) {
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known}
 	at := known.proposing
@@ -153,10 +162,11 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	}
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
 	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
+	again, past := j.visit.board.wishes(ctx, at.repo, j.settings.PullRequest.BranchPrefix)
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: j.settings.PullRequest.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: j.settings.PullRequest.BranchPrefix, Limit: j.settings.PullRequest.Limit,
 		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(j.settings.PullRequest.RebaseWhen), Ready: to.Ready,
-		Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
+		Again: again, Past: past, Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, key := range slices.Sorted(maps.Keys(carrier.notices)) {
 		p.report.Diagnostics = append(p.report.Diagnostics, carrier.notices[key]...)
@@ -178,7 +188,8 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		}
 		p.record(o, proposals, carrier.over[o.Branch])
 	}
-	return p.report, moved
+	p.unsaid = leftUnsaid(p, outcomes)
+	return p.planned, moved
 }
 
 // did says at once what became of a pull request, if anything did.
@@ -503,6 +514,9 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.Car
 		}
 		for _, f := range one.Files {
 			pull.Directories = append(pull.Directories, path.Dir(f.Path))
+		}
+		if o.Until != "" && o.Number == 0 {
+			pull.Waiting = &report.Waiting{For: string(o.Until), Group: one.Group, Digest: one.Digest, Number: o.ClosedNumber, URL: o.ClosedURL}
 		}
 	}
 	p.report.PullRequests = append(p.report.PullRequests, pull)

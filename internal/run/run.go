@@ -19,7 +19,13 @@ func Run(ctx context.Context, s *Session, a Ask) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		visit := Visit{Lookup: &Lookup{several: len(a.targets) > 1}}
 		if t := a.targets[0]; t.files != nil {
-			r, err := runBases(ctx, s, a, opened{t, a.means.Settings, branchHere(a, t)}, visit)
+			at := opened{t, a.means.Settings, branchHere(a, t)}
+			if idle, err := idleEdit(ctx, s, a, at); err != nil {
+				return a.report(), err
+			} else if idle != nil {
+				return *idle, nil
+			}
+			r, err := runBases(ctx, s, a, at, visit)
 			r.Diagnostics = append(r.Diagnostics, visit.Lookup.Problems()...)
 			return r, err
 		}
@@ -61,6 +67,7 @@ type basesBegun struct {
 
 // beginBases plans for the first base branch.
 func beginBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) basesBegun {
+	visit.board = boardFor(a, at)
 	b := basesBegun{session: s, ask: a, at: at, visit: visit, bases: a.bases(at)}
 	if len(b.bases) > 1 {
 		visit.Lookup.several = true
@@ -74,24 +81,30 @@ func beginBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) 
 // all of them.
 func (b basesBegun) finish(ctx context.Context) (report.Report, error) {
 	if len(b.bases) == 1 {
-		return b.first.deliver(ctx)
+		p, err := b.first.deliver(ctx)
+		if err != nil {
+			return p.report, err
+		}
+		return b.keepDashboard(ctx, p.report, []*unsaid{p.unsaid}), nil
 	}
+	var parts []*unsaid
 	all, next := b.ask.report(), b.first
 	for i, base := range b.bases {
 		if b.session.bounds.isInterrupted() && i > 0 {
+			parts = append(parts, nil)
 			break
 		}
 		if i > 0 {
 			next = readBase(ctx, b.session, b.ask, b.at, base, b.visit)
 		}
-		r, err := next.deliver(ctx)
+		p, err := next.deliver(ctx)
 		if err != nil {
 			b.visit.Lookup.unread = true
-			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
+			p.report.Diagnostics, p.unsaid = append(p.report.Diagnostics, about("branch "+base, err)), nil
 		}
-		all = report.Join(all, r)
+		all, parts = report.Join(all, p.report), append(parts, p.unsaid)
 	}
-	return all, nil
+	return b.keepDashboard(ctx, all, parts), nil
 }
 
 // plannedBase is a base branch that was planned for.
@@ -113,9 +126,9 @@ func readBase(ctx context.Context, s *Session, a Ask, at opened, base string, vi
 
 // deliver brings the plan where the ask wants it. Where the base has moved meanwhile, all is
 // planned again for that commit.
-func (b plannedBase) deliver(ctx context.Context) (report.Report, error) {
+func (b plannedBase) deliver(ctx context.Context) (planned, error) {
 	if b.late || b.err != nil {
-		return b.planned.report, b.err
+		return b.planned, b.err
 	}
 	j := b.job
 	p, moved, err := deliverJob(ctx, b)
@@ -123,15 +136,15 @@ func (b plannedBase) deliver(ctx context.Context) (report.Report, error) {
 		before := p
 		j, err = replan(ctx, j, before.proposing, moved)
 		if err != nil {
-			return before.report, err
+			return before, err
 		}
 		p, moved, err = runJob(ctx, j)
 		p.report = KeepDone(p.report, before.report)
 	}
 	if err == nil && moved != "" {
-		p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption)
+		p.report.Diagnostics, p.unsaid = append(p.report.Diagnostics, report.Interruption), nil
 	}
-	return p.report, err
+	return p, err
 }
 
 // runJob finds, plans, checks and delivers. When the time for asking is over, or an
@@ -187,8 +200,7 @@ func deliverJob(ctx context.Context, b plannedBase) (p planned, moved string, er
 	defer stop()
 	acting, stop := b.job.bounds.finishing(ctx, asking)
 	defer stop()
-	p.report, moved, err = deliver(acting, asking, b.job, p)
-	return p, moved, err
+	return deliver(acting, asking, b.job, p)
 }
 
 // planRoots finds the root modules and plans them.
@@ -222,18 +234,16 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 	return judgeRules(ctx, j, judgeHashes(ctx, j, p)), nil
 }
 
-// deliver brings the planned lock files where the ask wants them, and returns the report with
+// deliver brings the planned lock files where the ask wants them, and adds to the report
 // what became of that. moved is as in runJob.
-func deliver(acting, asking context.Context, j job, p planned) (r report.Report, moved string, err error) {
+func deliver(acting, asking context.Context, j job, p planned) (_ planned, moved string, err error) {
 	switch to := j.ask.to.(type) {
 	case Disk:
-		return write(j, p), "", nil
+		p.report = write(j, p)
 	case *Push:
-		r, err = push(acting, j, p, to)
-		return r, "", err
+		p.report, err = push(acting, j, p, to)
 	case Pulls:
-		r, moved = proposeAll(acting, asking, j, p, to)
-		return r, moved, nil
+		p, moved = proposeAll(acting, asking, j, p, to)
 	}
-	return p.report, "", nil
+	return p, moved, err
 }

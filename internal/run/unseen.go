@@ -171,6 +171,14 @@ func (u *unseenLocks) narrowed() bool {
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.wantedByBase() })
 }
 
+// asksForPart reports whether the run was to look at a part of the repository alone, or a
+// checkout has a part of it alone. What no run looks at does not count.
+func (u *unseenLocks) asksForPart() bool {
+	lasting := []unseenCause{notWanted, behindLink, inHiddenDir, notReadable}
+	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
+		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(lasting, m.cause) })
+}
+
 // notices has a line for each cause that something was missed for. What cannot be read is
 // no proof of anything, so that it fails a verification.
 func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {

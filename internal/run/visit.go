@@ -21,6 +21,8 @@ type Visit struct {
 	// Lookup collects what the request names and the repository lacks. Repositories that are
 	// planned for at once have one each.
 	Lookup *Lookup
+	// board is for the issue of the repository; nil: it has none.
+	board *board
 }
 
 // Recorder gets what the plans of a repository depend on besides its files.

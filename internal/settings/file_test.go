@@ -83,6 +83,7 @@ pull-request:
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
+dashboard: {issue: true, labels: [page]}
 comments: {via-apps: false}
 unlocked: fail
 check: upgrade
@@ -181,7 +182,8 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", AutoMerge: "squash", RebaseWhen: "behind-base", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
-		Check: "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
+		Dashboard: settings.Dashboard{Issue: true, Labels: []string{"page"}},
+		Check:     "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest
 	want.GroupPulls = map[string]settings.PullRequest{"aws": own}
@@ -296,7 +298,7 @@ var refusedFiles = []struct {
 	typed                 bool // the JSON schema must refuse it too
 }{
 	{"unknown key near another", "version: 1\nplatfroms: all\n", `relock.yml:2: unknown key "platfroms"`, `did you mean "platforms"?`, true},
-	{"key of a section at the top", "version: 1\nlabels: [a]\n", `relock.yml:2: unknown key "labels"`, `did you mean "pull-request.labels"?`, true},
+	{"key of a section at the top", "version: 1\nreviewers: [a]\n", `relock.yml:2: unknown key "reviewers"`, `did you mean "pull-request.reviewers"?`, true},
 	{"unknown key in a section", "version: 1\npull-request:\n  lables: [a]\n", `relock.yml:3: unknown key "pull-request.lables"`, `did you mean "pull-request.labels"?`, true},
 	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, title, labels, reviewers, team-reviewers, assignees, milestone, draft, auto-merge, rebase-when, limit, commit-message, release-notes", true},
 	{"input in the file", "version: 1\ndirectories: [a]\n", `relock.yml:2: unknown key "directories"`, "directories is an input of the Action, not a key of the file", true},

@@ -80,6 +80,8 @@ var examples = map[string]string{
 	"pull-request.limit":          "3",
 	"pull-request.commit-message": `"chore: {{changes}}"`,
 	"pull-request.release-notes":  "false",
+	"dashboard.issue":             "true",
+	"dashboard.labels":            "[dependencies]",
 	"comments.via-apps":           "false",
 	"command":                     "lock",
 	"token":                       "${{ secrets.BOT_TOKEN }}",

@@ -41,6 +41,7 @@ type Settings struct {
 	ModuleToken  string           // secret
 	Why          []provider.Pattern
 	PullRequest  PullRequest
+	Dashboard    Dashboard
 	// CommandsViaApps says that commands count in comments of Apps in a person's name.
 	CommandsViaApps bool
 	Command         string // of the Action
@@ -179,6 +180,12 @@ type PullRequest struct {
 	Limit         int    // of open pull requests
 	CommitMessage Template
 	ReleaseNotes  bool
+}
+
+// Dashboard is the settings of the issue that shows what waits.
+type Dashboard struct {
+	Issue  bool // there is one
+	Labels []string
 }
 
 // Resolve checks every value and makes Settings of them. Those that

@@ -506,6 +506,16 @@ var All = []Setting{
 		take: asBool(func(c *Settings) *bool { return &c.PullRequest.ReleaseNotes }),
 	},
 	{
+		Key: "dashboard.issue", Kind: Bool, Default: "false",
+		Doc:  "Keep one issue, \"Lock files at a glance\", that says what waits, is held back, was closed by a person, was not read, or breaks a rule, and that lets people ask for what waits. It takes \"issues: write\". A person who closes the issue has closed it.",
+		take: asBool(func(c *Settings) *bool { return &c.Dashboard.Issue }),
+	},
+	{
+		Key: "dashboard.labels", Kind: List,
+		Doc:  "Labels that the issue gets when it is opened. Those that do not exist are created.",
+		take: asTexts(isLabel, func(c *Settings) *[]string { return &c.Dashboard.Labels }),
+	},
+	{
 		Key: "comments.via-apps", Kind: Bool, Default: "true",
 		Doc:  "Whether commands count in comments that a GitHub App writes in a person's name. With false such comments do nothing. It is read from the base branch of the pull request.",
 		take: asBool(func(c *Settings) *bool { return &c.CommandsViaApps }),

@@ -1,0 +1,105 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// glanceBound leaves room for the marker.
+var glanceBound = bound{bodyBound.bytes - 4096, githubLimit, safe.Const("The step summary of the run lists them.")}
+
+// Glance returns the text of the issue that shows what waits, and reports whether there
+// is nothing to tell. The report is of what no open pull request says; our branches begin
+// with the prefix. What does not fit is cut as in Body.
+func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
+	g := outline.GlanceOf(r)
+	parts := []part{
+		{head: glanceHead(g)},
+		waitingPart(box.Past, prefix, g.Room, part{
+			rank: 1, share: 20,
+			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one all the same.\n\n"),
+		}),
+		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
+		waitingPart(box.Again, prefix, g.Closed, part{
+			rank: 2, share: 20,
+			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
+		}),
+		glanceReview(g),
+		glanceHeld(g),
+		{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything of this changes. " +
+			"A checked box acts in the next run, or at once where the workflow runs on edited issues, if the person who checks it may write to this repository. " +
+			"To stop this, close the issue, or set `dashboard.issue: false`.\n")},
+	}
+	return assemble(parts, glanceBound), g.Empty()
+}
+
+// glanceHead says what the issue is.
+func glanceHead(g outline.Glance) safe.Markdown {
+	if g.Empty() {
+		return safe.Const("Nothing waits. Open pull requests say the rest.\n")
+	}
+	return safe.Const("What waits for somebody or something. What is in an open pull request is not repeated here.\n")
+}
+
+// waitingPart has a line for each proposal that waits, with a box for the act; the empty
+// one has none.
+func waitingPart(act box.Act, prefix string, pulls []report.PullRequest, p part) part {
+	p.what = safe.Const("proposal")
+	for _, pull := range pulls {
+		text := safe.Format("%s (group %s", safe.Text(pull.Title), safe.Code(pull.Waiting.Group))
+		if slices.ContainsFunc(pulls, func(other report.PullRequest) bool { return other.Base != pull.Base }) {
+			text = text.And(", into %s", safe.Code(pull.Base))
+		}
+		if pull.Waiting.Number > 0 {
+			text = text.And(", closed: %s", safe.Link(safe.Format("pull request %s", safe.Int(pull.Waiting.Number)), pull.Waiting.URL))
+		}
+		text = text.And(")")
+		if act == "" {
+			p.add(safe.Format("- %s\n", text))
+			continue
+		}
+		p.add(box.New(act, strings.TrimPrefix(pull.Branch, prefix), pull.Waiting.Digest).Item(text))
+	}
+	return p
+}
+
+// glanceReview lists what was not read or verified, or breaks a rule.
+func glanceReview(g outline.Glance) part {
+	p := part{rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"), what: safe.Const("item")}
+	for _, c := range g.Review {
+		p.add(reviewItem(g.Words, c))
+	}
+	return p
+}
+
+func glanceHeld(g outline.Glance) part {
+	p := part{rank: 4, share: 25, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
+	for _, c := range g.Held {
+		p.add(safe.Format("- %s\n", g.Words.SaidIn(c)))
+	}
+	return p
+}
+
+// dashboardSentence is what became of the issue, in one sentence.
+func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
+	name := safe.Const("the issue")
+	if d.Number > 0 {
+		name = safe.Format("issue %s", safe.Int(d.Number))
+	}
+	text := safe.Join(" ", outcome(d.Operation, r.DryRun), safe.Link(name, d.URL))
+	if d.Operation == "none" && d.Number == 0 {
+		text = safe.Const("opened no issue")
+	}
+	if r.Fleet != nil {
+		text = text.And(" in %s", safe.Code(d.Repository))
+	}
+	if d.Reason != "" {
+		text = text.And(" (%s)", safe.Text(d.Reason))
+	}
+	return text
+}

@@ -1,0 +1,273 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/dashboard"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/upgrade"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Ticked is what an event says of boxes that a person has checked on the issue of a
+// repository. Its zero value is nothing.
+type Ticked struct {
+	Issue int
+	By    string // login
+	Boxes []box.Box
+}
+
+// mostBoxes is how many boxes act in a run.
+const mostBoxes = 10
+
+// board is what the jobs of one repository share for its issue: what was found of it, and
+// what its boxes ask for. Whatever comes first asks GitHub, once.
+type board struct {
+	ticked Ticked
+	found  *github.OwnIssues // nil before GitHub was asked
+	// granted are the boxes that act, by branch without prefix, once that is decided.
+	granted []box.Box
+	decided bool
+	// refused is why boxes do nothing, and unknown that nobody could say whether they may.
+	refused string
+	unknown error
+}
+
+// boardFor is the board of a repository whose settings want an issue; nil for what is no
+// run over the whole of it.
+func boardFor(a Ask, at opened) *board {
+	to, pulls := a.to.(Pulls)
+	if !pulls || to.Only != "" || !at.settings.Dashboard.Issue {
+		return nil
+	}
+	return &board{ticked: a.means.Ticked}
+}
+
+// idleEdit is the report of a run that an edit of an issue has started and that does nothing:
+// whoever may edit an issue of theirs must not start more than a question about them. nil: it
+// goes on.
+func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report, error) {
+	by := a.means.Ticked
+	if by.Issue == 0 {
+		return nil, nil
+	}
+	idle := func(reason string) *report.Report {
+		r := a.report()
+		r.Idle = true
+		r.Dashboards = []report.Dashboard{{Operation: "none", Repository: at.target.repository, Number: by.Issue, Reason: reason}}
+		return &r
+	}
+	if boardFor(a, at) == nil {
+		return idle("dashboard.issue is not set"), nil
+	}
+	asking, stop := s.bounds.asking(ctx)
+	defer stop()
+	repo, err := s.clients.reach(accessFor(s.env, a, at.settings), at.target.repository)
+	if err != nil {
+		return nil, err
+	}
+	may, err := rights(repo)(asking, by.By)
+	if err == nil && !may {
+		return idle(by.By + " may not write to this repository"), nil
+	}
+	return nil, err
+}
+
+// search says which issues are looked for with the pull requests; nil: none are.
+func (b *board) search() func(github.Issue) bool {
+	if b == nil || b.found != nil {
+		return nil
+	}
+	return dashboard.HasMarker
+}
+
+// see keeps what was found.
+func (b *board) see(found github.OwnIssues) {
+	if b != nil && b.found == nil {
+		b.found = &found
+	}
+}
+
+// wishes are the proposals that checked boxes ask for.
+func (b *board) wishes(ctx context.Context, repo *github.Repository, prefix string) (again, past pr.Digests) {
+	again, past = pr.Digests{}, pr.Digests{}
+	if b == nil {
+		return again, past
+	}
+	b.decide(ctx, repo)
+	for _, one := range b.granted {
+		to := again
+		if one.Act == box.Past {
+			to = past
+		}
+		to[prefix+one.Branch] = one.Digest
+	}
+	return again, past
+}
+
+// decide finds out which boxes act: those of the event, if who has checked them may write
+// now, and the others, if who has edited the issue last may.
+func (b *board) decide(ctx context.Context, repo *github.Repository) {
+	if b.decided || b.found == nil || len(b.found.List) == 0 || !b.found.List[0].Open {
+		return
+	}
+	b.decided = true
+	page := b.found.List[0]
+	may := rights(repo)
+	left := box.In(page.Body)
+	if b.ticked.Issue == page.Number {
+		left = slices.DeleteFunc(left, func(one box.Box) bool { return slices.Contains(b.ticked.Boxes, one) })
+		b.grant(ctx, may, github.Actor{Login: b.ticked.By}, b.ticked.Boxes)
+	}
+	b.grant(ctx, may, page.Editor, left)
+	if len(b.granted) > mostBoxes {
+		b.refused = fmt.Sprintf("%d boxes were checked, and %d act in a run", len(b.granted), mostBoxes)
+		b.granted = b.granted[:mostBoxes]
+	}
+}
+
+// grant lets boxes act if somebody may write to the repository.
+func (b *board) grant(ctx context.Context, may func(context.Context, string) (bool, error), who github.Actor, boxes []box.Box) {
+	switch {
+	case len(boxes) == 0:
+		return
+	case who.Login == "":
+		b.refused = "nobody knows who checked its boxes, and they were cleared"
+		return
+	case who.Bot:
+		b.refused = fmt.Sprintf("%s, which is a bot, checked its boxes, and they were cleared", who.Login)
+		return
+	}
+	ok, err := may(ctx, who.Login)
+	switch {
+	case err != nil:
+		b.unknown = err
+	case !ok:
+		b.refused = fmt.Sprintf("%s, who may not write to this repository, checked its boxes, and they were cleared", who.Login)
+	default:
+		b.granted = append(b.granted, boxes...)
+	}
+}
+
+// rights returns what asks once for each person whether they may write to the repository.
+func rights(repo *github.Repository) func(context.Context, string) (bool, error) {
+	known := map[string]bool{}
+	return func(ctx context.Context, login string) (bool, error) {
+		if may, asked := known[login]; asked {
+			return may, nil
+		}
+		permission, _, err := repo.Permission(ctx, login)
+		if err != nil && !errors.Is(err, github.ErrNotFound) {
+			return false, err
+		}
+		known[login] = permission == "admin" || permission == "write"
+		return known[login], nil
+	}
+}
+
+// unsaid is what of a plan no open pull request says.
+type unsaid struct {
+	modules     []report.Module
+	diagnostics []problem.Problem
+	// partial says that the run looked at a part of the base alone.
+	partial bool
+}
+
+// leftUnsaid is what none of the pull requests says that are open by now. The text of each
+// has what failed or was not read in any root module, besides what its group holds back.
+func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
+	rest := &unsaid{partial: p.unseen.asksForPart()}
+	open := map[string]bool{}
+	for _, o := range outcomes {
+		if o.Operation != pr.Closed && (o.Number > 0 || o.Operation != pr.None) {
+			open[o.Group] = true
+		}
+	}
+	for _, f := range p.found {
+		f.result = f.result.Only(func(addr provider.Addr) bool { return !open[p.plan.Policy.GroupOf(f.module.Dir, addr)] })
+		f.result.File = nil
+		if len(open) > 0 {
+			f.result = withoutCommon(f.result)
+		}
+		rest.modules = append(rest.modules, describe(p.job, f))
+	}
+	if len(open) == 0 {
+		rest.diagnostics = collect.Those(p.report.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeUnseen })
+	}
+	return rest
+}
+
+// withoutCommon is a plan without what is said of its root module, and of none of its
+// providers.
+func withoutCommon(r upgrade.Result) upgrade.Result {
+	r.Diagnostics = collect.Those(r.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr != provider.Addr{} })
+	r.Module.Tree.Unread = nil
+	return r
+}
+
+// keepDashboard brings the issue of a repository up to date with what became of each base
+// branch. Nothing is written by what was not seen.
+func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
+	board, repo := b.visit.board, b.first.planned.proposing.repo
+	if board == nil || board.found == nil || repo == nil {
+		return r
+	}
+	asking, stop := b.session.bounds.asking(ctx)
+	defer stop()
+	acting, stop := b.session.bounds.finishing(ctx, asking)
+	defer stop()
+	said := report.Dashboard{Operation: "none", Repository: b.at.target.repository}
+	if len(board.found.List) > 0 {
+		said.Number, said.URL = board.found.List[0].Number, board.found.List[0].URL
+	}
+	text, partial := b.glance(r, parts)
+	switch {
+	case partial, asking.Err() != nil:
+		said.Reason = "this run did not look at all that the issue tells of"
+	case board.unknown != nil:
+		said.Reason = "whether its boxes may act is not known"
+		r.Diagnostics = append(r.Diagnostics, problem.Of(board.unknown))
+	default:
+		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: b.at.settings.Dashboard.Labels, DryRun: b.at.settings.DryRun})
+		said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
+		if out.Operation == "updated" {
+			said.Reason = board.refused
+		}
+		if out.Err != nil {
+			r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
+		}
+		if b.session.env.Did != nil && out.Operation != "none" && !b.at.settings.DryRun {
+			b.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
+		}
+	}
+	if b.at.settings.DryRun {
+		said.Body = text.Body.String()
+	}
+	r.Dashboards, r.Stats = append(r.Dashboards, said), spent(b.first.job)
+	return r
+}
+
+// glance is what the issue is to say, and reports whether a part of that was not seen.
+func (b basesBegun) glance(r report.Report, parts []*unsaid) (text dashboard.Page, partial bool) {
+	rest := report.Report{Verb: r.Verb, PullRequests: r.PullRequests, Summarised: r.Summarised}
+	for _, p := range parts {
+		if p == nil {
+			return text, true
+		}
+		rest.Modules, rest.Diagnostics = append(rest.Modules, p.modules...), append(rest.Diagnostics, p.diagnostics...)
+		partial = partial || p.partial
+	}
+	text.Silent = outline.SilentIn(rest)
+	text.Body, text.Empty = b.ask.means.Dashboard(rest, b.at.settings.PullRequest.BranchPrefix)
+	return text, partial
+}
