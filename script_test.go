@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,7 +87,9 @@ func installPrograms() (dir string, err error) {
 //	relock ARGUMENT…   run relock; in the background, it is exec relock ARGUMENT… &
 //	sandbox            start the world that the files below world/ describe,
 //	                   and point relock at its registries and its GitHub
-//	fault LINE         spoil answers from here on; mend ends that
+//	fault LINE         spoil answers from here on, as sandbox.ParseFault reads the line; with
+//	                   body=FILE the file is the answer in place of the sandbox's words;
+//	                   mend ends that
 //	requests FILE      write what was asked since the last time, a line each:
 //	                   method and path; QUERY for what GraphQL only reads
 //	hold METHOD PATH   keep relock waiting for such an answer, until
@@ -277,8 +280,17 @@ func startSandbox(ts *testscript.TestScript, neg bool, args []string) {
 
 func inject(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) > 0, "fault METHOD PATH WHAT…")
-	f, err := sandbox.ParseFault(strings.Join(args, " "))
+	body := ""
+	words := slices.DeleteFunc(slices.Clone(args), func(word string) bool {
+		file, canned := strings.CutPrefix(word, "body=")
+		if canned {
+			body = ts.ReadFile(file)
+		}
+		return canned
+	})
+	f, err := sandbox.ParseFault(strings.Join(words, " "))
 	ts.Check(err)
+	f.Body = cmp.Or(body, f.Body)
 	world(ts).Inject(f)
 }
 

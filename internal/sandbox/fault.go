@@ -42,6 +42,12 @@ type Fault struct {
 	Drop bool
 	// Done carries the request out before that: its answer alone is lost.
 	Done bool
+	// Stale carries a write to GitHub out, and answers what is read next as it was before:
+	// each question once.
+	Stale bool
+	// Errors is the path of a node in an answer of GraphQL, as errors= has it: the node is null,
+	// for an error that names it. Empty: there is none.
+	Errors string
 	// Wild is one of the faults that have a word and nothing to set; see ParseFault.
 	Wild string
 }
@@ -54,7 +60,15 @@ type fault struct{ Fault }
 //
 //	503  header=NAME:VALUE  delay=50ms  truncate=100  corrupt  drop  times=2
 //
-// With done before a status or drop, the request is carried out, and its answer is lost.
+// With done before a status or drop, the request is carried out, and its answer is lost. So it
+// is with done before errors, which otherwise stand for a mutation that was not carried out:
+//
+//	errors=PATH        an answer of GraphQL with status 200, in which the node at the
+//	                   path (repository.b0.nodes.2) is null for an error that names it:
+//	                   "Something went wrong"; errors=PATH:TYPE gives the error a type, such
+//	                   as FORBIDDEN, which an IP allow list is
+//	stale              a write to GitHub is carried out and answered; what is read next is
+//	                   answered as it was before, each question once
 //
 // Of requests with a body, asking=TEXT chooses those that have the text in it.
 //
@@ -123,6 +137,11 @@ func (f *Fault) set(word string) (err error) {
 		f.Drop = true
 	case "done":
 		f.Done = true
+	case "stale":
+		f.Stale = true
+	case "errors":
+		f.Errors = value
+		_, err = parsePartial(value)
 	case "primary":
 		f.limit("API rate limit exceeded for installation ID 1.", "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api")
 		f.Header.Set("X-RateLimit-Limit", "5000")
@@ -144,7 +163,7 @@ func (f *Fault) set(word string) (err error) {
 		}
 		f.Status, err = strconv.Atoi(word)
 		if err != nil || f.Status < 200 || f.Status > 599 {
-			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, done, primary, secondary, creation or one of %s", word, wildWords())
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, errors=, corrupt, drop, done, stale, primary, secondary, creation or one of %s", word, wildWords())
 		}
 	}
 	if err != nil {
@@ -189,11 +208,11 @@ func (s *Sandbox) Inject(f Fault) {
 	s.faults = append(s.faults, &fault{f})
 }
 
-// Mend removes all faults, those of the world text too.
+// Mend removes all faults, those of the world text too, and what is stale for them.
 func (s *Sandbox) Mend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = nil
+	s.faults, s.stale = nil, nil
 }
 
 // spoils finds the fault for a request and counts the use.
@@ -219,7 +238,9 @@ func (s *Sandbox) spoil(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := s.spoils(r)
 		if !ok {
-			next.ServeHTTP(w, r)
+			if !answersStale(s, w, r) {
+				next.ServeHTTP(w, r)
+			}
 			return
 		}
 		f.serve(s, w, r, next)
@@ -232,11 +253,20 @@ func (f Fault) serve(s *Sandbox, w http.ResponseWriter, r *http.Request, next ht
 	case <-r.Context().Done():
 		return
 	}
-	if f.Done {
+	query := f.Errors != "" && isQuery(r)
+	if f.Done && !query {
 		next.ServeHTTP(unheard{http.Header{}}, r)
 	}
 	if f.Drop {
 		panic(http.ErrAbortHandler)
+	}
+	if f.Stale {
+		writeStale(s, w, r, next)
+		return
+	}
+	if lost, err := parsePartial(f.Errors); f.Errors != "" && err == nil {
+		lost.serve(w, r, query, next)
+		return
 	}
 	if f.Wild != "" {
 		wild[f.Wild](s, w, r, next)

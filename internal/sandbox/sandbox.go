@@ -44,6 +44,7 @@ type Sandbox struct {
 	before []func(*http.Request)
 	after  []func(*http.Request)
 	faults []*fault
+	stale  *staleReads // nil: nothing is
 }
 
 // Start serves the world on two loopback ports, one of them with TLS, because

@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// staleReads are the answers of a replica of GitHub that has not heard of a write.
+// Each question is answered by it once, and then by GitHub itself.
+type staleReads struct {
+	replica *GitHub
+	asked   map[string]bool // by method, address and body
+}
+
+// writeStale lets a write happen, and makes what is read next stale.
+func writeStale(s *Sandbox, w http.ResponseWriter, r *http.Request, write http.Handler) {
+	stale := &staleReads{replicaOf(s.github), map[string]bool{}}
+	write.ServeHTTP(w, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stale = stale
+}
+
+// answersStale answers a question to GitHub as it was before a write, where the
+// question has not been asked since.
+func answersStale(s *Sandbox, w http.ResponseWriter, r *http.Request) bool {
+	s.mu.Lock()
+	stale := s.stale
+	s.mu.Unlock()
+	query := isQuery(r)
+	if stale == nil || !strings.HasPrefix(r.URL.Path, "/github/") || r.Method != http.MethodGet && !query {
+		return false
+	}
+	question := r.Method + " " + r.URL.RequestURI()
+	if query {
+		question += "\n" + string(peek(r))
+	}
+	s.mu.Lock()
+	asked := stale.asked[question]
+	stale.asked[question] = true
+	s.mu.Unlock()
+	if asked {
+		return false
+	}
+	hearOfTokens(stale.replica, s.github)
+	rec := httptest.NewRecorder()
+	stale.replica.ServeHTTP(rec, r)
+	maps.Copy(w.Header(), rec.Header())
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
+	return true
+}
+
+// hearOfTokens lets a replica know the tokens that were made since.
+func hearOfTokens(g, from *GitHub) {
+	from.mu.Lock()
+	tokens := maps.Clone(from.tokens)
+	from.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tokens = tokens
+}
+
+// replicaOf returns a copy of GitHub as it is now, which hears of nothing but tokens from then on.
+func replicaOf(g *GitHub) *GitHub {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := &GitHub{
+		tokens: maps.Clone(g.tokens), apps: g.apps, rates: map[string]*rate{}, clock: g.clock, lastID: g.lastID, asked: g.asked,
+		treeLimit: g.treeLimit, tokenLife: g.tokenLife, machine: g.machine, listing: g.listing, schema: g.schema, host: g.host,
+	}
+	c.contents.ContentLimit = g.contents.ContentLimit
+	copies := map[*gitRepository]*gitRepository{}
+	for _, all := range []map[string]*gitRepository{g.repos, g.moved} {
+		for _, r := range all {
+			if copies[r] == nil {
+				copies[r] = repositoryCopy(r)
+			}
+		}
+	}
+	of := func(repos map[string]*gitRepository) map[string]*gitRepository {
+		out := map[string]*gitRepository{}
+		for name, r := range repos {
+			out[name] = copies[r]
+		}
+		return out
+	}
+	c.repos, c.moved = of(g.repos), of(g.moved)
+	for _, r := range copies {
+		r.parent = copies[r.parent]
+		for _, p := range r.issues {
+			p.headRepo = copies[p.headRepo]
+		}
+	}
+	c.handler = c.routes()
+	return c
+}
+
+// repositoryCopy is a copy that still refers to other repositories by their originals.
+func repositoryCopy(r *gitRepository) *gitRepository {
+	c := *r
+	objects := r.git.ObjectStorage
+	c.git = &memory.Storage{
+		ReferenceStorage: maps.Clone(r.git.ReferenceStorage),
+		ObjectStorage: memory.ObjectStorage{
+			Objects: maps.Clone(objects.Objects), Commits: maps.Clone(objects.Commits), Trees: maps.Clone(objects.Trees),
+			Blobs: maps.Clone(objects.Blobs), Tags: maps.Clone(objects.Tags),
+		},
+		ModuleStorage: memory.ModuleStorage{},
+	}
+	c.signed, c.labels, c.renamed = maps.Clone(r.signed), maps.Clone(r.labels), maps.Clone(r.renamed)
+	c.settings.Protect = maps.Clone(r.settings.Protect)
+	c.issues = make([]*pullRequest, len(r.issues))
+	for i, p := range r.issues {
+		c.issues[i] = pullCopy(p)
+	}
+	return &c
+}
+
+func pullCopy(p *pullRequest) *pullRequest {
+	c := *p
+	c.labels, c.assignees, c.opinions = slices.Clone(p.labels), slices.Clone(p.assignees), slices.Clone(p.opinions)
+	c.reviewers, c.teamReviewers = slices.Clone(p.reviewers), slices.Clone(p.teamReviewers)
+	if p.autoMerge != nil {
+		merge := *p.autoMerge
+		c.autoMerge = &merge
+	}
+	c.comments = make([]*issueComment, len(p.comments))
+	for i, m := range p.comments {
+		comment := *m
+		comment.reactions = slices.Clone(m.reactions)
+		c.comments[i] = &comment
+	}
+	return &c
+}
