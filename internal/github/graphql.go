@@ -176,6 +176,9 @@ func refusalOfGraphQL(e graphqlError) *refusal {
 		said.status, said.kind = http.StatusForbidden, nil
 	case e.Type == "NOT_FOUND":
 		said.status, said.kind = http.StatusNotFound, ErrNotFound
+	// GitHub has given up, and nobody knows at which point [refined-github#1956].
+	case strings.HasPrefix(e.Message, "Something went wrong"):
+		said.kind = ErrUncertain
 	case e.Type == "RESOURCE_LIMITS_EXCEEDED":
 		said.kind, said.limits = ErrUncertain, true
 	case e.Type == "RATE_LIMITED":

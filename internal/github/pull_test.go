@@ -359,6 +359,7 @@ func TestReviewersAndOthers(t *testing.T) {
 		"nothing_to_wait_for": {merge, []reply{refused("Pull request Pull request is in clean status")}, "", "clean status",
 			"auto-merge waits for", github.ErrNotYet},
 		"too_soon":          {merge, []reply{refused("Pull request Pull request is in unstable status")}, "", "unstable status", "", github.ErrNotYet},
+		"given up":          {merge, []reply{refused("Something went wrong while executing your query. Please include `A:1` when reporting this issue.")}, "", "went wrong", "", github.ErrUncertain},
 		"no_right_to_merge": {merge, []reply{ok(`{"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]}`)}, "", "not accessible", "pull-requests: write", nil},
 	}
 	for name, test := range tests {

@@ -223,6 +223,9 @@ func (r *surveyor) readMerging(ctx context.Context, s *state) error {
 		return nil
 	}
 	now, err := r.repo.Merging(ctx, *s.pull)
+	if errors.Is(err, github.ErrNotFound) { // the answer is older than the pull request
+		return changedMeanwhile("looking at", s.pull.Number)
+	}
 	if err != nil {
 		return err
 	}

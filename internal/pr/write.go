@@ -294,7 +294,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) err
 		}
 	}
 	text := p.text()
-	now, err := t.repo.PullRequest(ctx, s.pull.Number)
+	now, err := t.readAgain(ctx, s.pull.Number)
 	if err != nil {
 		return err
 	}
@@ -324,6 +324,16 @@ func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) err
 	return nil
 }
 
+// readAgain reads a pull request that is there. Where GitHub does not find it, its answer is
+// older than the pull request, and a further attempt has a newer one.
+func (t *task) readAgain(ctx context.Context, number int) (github.PullRequest, error) {
+	now, err := t.repo.PullRequest(ctx, number)
+	if errors.Is(err, github.ErrNotFound) {
+		err = changedMeanwhile("reading", number)
+	}
+	return now, err
+}
+
 // complete tries again what could not be done at the opening of a pull request that
 // needs nothing else: labels, and auto-merge.
 func (t *task) complete(ctx context.Context, p Proposal, s state) error {
@@ -343,7 +353,7 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge && known {
 		return nil
 	}
-	now, err := t.repo.PullRequest(ctx, s.pull.Number)
+	now, err := t.readAgain(ctx, s.pull.Number)
 	if err != nil {
 		return err
 	}
