@@ -42,8 +42,8 @@ type Fault struct {
 	Drop bool
 	// Done carries the request out before that: its answer alone is lost.
 	Done bool
-	// Stale carries a write to GitHub out, and answers what is read next as it was before:
-	// each question once.
+	// Stale carries a write to GitHub out, and answers the next question whose answer it has
+	// changed as before.
 	Stale bool
 	// Errors is the path of a node in an answer of GraphQL, as errors= has it: the node is null,
 	// for an error that names it. Empty: there is none.
@@ -67,8 +67,8 @@ type fault struct{ Fault }
 //	                   path (repository.b0.nodes.2) is null for an error that names it:
 //	                   "Something went wrong"; errors=PATH:TYPE gives the error a type, such
 //	                   as FORBIDDEN, which an IP allow list is
-//	stale              a write to GitHub is carried out and answered; what is read next is
-//	                   answered as it was before, each question once
+//	stale              a write to GitHub is carried out and answered; the next question whose
+//	                   answer it has changed is answered as before
 //
 // Of requests with a body, asking=TEXT chooses those that have the text in it.
 //

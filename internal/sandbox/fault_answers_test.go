@@ -65,12 +65,15 @@ func TestStaleFault(t *testing.T) {
 		want   []string
 	}{
 		{"one", []string{"main"}},        // as before
-		{"", []string{"main", "one"}},    // the same question again
+		{"", []string{"main", "one"}},    // and so once
 		{"two", []string{"main", "one"}}, // another write is behind, too
 		{"", []string{"main", "one", "two"}},
 	} {
 		if step.branch != "" {
 			create(step.branch)
+		}
+		if body := get(t, s.URL()+"/github/api/v3/repos/octo/infra/branches/main").body; !strings.Contains(string(body), sha) {
+			t.Errorf("what was not written is answered by %s", body)
 		}
 		if got := refs(); !cmp.Equal(got, step.want) {
 			t.Errorf("after the creation of %q the branches are %q, want %q", step.branch, got, step.want)

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -10,49 +12,48 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// staleReads are the answers of a replica of GitHub that has not heard of a write.
-// Each question is answered by it once, and then by GitHub itself.
-type staleReads struct {
-	replica *GitHub
-	asked   map[string]bool // by method, address and body
-}
+// staleReads are replicas of GitHub of which one has not heard of a write, and the other of
+// nothing after it. They tell which question is about what was written.
+type staleReads struct{ before, after *GitHub }
 
-// writeStale lets a write happen, and makes what is read next stale.
+// writeStale lets a write happen, and makes the next answer stale that shows it.
 func writeStale(s *Sandbox, w http.ResponseWriter, r *http.Request, write http.Handler) {
-	stale := &staleReads{replicaOf(s.github), map[string]bool{}}
+	stale := &staleReads{before: replicaOf(s.github)}
 	write.ServeHTTP(w, r)
+	stale.after = replicaOf(s.github)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stale = stale
 }
 
-// answersStale answers a question to GitHub as it was before a write, where the
-// question has not been asked since.
+// answersStale answers a question to GitHub as before a write, if the write has changed the
+// answer: the first such question alone.
 func answersStale(s *Sandbox, w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	stale := s.stale
 	s.mu.Unlock()
-	query := isQuery(r)
-	if stale == nil || !strings.HasPrefix(r.URL.Path, "/github/") || r.Method != http.MethodGet && !query {
+	if stale == nil || !strings.HasPrefix(r.URL.Path, "/github/") || r.Method != http.MethodGet && !isQuery(r) {
 		return false
 	}
-	question := r.Method + " " + r.URL.RequestURI()
-	if query {
-		question += "\n" + string(peek(r))
+	asked := peek(r)
+	answer := func(replica *GitHub) *httptest.ResponseRecorder {
+		hearOfTokens(replica, s.github)
+		again := r.Clone(r.Context())
+		again.Body = io.NopCloser(bytes.NewReader(asked))
+		rec := httptest.NewRecorder()
+		replica.ServeHTTP(rec, again)
+		return rec
+	}
+	was, is := answer(stale.before), answer(stale.after)
+	if was.Code == is.Code && bytes.Equal(was.Body.Bytes(), is.Body.Bytes()) {
+		return false
 	}
 	s.mu.Lock()
-	asked := stale.asked[question]
-	stale.asked[question] = true
+	s.stale = nil
 	s.mu.Unlock()
-	if asked {
-		return false
-	}
-	hearOfTokens(stale.replica, s.github)
-	rec := httptest.NewRecorder()
-	stale.replica.ServeHTTP(rec, r)
-	maps.Copy(w.Header(), rec.Header())
-	w.WriteHeader(rec.Code)
-	_, _ = w.Write(rec.Body.Bytes())
+	maps.Copy(w.Header(), was.Header())
+	w.WriteHeader(was.Code)
+	_, _ = w.Write(was.Body.Bytes())
 	return true
 }
 
