@@ -25,6 +25,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -57,6 +58,13 @@ func (r *Runtime) Event() string { return r.getenv("GITHUB_EVENT_NAME") }
 
 // Repository returns OWNER/NAME of the workflow's repository.
 func (r *Runtime) Repository() string { return r.getenv("GITHUB_REPOSITORY") }
+
+// Repeated reports whether the run has been tried before: somebody has asked for its jobs to be
+// run again, with the same event.
+func (r *Runtime) Repeated() bool {
+	attempt, err := strconv.Atoi(r.getenv("GITHUB_RUN_ATTEMPT"))
+	return err == nil && attempt > 1
+}
 
 // RunURL returns the address of the workflow's run; empty if it is not known.
 func (r *Runtime) RunURL() string {

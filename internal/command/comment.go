@@ -89,7 +89,7 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 	env.Trail.willWrite()
 	asked := conversation.Event{
 		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
-		Author: event.Author, ViaApp: event.ViaApp, Body: event.Body, Config: from.Named,
+		Author: event.Author, ViaApp: event.ViaApp, Body: event.Body, Config: from.Named, Repeated: rt.Repeated(),
 	}
 	if s.Ledger != "" {
 		asked.Ledger = slashed(env, env.path(s.Ledger))

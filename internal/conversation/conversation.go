@@ -28,6 +28,9 @@ type Event struct {
 	// Ledger is the path in the repository of the ledger by which Verify judges;
 	// empty: none.
 	Ledger string
+	// Repeated says that the same event was answered before: somebody has asked for the job to
+	// be run again. Our eyes under the comment say so, too.
+	Repeated bool
 }
 
 // Answer carries out the command of a comment and says under it what came of
@@ -49,7 +52,7 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 		to.log.Info("the comment does nothing: an App wrote it, and comments.via-apps is false", "by", e.Author)
 		return report.Report{Verb: verbs.Comment}, nil
 	}
-	to.react(acting, github.Eyes)
+	to.repeated = to.react(acting, github.Eyes) || e.Repeated
 	var r report.Report
 	if err == nil {
 		r, err = converse(acting, s, of)

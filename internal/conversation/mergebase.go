@@ -17,7 +17,6 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -30,7 +29,7 @@ import (
 const (
 	mergeBranches  = "relock-merge/"
 	mergeTrailer   = "Relock-Temporary"
-	deletingBranch = "a branch of an earlier merge could not be deleted"
+	deletingBranch = "a branch on which a base was merged could not be deleted"
 )
 
 // mergedHead is the head of a pull request with its base merged into it. Lock files that both
@@ -190,8 +189,7 @@ func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (
 	if err := r.right.confirm(ctx); err != nil {
 		return into, err
 	}
-	prefix := fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number)
-	r.sweep(ctx, prefix)
+	r.sweep(ctx)
 	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", r.pull.Base, mergeTrailer, r.pull.Number)
 	head, err := r.repo.Commit(ctx, r.pull.Head)
 	if err != nil {
@@ -205,14 +203,14 @@ func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (
 	if err != nil {
 		return into, err
 	}
-	branch := prefix + r.pull.Head[:8]
+	branch := r.prefix() + r.pull.Head[:8]
 	if err := r.repo.CreateBranch(ctx, branch, at); err != nil {
 		return into, err
 	}
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		if err := r.repo.DeleteBranch(ctx, branch, cmp.Or(into.SHA, at)); err != nil {
-			r.log.Warn("the branch of a merge could not be deleted; the next run tries again", "branch", branch, "error", err)
+			r.sweep(ctx) // it may be gone, or at a merge of which no answer came
 		}
 	}()
 	into, err = r.repo.Merge(ctx, branch, base, message)
@@ -220,7 +218,7 @@ func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (
 	case errors.Is(err, github.ErrConflict):
 		return into, comment.Refuse(safe.Format("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s",
 			safe.Code(r.pull.Base), r.locally(locks)))
-	case err != nil && problem.Coded(err, problem.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
+	case errors.Is(err, github.ErrForbidden), errors.Is(err, github.ErrNotFound):
 		return into, comment.Refuse(safe.Format("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
 			"It may do so where the base has changed workflows and the token may not write any "+
 			"(workflows: write, which only an App or a person can have). %s",
@@ -242,11 +240,14 @@ func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(verbs.Lock, report.Asked{}, dirs))
 }
 
-// sweep deletes the branches of merges whose names begin so, as far as their
-// commits say that they are ours. It is a courtesy: what is left is swept by the
-// next run.
-func (r baseMerge) sweep(ctx context.Context, prefix string) {
-	branches, err := r.repo.Branches(ctx, prefix)
+// prefix begins the names of the branches on which the pull request's merges are made.
+func (r baseMerge) prefix() string { return fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number) }
+
+// sweep deletes the branches of the pull request's merges, as far as their commits
+// say that they are ours. It is a courtesy: what is left is swept before the next merge,
+// or when the same job is run again.
+func (r baseMerge) sweep(ctx context.Context) {
+	branches, err := r.repo.Branches(ctx, r.prefix())
 	if err != nil {
 		r.log.Warn(deletingBranch, "error", err)
 		return

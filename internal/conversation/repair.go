@@ -60,7 +60,14 @@ func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
-	return baseMerge{c.repo, c.request.pull, c.right, c.log}.merge(ctx)
+	merge := baseMerge{c.repo, c.request.pull, c.right, c.log}
+	if c.repeated {
+		if err := c.right.confirm(ctx); err != nil {
+			return nil, err
+		}
+		merge.sweep(ctx)
+	}
+	return merge.merge(ctx)
 }
 
 // refuseEmpty refuses a command that says no directory where there is nothing that
@@ -308,7 +315,8 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 		return r, said, err
 	}
 	ignores, note := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
-	if slices.Equal(ignores, c.owned.Marker.Ignores) {
+	known := slices.Equal(ignores, c.owned.Marker.Ignores)
+	if known && !c.repeated { // else an earlier run may have ended before the rebuilding
 		return r, note, nil
 	}
 	if c.request.pull.Open {
@@ -319,8 +327,10 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 	if err := c.right.confirm(ctx); err != nil {
 		return r, said, err
 	}
-	if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
-		return r, said, err
+	if !known {
+		if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
+			return r, said, err
+		}
 	}
 	if !c.request.pull.Open {
 		return r, note, nil

@@ -23,17 +23,26 @@ type reply struct {
 
 	self     string        // the login that we answer by; empty before a reaction of ours
 	workflow *bool         // whether the credential is a workflow's own; nil before GitHub was asked
+	repeated bool          // an earlier run may have answered the same event
+	looked   bool          // for the answer of that
 	posted   int64         // our answer, once there is one
 	said     safe.Markdown // what it says
 }
 
-// say answers: with a comment, which what is said later replaces. Where nobody knows whether
-// GitHub has taken the first one, it is looked for among the comments.
+// say answers: with a comment, which what is said later replaces. An answer of an earlier run is
+// replaced, too.
 func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	c.said = markdown
 	text := safe.Join("\n\n", markdown, c.mark())
+	if c.posted == 0 && c.repeated && !c.looked {
+		there, err := c.earlier(ctx)
+		if err != nil {
+			return err
+		}
+		c.posted, c.looked = there.ID, true
+	}
 	if c.posted != 0 {
-		return c.repo.EditComment(ctx, c.posted, text)
+		return c.edit(ctx, text)
 	}
 	posted, err := c.repo.PostComment(ctx, c.event.Number, text)
 	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
@@ -43,14 +52,34 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	return err
 }
 
+// edit replaces our answer. What was written twice is there once, so that an edit is sent
+// once more where nobody knows what became of the first.
+func (c *reply) edit(ctx context.Context, text safe.Markdown) error {
+	err := c.repo.EditComment(ctx, c.posted, text)
+	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
+		err = c.repo.EditComment(ctx, c.posted, text)
+	}
+	return err
+}
+
 // mark is the hidden line by which our answer to this command is known again.
 func (c *reply) mark() safe.Markdown {
 	return safe.Format("<!-- relock-answer:%s -->", safe.Int(int(c.event.CommentID)))
 }
 
 // postAgain posts an answer, unless it is there: the server has taken it, and its own answer
-// was lost. Whose comment it is decides, where that is known, since anybody may write the mark.
+// was lost.
 func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comment, error) {
+	there, err := c.earlier(ctx)
+	if err != nil || there.ID != 0 {
+		return there, err
+	}
+	return c.repo.PostComment(ctx, c.event.Number, text)
+}
+
+// earlier finds our answer among the comments; it is the zero Comment where there is none. Whose
+// comment it is decides, where that is known, since anybody may write the mark.
+func (c *reply) earlier(ctx context.Context) (github.Comment, error) {
 	there, err := c.repo.Comments(ctx, c.event.Number)
 	if err != nil {
 		return github.Comment{}, err
@@ -60,7 +89,7 @@ func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comme
 			return comment, nil
 		}
 	}
-	return c.repo.PostComment(ctx, c.event.Number, text)
+	return github.Comment{}, nil
 }
 
 // end says how it ended. It returns what went wrong, with the command or with the answer.
@@ -94,14 +123,16 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 	return wrong
 }
 
-// react is a courtesy: a conversation does not fail for it.
-func (c *reply) react(ctx context.Context, r github.Reaction) {
-	self, err := c.repo.React(ctx, c.event.CommentID, r)
+// react is a courtesy: a conversation does not fail for it. It reports whether the reaction was
+// there before.
+func (c *reply) react(ctx context.Context, r github.Reaction) (before bool) {
+	self, before, err := c.repo.React(ctx, c.event.CommentID, r)
 	if err != nil {
 		c.log.Debug("the comment got no reaction", "reaction", r, "error", err)
-		return
+		return false
 	}
 	c.self = self
+	return before
 }
 
 // byWorkflow reports whether we speak with a workflow's own token. It cannot

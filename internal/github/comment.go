@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -72,14 +73,14 @@ const (
 	Confused Reaction = "confused"
 )
 
-// React puts a reaction of the token's owner below a comment, and returns who
-// that is. One that is there already is no error.
-func (r *Repository) React(ctx context.Context, id int64, reaction Reaction) (login string, err error) {
-	made, _, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
+// React puts a reaction of the token's owner below a comment. It returns who that is, and
+// whether they have put the reaction there before, which is no error.
+func (r *Repository) React(ctx context.Context, id int64, reaction Reaction) (login string, before bool, err error) {
+	made, resp, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
 	if err != nil {
-		return "", r.explain(ctx, "reacting to a comment", writePulls, err)
+		return "", false, r.explain(ctx, "reacting to a comment", writePulls, err)
 	}
-	return made.GetUser().GetLogin(), nil
+	return made.GetUser().GetLogin(), resp.StatusCode == http.StatusOK, nil
 }
 
 // WorkflowLogin is the login of whoever speaks with a workflow's own token, the

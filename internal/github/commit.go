@@ -2,7 +2,9 @@ package github
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"net/http"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -201,14 +203,18 @@ func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error)
 }
 
 // Merge merges a commit into a branch, by a merge commit with the message, which it
-// returns. It returns an ErrConflict if GitHub cannot merge them, and the zero
-// Commit if the branch contains the commit already.
+// returns. It returns an ErrConflict if they conflict, an ErrForbidden if GitHub refuses the
+// merge, and the zero Commit if the branch contains the commit already.
 func (r *Repository) Merge(ctx context.Context, branch, sha, message string) (Commit, error) {
 	c, _, err := r.client.rest.Repositories.Merge(ctx, r.owner, r.name, &github.RepositoryMergeRequest{
 		Base: github.String(branch), Head: github.String(sha), CommitMessage: github.String(message),
 	})
-	if err != nil {
-		return Commit{}, r.explain(ctx, "merging "+sha+" into branch "+branch, writeContents, err)
+	if err == nil {
+		return repositoryCommit(c), nil
 	}
-	return repositoryCommit(c), nil
+	err = r.explain(ctx, "merging "+sha+" into branch "+branch, writeContents, err)
+	if said, ok := errors.AsType[*refusal](err); ok && said.status == http.StatusUnprocessableEntity {
+		said.kind = ErrForbidden // two sides that conflict are a 409
+	}
+	return Commit{}, err
 }

@@ -125,7 +125,9 @@ func (r *Repository) Assign(ctx context.Context, number int, logins []string) er
 	for _, login := range logins {
 		taken := slices.ContainsFunc(issue.Assignees, func(u *github.User) bool { return strings.EqualFold(u.GetLogin(), login) })
 		if !taken {
-			return r.explain(ctx, doing, writePulls, &finding{message: login + " cannot be assigned", hint: "only people who may read the repository can be"})
+			return r.explain(ctx, doing, writePulls, &finding{
+				message: login + " cannot be assigned", kind: ErrConflict, hint: "only people who may read the repository can be",
+			})
 		}
 	}
 	return nil

@@ -246,7 +246,7 @@ func TestCommentsAndReactions(t *testing.T) {
 	theirs := must[int64](t)(h.Comment("octo/infra", number, "monalisa", "/relock lock"))
 	made := must[github.Comment](t)(repo.PostComment(t.Context(), number, safe.Const("Working.")))
 	for range 2 {
-		if by := must[string](t)(repo.React(t.Context(), theirs, github.Eyes)); by != github.WorkflowLogin {
+		if by, _, err := repo.React(t.Context(), theirs, github.Eyes); err != nil || by != github.WorkflowLogin {
 			t.Errorf("React is by %q, want %q", by, github.WorkflowLogin)
 		}
 	}
@@ -351,7 +351,7 @@ func TestReviewersAndOthers(t *testing.T) {
 		"user_unknown": {review([]string{"ann"}, nil), []reply{unprocessable("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator.")}, "",
 			"only be requested from collaborators", "", github.ErrConflict},
 		"assigned":          {func(r *github.Repository) error { return r.Assign(t.Context(), 1, []string{"ann"}) }, []reply{{201, nil, issue}}, `{"assignees":["ann"]}`, "", "", nil},
-		"left_out_silently": {assign, []reply{{201, nil, issue}}, "", "bob cannot be assigned", "may read the repository", nil},
+		"left_out_silently": {assign, []reply{{201, nil, issue}}, "", "bob cannot be assigned", "may read the repository", github.ErrConflict},
 		"milestone":         {milestone, []reply{ok(`[{"number": 3, "title": "v1"}, {"number": 4, "title": "v2"}]`), ok(issue)}, `{"milestone":4}`, "", "", nil},
 		"no_such_milestone": {milestone, []reply{ok(`[{"number": 3, "title": "v1"}]`)}, "", `looking for the milestone "v2" in octo/infra: no open milestone`, "pull-request.milestone", github.ErrNotFound},
 		"auto_merge":        {merge, []reply{ok(`{"data": {}}`)}, `"variables":{"input":{"mergeMethod":"SQUASH","pullRequestId":"PR_1"}}`, "", "", nil},

@@ -73,11 +73,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err := to.Ready(ctx); err != nil {
 		return p.report, err
 	}
-	err = repo.FastForward(ctx, to.Branch, sha)
-	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, ErrMoved
-	}
-	if err != nil {
+	if err := to.forward(ctx, repo, read, sha); err != nil {
 		return p.report, err
 	}
 	p.report.Pushed = sha
@@ -109,11 +105,26 @@ func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
 	return files, true
 }
 
-// moved reports whether the branch is elsewhere than it was read. Where it is not,
-// a rule of the repository refuses the push.
-func (p *Push) moved(ctx context.Context, repo *github.Repository, read string) bool {
-	now, err := repo.Head(ctx, p.Branch)
-	return err != nil || now != read
+// forward moves the branch to a commit that was made on what was read. Where GitHub refuses
+// that, the branch is elsewhere, which is ErrMoved, or a rule of the repository is against it.
+// Where nobody knows what became of it, the branch says so, and is moved once more if it is
+// where it was.
+func (p *Push) forward(ctx context.Context, repo *github.Repository, read, sha string) error {
+	err := repo.FastForward(ctx, p.Branch, sha)
+	uncertain := errors.Is(err, github.ErrUncertain)
+	if !uncertain && !errors.Is(err, github.ErrConflict) {
+		return err
+	}
+	now, lookErr := repo.Head(ctx, p.Branch)
+	switch {
+	case lookErr == nil && now == sha:
+		return nil
+	case lookErr == nil && now == read && uncertain:
+		return repo.FastForward(ctx, p.Branch, sha)
+	case lookErr == nil && now == read, uncertain:
+		return err
+	}
+	return ErrMoved
 }
 
 // commit stores the files as a commit on the one that they were made from.
