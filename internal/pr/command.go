@@ -54,7 +54,7 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 // Close closes a pull request because a person says so: the same is not
 // proposed again. Its branch is deleted unless somebody else has pushed to it,
 // the server cannot do so safely, or other open pull requests need it: Close returns
-// a sentence about those, and a later run deletes the branch when there are none.
+// a sentence about those. A branch that could not be deleted is deleted by a later run.
 func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Markdown, err error) {
 	var needed []int
 	var unsupported bool
@@ -66,7 +66,7 @@ func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Mar
 		}
 	}
 	m := o.Marker
-	m.Closed, m.Leaves = "", len(needed) > 0
+	m.Closed, m.Leaves = "", !o.Touched && !unsupported // should it not be deleted now
 	if _, err := repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Close: true}); err != nil {
 		return kept, err
 	}
@@ -76,11 +76,33 @@ func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Mar
 	if o.Touched || unsupported {
 		return kept, nil
 	}
-	err = repo.DeleteBranch(ctx, o.Pull.HeadBranch, o.Pull.Head)
-	if errors.Is(err, github.ErrUnsupported) || errors.Is(err, github.ErrConflict) {
-		return kept, nil
+	err = deleteSurely(ctx, repo, o.Pull.HeadBranch, o.Pull.Head)
+	if errors.Is(err, github.ErrConflict) {
+		return safe.Const("GitHub does not delete its branch now; a later run tries again."), nil
+	}
+	if errors.Is(err, github.ErrUnsupported) {
+		err = nil
 	}
 	return kept, err
+}
+
+// deleteSurely deletes a branch that is at a commit. Where GitHub refuses that, or nobody knows
+// what became of it, it looks: a branch that is elsewhere is somebody's by now, and one of which
+// nothing was heard is deleted once more.
+func deleteSurely(ctx context.Context, repo *github.Repository, branch, at string) error {
+	err := repo.DeleteBranch(ctx, branch, at)
+	uncertain := errors.Is(err, github.ErrUncertain)
+	if !uncertain && !errors.Is(err, github.ErrConflict) {
+		return err
+	}
+	now, lookErr := repo.Head(ctx, branch)
+	if errors.Is(lookErr, github.ErrNotFound) || lookErr == nil && now != at {
+		return nil
+	}
+	if lookErr == nil && uncertain {
+		return repo.DeleteBranch(ctx, branch, at)
+	}
+	return err
 }
 
 // Reopen opens a closed pull request again, with the commit that it had.

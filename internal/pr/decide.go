@@ -2,7 +2,6 @@ package pr
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
@@ -116,7 +115,7 @@ func finish(p Proposal, s state, opts Options) plan {
 		if todo.behind != "" {
 			todo.reason = fmt.Sprintf("it is behind %s; updated when approved", todo.behind)
 		}
-		if s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
+		if s.marked && (p.remaining(s.marker).manual() || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
 			todo.pull = completePull
 		}
 	}
@@ -168,14 +167,6 @@ func (s state) note(when RebaseWhen, lag lag, base string) string {
 		return s.marker.Behind
 	}
 	return ""
-}
-
-// waiting are the labels that could not be created and are still wanted.
-func waiting(m Marker, p Proposal) []string {
-	if !p.CreateLabels {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(m.MissingLabels), func(l string) bool { return !slices.Contains(p.Labels, l) })
 }
 
 // awaitsAutoMerge reports whether GitHub is still to be asked to merge the pull

@@ -25,8 +25,9 @@ type Marker struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Pending says that labels, reviewers and the like are still to be set.
 	Pending bool `json:"pending,omitempty"`
-	// MissingLabels are those that somebody chose and that could not be created.
-	MissingLabels []string `json:"missing-labels,omitempty"`
+	// MissingLabels are those that could not be set, and Unapplied is what else could not be.
+	MissingLabels []string  `json:"missing-labels,omitempty"`
+	Unapplied     Unapplied `json:"unapplied,omitzero"`
 	// AutoMerge says that GitHub is still to be asked to merge it by itself.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
 	// FormerBase is what the base was called when the branch was named, if GitHub has
@@ -89,12 +90,12 @@ func (m *Marker) fallBehind(base string) {
 	}
 }
 
-// missing remembers labels that could not be created, if there is room for them:
-// ignores are people's words, and must not be lost for labels.
-func (m *Marker) missing(labels []string) {
-	m.MissingLabels = labels
+// lacks remembers what of a presentation is not applied, if there is room for it: ignores are
+// people's words, and must not be lost for labels.
+func (m *Marker) lacks(done presented) {
+	m.MissingLabels, m.Unapplied, m.AutoMerge = done.labels, done.left, done.unmerging
 	if len(m.String()) > largestMarker {
-		m.MissingLabels = nil
+		m.MissingLabels, m.Unapplied = nil, Unapplied{}
 	}
 }
 

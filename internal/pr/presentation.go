@@ -14,7 +14,7 @@ func (p Presentation) mergesItself() bool { return p.AutoMerge != "" && !p.NoAut
 
 // later reports whether something of the presentation is applied after the opening.
 func (p Presentation) later() bool {
-	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != "" || p.AutoMerge != ""
+	return p.manual() || p.AutoMerge != ""
 }
 
 // presenter applies a presentation. What it cannot do becomes a warning of the outcome.
@@ -23,45 +23,98 @@ type presenter struct {
 	outcome *Outcome
 }
 
+// presented is what became of a presentation.
+type presented struct {
+	// settled says that nothing was lost on the way: what is not applied was refused.
+	settled bool
+	// labels are those that are still to be set, and left is what else a later run tries again.
+	labels []string
+	left   Unapplied
+	// unmerging says that auto-merge is still to be enabled.
+	unmerging bool
+}
+
+// Unapplied is what of a presentation is to be tried again: the token might not apply it, or
+// nobody knows whether it was applied.
+type Unapplied struct {
+	Reviewers     []string `json:"reviewers,omitempty"`
+	TeamReviewers []string `json:"team-reviewers,omitempty"`
+	Assignees     []string `json:"assignees,omitempty"`
+	Milestone     bool     `json:"milestone,omitempty"`
+}
+
 // present applies what of the presentation cannot be given while opening. None is worth a
-// lost pull request, so that a refusal is a warning. It reports whether the rest
-// need not be tried again, since a run that ends here leaves that to the next one,
-// which labels could not be created, and whether auto-merge is still to be enabled.
-func (p presenter) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string, unmerging bool) {
-	unmerging = m.AutoMerge != "" && m.NoAutoMerge
+// lost pull request, so that a refusal is a warning. What is wrong with a thing itself, such as
+// a person who cannot review, is said once. All else is tried again by the next run.
+func (p presenter) present(ctx context.Context, pull github.PullRequest, m Presentation) presented {
 	p.outcome.Warnings = nil // an earlier attempt may have warned of the same
-	settled = true
-	apply := func(wanted bool, act func() error) {
+	done := presented{settled: true, unmerging: m.AutoMerge != "" && m.NoAutoMerge}
+	// apply reports whether to try again.
+	apply := func(wanted bool, act func() error) bool {
 		if !wanted {
-			return
+			return false
 		}
-		if err := act(); err != nil {
-			p.warnOf(err)
-			settled = settled && ctx.Err() == nil && !errors.Is(err, github.ErrUncertain)
+		err := act()
+		if err == nil {
+			return false
 		}
+		p.warnOf(err)
+		done.settled = done.settled && ctx.Err() == nil && !errors.Is(err, github.ErrUncertain)
+		return !errors.Is(err, github.ErrConflict) && !errors.Is(err, github.ErrNotFound)
 	}
 	n := pull.Number
-	apply(len(m.Labels) > 0, func() (err error) {
+	again := apply(len(m.Labels) > 0, func() (err error) {
 		if !m.CreateLabels {
 			return p.labelKnown(ctx, n, m.Labels)
 		}
-		missing, err = p.label(ctx, n, m.Labels)
+		done.labels, err = p.label(ctx, n, m.Labels)
 		return err
 	})
+	if again && len(done.labels) == 0 {
+		done.labels = m.Labels
+	}
 	// GitHub refuses teams to a workflow's own token.
-	apply(len(m.Reviewers) > 0, func() error {
+	if apply(len(m.Reviewers) > 0, func() error {
 		return allOrEach(m.Reviewers, func(logins []string) error { return p.repo.RequestReviewers(ctx, n, logins, nil) })
-	})
-	apply(len(m.TeamReviewers) > 0, func() error {
+	}) {
+		done.left.Reviewers = m.Reviewers
+	}
+	if apply(len(m.TeamReviewers) > 0, func() error {
 		return allOrEach(m.TeamReviewers, func(teams []string) error { return p.repo.RequestReviewers(ctx, n, nil, teams) })
-	})
-	apply(len(m.Assignees) > 0, func() error { return p.repo.Assign(ctx, n, m.Assignees) })
-	apply(m.Milestone != "", func() error { return p.repo.SetMilestone(ctx, n, m.Milestone) })
-	apply(m.mergesItself(), func() (err error) {
-		unmerging, err = p.enableAutoMerge(ctx, pull, m.AutoMerge)
-		return err
-	})
-	return settled, missing, unmerging
+	}) {
+		done.left.TeamReviewers = m.TeamReviewers
+	}
+	if apply(len(m.Assignees) > 0, func() error { return p.repo.Assign(ctx, n, m.Assignees) }) {
+		done.left.Assignees = m.Assignees
+	}
+	done.left.Milestone = apply(m.Milestone != "", func() error { return p.repo.SetMilestone(ctx, n, m.Milestone) })
+	if m.mergesItself() {
+		done.unmerging = apply(true, func() error { return p.enableAutoMerge(ctx, pull, m.AutoMerge) })
+	}
+	return done
+}
+
+// remaining is the part of the presentation that a pull request with the marker lacks, and that
+// is still wanted. What people have changed since the opening is not in it.
+func (p Presentation) remaining(m Marker) Presentation {
+	both := func(wanted, left []string) []string {
+		return slices.DeleteFunc(slices.Clone(left), func(name string) bool { return !slices.Contains(wanted, name) })
+	}
+	p.Labels = both(p.Labels, m.MissingLabels)
+	p.Reviewers, p.TeamReviewers = both(p.Reviewers, m.Unapplied.Reviewers), both(p.TeamReviewers, m.Unapplied.TeamReviewers)
+	p.Assignees = both(p.Assignees, m.Unapplied.Assignees)
+	if !m.Unapplied.Milestone {
+		p.Milestone = ""
+	}
+	if !m.AutoMerge {
+		p.AutoMerge = ""
+	}
+	return p
+}
+
+// manual reports whether something is to be applied beside auto-merge.
+func (p Presentation) manual() bool {
+	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != ""
 }
 
 // mostEnabling and firstEnabling bound how long a run waits for auto-merge: seconds
@@ -72,17 +125,18 @@ const (
 )
 
 // enableAutoMerge lets GitHub merge a pull request by itself. It tries again as long
-// as GitHub says that it is not the time, and reports whether a later run shall.
-func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (later bool, err error) {
+// as GitHub says that it is not the time.
+func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (err error) {
 	for n := range mostEnabling {
 		if n > 0 && p.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
-			return true, err
+			return err
 		}
-		if err = p.repo.EnableAutoMerge(ctx, pull, method); !errors.Is(err, github.ErrNotYet) {
+		err = p.repo.EnableAutoMerge(ctx, pull, method)
+		if !errors.Is(err, github.ErrNotYet) {
 			break
 		}
 	}
-	return errors.Is(err, github.ErrNotYet) || errors.Is(err, github.ErrUncertain), err
+	return err
 }
 
 // warnOf adds what could not be done, each by itself.
@@ -145,17 +199,4 @@ func (p presenter) label(ctx context.Context, number int, labels []string) (miss
 		return err == nil
 	})
 	return missing, errors.Join(errs...)
-}
-
-// labelAgain tries again to set labels that could not be created, and returns
-// those that still cannot.
-func (p presenter) labelAgain(ctx context.Context, pull github.PullRequest, labels []string) []string {
-	missing, err := p.label(ctx, pull.Number, labels)
-	if err != nil {
-		p.outcome.Warnings = append(p.outcome.Warnings, err)
-		if len(missing) == 0 {
-			return labels // the request was lost, and nothing is known of them
-		}
-	}
-	return missing
 }

@@ -83,8 +83,8 @@ type Proposal struct {
 
 // Presentation is how a pull request is presented to people. It is applied when
 // it is opened and never again: whoever takes a label off, or asks another
-// reviewer, meant it. A label that could not be created is tried again by later
-// runs, and so is auto-merge until it holds.
+// reviewer, meant it. What GitHub has refused is tried again by later runs, and so is
+// auto-merge until it holds.
 type Presentation struct {
 	settings.PullRequest // a Limit of 0: Options.Limit holds
 	// NoAutoMerge says that what is proposed now is for a person to merge: what made

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // surveyor finds out what is on GitHub.
@@ -261,10 +263,11 @@ func (r *surveyor) readBranch(ctx context.Context, s *state, base string) error 
 	if errors.Is(err, github.ErrNotFound) {
 		// The branch has been seen, so either the base is missing or the two
 		// have no commit in common.
-		if _, err := r.repo.Head(ctx, base); err != nil {
+		at, err := r.repo.Head(ctx, base)
+		if err != nil {
 			return err
 		}
-		return r.readUnrelated(ctx, s)
+		return r.readUnrelated(ctx, s, at)
 	}
 	if err != nil {
 		return err
@@ -278,15 +281,22 @@ func (r *surveyor) readBranch(ctx context.Context, s *state, base string) error 
 	return nil
 }
 
-// readUnrelated is readBranch for a branch that has no commit of its base: if it is
-// ours, all of that was rewritten.
-func (r *surveyor) readUnrelated(ctx context.Context, s *state) error {
+// readUnrelated is readBranch for a branch that has no commit of its base, whose head is at a
+// commit: if the branch is ours, all of that was rewritten. Where the branch has that commit,
+// GitHub has compared before it knew the branch's head, and will compare them by and by.
+func (r *surveyor) readUnrelated(ctx context.Context, s *state, at string) error {
 	recent, err := r.repo.History(ctx, s.head)
 	if errors.Is(err, github.ErrNotFound) {
 		return nil // it is gone by now
 	}
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(recent, func(c github.Commit) bool { return c.SHA == at }) {
+		return &problem.Error{
+			Problem: problem.Problem{Code: problem.CodeGitHub, Message: fmt.Sprintf("comparing %s with its base: GitHub does not know its newest commit yet", s.branch)},
+			Err:     github.ErrConflict,
+		}
 	}
 	s.judged = judge(s.branch, github.Comparison{Own: recent, Total: len(recent)}, s.head)
 	s.owner, s.mark = s.judged.owner, s.judged.mark

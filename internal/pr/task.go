@@ -16,7 +16,9 @@ type task struct {
 	Outcome
 	// written is what an earlier attempt has done, or may have done.
 	written Operation
-	// disabled says that this run has switched auto-merge off.
+	// sent is the commit that the branch was to point to last.
+	sent string
+	// disabled says that this run has switched auto-merge off, or may have.
 	disabled bool
 	// refused is the head at which the server would not replace or delete the
 	// branch, as a rule of the repository may have it.
@@ -63,6 +65,9 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 			return
 		}
 		t.Err, t.surveyed = nil, false
+		if t.sent != "" && head == t.sent { // though the answer did not say so
+			t.did(Updated)
+		}
 	}
 }
 

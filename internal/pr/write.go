@@ -113,10 +113,12 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	// What is new about it, in its files or in what is told of them, a person has not
 	// seen who let it merge by itself.
 	if p.NoAutoMerge && s.open() && s.pull.AutoMerge && (todo.push || todo.pull == editPull && s.marker.Facts != p.Facts) {
-		if err := t.repo.DisableAutoMerge(ctx, *s.pull); err != nil {
+		err := t.repo.DisableAutoMerge(ctx, *s.pull)
+		t.disabled = t.disabled || err == nil || errors.Is(err, github.ErrUncertain)
+		if err != nil {
 			return err
 		}
-		t.disabled, s.pull.AutoMerge = true, false
+		s.pull.AutoMerge = false
 		t.opts.Log.Info("disabled auto-merge, since a person must look at what is proposed now", "number", s.pull.Number)
 	}
 	if todo.push {
@@ -221,6 +223,7 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
+	t.sent = sha
 	if err := point(sha); err != nil {
 		return err
 	}
@@ -250,12 +253,12 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if !m.Pending {
 		return nil
 	}
-	settled, missing, unmerging := t.presenter().present(ctx, made, p.Presentation)
-	if !settled {
+	done := t.presenter().present(ctx, made, p.Presentation)
+	if !done.settled {
 		return nil
 	}
-	m.Pending, m.AutoMerge = false, unmerging
-	m.missing(missing)
+	m.Pending = false
+	m.lacks(done)
 	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body.String(), m)})
 	return err
 }
@@ -275,24 +278,17 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 // edit writes title and body anew. The text may take its time; what people told
 // relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
-	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, AutoMerge: p.AutoMerge != "" && (s.marker.AutoMerge || t.disabled)}
-	missing := waiting(s.marker, p)
-	if s.marker.Pending {
-		settled := false
-		settled, missing, m.AutoMerge = t.presenter().present(ctx, *s.pull, p.Presentation)
-		m.Pending = !settled
-	} else {
-		if len(missing) > 0 {
-			missing = t.presenter().labelAgain(ctx, *s.pull, missing)
-		}
-		if s.marker.AutoMerge && p.mergesItself() && !s.pull.AutoMerge {
-			var err error
-			m.AutoMerge, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge)
-			if err != nil {
-				t.Warnings = append(t.Warnings, err)
-			}
-		}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}
+	wanted := p.Presentation
+	if !s.marker.Pending {
+		wanted = p.remaining(s.marker)
 	}
+	if s.pull.AutoMerge {
+		wanted.AutoMerge = ""
+	}
+	done := t.presenter().present(ctx, *s.pull, wanted)
+	m.Pending = s.marker.Pending && !done.settled
+	done.unmerging = done.unmerging || p.AutoMerge != "" && (t.disabled || s.pull.AutoMerge && s.marker.AutoMerge)
 	text := p.text()
 	now, err := t.readAgain(ctx, s.pull.Number)
 	if err != nil {
@@ -301,7 +297,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) err
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
 	m.fallBehind(behind)
-	m.missing(missing)
+	m.lacks(done)
 	title, says := p.Title, true
 	if !t.opts.Recreate {
 		title, says = old.retitled(now.Title, p.Title)
@@ -335,22 +331,20 @@ func (t *task) readAgain(ctx context.Context, number int) (github.PullRequest, e
 }
 
 // complete tries again what could not be done at the opening of a pull request that
-// needs nothing else: labels, and auto-merge.
+// needs nothing else: labels, reviewers and the like, and auto-merge.
 func (t *task) complete(ctx context.Context, p Proposal, s state) error {
-	labels, unmerging := waiting(s.marker, p), s.marker.AutoMerge
-	missing := labels
-	if len(labels) > 0 {
-		missing = t.presenter().labelAgain(ctx, *s.pull, labels)
+	wanted := p.remaining(s.marker)
+	if !s.awaitsAutoMerge(p) {
+		wanted.AutoMerge = ""
 	}
-	if s.awaitsAutoMerge(p) {
-		var err error
-		unmerging, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge)
-		if err != nil {
-			t.Warnings = append(t.Warnings, err)
-		}
+	done := t.presenter().present(ctx, *s.pull, wanted)
+	if wanted.AutoMerge == "" {
+		done.unmerging = s.marker.AutoMerge
 	}
-	known := s.marker.FormerBase == p.former
-	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge && known {
+	m := s.marker
+	m.lacks(done)
+	applied := m.String() != s.marker.String()
+	if !applied && s.marker.FormerBase == p.former {
 		return nil
 	}
 	now, err := t.readAgain(ctx, s.pull.Number)
@@ -361,12 +355,12 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	if !ok {
 		return nil // somebody has rewritten the body: it is theirs
 	}
-	m.missing(missing)
-	m.AutoMerge, m.FormerBase = unmerging, p.former
+	m.lacks(done)
+	m.FormerBase = p.former
 	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
 		return err
 	}
-	if len(missing) < len(labels) || unmerging != s.marker.AutoMerge { // what only we remember is no news
+	if applied { // what only we remember is no news
 		t.did(Updated)
 		t.Operation, t.Reason = t.written, ""
 	}
