@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -28,8 +27,6 @@ var (
 	cellsShare  = flag.Int("share", 8, "TestReliability plays one of so many cells that no process is needed for; 1: all of them")
 	update      = flag.Bool("update", false, "write docs/reliability.md anew, as far as what was run says it")
 )
-
-const reliability = "docs/reliability.md"
 
 // mostTime is how long a run may take whatever happens to one kind of request.
 // It is no measurement: who takes longer will not end.
@@ -99,7 +96,7 @@ var matrixFaults = []struct {
 //	go test -run Reliability -matrix -parallel 24 -timeout 60m . [-update]
 func TestReliability(t *testing.T) {
 	t.Parallel()
-	told := readMatrix(t)
+	told := matrixTable.read(t)
 	var mu sync.Mutex // guards told and these
 	var most int64
 	var longest time.Duration
@@ -138,7 +135,7 @@ func TestReliability(t *testing.T) {
 		t.Logf("%d cells; the most memory: %d MB; the longest run: %.0f s", len(matrixKinds)*len(matrixFaults), most>>20, longest.Seconds())
 	}
 	if *update {
-		writeMatrix(t, told)
+		matrixTable.write(t, matrixNames(), told)
 	}
 }
 
@@ -300,67 +297,6 @@ func (r *running) alone(t *testing.T) cost {
 	return c
 }
 
-// The table of the document stands between these lines.
-const (
-	matrixBegin = "<!-- The table is written by go test -run Reliability -matrix -update. -->\n"
-	matrixEnd   = "<!-- End of the table. -->\n"
-)
-
-// readMatrix reads the cells of the document, by fault and kind.
-func readMatrix(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(reliability)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), matrixBegin)
-	table, _, ok := strings.Cut(table, matrixEnd)
-	if !ok {
-		t.Fatalf("%s has no place for the table", reliability)
-	}
-	told := map[string]string{}
-	var head []string
-	for line := range strings.Lines(strings.TrimSpace(table)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		if head == nil {
-			head = cells
-		}
-		for i, text := range cells[1:] {
-			if i+1 < len(head) {
-				told[cells[0]+head[i+1]] = text
-			}
-		}
-	}
-	return told
-}
-
-func writeMatrix(t *testing.T, told map[string]string) {
-	t.Helper()
-	var b strings.Builder
-	b.WriteString("| |")
-	for _, k := range matrixKinds {
-		b.WriteString(" " + k.name + " |")
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(matrixKinds)) + "\n")
-	for _, f := range matrixFaults {
-		b.WriteString("| " + f.name + " |")
-		for _, k := range matrixKinds {
-			b.WriteString(" " + told[f.name+k.name] + " |")
-		}
-		b.WriteString("\n")
-	}
-	text, err := os.ReadFile(reliability)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(text), matrixBegin)
-	_, after, _ := strings.Cut(rest, matrixEnd)
-	mustWrite(t, reliability, []byte(before+matrixBegin+"\n"+b.String()+"\n"+matrixEnd+after))
-}
-
 // count counts the requests of the kind.
 func (k *kind) count(asked []sandbox.Request) int {
 	n := 0
@@ -370,4 +306,15 @@ func (k *kind) count(asked []sandbox.Request) int {
 		}
 	}
 	return n
+}
+
+// matrixNames are the names of the rows and of the columns.
+func matrixNames() (names tableNames) {
+	for _, f := range matrixFaults {
+		names.rows = append(names.rows, f.name)
+	}
+	for _, k := range matrixKinds {
+		names.columns = append(names.columns, k.name)
+	}
+	return names
 }
