@@ -195,8 +195,8 @@ func TestNextRunGoesOn(t *testing.T) {
 	if status, said := b.relock(t, args...); status != ExitOK || b.proposed(t) != b.repositories {
 		t.Errorf("the next run = %d with %d pull requests, want all\n%s", status, b.proposed(t), said)
 	}
-	for _, r := range b.Requests() {
-		if at := strings.Index(r.Path, "/repos/acme/"); at >= 0 {
+	for _, r := range b.Requests() { // what is read ahead comes in any order
+		if at := strings.Index(r.Path, "/repos/acme/"); at >= 0 && r.Writes() {
 			if !strings.HasPrefix(r.Path[at:], "/repos/"+next[1]+"/") {
 				t.Errorf("the next run begins with %s, want %s", r.Path, next[1])
 			}
