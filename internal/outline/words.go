@@ -447,6 +447,11 @@ func (d Vocabulary) bound(t scan.Term) safe.Markdown {
 // Missing says which wanted platforms a release does not serve.
 func (d Vocabulary) Missing(k report.Kept) safe.Markdown {
 	text := safe.Format("%s %s is not released for %s", d.Name(k.Addr), d.Version(k.Version), d.platforms(k.Missing))
+	for _, p := range k.Missing {
+		if since, ok := k.Since[p]; ok {
+			text = text.And("; no %s before %s", safe.Text(p.String()), d.Version(since))
+		}
+	}
 	if !k.Serving.IsZero() {
 		text = text.And("; %s is released for all of the wanted platforms", d.Version(k.Serving))
 	}

@@ -242,7 +242,7 @@ func (g *random) agree(p any) {
 		p.InUse = distinctBy(p.InUse, func(u report.Use) provider.Addr { return u.Addr })
 	case *report.Change:
 		if p.Kind == diff.Removed { // nothing was looked for
-			p.Missing, p.Serving, p.Warnings = nil, provider.Version{}, nil
+			p.Missing, p.Since, p.Serving, p.Warnings = nil, nil, provider.Version{}, nil
 		}
 		p.FromPull = p.FromPull && !p.Unasked
 	case *diff.Change:
@@ -254,7 +254,10 @@ func (g *random) agree(p any) {
 		}
 	case *report.Facts:
 		if len(p.Missing) == 0 {
-			p.Serving = provider.Version{}
+			p.Serving, p.Since = provider.Version{}, nil
+		}
+		if len(p.Since) == 0 {
+			p.Since = nil
 		}
 	case *provider.Signer:
 		if p.KeyID+p.Label == "" {

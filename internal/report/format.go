@@ -413,7 +413,7 @@ func planOf(m Module) planJSON {
 	j.Held = append(j.Held, w.heldIn(m)...)
 	for _, k := range m.Facts() {
 		if len(k.Missing) > 0 {
-			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, orNil(k.Serving)})
+			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, k.Since, orNil(k.Serving)})
 		}
 		for _, text := range k.Warnings { // a registry tells them the users of the provider
 			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: shownHost(k.Addr.Host)})
@@ -453,7 +453,7 @@ func (j planJSON) module() Module {
 	}
 	for _, missing := range j.Missing {
 		f := of(missing.Provider, missing.Version)
-		f.Missing, f.Serving = missing.Platforms, orZero(missing.ServedBy)
+		f.Missing, f.Since, f.Serving = missing.Platforms, missing.Since, orZero(missing.ServedBy)
 	}
 	j.Warnings = slices.DeleteFunc(j.Warnings, func(p problemJSON) bool {
 		if p.Code != problem.CodeRegistryWarning {
@@ -596,10 +596,11 @@ func (j heldJSON) held() upgrade.Held {
 
 // missingJSON is a provider that is not released for some platforms.
 type missingJSON struct {
-	Provider  provider.Addr       `json:"provider"`
-	Version   provider.Version    `json:"version"`
-	Platforms []provider.Platform `json:"platforms"`
-	ServedBy  *provider.Version   `json:"served_by"`
+	Provider  provider.Addr                          `json:"provider"`
+	Version   provider.Version                       `json:"version"`
+	Platforms []provider.Platform                    `json:"platforms"`
+	Since     map[provider.Platform]provider.Version `json:"since,omitempty"`
+	ServedBy  *provider.Version                      `json:"served_by"`
 }
 
 // keptJSON is a provider that stays as it is, and of which there is something to say.

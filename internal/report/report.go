@@ -149,6 +149,8 @@ type Facts struct {
 	Coverage []provider.Platform
 	// Missing are platforms that were wanted but that the release does not serve.
 	Missing []provider.Platform
+	// Since is as in upgrade.Selection.
+	Since map[provider.Platform]provider.Version
 	// Serving is the newest release that serves them all; zero if none is known.
 	Serving provider.Version
 	Signer  provider.Signer
@@ -456,7 +458,7 @@ func (o Origins) Of(module string) string {
 
 func factsOf(s upgrade.Selection) Facts {
 	return Facts{
-		Coverage: s.Platforms, Missing: s.Missing, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
+		Coverage: s.Platforms, Missing: s.Missing, Since: s.Since, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
 		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
 		FromPull: s.FromPull, Unasked: s.Unasked,
 	}

@@ -45,6 +45,30 @@ func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 	}
 }
 
+// TestMissingPlatformsSaySinceWhen names the first release for a platform that a held one
+// lacks, where all older ones say that they lack it.
+func TestMissingPlatformsSaySinceWhen(t *testing.T) {
+	t.Parallel()
+	linux, both := []string{"linux_amd64"}, []string{"linux_amd64", "darwin_arm64"}
+	for name, tt := range map[string]struct {
+		releases map[string][]string
+		want     string
+	}{
+		"a newer one":      {map[string][]string{"1.0.0": linux, "1.1.0": linux, "2.0.0-rc1": both, "2.0.0": linux, "2.4.0": both, "2.5.0": both}, "2.4.0"},
+		"none":             {map[string][]string{"1.0.0": linux, "2.0.0": linux}, "0.0.0"},
+		"an older one":     {map[string][]string{"1.0.0": both, "1.1.0": linux, "2.0.0": both}, "0.0.0"},
+		"an older silence": {map[string][]string{"1.0.0": nil, "1.1.0": linux, "2.0.0": both}, "0.0.0"},
+		"a newer silence":  {map[string][]string{"1.0.0": linux, "1.1.0": linux, "2.0.0": nil, "2.1.0": both}, "0.0.0"},
+	} {
+		src := &offer{releases: map[string]map[string][]string{"a": tt.releases}}
+		opts := Options{Platforms: Platforms{List: platforms("linux_amd64", "darwin_arm64")}}
+		s := Plan(t.Context(), src, modules(module(t, []string{"a < 2.0.0"}, nil)), opts)[0].Selections[0]
+		if got := s.Since[platform("darwin_arm64")]; len(s.Missing) != 1 || got.String() != tt.want || len(s.Since) == 1 == got.IsZero() {
+			t.Errorf("%s: %v is missing since %v, want darwin_arm64 and %s", name, s.Missing, s.Since, tt.want)
+		}
+	}
+}
+
 // A rule's platforms stand in for those of a setting, not for demanded ones, and
 // say nothing of other providers.
 func TestRulesNamePlatforms(t *testing.T) {

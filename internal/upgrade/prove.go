@@ -94,6 +94,38 @@ func (c covered) serving() (newest provider.Version) {
 	return newest
 }
 
+// since are the first releases that serve platforms; nil if none is known.
+func (c covered) since(missing []provider.Platform) map[provider.Platform]provider.Version {
+	var all map[provider.Platform]provider.Version
+	for _, p := range missing {
+		first := c.firstFor(p)
+		if first.IsZero() {
+			continue
+		}
+		if all == nil {
+			all = map[provider.Platform]provider.Version{}
+		}
+		all[p] = first
+	}
+	return all
+}
+
+// firstFor is the first release that serves a platform, if it is newer than the chosen one
+// and all that are older say that they do not; zero otherwise.
+func (c covered) firstFor(p provider.Platform) (first provider.Version) {
+	silent := false
+	for _, r := range c.chosen.offered.releases {
+		serves := len(r.Platforms) == 0 || slices.Contains(r.Platforms, p)
+		if serves && r.Version.Prerelease == "" && (first.IsZero() || r.Version.Precedence(first) < 0) {
+			first, silent = r.Version, len(r.Platforms) == 0
+		}
+	}
+	if silent || first.Precedence(c.chosen.to) <= 0 {
+		return provider.Version{}
+	}
+	return first
+}
+
 // unreleased is the failure of a release that lacks platforms which somebody asks for
 // now, or that has no package at all. It does not depend on how the sources word it.
 func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
@@ -121,6 +153,7 @@ func (p proven) enter(answers map[ask.Question]coverage.Evidence, b behaviour) p
 	found, missing, err := p.covered.gather(answers, b)
 	if len(missing) > 0 {
 		p.selection.Missing, p.selection.Serving = missing, p.covered.serving()
+		p.selection.Since = p.covered.since(missing)
 	}
 	if err == nil {
 		err = p.unreleased(found, b)

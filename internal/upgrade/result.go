@@ -62,6 +62,9 @@ type Selection struct {
 	Platforms []provider.Platform
 	// Missing are wanted platforms that the release does not serve, sorted.
 	Missing []provider.Platform
+	// Since are the first releases that serve those of Missing, as far as known: they are
+	// newer.
+	Since map[provider.Platform]provider.Version
 	// Serving is the newest allowed release before it that serves all wanted
 	// platforms, where this one does not; zero if none is known. It is advice:
 	// platforms select no version.
