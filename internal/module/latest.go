@@ -36,18 +36,21 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 		return scan.Call{}, "", unfetched("module package", redact(a.Package.URL), err)
 	}
 	newest, err := goversion.NewVersion(inUse[2])
-	name := ""
+	name := inUse[0]
 	for _, tag := range tags {
 		m := releaseTag.FindStringSubmatch(tag)
 		if m == nil || m[1] != inUse[1] {
 			continue
 		}
-		if v, invalid := goversion.NewVersion(m[2]); err == nil && invalid == nil && v.GreaterThan(newest) {
+		if v, invalid := goversion.NewVersion(m[2]); invalid == nil && err == nil && v.GreaterThan(newest) {
 			newest, name = v, tag
 		}
 	}
-	if name == "" { // none is newer, or the one in use is no version after all
+	switch {
+	case err != nil: // the one in use is no version after all
 		return scan.Call{}, "", nil
+	case name == inUse[0]:
+		return call, name, nil
 	}
 	call.Source, err = withRef(call.Source, name)
 	return call, name, err

@@ -68,8 +68,8 @@ type SizeSource interface {
 // how many packages it fetches for that.
 type Rereader interface {
 	// Latest returns the call that leads to the newest release of a module that no registry
-	// lists, and the name of that release; an empty name if none is newer, or if that is not
-	// known. Errors are *problem.Error.
+	// lists, and the name of that release, which may be the one in use; an empty name if
+	// that is not known. Errors are *problem.Error.
 	Latest(ctx context.Context, tool provider.Tool, call scan.Call) (latest scan.Call, release string, err error)
 	// Reread returns root modules as they are if others are called in place of calls. The
 	// result is in their order; one that could not be read again has no directory.

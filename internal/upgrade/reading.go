@@ -122,8 +122,11 @@ func nextRelease(world rereading, m Measure, h holder) (_ readRelease, why strin
 		if err != nil {
 			return readRelease{}, problem.Of(err).Message
 		}
-		if release == "" && h.call.Ref == "" {
-			return readRelease{}, "it comes from no registry, and no ref says which release is in use"
+		switch {
+		case release == "":
+			return readRelease{}, "it comes from no registry, and no ref with a version says which release is in use"
+		case call == h.call.Call:
+			return readRelease{}, ""
 		}
 		return readRelease{call: call, release: release}, ""
 	}
