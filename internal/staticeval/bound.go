@@ -41,6 +41,9 @@ func (b *Bound) Take(cost int) bool {
 	return b.spent <= maxTotal
 }
 
+// Spent is the cost that was charged.
+func (b *Bound) Spent() int { return b.spent }
+
 // cost is an upper bound of the size of what a call gives, and of its work.
 func (f Function) cost(args []cty.Value) int {
 	sum := costs(args)

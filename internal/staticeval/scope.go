@@ -27,7 +27,9 @@ type Scope struct {
 	Functions []Function
 	// Refer returns the value of root.name, or of root alone if name is empty. It
 	// is asked once for each. A value that is not wholly known comes with a
-	// reason. Without Refer nothing is known.
+	// reason. What is not there at all is cty.NilVal, with a reason: an expression that
+	// needs it is an error, in place of which try has another one. Without Refer nothing
+	// is known.
 	Refer func(root, name string) (cty.Value, *Unknown)
 	// Holes admits loops (for and splat expressions), and lets texts have parts that
 	// are not known; nil: such a text is not known. With it, reasons are marks on
@@ -133,10 +135,13 @@ func (s *Scope) context(run *evaluation) (*hcl.EvalContext, *Unknown) {
 		ref := reference{traversal.RootName(), attribute(traversal)}
 		value, why := s.refer(ref)
 		unknown = cmp.Or(unknown, why)
-		run.take(costAt(value, traversal, run.of.arithmetic))
 		if objects[ref.root] == nil {
 			objects[ref.root] = map[string]cty.Value{}
 		}
+		if value == cty.NilVal {
+			continue
+		}
+		run.take(costAt(value, traversal, run.of.arithmetic))
 		objects[ref.root][ref.name] = value
 	}
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: map[string]function.Function{}}
@@ -178,7 +183,7 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	// goes round in circles.
 	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
 	value, unknown := s.referred(ref)
-	if !s.Bound.Take(cost(value, false)) {
+	if value != cty.NilVal && !s.Bound.Take(cost(value, false)) {
 		value, unknown = cty.DynamicVal, Costly
 	}
 	s.known[ref] = answer{value, unknown}
