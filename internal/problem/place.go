@@ -31,6 +31,9 @@ func (p Place) File() string {
 	return p.Package + "//" + p.Path
 }
 
+// Whole returns the file that the place is in, without a line.
+func (p Place) Whole() Place { return Place{Path: p.Path, Package: p.Package} }
+
 // Named returns the place as programs have it: File is its path, and it has no Package.
 func (p Place) Named() Place { return Place{Path: p.File(), Line: p.Line, From: p.From, To: p.To} }
 
