@@ -22,8 +22,9 @@ const (
 	maxFiles   = 20_000   // files that are kept, also those that another replaced
 )
 
-// keptExtensions are those of the files that configuration is read from.
-var keptExtensions = tfconfig.Extensions()
+// keptExtensions are those of the files that configuration is read from, that of Terragrunt's
+// units and stacks and of lock files included.
+var keptExtensions = append(tfconfig.Extensions(), ".hcl", ".hcl.json")
 
 // kept reports whether a file of this name is kept of a package.
 func kept(name string) bool {
