@@ -74,6 +74,13 @@ type Options struct {
 	// some may turn out to be none.
 	Made []Kind
 
+	// TerragruntStack is called for each directory with a stack file of Terragrunt that a
+	// search comes to; nil is not called.
+	TerragruntStack func(dir string)
+	// Generated reports whether a directory of the file tree is in memory alone, since a
+	// stack of Terragrunt generates it: a search takes it, locked or not. nil: none is.
+	Generated func(dir string) bool
+
 	// Absent reports whether the repository has a directory that the file tree lacks,
 	// since not all of it is checked out; nil: it lacks none.
 	Absent func(dir string) bool
@@ -173,6 +180,21 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Prob
 	}
 	roots := slices.SortedFunc(maps.Values(f.roots), func(a, b Root) int { return strings.Compare(a.Dir, b.Dir) })
 	return roots, sorted(f.Diags), nil
+}
+
+// Everywhere reports whether a search comes to all directories.
+func (o Options) Everywhere() bool {
+	return len(o.Dirs) == 0 || slices.ContainsFunc(o.Dirs, func(dir string) bool { return path.Clean(dir) == everything })
+}
+
+// TerragruntStacks returns the directories with a stack file of Terragrunt, wherever they
+// are in a repository, or below the common top of Dirs outside of one.
+func TerragruntStacks(ctx context.Context, fsys fs.FS, opts Options) ([]string, error) {
+	var dirs []string
+	opts.TerragruntStack = func(dir string) { dirs = append(dirs, dir) }
+	f := &finder{tree: tfconfig.Searched(fsys, opts.Around, opts.Within), opts: opts}
+	_, _, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
+	return dirs, err
 }
 
 // finder is one run of Find.
@@ -321,15 +343,22 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 // made reports whether somebody else makes the configuration of a root module.
 func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind) }
 
+// generated reports whether a stack of Terragrunt generates a directory.
+func (f *finder) generated(dir string) bool { return f.opts.Generated != nil && f.opts.Generated(dir) }
+
 // addMade adds directories without a lock file of which somebody else makes the
-// configuration, unless git ignores a lock file there, or they were made for a stack.
+// configuration, unless git ignores a lock file there, or they were made for a stack that
+// is not known.
 func (f *finder) addMade(dirs []tfconfig.Directory) bool {
-	if !f.opts.Create && !f.opts.Unlocked || !slices.Contains(f.opts.Made, TerragruntUnit) {
+	if !slices.Contains(f.opts.Made, TerragruntUnit) {
 		return false
+	}
+	unlocked := func(at tfconfig.Directory) bool {
+		return (f.opts.Create || f.opts.Unlocked) && terragruntUnit(at) && !f.ignored(at.Join(lockfile.Name)) && !strings.Contains("/"+at.Path+"/", "/"+terragruntStack+"/")
 	}
 	added := false
 	for _, at := range dirs {
-		if _, named := f.roots[at.Path]; !named && terragruntUnit(at) && !f.ignored(at.Join(lockfile.Name)) && !strings.Contains("/"+at.Path+"/", "/"+terragruntStack+"/") {
+		if _, named := f.roots[at.Path]; !named && (f.generated(at.Path) || unlocked(at)) {
 			f.roots[at.Path] = f.identify(at)
 			added = true
 		}
@@ -415,6 +444,8 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 		for _, e := range entries {
 			name := dirs[i].Join(e.Name())
 			switch {
+			case !e.IsDir() && e.Name() == terragruntStackFile && f.opts.TerragruntStack != nil:
+				f.opts.TerragruntStack(dirs[i].Path)
 			case !e.IsDir() || e.Name() == gitDir || f.ignored(name):
 			case !utf8.ValidString(e.Name()): // which package fs opens nowhere
 				if !f.excluded(name) {

@@ -34,8 +34,8 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	_ = each(ctx, all, func(_ int, s *serving) { s.load(packages, &opts) }) // those that it leaves out are not begun
-	for _, s := range all {
+	_ = each(ctx, readAlone(all), func(_ int, s *serving) { s.load(packages, &opts) }) // those that it leaves out are not begun
+	for _, s := range readAlone(all) {
 		for _, l := range s.readings {
 			if !l.begun {
 				l.cutOff(ctx)
@@ -46,7 +46,7 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 		all = slices.DeleteFunc(all, func(s *serving) bool { return s.begun() && !opts.Wanted(s.module()) })
 	}
 	for {
-		unfinished := slices.DeleteFunc(slices.Clone(all), func(s *serving) bool { return len(s.lacks()) == 0 })
+		unfinished := slices.DeleteFunc(readAlone(all), func(s *serving) bool { return len(s.lacks()) == 0 })
 		if len(unfinished) == 0 {
 			return modulesOf(all)
 		}

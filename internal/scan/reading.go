@@ -17,6 +17,7 @@ import (
 type serving struct {
 	Root
 	readings []*loading
+	units    []*serving // that begin with its lock file, and are read in its place
 }
 
 // newServing begins a root module. A set that reaches it is taken for one that makes no
@@ -24,6 +25,12 @@ type serving struct {
 // readings of their own.
 func newServing(r Root, sets []VariableSet) *serving {
 	s := &serving{Root: r}
+	for _, unit := range r.Made.Serves {
+		s.units = append(s.units, newServing(unit, sets))
+	}
+	if s.units != nil {
+		return s
+	}
 	for _, reading := range r.Readings {
 		s.readings = append(s.readings, newLoading(reading, givenValues{}))
 	}
@@ -57,7 +64,8 @@ func (s *serving) load(packages *packages, opts *Options) {
 }
 
 func (s *serving) begun() bool {
-	return !slices.ContainsFunc(s.readings, func(l *loading) bool { return !l.begun })
+	return !slices.ContainsFunc(s.readings, func(l *loading) bool { return !l.begun }) &&
+		!slices.ContainsFunc(s.units, func(unit *serving) bool { return !unit.begun() })
 }
 
 // lacks are the calls of all readings of which it is not known what they lead to.
@@ -71,6 +79,9 @@ func (s *serving) lacks() []remoteCall {
 
 // module is the root module with what all readings require.
 func (s *serving) module() RootModule {
+	if s.units != nil {
+		return joined(s.Root, collect.Mapped(s.units, (*serving).module))
+	}
 	if len(s.readings) == 1 {
 		return s.readings[0].read
 	}

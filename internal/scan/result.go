@@ -109,6 +109,9 @@ type Term struct {
 	// empty for the root module itself.
 	Module        string `json:"module"`
 	problem.Place        // its keys are those of the term
+	// Unit is which of the units that begin with the lock file has the term; empty if all do,
+	// or if it has one root module.
+	Unit string `json:"unit,omitempty"`
 	// Sets are the sets of values with which the configuration has the term; zero: with
 	// all that there are.
 	Sets SetNames `json:"sets,omitzero"`

@@ -15,9 +15,12 @@ const (
 	terragruntFile = "terragrunt.hcl"
 	// terragruntStack is where Terragrunt writes the units of a stack [case stack-unit].
 	terragruntStack = ".terragrunt-stack"
-	gitDir          = ".git"
-	cdkFile         = "cdk.tf.json" // what CDK for Terraform generates from a program
-	cdkProject      = "cdktf.json"  // and beside the program
+	// terragruntStackFile says what that is.
+	terragruntStackFile = "terragrunt.stack.hcl"
+
+	gitDir     = ".git"
+	cdkFile    = "cdk.tf.json" // what CDK for Terraform generates from a program
+	cdkProject = "cdktf.json"  // and beside the program
 )
 
 // Root is a root module that was found: a directory in which a tool is run, and
@@ -111,6 +114,11 @@ type Made struct {
 	// and Bare says that it records no constraints.
 	Keeper string
 	Bare   bool
+	// Units are the directories of the units that begin with the lock file of this one, since
+	// stacks are made of it; empty if none do.
+	Units []string
+	// Serves are these units: Load joins what they require. It does not return them.
+	Serves []Root
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File
 	// Tree is a file tree that was made for this root module alone, and Dir the

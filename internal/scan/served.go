@@ -1,0 +1,101 @@
+package scan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// readAlone are those that are read by themselves, in a list of its own: the units that
+// begin with a lock file, in place of that.
+func readAlone(all []*serving) []*serving {
+	var alone []*serving
+	for _, s := range all {
+		if s.units == nil {
+			alone = append(alone, s)
+		}
+		alone = append(alone, s.units...)
+	}
+	return alone
+}
+
+// joined is the root module of a lock file that units of stacks begin with: it requires what
+// they do, so that the lock file serves each of them [case stack-lock-catalogue-two-values].
+func joined(r Root, units []RootModule) RootModule {
+	m := RootModule{Root: r}
+	m.Searched, m.Made.Tree, m.Made.Serves = nil, nil, nil
+	m.StandIn = StandInParts
+	first := units[0]
+	if !slices.ContainsFunc(units, func(u RootModule) bool { return u.Tool != first.Tool }) {
+		m.Tool, m.Assumed, m.Pin, m.Guessed = first.Tool, first.Assumed, first.Pin, first.Guessed
+	}
+	for _, u := range units {
+		m.Made.Units = append(m.Made.Units, u.Dir)
+		m.Newer = m.Newer || u.Newer
+		m.AnyChange = m.AnyChange || u.AnyChange
+	}
+	m.Files = union(units, func(u RootModule) []string { return u.Files })
+	m.Made.Sources = union(units, func(u RootModule) []string { return u.Made.Sources })
+	m.Made.Holes = union(units, func(u RootModule) []Hole { return u.Made.Holes })
+	m.Made.Assumptions = union(units, func(u RootModule) []string { return u.Made.Assumptions })
+	m.Made.Unread = slices.Concat(r.Made.Unread, union(units, func(u RootModule) []Unread { return u.Made.Unread }))
+	m.Unfamiliar = union(units, func(u RootModule) []problem.Problem { return u.Unfamiliar })
+	m.Tree = joinedTree(units, func(u RootModule) ModuleTree { return u.Tree })
+	m.Tests = joinedTree(units, func(u RootModule) ModuleTree { return u.Tests })
+	m.Tree.Unread = slices.Concat(r.Made.Unread, m.Tree.Unread)
+	m.Tree.Diagnostics = sorted(slices.Concat(r.Problems, m.Tree.Diagnostics))
+	return m
+}
+
+// joinedTree joins one of the module trees of several units.
+func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
+	terms := map[provider.Addr][]Term{}
+	for _, u := range units {
+		for _, r := range of(u).Requirements {
+			for _, term := range r.Terms {
+				term.Unit = u.Dir
+				terms[r.Addr] = append(terms[r.Addr], term)
+			}
+		}
+	}
+	for addr, ofAll := range terms {
+		terms[addr] = sameTerms(ofAll, len(units))
+	}
+	t := ModuleTree{
+		Requirements: merged(terms),
+		Unread:       union(units, func(u RootModule) []Unread { return of(u).Unread }),
+		Fetched:      union(units, func(u RootModule) []Fetched { return of(u).Fetched }),
+		Dirs:         union(units, func(u RootModule) []string { return of(u).Dirs }),
+		Diagnostics:  sorted(union(units, func(u RootModule) []problem.Problem { return of(u).Diagnostics })),
+		Notes:        union(units, func(u RootModule) []problem.Problem { return of(u).Notes }),
+	}
+	slices.Sort(t.Dirs)
+	return t
+}
+
+// sameTerms makes one of terms that several units have, and names these unless all do.
+func sameTerms(terms []Term, units int) []Term {
+	where := map[Term][]string{}
+	var distinct []Term
+	for _, t := range terms {
+		unit := t.Unit
+		t.Unit = ""
+		if where[t] == nil {
+			distinct = append(distinct, t)
+		}
+		where[t] = append(where[t], unit)
+	}
+	for i, t := range distinct {
+		has := slices.Compact(where[t])
+		switch {
+		case len(has) == units:
+		case len(has) == 1:
+			distinct[i].Unit = has[0]
+		default:
+			distinct[i].Unit = fmt.Sprintf("%s and %d more", has[0], len(has)-1)
+		}
+	}
+	return distinct
+}
