@@ -88,11 +88,18 @@ func requiredIn(all []scan.Requirement, set string) (part []scan.Requirement) {
 const mostTerms = 4
 
 // disagreement names the terms of sets of which no release meets all, though one meets
-// those of each set; else it is empty.
+// those of each set, and those of units that begin with one lock file; else it is empty.
 func disagreement(required scan.Requirement, offered []provider.Release) string {
 	var terms []string
 	for _, t := range required.Terms {
-		if t.Sets.IsZero() || t.Constraint.Op == 0 {
+		if t.Constraint.Op == 0 {
+			continue
+		}
+		if t.Unit != "" { // [case stack-lock-catalogue-two-values]
+			terms = append(terms, fmt.Sprintf("%q of %s at %s", t.Constraint, t.Unit, t.Place))
+			continue
+		}
+		if t.Sets.IsZero() {
 			continue
 		}
 		for _, set := range t.Sets.List() {
