@@ -65,7 +65,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		return made
 	}
 	if s := u.Source; s.Local {
-		made.Unit.AnyChange = made.Unit.AnyChange || a.units.tree.withoutFile(path.Join(s.Package, s.Subdir))
+		made.Unit.AnyChange = made.Unit.AnyChange || s.in(a.units.tree).withoutFile(path.Join(s.Package, s.Subdir))
 	}
 	w, dir, ok := a.module(ctx, &made, tool)
 	if !ok {
@@ -91,9 +91,9 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	if made.Unit.Known() {
 		made.TreeDir = dir
 		made.Tree = a.treeOf(w, u.Dir, dir)
-		made.Dirs = []string{u.Dir}
-		if u.Source.Local {
-			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
+		made.Dirs = a.units.tree.sources(u.Dir)
+		if s := u.Source; s.Local && s.places() == nil {
+			made.Dirs = append(made.Dirs, s.in(a.units.tree).sources(path.Join(s.Package, dir))...)
 		}
 	}
 	return made
@@ -104,13 +104,6 @@ func (a *Assembler) treeOf(w *workingCopy, unit, dir string) *tfconfig.Tree {
 	return tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(unit, dir, name) }).Sharing(&a.decoded, w.ofModule)
 }
 
-// withoutFile reports whether there is no file in a directory, be it that the directory
-// is not there, or that it was reached through a link.
-func (r *fileReader) withoutFile(dir string) bool {
-	entries, _ := r.ReadDir(dir)
-	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
-}
-
 // refuse notes a problem for which the unit is refused.
 func (made *Assembly) refuse(at problem.Place, reason string) {
 	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
@@ -118,7 +111,7 @@ func (made *Assembly) refuse(at problem.Place, reason string) {
 
 func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
 	if at.Path == "" {
-		at = problem.Place{Path: made.Unit.File, Line: 1}
+		at = made.Unit.Place
 	}
 	made.Unit.Problems = append(slices.Clip(made.Unit.Problems), Hindrance{why, at})
 }
@@ -131,8 +124,8 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	case u.Source.own():
 		w.layers = []layer{{a.units.tree, u.Dir, ".", &u.lists, nil}}
 		return w, ".", true
-	case u.Source.Local && a.units.tree.isDir(u.Source.Package):
-		w.layers = []layer{{a.units.tree, u.Source.Package, ".", &u.lists, nil}}
+	case u.Source.Local && u.Source.in(a.units.tree).isDir(u.Source.Package):
+		w.layers = []layer{{u.Source.in(a.units.tree), u.Source.Package, ".", &u.lists, u.Source.places()}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
 			made.refuse(u.Source.place, "the directory of the module does not exist")
 			return nil, "", false
@@ -141,7 +134,7 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
 		made.problem(u.Source.place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
-	case u.Source.Local && !a.units.tree.isFile(u.Source.Package):
+	case u.Source.Local && !u.Source.in(a.units.tree).isFile(u.Source.Package):
 		made.refuse(u.Source.place, "the directory of the module does not exist")
 		return nil, "", false
 	}
@@ -172,6 +165,29 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		return problem.Place{Path: name, Package: source}
 	}}}
 	return w, path.Clean(p.Dir), true
+}
+
+// origin fetches a source. By the rules of which tool does not matter: stacks have no
+// modules of registries.
+func (a *Assembler) origin(ctx context.Context, source Source) fetchedSource {
+	tool := provider.Newest(provider.Terraform)
+	call, why := source.call(tool, a.repository)
+	if why != nil {
+		return fetchedSource{why: why}
+	}
+	if a.source == nil {
+		return fetchedSource{why: &staticeval.Unknown{Reason: "it comes from outside of the repository"}}
+	}
+	p, err := a.source.Fetch(ctx, tool, call)
+	if err != nil {
+		d := problem.Of(err)
+		return fetchedSource{why: &staticeval.Unknown{Reason: "it could not be fetched: " + d.Message, Hint: d.Hint}, fail: err}
+	}
+	from := moduleaddr.ShownPackage(source.Text)
+	return fetchedSource{copiedFrom: copiedFrom{
+		tree: a.pkg(p), dir: path.Clean(p.Dir), top: ".",
+		places: func(name string) problem.Place { return problem.Place{Path: name, Package: from} },
+	}}
 }
 
 // pkg is what is read of a package, once for all units that have it.

@@ -38,7 +38,7 @@ type layer struct {
 // shown is what people call a path of the layer.
 func (l *layer) shown(name string) problem.Place {
 	if l.places == nil {
-		return problem.Place{Path: name}
+		return l.tree.place(name)
 	}
 	return l.places(name)
 }

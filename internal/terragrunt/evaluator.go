@@ -36,6 +36,10 @@ type evaluator struct {
 	parent *include
 	scope  *staticeval.Scope
 	table  []staticeval.Function // that the file can call
+	// siblings are as in stackFile, and written says that the file is what a stack writes
+	// beside a unit.
+	siblings map[string]map[string]cty.Value
+	written  bool
 	// inclusion is what includes returns; nil before it is asked for.
 	inclusion *inclusion
 }
@@ -86,12 +90,19 @@ func (e *evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		return e.stackValue(name)
 	case root == "dependency":
 		return notStatic(e.reading.outputs)
+	case e.siblings != nil && (root == unitKind || root == stackKind):
+		return e.sibling(root, name)
 	}
 	return notAllowed("%s is not known in a configuration of Terragrunt", root)
 }
 
 func notAllowed(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return notStatic(&staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)})
+}
+
+// notThere is what an expression cannot refer to, but try in it can [case stack-values-try].
+func notThere(format string, args ...any) (cty.Value, *staticeval.Unknown) {
+	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
 // notStatic is what has no value, for a reason.
@@ -171,9 +182,15 @@ func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 // stackValue is a value that a stack has given: a file has those that lie beside it
 // [terragrunt 1.1 pkg/config/config.go].
 func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
+	if v, ok := e.reading.tree.valuesAt(path.Dir(e.file.name)); ok {
+		return partOf(v, name)
+	}
 	from := path.Join(path.Dir(e.file.name), valuesName)
 	if !e.reading.isFile(from) {
 		e.reading.template = e.reading.template || path.Dir(e.file.name) == e.reading.unit
+		if e.reading.values.Refused { // [case stack-values-missing]
+			return cty.NilVal, e.reading.values
+		}
 		return notStatic(e.reading.values)
 	}
 	f, why := e.reading.parse(from)
@@ -187,9 +204,35 @@ func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 	}
 	attr := f.body.attribute(name)
 	if attr == nil {
-		return notAllowed("values.%s is not there", name)
+		return notThere("values.%s is not there", name)
 	}
 	return literals.value(attr.Expr)
+}
+
+// partOf is a value that a stack has given, or all of them.
+func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
+	plain, marks := v.Unmark()
+	switch {
+	case name == "" || !plain.IsKnown():
+		return v, staticeval.ReasonFor(v)
+	case !plain.Type().HasAttribute(name):
+		return notThere("values.%s is not there", name)
+	}
+	part := plain.GetAttr(name).WithMarks(marks)
+	return part, staticeval.ReasonFor(part)
+}
+
+// sibling is what unit.NAME or stack.NAME stands for in a stack file.
+func (e *evaluator) sibling(kind, name string) (cty.Value, *staticeval.Unknown) {
+	if name == "" {
+		v := cty.ObjectVal(e.siblings[kind])
+		return v, staticeval.ReasonFor(v)
+	}
+	v, ok := e.siblings[kind][name]
+	if !ok {
+		return notAllowed(kind+".%s is not declared", name)
+	}
+	return v, staticeval.ReasonFor(v)
 }
 
 // assumption is a mark on values that are so unless somebody says otherwise.
@@ -259,7 +302,7 @@ func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) 
 			why = &staticeval.Unknown{Refused: true, Reason: "there are several includes without a name"}
 		}
 		if why != nil {
-			known.why, known.place = why, problem.Place{Path: e.file.name, Line: b.line}
+			known.why, known.place = why, e.file.at(b.line)
 			break
 		}
 		known.files = append(known.files, in)

@@ -36,6 +36,8 @@ type fileReader struct {
 	filetree.Lazy
 	files   memo.Once[string, parsed]
 	missing sync.Map // files that are there and are not held
+	// generates are the directories in it that stacks generate; nil if none do.
+	generates *stackTree
 }
 
 func newFileReader(fsys fs.FS) *fileReader {
@@ -57,6 +59,14 @@ func (r *fileReader) linkedBelow(dir string) bool {
 	})
 }
 
+// place is what people call a path.
+func (r *fileReader) place(name string) problem.Place {
+	if r.generates == nil {
+		return problem.Place{Path: name}
+	}
+	return r.generates.place(name)
+}
+
 func (r *fileReader) isDir(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && info.IsDir()
@@ -65,6 +75,13 @@ func (r *fileReader) isDir(name string) bool {
 func (r *fileReader) isFile(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && !info.IsDir()
+}
+
+// withoutFile reports whether there is no file in a directory, be it that the directory
+// is not there, or that it was reached through a link.
+func (r *fileReader) withoutFile(dir string) bool {
+	entries, _ := r.ReadDir(dir)
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 }
 
 // read returns the content of a file, through links.
@@ -99,6 +116,7 @@ func unitConfig(dir string, isFile func(name string) bool) string {
 // configFile is a configuration file as it is written.
 type configFile struct {
 	name     string
+	place    problem.Place // of its first line, as people know it
 	body     body
 	locals   map[string]*hcl.Attribute
 	includes []configBlock
@@ -108,6 +126,9 @@ type configFile struct {
 // parse reads a configuration file.
 func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
 	p := r.files.Get(name, func() parsed {
+		if p, ok := r.parseCopied(name); ok {
+			return p
+		}
 		src, err := r.read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: "there is no file " + name}}
@@ -115,17 +136,46 @@ func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
 		if err != nil {
 			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))}}
 		}
+		place := r.place(name)
 		f, diags := hclfile.Parse(src, problem.Place{Path: name})
 		if len(diags) > 0 {
-			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Place.Line, diags[0].Message)}}
+			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", place.File(), diags[0].Place.Line, diags[0].Message)}}
 		}
-		return parsed{file: newConfigFile(name, f.Body)}
+		return parsed{file: newConfigFile(name, place, f.Body)}
 	})
 	return p.file, p.why
 }
 
-func newConfigFile(name string, b hcl.Body) *configFile {
-	f := &configFile{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
+// parseCopied reads a file that a stack copies: it is parsed once, however many copies
+// there are. It returns false for what is no such file.
+func (r *fileReader) parseCopied(name string) (parsed, bool) {
+	if r.generates == nil {
+		return parsed{}, false
+	}
+	from := r.generates.base
+	g, rel := r.generates.in(name)
+	if g != nil {
+		n, err := g.copy.find(rel)
+		if err != nil || n.layer == nil {
+			return parsed{}, false
+		}
+		from, rel = n.layer.tree, n.real
+	} else {
+		rel = name
+	}
+	f, why := from.parse(rel)
+	if why != nil {
+		return parsed{why: why}, true
+	}
+	own := *f
+	own.name, own.place = name, r.place(name)
+	own.place.Line = 1
+	return parsed{file: &own}, true
+}
+
+func newConfigFile(name string, place problem.Place, b hcl.Body) *configFile {
+	place.Line = 1
+	f := &configFile{name: name, place: place, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
 	for _, b := range f.body.blocks("locals", 0) {
 		for name, attr := range b.body.attributes() {
 			f.locals[name] = attr
@@ -136,6 +186,13 @@ func newConfigFile(name string, b hcl.Body) *configFile {
 		f.features[b.label] = b
 	}
 	return f
+}
+
+// at is the place of a line.
+func (f *configFile) at(line int) problem.Place {
+	at := f.place
+	at.Line = line
+	return at
 }
 
 // body is a body in native syntax or in JSON, where a block is an attribute, too.

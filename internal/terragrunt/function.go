@@ -208,6 +208,9 @@ func (t functionTable) findInParents(args []string) (cty.Value, error) {
 		if _, _, err := t.reading.stat(name); err == nil {
 			return cty.StringVal(asSeen(name)), nil
 		}
+		if why := t.reading.tree.notHeld(name); why != nil {
+			return cty.NilVal, why
+		}
 	}
 	if len(args) == 2 {
 		return cty.StringVal(args[1]), nil

@@ -1,6 +1,7 @@
 package terragrunt
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -53,7 +54,11 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 			if why != nil {
 				return cty.NilVal, why
 			}
-			return cty.BoolVal(t.reading.isFile(name)), nil
+			there := t.reading.isFile(name)
+			if why := t.reading.tree.notHeld(name); !there && why != nil {
+				return cty.NilVal, why
+			}
+			return cty.BoolVal(there), nil
 		}),
 		{Name: "read_terragrunt_config", Meaning: "another configuration as an object", Source: helpers, Call: t.readConfigFunc()},
 		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: t.templateFunc()},
@@ -84,10 +89,12 @@ func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	}
 	var names []cty.Value
 	looked := 0
+	var notHeld *staticeval.Unknown
 	var walk func(rel string) bool
 	walk = func(rel string) bool {
 		at := path.Join(dir, rel)
 		t.reading.looked[at+"/"] = true
+		notHeld = cmp.Or(notHeld, t.reading.tree.notHeld(path.Join(at, "file")))
 		real, _, err := t.reading.stat(at)
 		if err != nil {
 			return true
@@ -113,6 +120,8 @@ func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	switch {
 	case !walk("."):
 		return cty.NilVal, &staticeval.Unknown{Reason: "fileset looks at too many files"}
+	case notHeld != nil:
+		return cty.NilVal, notHeld
 	case len(names) == 0:
 		return cty.SetValEmpty(cty.String), nil
 	}
@@ -227,7 +236,7 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 		return v, nil
 	}
 	if path.Base(name) == stackName {
-		return cty.NilVal, &staticeval.Unknown{Reason: "it reads the configuration of a stack"}
+		return t.readStack(name)
 	}
 	// While it is read this stands for it: who meets it then goes round in circles.
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
@@ -241,6 +250,19 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 		delete(t.reading.objects, name)
 		return cty.NilVal, why
 	}
+	t.reading.objects[name] = v
+	return v, nil
+}
+
+// readStack reads a stack file, whose locals are those of an object local.
+func (t functionTable) readStack(name string) (cty.Value, error) {
+	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
+	file, why := t.reading.open(name, path.Dir(name), nil)
+	if why != nil {
+		delete(t.reading.objects, name)
+		return cty.NilVal, why
+	}
+	v := asObject(file)
 	t.reading.objects[name] = v
 	return v, nil
 }

@@ -152,7 +152,7 @@ func (e *evaluator) own() *unitSettings {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.file.features)) {
 		if b := e.file.features[name]; b.body.attribute("default") == nil {
-			s.refuse(problem.Place{Path: e.file.name, Line: b.line}, "feature %q has no default", plainLabel(name))
+			s.refuse(e.file.at(b.line), "feature %q has no default", plainLabel(name))
 		}
 	}
 	e.generations(s)
@@ -161,7 +161,7 @@ func (e *evaluator) own() *unitSettings {
 }
 
 func (e *evaluator) place(attr *hcl.Attribute) problem.Place {
-	return problem.Place{Path: e.file.name, Line: attr.Range.Start.Line}
+	return e.file.at(attr.Range.Start.Line)
 }
 
 // set keeps an attribute, unless it is null.
@@ -176,12 +176,12 @@ func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 
 func (e *evaluator) result(expr hcl.Expression) result {
 	v, why := e.value(expr)
-	return result{value: v, why: why, place: problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
+	return result{value: v, why: why, place: e.file.at(expr.Range().Start.Line)}
 }
 
 // waysOf is what the contents of a generated file are in each way through its directives.
 func (e *evaluator) waysOf(expr hcl.Expression) result {
-	r := result{place: problem.Place{Path: e.file.name, Line: expr.Range().Start.Line}}
+	r := result{place: e.file.at(expr.Range().Start.Line)}
 	values, open, why := e.scope.Ways(expr, maxWays)
 	if len(open) > 0 {
 		at := open[0].Place
@@ -215,7 +215,7 @@ func (e *evaluator) hooks(terraform configBlock, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
 		for _, b := range terraform.body.blocks(kind, 1) {
-			s.put(kind, b.label, statement{label: b.label, early: e.changes(b, commands[kind]), place: problem.Place{Path: e.file.name, Line: b.line}})
+			s.put(kind, b.label, statement{label: b.label, early: e.changes(b, commands[kind]), place: e.file.at(b.line)})
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (e *evaluator) changes(b configBlock, commands []string) bool {
 // generations collects the files to be generated, in either form.
 func (e *evaluator) generations(s *unitSettings) {
 	for _, b := range e.file.body.blocks("generate", 1) {
-		g := statement{label: b.label, fields: map[string]result{}, place: problem.Place{Path: e.file.name, Line: b.line}}
+		g := statement{label: b.label, fields: map[string]result{}, place: e.file.at(b.line)}
 		for _, attr := range inOrder(b.body.attributes()) {
 			if attr.Name == "contents" {
 				g.fields[attr.Name] = e.waysOf(attr.Expr)
@@ -319,7 +319,7 @@ func (e *evaluator) remoteState(s *unitSettings) {
 			r.value = cty.NullVal(cty.DynamicPseudoType)
 		}
 	} else if blocks := e.file.body.blocks("remote_state", 0); len(blocks) > 0 {
-		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: problem.Place{Path: e.file.name, Line: blocks[0].line}}
+		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: e.file.at(blocks[0].line)}
 		if attr := blocks[0].body.attribute("generate"); attr != nil {
 			r = e.result(attr.Expr)
 		}
@@ -369,7 +369,7 @@ func (e *evaluator) all() *unitSettings {
 		if _, why, at := in.evaluator.includes(); why != nil {
 			s.problem(*why, at, "")
 		}
-		base.under(s, in.strategy, problem.Place{Path: e.file.name, Line: in.line})
+		base.under(s, in.strategy, e.file.at(in.line))
 		s = base
 	}
 	return s
@@ -380,15 +380,29 @@ func (e *evaluator) all() *unitSettings {
 func (e *evaluator) beside() *unitSettings {
 	s := e.own()
 	name := path.Join(path.Dir(e.file.name), autoName)
-	if path.Base(e.file.name) == autoName || !e.reading.isFile(name) {
+	if e.written || path.Base(e.file.name) == autoName {
 		return s
 	}
+	if g := e.reading.tree.generatedAt(path.Dir(e.file.name)); g != nil && g.block.kind == unitKind && g.block.auto != nil {
+		auto, why := e.reading.autoinclude(g.block.auto)
+		if why != nil {
+			s.problem(*why, g.block.auto.place(), "")
+			return s
+		}
+		s.under(auto.all(), shallow, g.block.auto.place())
+		return s
+	}
+	if !e.reading.isFile(name) {
+		return s
+	}
+	first := e.reading.tree.place(name)
+	first.Line = 1
 	auto, why := e.reading.open(name, e.dir, nil)
 	if why != nil {
-		s.problem(*why, problem.Place{Path: name, Line: 1}, "")
+		s.problem(*why, first, "")
 		return s
 	}
-	s.under(auto.all(), shallow, problem.Place{Path: name, Line: 1})
+	s.under(auto.all(), shallow, first)
 	return s
 }
 

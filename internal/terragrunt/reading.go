@@ -36,11 +36,15 @@ type unitReading struct {
 
 // newReading begins the evaluation of the unit of a directory.
 func newReading(r *fileReader, unit string) *unitReading {
+	values := &staticeval.Unknown{Reason: "the values of the stack are not in the repository"}
+	if r.generatedAt(unit) != nil {
+		values = &staticeval.Unknown{Refused: true, Reason: "the stack gives it no values"}
+	}
 	return &unitReading{
 		tree: r, unit: unit,
 		holes:   staticeval.Holes{Through: through},
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
-		values:  &staticeval.Unknown{Reason: "the values of the stack are not in the repository"},
+		values:  values,
 		looked:  map[string]bool{}, objects: map[string]cty.Value{},
 		asked: askedNames{map[string]bool{}, map[string]bool{}},
 	}
@@ -95,6 +99,19 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluator, *stat
 	e.table = functionTable{r, e}.functions()
 	e.scope = &staticeval.Scope{Functions: e.table, Refer: e.refer, Holes: &r.holes, Bound: &r.bound}
 	return e, nil
+}
+
+// autoinclude opens what a stack writes beside a unit: a block of the stack file, evaluated
+// in the context of that [case stack-autoinclude-dependency].
+func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown) {
+	context, why := r.open(d.file.file.name, d.file.dir, nil)
+	if why != nil {
+		return nil, why
+	}
+	own := newConfigFile(context.file.name, d.at.place, d.block.body.Body)
+	own.locals = context.file.locals
+	context.file, context.siblings, context.written = own, d.file.siblings, true
+	return context, nil
 }
 
 // text returns the text of a value that is known, or a fallback for null.

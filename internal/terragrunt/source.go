@@ -23,6 +23,9 @@ type Source struct {
 	Local           bool
 	Package, Subdir string
 
+	// from is where the package is, if that is not the file tree that the unit is in; nil
+	// if it is.
+	from     *copiedFrom
 	registry *registryModule
 	text     string // as evaluated
 	place    problem.Place
@@ -120,6 +123,22 @@ func (s Source) fromRegistry(rest, version string) (Source, *staticeval.Unknown)
 	}
 	s.registry = &registryModule{host, module, subdir, version}
 	return s, nil
+}
+
+// in is the file tree that a local package is in: that of the unit, or another one.
+func (s Source) in(tree *fileReader) *fileReader {
+	if s.from != nil {
+		return s.from.tree
+	}
+	return tree
+}
+
+// places are as in layer, of a local package.
+func (s Source) places() func(name string) problem.Place {
+	if s.from != nil {
+		return s.from.places
+	}
+	return nil
 }
 
 // own reports whether the unit has no source.

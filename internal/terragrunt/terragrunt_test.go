@@ -258,7 +258,7 @@ func TestUnit_rules(t *testing.T) {
 		"fileset":                    {unit + says(`basename(one([for f in fileset(".", "**/{t,u}*") : f if f != "terragrunt.hcl"]))`) + "-- live/app/names/tls --\n", []string{"random ~> 3.0", "tls"}},
 		"a_digest_of_a_file":         {unit + says(`substr(filemd5("x"), 0, 2) == "60" ? "tls" : "archive"`) + "-- live/app/x --\na", []string{"random ~> 3.0", "tls"}},
 		"timecmp":                    {unit + says(`timecmp("2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z") < 0 ? "tls" : "archive"`), []string{"random ~> 3.0", "tls"}},
-		"a_stack's_configuration":    {unit + "locals {\n  s = read_terragrunt_config(\"../terragrunt.stack.hcl\")\n}\nterraform {\n  source = local.s.unit.a.source\n}\n-- live/terragrunt.stack.hcl --\nunit \"a\" {\n}\n", []string{"unknown: the source is not statically known: it reads the configuration of a stack"}},
+		"a_stack's_configuration":    {unit + "locals {\n  s = read_terragrunt_config(\"../terragrunt.stack.hcl\")\n}\nterraform {\n  source = local.s.unit.a.source\n}\n-- live/terragrunt.stack.hcl --\nunit \"a\" {\n}\n", []string{"unknown: the source is not statically known: it depends on what a stack file says of a unit or a stack"}},
 		"variables_that_are_no_JSON": {unit + says(`jsondecode(read_tfvars_file("x.json")).a`) + "-- live/app/x.json --\n[]\n", []string{`refused: the contents of the generated file "g" are not statically known: error in function call`}},
 	}
 	for name, tt := range tests {

@@ -29,6 +29,8 @@ func NewConfigs(fsys fs.FS) *Configs { return &Configs{newFileReader(fsys)} }
 type Unit struct {
 	Dir  string // slash-separated, relative to the top of the file tree
 	File string // the configuration
+	// Place is the first line of that, as people know it.
+	Place problem.Place
 	// Source is where the module is; that of the unit's own directory is empty.
 	Source Source
 	// Generated are the files that are generated, in the order of their labels;
@@ -50,6 +52,8 @@ type Unit struct {
 	Assumed []string
 	// Problems are why the unit is not statically known, or refused.
 	Problems []Hindrance
+	// Unproven are why what is known of it may be otherwise where Terragrunt runs.
+	Unproven []Hindrance
 	// Template says that it depends on values that a stack gives, which are not
 	// there: it is what stacks make units of.
 	Template bool
@@ -65,6 +69,8 @@ type Unit struct {
 	Sets scan.SetNames
 
 	asked askedNames
+
+	spent int // what evaluating it has cost
 
 	// lists are globs of the unit's files that are copied though they are hidden, and
 	// of those that are not copied.
@@ -101,6 +107,8 @@ func (r *Configs) Unit(dir string) Unit { return r.unit(dir, nil) }
 // unit reads the unit of a directory with a set of values; nil: without any.
 func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile)}
+	u.Place = r.tree.place(u.File)
+	u.Place.Line = 1
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
@@ -109,7 +117,7 @@ func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	reading.set, u.asked = set, reading.asked
 	file, why := reading.open(u.File, dir, nil)
 	if why != nil {
-		u.Problems = []Hindrance{{*why, problem.Place{Path: u.File, Line: 1}}}
+		u.Problems = []Hindrance{{*why, u.Place}}
 		return u
 	}
 	b := builder{file: file, settings: file.all(), unit: &u, assumed: map[string]bool{}}
@@ -118,8 +126,9 @@ func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	for _, in := range file.inclusion.files {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Files = slices.Sorted(maps.Keys(reading.looked))
-	u.AnyChange = slices.ContainsFunc(u.Files, r.tree.Linked) || strings.Contains(u.Source.text, repositoryTop)
+	u.Files = r.tree.allSources(slices.Sorted(maps.Keys(reading.looked)))
+	u.AnyChange = r.tree.anyLinked(u.Files) || strings.Contains(u.Source.text, repositoryTop)
+	u.spent = reading.bound.Spent()
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
 }
@@ -286,12 +295,38 @@ func (b *builder) source() Source {
 	if _, ok := b.settings.attribute("version"); ok {
 		b.assumed["the experiment version-attribute is on"] = true
 	}
-	s, why := parseSource(text, version, b.file.dir)
+	s, why := b.sourceFrom(text, version)
 	if why != nil {
 		b.settings.problem(*why, r.place, "the source is not statically known")
 	}
 	s.place = r.place
 	return s
+}
+
+// sourceFrom reads a source: one that is relative is so to the unit, or, if the file of the
+// unit says that with update_source_with_cas, to where a stack has copied that from
+// [cases stack-cas-local, stack-unit-relative-module].
+func (b *builder) sourceFrom(text, version string) (Source, *staticeval.Unknown) {
+	g := b.file.reading.tree.generatedAt(b.file.dir)
+	for _, terraform := range b.file.file.body.blocks("terraform", 0) {
+		attrs := terraform.body.attributes()
+		if g == nil || attrs["update_source_with_cas"] == nil || attrs["source"] == nil {
+			continue
+		}
+		v, why := b.file.value(attrs["update_source_with_cas"].Expr)
+		if why != nil {
+			return Source{}, why
+		}
+		switch within, why := b.file.reading.text(v, "false"); {
+		case why != nil:
+			return Source{}, why
+		case within == "true" && !plainlyWritten(attrs["source"]):
+			return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
+		case within == "true":
+			return g.copied.within(text)
+		}
+	}
+	return parseSource(text, version, b.file.dir)
 }
 
 // ifExistsWords and disabled are what can be done with a file that is there.

@@ -1,0 +1,468 @@
+package terragrunt
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// generatedDir is where a stack generates what does not say otherwise [case stack-two-units].
+const generatedDir = ".terragrunt-stack"
+
+// The kinds of blocks of a stack file that have something generated.
+const (
+	unitKind  = "unit"
+	stackKind = "stack"
+)
+
+// stackFile is what a stack file says, with those that it includes.
+type stackFile struct {
+	dir    string
+	place  problem.Place
+	blocks []stackBlock
+	// problems are why not all of it is known, or refused.
+	problems []Hindrance
+	// wants says that it needs values that nobody gives: it is what stacks make stacks of.
+	wants   bool
+	assumed []string
+	looked  map[string]bool // as in unitReading
+	// siblings are what unit.NAME and stack.NAME stand for, by the kind and the name.
+	siblings map[string]map[string]cty.Value
+	spent    int // what evaluating it has cost
+}
+
+// stackBlock is a unit or a stack that is to be generated.
+type stackBlock struct {
+	kind, name string
+	place      problem.Place
+	// source is where it is copied from, and dir where to.
+	source Source
+	dir    string
+	// within says that a relative source is relative to where the stack file was copied from.
+	within bool
+	// unchecked says that it need not be what its kind says.
+	unchecked bool
+	values    cty.Value // NilVal: it has none
+	auto      *declared // what is written beside it, by its block autoinclude; nil for nothing
+	// experiment names the experiment that it needs; empty: it needs none.
+	experiment string
+	why        *Hindrance // why it is not known what it is
+}
+
+// declared is a block, and the file in whose context it is evaluated.
+type declared struct {
+	kind  string
+	block configBlock
+	file  *evaluator
+	at    *configFile // that it is written in
+}
+
+func (d declared) place() problem.Place { return d.at.at(d.block.line) }
+
+// stackReading is the evaluation of a stack file.
+type stackReading struct {
+	*stackFile
+	reading *unitReading
+	file    *evaluator
+	before  map[string]bool // assumptions
+}
+
+// readStackFile reads the stack file of a directory. added is a block autoinclude of the
+// stack that has generated it, or nil.
+func readStackFile(r *fileReader, dir string, added *declared) *stackFile {
+	name, reading := path.Join(dir, stackName), newReading(r, dir)
+	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked}, reading: reading, before: map[string]bool{}}
+	s.place.Line = 1
+	if unitConfig(dir, reading.isFile) != "" { // [case stack-beside-unit]
+		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")
+	}
+	file, why := reading.open(name, dir, nil)
+	if why != nil {
+		s.problem(*why, s.place)
+		return s.stackFile
+	}
+	s.file = file
+	blocks := s.declarations(added)
+	s.siblings = s.paths(blocks)
+	file.siblings = s.siblings
+	for _, d := range blocks {
+		s.blocks = append(s.blocks, s.read(d))
+	}
+	s.unique()
+	s.assumed, s.spent = slices.Sorted(maps.Keys(s.before)), reading.bound.Spent()
+	return s.stackFile
+}
+
+func (s *stackReading) refuse(at problem.Place, format string, args ...any) {
+	s.problem(staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at)
+}
+
+func (s *stackReading) problem(why staticeval.Unknown, at problem.Place) {
+	s.problems = append(s.problems, Hindrance{why, at})
+}
+
+// inStackFiles are the blocks that a stack file may have [case stack-feature-in-stack-file].
+var inStackFiles = []string{"locals", "include", unitKind, stackKind}
+
+// declarations are the blocks that have something generated: those of the file, of the
+// files that it includes, and of what the stack around it adds, which replaces those of the
+// same name [case stack-autoinclude-stack-replaces].
+func (s *stackReading) declarations(added *declared) []declared {
+	all := s.blocksOf(s.file.file, s.file)
+	includes, why, at := s.included()
+	if why != nil {
+		s.problem(*why, at)
+	}
+	for _, f := range includes {
+		switch {
+		case len(f.body.blocks("locals", 0)) > 0: // [case stack-include-locals]
+			s.refuse(f.place, "an included stack file has locals")
+		case len(f.includes) > 0:
+			s.refuse(f.place, "an included stack file includes another one")
+		}
+		all = append(all, s.blocksOf(f, s.file)...)
+	}
+	for i, d := range all {
+		if slices.ContainsFunc(all[:i], d.sameName) { // [case stack-name-twice]
+			s.refuse(d.place(), "two blocks have the name %s %q", d.kind, plainLabel(d.block.label))
+		}
+	}
+	if added != nil {
+		more := s.blocksOf(&configFile{name: added.at.name, place: added.at.place, body: added.block.body}, added.file)
+		all = slices.DeleteFunc(all, func(d declared) bool { return slices.ContainsFunc(more, d.sameName) })
+		all = append(all, more...)
+	}
+	if len(all) == 0 && len(s.problems) == 0 { // [case stack-invalid-empty]
+		s.refuse(s.place, "the stack file has no unit and no stack")
+	}
+	return all
+}
+
+func (d declared) sameName(other declared) bool {
+	return d.kind == other.kind && d.block.label == other.block.label
+}
+
+// blocksOf are those of one file, evaluated in the context of another one.
+func (s *stackReading) blocksOf(f *configFile, context *evaluator) []declared {
+	native, ok := f.body.Body.(*hclsyntax.Body)
+	if !ok {
+		s.refuse(f.place, "a stack file in JSON is not read")
+		return nil
+	}
+	for _, attr := range inOrder(f.body.attributes()) {
+		s.refuse(f.at(attr.Range.Start.Line), "a stack file has no argument %q", plainLabel(attr.Name))
+	}
+	var all []declared
+	for _, b := range native.Blocks {
+		at := f.at(b.DefRange().Start.Line)
+		wanted := 0
+		if b.Type != "locals" {
+			wanted = 1
+		}
+		switch {
+		case !slices.Contains(inStackFiles, b.Type):
+			s.refuse(at, "a stack file has no block %q", plainLabel(b.Type))
+		case len(b.Labels) != wanted:
+			s.refuse(at, "a block %q has another number of labels", b.Type)
+		case b.Type == unitKind || b.Type == stackKind:
+			all = append(all, declared{kind: b.Type, block: configBlock{body{b.Body}, b.Labels[0], at.Line}, file: context, at: f})
+		}
+	}
+	return all
+}
+
+// included are the files that the stack file includes [case stack-include-locals].
+func (s *stackReading) included() ([]*configFile, *staticeval.Unknown, problem.Place) {
+	var files []*configFile
+	for _, b := range s.file.file.includes {
+		at := s.file.file.at(b.line)
+		attr := b.body.attribute("path")
+		if attr == nil {
+			return files, &staticeval.Unknown{Refused: true, Reason: "the include has no path"}, at
+		}
+		text, why := s.text(s.file, attr, "")
+		if why != nil {
+			return files, why, at
+		}
+		name, why := pathIn(s.dir, text)
+		if why != nil {
+			return files, why, at
+		}
+		f, why := s.reading.parse(name)
+		if why != nil {
+			return files, why, at
+		}
+		files = append(files, f)
+	}
+	return files, nil, problem.Place{}
+}
+
+// text is the text of an attribute, or the fallback where that is missing or null.
+func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
+	if attr == nil {
+		return fallback, nil
+	}
+	v, why := file.value(attr.Expr)
+	s.note(v)
+	if why != nil {
+		return "", why
+	}
+	return s.reading.text(v, fallback)
+}
+
+// note takes down what a value assumes, and whether it needs values that nobody gives.
+func (s *stackReading) note(v cty.Value) {
+	_, marks := v.UnmarkDeep()
+	for mark := range marks {
+		switch m := mark.(type) {
+		case assumption:
+			s.before[m.text] = true
+		case *staticeval.Unknown:
+			s.wants = s.wants || m == s.reading.values
+		}
+	}
+}
+
+// paths are what unit.NAME and stack.NAME stand for. None can refer to another one.
+func (s *stackReading) paths(blocks []declared) map[string]map[string]cty.Value {
+	paths := map[string]map[string]cty.Value{unitKind: {}, stackKind: {}}
+	for _, d := range blocks {
+		dir, why := s.generatedAt(d)
+		at := cty.StringVal(asSeen(dir))
+		if why != nil {
+			at, _ = notStatic(why)
+		}
+		paths[d.kind][d.block.label] = cty.ObjectVal(map[string]cty.Value{"path": at})
+	}
+	return paths
+}
+
+// generatedAt is where a block has something generated [cases stack-no-dot-mixed,
+// stack-path-absolute, stack-path-outside].
+func (s *stackReading) generatedAt(d declared) (string, *staticeval.Unknown) {
+	attr := d.block.body.attribute("path")
+	text, why := s.text(d.file, attr, "")
+	if why != nil {
+		return "", why
+	}
+	base, err := s.base(d)
+	name := path.Clean(text)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.TrimSpace(text) == "":
+		return "", &staticeval.Unknown{Refused: true, Reason: "it has no path"}
+	case path.IsAbs(text):
+		return "", &staticeval.Unknown{Refused: true, Reason: "its path is absolute"}
+	case strings.HasPrefix(name, ".."):
+		return "", &staticeval.Unknown{Refused: true, Reason: "its path leads out of the stack"}
+	case !plainPath(name):
+		return "", &staticeval.Unknown{Refused: true, Reason: "its path is none that a repository can have"}
+	}
+	return path.Join(base, name), nil
+}
+
+// base is the directory that the path of a block is relative to.
+func (s *stackReading) base(d declared) (string, *staticeval.Unknown) {
+	text, why := s.text(d.file, d.block.body.attribute("no_dot_terragrunt_stack"), "false")
+	if text == "true" {
+		return s.dir, why
+	}
+	return path.Join(s.dir, generatedDir), why
+}
+
+// plainPath reports whether a path can be that of a generated directory: none is in what
+// others keep for themselves, nor has signs that no name has.
+func plainPath(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == '\uFFFD' }) &&
+		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+			return strings.EqualFold(part, ".git") || part == ".terraform" || part == ".terragrunt-cache"
+		})
+}
+
+// read reads one block.
+func (s *stackReading) read(d declared) stackBlock {
+	b := stackBlock{kind: d.kind, name: plainLabel(d.block.label), place: d.place()}
+	about := fmt.Sprintf("the %s %q", b.kind, b.name)
+	stop := func(why *staticeval.Unknown, of string) {
+		h := Hindrance{*why, b.place}
+		h.Reason = about + " is not statically known: " + of + h.Reason
+		if why.Refused {
+			h.Reason = about + ": " + of + why.Reason
+			s.problems = append(s.problems, h)
+		}
+		if b.why == nil {
+			b.why = &h
+		}
+	}
+	flag := func(name string) bool {
+		text, why := s.text(d.file, d.block.body.attribute(name), "false")
+		if why != nil {
+			stop(why, name+": ")
+		}
+		return text == "true"
+	}
+	dir, why := s.generatedAt(d)
+	b.dir = dir
+	if why != nil {
+		stop(why, "")
+	}
+	b.within = flag("update_source_with_cas")
+	b.unchecked = flag("no_validation")
+	b.unchecked = flag("no_dot_terragrunt_stack") || b.unchecked
+	b.source, why = s.sourceOf(d, &b)
+	if why != nil {
+		stop(why, "")
+	}
+	b.values, why = s.valuesOf(d)
+	if why != nil {
+		stop(why, "its values: ")
+	}
+	if auto := d.block.body.blocks("autoinclude", 0); len(auto) > 0 {
+		if len(auto[0].body.blocks("locals", 0)) > 0 { // [case stack-autoinclude-locals]
+			stop(&staticeval.Unknown{Refused: true, Reason: "its autoinclude has locals"}, "")
+		}
+		b.auto = &declared{kind: "autoinclude", block: auto[0], file: d.file, at: d.at}
+	}
+	if len(d.block.body.blocks("expansion", 0)) > 0 { // [case stack-expansion]
+		b.experiment = "block-iteration"
+	}
+	return b
+}
+
+// sourceOf reads the source of a block, which is relative to the directory of the file that
+// it is written in, or, in what stacks make stacks of, within what that was copied from
+// [cases stack-cas-local, stack-cas-not-literal].
+func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.Unknown) {
+	attr := d.block.body.attribute("source")
+	text, why := s.text(d.file, attr, "")
+	switch {
+	case why != nil:
+		return Source{}, why
+	case strings.TrimSpace(text) == "": // [case stack-invalid-no-source]
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "it has no source"}
+	}
+	from := s.reading.tree.generatedAt(s.dir)
+	if !b.within || from == nil {
+		source, why := parseSource(text, "", s.dir)
+		source.place = d.at.at(attr.Range.Start.Line)
+		return source, why
+	}
+	if !plainlyWritten(attr) {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
+	}
+	source, why := from.copied.within(text)
+	source.place = d.at.at(attr.Range.Start.Line)
+	return source, why
+}
+
+// plainlyWritten reports whether an attribute is a text that is written as it is.
+func plainlyWritten(attr *hcl.Attribute) bool {
+	v := staticeval.Literal(attr.Expr)
+	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
+}
+
+// valuesOf are the values that a block gives, each marked with why it is not known
+// [cases stack-values-object, stack-values-file-replaced].
+func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
+	attr := d.block.body.attribute("values")
+	if attr == nil {
+		return cty.NilVal, nil
+	}
+	v, why := d.file.value(attr.Expr)
+	v = s.reading.holes.Whole(v)
+	s.note(v)
+	if why != nil && why.Refused {
+		return cty.NilVal, why
+	}
+	fields, bad := fieldsOf(v)
+	switch {
+	case bad != nil && bad.Refused:
+		return cty.NilVal, bad
+	case bad != nil:
+		return v, nil
+	case fields == nil:
+		return cty.NilVal, nil // null
+	}
+	return readAgain(v), nil
+}
+
+// readAgain is a value as it is when it was written as text and read again: lists are tuples,
+// and maps are objects.
+func readAgain(v cty.Value) cty.Value {
+	plain, marks := v.Unmark()
+	typ := plain.Type()
+	if plain.IsNull() || !plain.IsKnown() {
+		return v
+	}
+	switch {
+	case typ.IsListType(), typ.IsSetType(), typ.IsTupleType():
+		var all []cty.Value
+		for _, element := range plain.AsValueSlice() {
+			all = append(all, readAgain(element))
+		}
+		return cty.TupleVal(all).WithMarks(marks)
+	case typ.IsMapType(), typ.IsObjectType():
+		fields := plain.AsValueMap()
+		for name, field := range fields {
+			fields[name] = readAgain(field)
+		}
+		return cty.ObjectVal(fields).WithMarks(marks)
+	}
+	return v
+}
+
+// unique refuses blocks with one directory [cases stack-path-twice, stack-unit-holds-stack-file].
+func (s *stackReading) unique() {
+	taken := map[string]bool{}
+	for _, b := range s.blocks {
+		if b.why != nil || b.dir == "" {
+			continue
+		}
+		if taken[b.dir] {
+			s.refuse(b.place, "two blocks have the path of the %s %q", b.kind, b.name)
+		}
+		taken[b.dir] = true
+	}
+}
+
+// within reads a source that is relative to the origin and must not lead out of what was
+// copied with it.
+func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
+	if isFetched(text) || path.IsAbs(text) {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
+	}
+	pkg, subdir, _ := strings.Cut(text, "//")
+	at := path.Join(o.dir, pkg)
+	whole := path.Join(at, subdir)
+	for _, name := range []string{at, whole} {
+		if _, inside := relTo(o.top, name); !inside || name == ".." || strings.HasPrefix(name, "../") {
+			return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
+		}
+	}
+	rel, _ := relTo(at, whole)
+	if _, inside := relTo(at, whole); !inside {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
+	}
+	return Source{Text: text, text: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), from: &o}, nil
+}
+
+// partOfStack is why what a stack file says of its units has no value elsewhere.
+var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
+
+// asObject is a stack file as an object, which read_terragrunt_config gives
+// [case stack-unit-reads-stack].
+func asObject(file *evaluator) cty.Value {
+	unit, _ := notStatic(partOfStack)
+	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), unitKind: unit, stackKind: unit})
+}
