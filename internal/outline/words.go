@@ -323,6 +323,9 @@ func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
 	if origin := from.Of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
 		about = append(about, safe.Text(origin))
 	}
+	if t.Unit != "" {
+		about = append(about, safe.Format("of %s", safe.Text(t.Unit)))
+	}
 	if t.Source != "" {
 		about = append(about, safe.Format("source = %s", safe.Code(t.Source)))
 	}
@@ -735,6 +738,9 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 		}
 		lines = append(lines, name)
 	}
+	if n := len(m.Made.Units); n > 0 {
+		lines = append(lines, safe.Format("serves %s of stacks: %s", safe.Count(n, "unit", "units"), safe.Text(firstUnits(m.Made.Units))))
+	}
 	for _, h := range m.Made.Holes {
 		known := safe.Const("is not known; no requirement depends on it")
 		if h.Parts > 1 {
@@ -758,6 +764,17 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 		lines = append(lines, safe.Format("note: %s (%s)", safe.Text(n.Message), safe.Text(d.Files.Place(n.Place).String())))
 	}
 	return lines
+}
+
+// fewUnits is how many units that share a lock file are named.
+const fewUnits = 3
+
+func firstUnits(dirs []string) string {
+	text := strings.Join(dirs[:min(len(dirs), fewUnits)], ", ")
+	if more := len(dirs) - fewUnits; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // kindTitles are what people call root modules whose configuration is not theirs.

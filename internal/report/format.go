@@ -303,6 +303,7 @@ type scanJSON struct {
 	Holes        []scan.Hole       `json:"holes"`
 	Assumptions  []string          `json:"assumptions"`
 	Partial      bool              `json:"partial"`
+	Units        []string          `json:"units,omitempty"`
 	Terragrunt   *versionfile.Pin  `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockfile.File    `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
@@ -317,7 +318,7 @@ func scanOf(m Module) scanJSON {
 	w := shaper{m.Names}
 	j := scanJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Made.Origin,
-		Holes: collect.Mapped(m.Scan.Made.Holes, w.hole), Assumptions: array(m.Scan.Made.Assumptions), Partial: m.Scan.Partial(), Terragrunt: w.pin(m.Scan.Made.Terragrunt),
+		Holes: collect.Mapped(m.Scan.Made.Holes, w.hole), Assumptions: array(m.Scan.Made.Assumptions), Partial: m.Scan.Partial(), Units: m.Scan.Made.Units, Terragrunt: w.pin(m.Scan.Made.Terragrunt),
 		Requirements: collect.Mapped(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Mapped(m.Unread, w.call),
 	}
 	if m.Scan.Lock != nil {
@@ -537,6 +538,7 @@ type heldJSON struct {
 	Constraint provider.Term     `json:"constraint"`
 	Module     string            `json:"module"`
 	problem.Place
+	Unit       string        `json:"unit,omitempty"`
 	Sets       scan.SetNames `json:"sets,omitzero"`
 	Source     string        `json:"source_expression,omitempty"`
 	Expression string        `json:"expression,omitempty"`
@@ -565,7 +567,7 @@ func (w shaper) heldIn(m Module) []heldJSON {
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
-		Sets: h.Term.Sets, Source: h.Term.Source, Expression: h.Term.Expression,
+		Unit: h.Term.Unit, Sets: h.Term.Sets, Source: h.Term.Source, Expression: h.Term.Expression,
 		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version), Leaves: orNil(h.Help.Leaves),
 	}
@@ -588,7 +590,7 @@ func readMeasure(m upgrade.Measure) upgrade.Measure {
 func (j heldJSON) held() upgrade.Held {
 	return upgrade.Held{
 		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
-		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Sets: j.Sets, Source: j.Source, Expression: j.Expression},
+		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Unit: j.Unit, Sets: j.Sets, Source: j.Source, Expression: j.Expression},
 		Others: collect.Mapped(j.Also, readTerm),
 		Help:   upgrade.Advice{Version: orZero(j.HelpTo), Leaves: orZero(j.Leaves), Measures: collect.Mapped(j.Help, readMeasure)},
 	}
