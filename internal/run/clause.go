@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -56,7 +57,7 @@ func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.P
 	t := tree{root: root}
 	opts := Ask{}.searching(c)
 	opts.Orphans = true
-	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts, environments(c))
+	modules, diagnostics, err := rootModules(ctx, t.FS(), terragrunt.Options{Scan: opts, Environments: environments(c)})
 	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
 		return nil, err
 	}

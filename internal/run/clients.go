@@ -263,7 +263,7 @@ func readCommit(ctx context.Context, repo *github.Repository, commit, id string)
 		if err != nil {
 			return nil, err
 		}
-		names := slices.DeleteFunc(terragrunt.Lacks(files, nil), func(name string) bool { return lacking[name] })
+		names := slices.DeleteFunc(terragrunt.Lacks(ctx, files, nil), func(name string) bool { return lacking[name] })
 		if len(names) == 0 {
 			break
 		}

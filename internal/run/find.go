@@ -109,7 +109,32 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 		ctx = half
 	}
 	opts.Met = foresee(ctx, j, t)
-	return rootModules(ctx, t.FS(), fetching(j), opts, environments(j.settings))
+	return rootModules(ctx, t.FS(), unitOptions(j, t, fetching(j), opts))
+}
+
+// unitOptions say how the Terragrunt units of a tree are read.
+func unitOptions(j job, t tree, source scan.Source, opts scan.Options) terragrunt.Options {
+	return terragrunt.Options{Source: source, Scan: opts, Environments: environments(j.settings), List: j.ask.verb == verbs.Scan, Kept: keptBy(t)}
+}
+
+// keptBy returns whether git keeps a file of a tree: whether it is committed, or no ignore
+// file says otherwise. nil: it keeps all.
+func keptBy(t tree) func(name string) bool {
+	if t.remote != nil || t.loose {
+		return nil
+	}
+	ignored := worktree.ReadIgnoreFiles(t.root)
+	return func(name string) bool {
+		if file, _ := ignored.By(name); file == "" {
+			return true
+		}
+		head, err := t.at("HEAD")
+		if err != nil {
+			return false
+		}
+		id, err := head.Blob(name)
+		return err == nil && id != ""
+	}
 }
 
 // committedIn is what the commit of a checkout has that may not be there: of a sparse one,
@@ -182,21 +207,49 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 
 // rootModules finds the root modules of a file tree and reads what they require.
 // Without a source nobody is asked for modules that are elsewhere.
-func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options, environments []terragrunt.EnvironmentSet) ([]scan.RootModule, []problem.Problem, error) {
+func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]scan.RootModule, []problem.Problem, error) {
+	opts := units.Scan
 	opts.Made = terragrunt.Kinds
+	var stacks []string
+	opts.TerragruntStack = func(dir string) { stacks = append(stacks, dir) }
+	var passed []scan.Passed
+	if told := opts.Passed; told != nil {
+		opts.Passed = func(p scan.Passed) { passed = append(passed, p) }
+		defer func() {
+			for _, p := range passed {
+				told(p)
+			}
+		}()
+	}
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	roots, more, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
-		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted, Absent: opts.Absent,
-		Environments: environments,
-	})
+	opts.TerragruntStack, units.Scan = nil, opts
+	if !opts.Everywhere() && terragrunt.MayHaveStacks(fsys, roots, diagnostics, stacks) {
+		// Stacks elsewhere may generate what was named, and units of it.
+		stacks, err = scan.TerragruntStacks(ctx, fsys, opts)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(stacks) > 0 {
+		units.Stacks = terragrunt.ReadStacks(ctx, fsys, stacks, units)
+	}
+	if units.Stacks != nil { // what they generate is found as what is there
+		passed = nil
+		fsys, units.Scan = units.Stacks.FS(), units.Stacks.Options(opts)
+		roots, diagnostics, err = scan.Find(ctx, fsys, units.Scan)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	roots, more, err := terragrunt.Roots(ctx, fsys, roots, units)
 	if err != nil {
 		return nil, nil, err
 	}
 	diagnostics = append(diagnostics, more...)
-	modules := scan.Load(ctx, roots, source, opts)
+	modules := scan.Load(ctx, roots, units.Source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
 	slices.SortFunc(diagnostics, problem.Problem.Compare)
 	return modules, diagnostics, nil

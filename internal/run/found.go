@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -24,7 +25,7 @@ import (
 // and lock files alone: nobody is asked.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
-	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), nil, opts, nil)
+	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), terragrunt.Options{Scan: opts})
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
@@ -53,7 +54,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
 	opts := Ask{}.searching(c)
 	opts.Create, opts.Orphans = true, true
-	modules, _, err := rootModules(ctx, files.FS, nil, opts, nil)
+	modules, _, err := rootModules(ctx, files.FS, terragrunt.Options{Scan: opts, List: true})
 	if err != nil {
 		return nil, err
 	}

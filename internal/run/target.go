@@ -65,7 +65,7 @@ func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet
 	}
 	named := map[string]bool{}
 	for range mostRounds {
-		lacking := slices.DeleteFunc(terragrunt.Lacks(files, sets), func(name string) bool { return named[name] })
+		lacking := slices.DeleteFunc(terragrunt.Lacks(ctx, files, sets), func(name string) bool { return named[name] })
 		if len(lacking) == 0 {
 			break
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
 
@@ -56,7 +57,7 @@ func TestChangeTouchesWhatItMakesDifferent(t *testing.T) {
 // root modules.
 func observed(t *testing.T, files fs.FS, wanted func(scan.RootModule) bool) map[string]string {
 	t.Helper()
-	modules, _, err := rootModules(t.Context(), files, onePackage{}, scan.Options{Orphans: true, Wanted: wanted}, nil)
+	modules, _, err := rootModules(t.Context(), files, terragrunt.Options{Source: onePackage{}, Scan: scan.Options{Orphans: true, Wanted: wanted}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instea
 		}
 		opts := scanOptions(r.job, r.planned.extent, t)
 		opts.Wanted = func(m scan.RootModule) bool { _, ok := wanted[m.Dir]; return ok }
-		read, _, err := rootModules(ctx, t.FS(), source, opts, environments(r.job.settings))
+		read, _, err := rootModules(ctx, t.FS(), unitOptions(r.job, t, source, opts))
 		if err != nil {
 			continue // these have no directory
 		}

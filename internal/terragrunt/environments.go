@@ -117,15 +117,6 @@ func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assemb
 	return each, made
 }
 
-// readingsOf is how many of the first root modules are ways to read one unit.
-func readingsOf(roots []scan.Root) int {
-	n := 1
-	for n < len(roots) && !roots[0].Sets.IsZero() && !roots[n].Sets.IsZero() && roots[n].Dir == roots[0].Dir {
-		n++
-	}
-	return n
-}
-
 // rootWith is the root module of a unit with all ways to read it; false if it is left out.
 // A way in which init does not run, or the lock file is left alone, counts only if there
 // is no other [case env-two-exclude]. One in which the unit is refused, or another tool

@@ -28,22 +28,19 @@ type Options struct {
 	// Source fetches modules that are not in the file tree; without one the units
 	// that have such a module are not statically known.
 	Source scan.Source
-	// Path is where the file tree is on this machine, absolute and slash-separated:
-	// archives and git repositories in it are read there. Empty if it is nowhere, or
-	// if somebody else chooses what the units say.
-	Path string
-	// Tool is the tool of every unit; if it is empty, lock files and others tell.
-	Tool provider.ToolName
-	// Create takes units without a lock file, too; Unlocked says which there are.
-	Create, Unlocked bool
-	// Jobs bounds how many modules are fetched at once; 0 means a default.
-	Jobs int
-	// Absent is as in scan.Options.
-	Absent func(dir string) bool
-	// Wanted is as in scan.Options: nothing is fetched for other units.
-	Wanted func(scan.RootModule) bool
+	// Scan is how their root modules were found. With Path, archives and git repositories in
+	// the file tree are read there; it is empty if the tree is nowhere, or if somebody else
+	// chooses what the units say.
+	Scan scan.Options
+	// Stacks are those of the file tree, which is then Stacks.FS; nil: it has none.
+	Stacks *Stacks
+	// List takes the units that stacks generate, whether or not git keeps a lock file of
+	// theirs: nothing is written for them.
+	List bool
 	// Environments are the sets of values that units are read with.
 	Environments []EnvironmentSet
+	// Kept reports whether git keeps a file that is there; nil: it keeps all.
+	Kept func(name string) bool
 }
 
 // Roots makes of the units among root modules what scan.Load can read: each gets a
@@ -54,30 +51,42 @@ type Options struct {
 // alone, each cause once. The error is not nil only if ctx is done before all units are
 // read; modules that have not been fetched when it ends are not known.
 func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
+	var told toldCauses
+	of := stackRoots{roots: roots}
+	configs := NewConfigs(fsys)
+	if opts.Stacks != nil {
+		configs = &Configs{opts.Stacks.tree}
+		of = opts.Stacks.sort(roots, opts)
+		roots = of.roots
+		told.problems = of.problems
+	}
 	read := make([][]Unit, len(roots))
-	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
-	a.absent = opts.Absent
-	if err := eachUnit(ctx, roots, opts.Jobs, func(i int) { read[i] = a.units.Units(roots[i].Dir, opts.Environments) }); err != nil {
+	a := NewAssembler(configs, opts.Source, opts.Scan.Path)
+	a.absent = opts.Scan.Absent
+	if err := eachUnit(ctx, roots, opts.Scan.Jobs, func(i int) { read[i] = of.read(a.units, i, opts.Environments) }); err != nil {
 		return nil, nil, err
 	}
+	of.bound(read)
 	roots, made := oneByOne(roots, read)
 	included := includedFiles(made)
-	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Jobs, func(i int) { // what has been fetched counts when ctx ends
+	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // what has been fetched counts when ctx ends
 		u, r := made[i].Unit, roots[i]
-		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
-			if opts.Wanted == nil || !u.Source.fetched() || opts.Wanted(a.unassembled(r, u)) {
-				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
+		if r.Lock != nil || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
+			if opts.Scan.Wanted == nil || !u.Source.fetched() || opts.Scan.Wanted(a.unassembled(r, u)) {
+				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Scan.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
 		}
 	})
 	var kept []scan.Root
-	var told toldCauses
-	for i, next := 0, 0; i < len(roots); i = next {
+	for i, next, group := 0, 0, 0; i < len(roots); i, group = next, group+1 {
 		r := roots[i]
-		next = i + readingsOf(roots[i:])
+		next = i + max(len(read[group]), 1)
 		if r.Kind != scan.TerragruntUnit {
 			kept = append(kept, r)
+			continue
+		}
+		if of.takes(group, roots[i:next], made[i:next]) {
 			continue
 		}
 		ingredient := func(m Assembly) bool { // it is what units are made of
@@ -90,6 +99,8 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 			kept = append(kept, r)
 		}
 	}
+	kept = append(kept, of.finish(&told, opts)...)
+	slices.SortFunc(kept, func(a, b scan.Root) int { return strings.Compare(a.Dir, b.Dir) })
 	return kept, told.diagnostics(), nil
 }
 
@@ -159,12 +170,12 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		told.note(cause{kind: leftAlone}, r.Dir)
 		return r, false
 	case r.Lock == nil && len(r.Problems) == 0 && made.Unit.Excluded:
-		if opts.Create || r.Named {
+		if opts.Scan.Create || r.Named {
 			told.note(cause{kind: excluded}, r.Dir)
 		}
 		return r, false
-	case r.Lock == nil && len(r.Problems) == 0 && !opts.Create && !r.Named:
-		if opts.Unlocked {
+	case r.Lock == nil && len(r.Problems) == 0 && !opts.Scan.Create && !r.Named:
+		if opts.Scan.Unlocked {
 			told.unlocked = append(told.unlocked, r.Dir)
 		}
 		return r, false
@@ -181,7 +192,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	if !r.Assumed && !made.Unit.Tools.Empty() && !made.Unit.Tools.Allows(r.Tool.Version) {
 		r.Problems = append(r.Problems, problem.Problem{
-			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: problem.Place{Path: made.Unit.File},
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: made.Unit.Place.Whole(),
 		})
 		return r, true
 	}
@@ -211,7 +222,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
 		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
-	for _, p := range made.Unit.Problems {
+	for _, p := range slices.Concat(made.Unit.Unproven, made.Unit.Problems) {
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
 		told.note(cause{kind: standIn, text: with + p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
@@ -265,6 +276,7 @@ type toldCauses struct {
 	order    []cause
 	dirs     map[cause][]string
 	unlocked []string
+	problems []problem.Problem // of stacks
 }
 
 func (c *toldCauses) note(why cause, dir string) {
@@ -315,7 +327,7 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 			Message: "the Terragrunt unit has no lock file",
 		})
 	}
-	return told
+	return append(told, c.problems...)
 }
 
 func are(n int) string {
@@ -343,20 +355,33 @@ func unitList(dirs []string) string {
 	return text
 }
 
-// Lacks returns the files that units read and that a file tree has, but whose
+// Lacks returns the files that units and stacks read and that a file tree has, but whose
 // content is not in it, sorted. They are read with each of the sets of values.
-func Lacks(t *filetree.Tree, sets []EnvironmentSet) []string {
+func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
 	r := NewConfigs(t)
+	var stacks []string
 	for _, name := range t.Names() {
-		if base := path.Base(name); base == configName || base == jsonName {
+		switch path.Base(name) {
+		case configName, jsonName:
 			r.Units(path.Dir(name), sets)
+		case stackName:
+			stacks = append(stacks, path.Dir(name))
 		}
 	}
+	trees := []*fileReader{r.tree}
+	if s := ReadStacks(ctx, t, stacks, Options{}); s != nil {
+		for dir := range s.units {
+			(&Configs{s.tree}).Units(dir, sets)
+		}
+		trees = append(trees, s.base)
+	}
 	var names []string
-	r.tree.missing.Range(func(name, _ any) bool {
-		names = append(names, name.(string))
-		return true
-	})
+	for _, tree := range trees {
+		tree.missing.Range(func(name, _ any) bool {
+			names = append(names, name.(string))
+			return true
+		})
+	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }

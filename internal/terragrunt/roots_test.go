@@ -67,17 +67,17 @@ func TestRoots(t *testing.T) {
 	}{
 		"a_unit_with_a_lock_file": {files: unit + source, root: scan.Root{Lock: &lockfile.File{}}, want: []string{"live/app with terraform: recorded for parts"}},
 		"one_without_is_left_out": {files: unit + source},
-		"and_said":                {files: unit + source, opts: Options{Unlocked: true}, want: []string{"warning: the Terragrunt unit has no lock file"}},
-		"or_created":              {files: unit + source, opts: Options{Create: true}, want: []string{"live/app with terraform: recorded for parts"}},
+		"and_said":                {files: unit + source, opts: Options{Scan: scan.Options{Unlocked: true}}, want: []string{"warning: the Terragrunt unit has no lock file"}},
+		"or_created":              {files: unit + source, opts: Options{Scan: scan.Options{Create: true}}, want: []string{"live/app with terraform: recorded for parts"}},
 		"or_named":                {files: unit + source, root: scan.Root{Named: true}, want: []string{"live/app with terraform: recorded for parts"}},
-		"it_begins_with_the_lock_file_of_the_module": {files: unit + source + "-- modules/a/.terraform.lock.hcl --\n" + entry, opts: Options{Create: true},
+		"it_begins_with_the_lock_file_of_the_module": {files: unit + source + "-- modules/a/.terraform.lock.hcl --\n" + entry, opts: Options{Scan: scan.Options{Create: true}},
 			want: []string{"live/app with terraform: recorded for parts", "begins with 1 entries"}},
 		"but_not_if_it_has_one": {files: unit + source + "-- modules/a/.terraform.lock.hcl --\n" + entry, root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for parts"}},
-		"what_stacks_make_units_of": {files: unit + "terraform {\n  source = values.m\n}\n", opts: Options{Create: true}},
+		"what_stacks_make_units_of": {files: unit + "terraform {\n  source = values.m\n}\n", opts: Options{Scan: scan.Options{Create: true}}},
 		"a_lock_file_that_is_left_alone": {files: unit + strings.Replace(source, "}", "  copy_terraform_lock_file = false\n}", 1), root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"warning: 1 Terragrunt unit is left alone, since copy_terraform_lock_file is false: live/app"}},
-		"an_excluded_unit_is_not_created": {files: unit + source + "exclude {\n  if = true\n  actions = [\"init\"]\n}\n", opts: Options{Create: true},
+		"an_excluded_unit_is_not_created": {files: unit + source + "exclude {\n  if = true\n  actions = [\"init\"]\n}\n", opts: Options{Scan: scan.Options{Create: true}},
 			want: []string{"warning: 1 Terragrunt unit gets no lock file, since the exclude block keeps Terragrunt from running init: live/app"}},
 		"but_served": {files: unit + source + "exclude {\n  if = true\n  actions = [\"init\"]\n}\n", root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for parts"}},
@@ -98,7 +98,7 @@ func TestRoots(t *testing.T) {
 			want: []string{"live/app with terraform: recorded for parts"}},
 		"the_unit_names_the_tool": {files: unit + "terraform_binary = \"/usr/bin/tofu\"\n" + source, root: scan.Root{Lock: &lockfile.File{}, Guessed: true},
 			want: []string{"live/app with opentofu: recorded for parts"}},
-		"unless_one_is_set": {files: unit + "terraform_binary = \"tofu\"\n" + source, root: scan.Root{Lock: &lockfile.File{}}, opts: Options{Tool: provider.Terraform},
+		"unless_one_is_set": {files: unit + "terraform_binary = \"tofu\"\n" + source, root: scan.Root{Lock: &lockfile.File{}}, opts: Options{Scan: scan.Options{Tool: provider.Terraform}},
 			want: []string{"live/app with terraform: recorded for parts"}},
 		"nor_against_the_lock_file": {files: unit + "terraform_binary = \"terraform\"\n" + source, root: scan.Root{Lock: locked(provider.OpenTofu), Tool: provider.Newest(provider.OpenTofu)},
 			want: []string{"live/app with opentofu: recorded for parts"}},
@@ -123,16 +123,16 @@ func TestRoots(t *testing.T) {
 			want: []string{"live/app with terraform: recorded for the unit", "unread: the module comes from outside of the repository",
 				"warning: what is required of 1 Terragrunt unit is known in part: the module comes from outside of the repository. The recorded constraints stand in for the rest in live/app"}},
 		"an_archive_in_the_repository": {files: unit + "terraform {\n  source = \"../../a.zip//sub\"\n}\n-- a.zip --\n", root: scan.Root{Lock: &lockfile.File{}},
-			opts: Options{Source: modulePackages{"/home/a/repo/a.zip//sub": remote}, Path: "/home/a/repo"}, want: []string{"live/app with terraform: recorded for parts"}},
+			opts: Options{Source: modulePackages{"/home/a/repo/a.zip//sub": remote}, Scan: scan.Options{Path: "/home/a/repo"}}, want: []string{"live/app with terraform: recorded for parts"}},
 		"where_that_is_nowhere": {files: unit + "terraform {\n  source = \"../../a.zip//sub\"\n}\n-- a.zip --\n", root: scan.Root{Lock: &lockfile.File{}},
 			opts: Options{Source: modulePackages{}},
 			want: []string{"live/app with terraform: recorded for the unit", "unread: it is an archive or a repository on this machine, which is read only where relock is run by hand",
 				"warning: what is required of 1 Terragrunt unit is known in part: it is an archive or a repository on this machine, which is read only where relock is run by hand. The recorded constraints stand in for the rest in live/app"}},
 		"a_directory_that_is_not_checked_out": {files: unit + "terraform {\n  source = \"../../modules/none\"\n}\n", root: scan.Root{Lock: &lockfile.File{}},
-			opts: Options{Absent: func(dir string) bool { return dir == "modules/none" }},
+			opts: Options{Scan: scan.Options{Absent: func(dir string) bool { return dir == "modules/none" }}},
 			want: []string{"live/app with terraform: recorded for all", "error: Terragrunt refuses the unit: the directory of the module is not in the sparse checkout"}},
 		"nothing_is_fetched_for_what_is_not_wanted": {files: unit + "terraform {\n  source = \"git::https://git.example.com/x.git\"\n}\n", root: scan.Root{Lock: &lockfile.File{}},
-			opts: Options{Source: modulePackages{}, Wanted: func(m scan.RootModule) bool { return !slices.Contains(m.Files, "live/app/") }},
+			opts: Options{Source: modulePackages{}, Scan: scan.Options{Wanted: func(m scan.RootModule) bool { return !slices.Contains(m.Files, "live/app/") }}},
 			want: []string{"live/app with terraform: recorded for the unit"}},
 		"a_root_module_of_another_kind": {root: scan.Root{Dir: "live/app", Kind: scan.CDK, StandIn: scan.StandInAll}, want: []string{"live/app with terraform: recorded for all"}},
 	}
@@ -196,7 +196,7 @@ func TestRoots_causes(t *testing.T) {
 	parent := scan.Root{Dir: "live", Kind: scan.TerragruntUnit}
 	child := scan.Root{Dir: "live/app", Kind: scan.TerragruntUnit}
 	files = "-- live/terragrunt.hcl --\nterraform {\n  source = \"../../modules/a\"\n}\n-- live/app/terragrunt.hcl --\ninclude {\n  path = find_in_parent_folders()\n}\n"
-	kept, _, err = Roots(t.Context(), tree(files+module("modules/a", "random", "")), []scan.Root{parent, child}, Options{Create: true})
+	kept, _, err = Roots(t.Context(), tree(files+module("modules/a", "random", "")), []scan.Root{parent, child}, Options{Scan: scan.Options{Create: true}})
 	if err != nil || len(kept) != 1 || kept[0].Dir != child.Dir {
 		t.Errorf("Roots = %v, %v, want the unit %s without the file that it includes", kept, err, child.Dir)
 	}
@@ -242,7 +242,7 @@ func TestLacks(t *testing.T) {
 	if err := b.AddMissing("u/there", 0o644, 5, errors.New("it is elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"u/there"}, Lacks(b.Tree(), nil)); diff != "" {
+	if diff := cmp.Diff([]string{"u/there"}, Lacks(t.Context(), b.Tree(), nil)); diff != "" {
 		t.Errorf("Lacks (-want +got):\n%s", diff)
 	}
 }

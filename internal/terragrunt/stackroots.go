@@ -1,0 +1,401 @@
+package terragrunt
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// FS is the file tree with what stacks generate in it.
+func (s *Stacks) FS() fs.FS { return s.tree }
+
+// hides reports whether a lock file of the tree is none of the repository, but a copy in
+// what a stack generates.
+func (s *Stacks) hides(name string) bool {
+	if s.tree.generates == nil || !lockfile.Is(name) {
+		return false
+	}
+	g, _ := s.tree.generates.in(path.Dir(name))
+	return g != nil && !s.base.isFile(name)
+}
+
+// Options are the options of a search of FS.
+func (s *Stacks) Options(opts scan.Options) scan.Options {
+	ignored := opts.Ignored
+	opts.Ignored = func(name string) bool { return s.hides(name) || ignored != nil && ignored(name) }
+	opts.Generated = func(dir string) bool { return s.units[dir] != nil }
+	return opts
+}
+
+// MayHaveStacks reports whether stacks may generate something of what a search is about, by
+// what it has found: stack files, units, lock files or directories without configuration, or
+// a root module below a directory with a stack file.
+func MayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem, stacks []string) bool {
+	below := map[string]bool{}
+	var stackAbove func(dir string) bool
+	stackAbove = func(dir string) bool {
+		known, ok := below[dir]
+		if !ok {
+			_, err := fs.Stat(fsys, path.Join(dir, stackName))
+			known = err == nil || dir != "." && stackAbove(path.Dir(dir))
+			below[dir] = known
+		}
+		return known
+	}
+	return len(stacks) > 0 ||
+		slices.ContainsFunc(roots, func(r scan.Root) bool {
+			return r.Kind == scan.TerragruntUnit || r.Kind == scan.Orphan || stackAbove(r.Dir)
+		}) ||
+		slices.ContainsFunc(diagnostics, func(d problem.Problem) bool {
+			return d.Code == problem.CodeNotRootModule || d.Code == problem.CodeOrphanLock
+		})
+}
+
+// generates reports whether a directory is that of a unit that a stack generates.
+func (s *Stacks) generates(dir string) bool { return s != nil && s.units[dir] != nil }
+
+// stackRoots is what root modules are to stacks.
+type stackRoots struct {
+	stacks *Stacks // nil: there are none
+	roots  []scan.Root
+	// units are the units that stacks generate, and parts those that begin with the lock file
+	// of a root module, by their places among the roots.
+	units map[int]*stackUnit
+	parts map[int][]int
+	// listed are the units that are root modules by themselves, sorted.
+	listed   []int
+	problems []problem.Problem
+	taken    map[int]waysToRead
+}
+
+// waysToRead are a root module and what its unit is made of, for each way to read it.
+type waysToRead struct {
+	roots []scan.Root
+	made  []Assembly
+}
+
+// takes reports whether a root module is a unit of a stack, or one that such units begin
+// with: finish returns what becomes of it.
+func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
+	if s.units[i] == nil && s.parts[i] == nil {
+		return false
+	}
+	s.taken[i] = waysToRead{roots, made}
+	return true
+}
+
+// read reads the unit of a root module. One that a stack generates depends on what that
+// does, too, and shares a bound with the others.
+func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit {
+	dir, g := s.roots[i].Dir, s.units[i]
+	if g == nil {
+		return configs.Units(dir, sets)
+	}
+	if g.live.spent.Load() > maxStackSpent {
+		return []Unit{g.costly()}
+	}
+	units := configs.Units(dir, sets)
+	from := configs.tree.sources(dir)
+	for i := range from {
+		from[i] += "/" // all of it is copied
+	}
+	for i, u := range units {
+		g.live.spent.Add(int64(u.spent))
+		u.Template = false
+		u.Files = slices.Concat(u.Files, slices.Sorted(maps.Keys(g.live.looked)), from)
+		u.AnyChange = u.AnyChange || slices.ContainsFunc(from, func(dir string) bool { return s.stacks.base.linkedBelow(path.Clean(dir)) })
+		u.Assumed = slices.Concat(u.Assumed, slices.Sorted(maps.Keys(g.live.assumed)))
+		slices.Sort(u.Assumed)
+		u.Assumed = slices.Compact(u.Assumed)
+		if g.block.experiment != "" { // [case stack-expansion]
+			u.Unproven = append(u.Unproven, Hindrance{staticeval.Unknown{Reason: "the expansion block needs the experiment " + g.block.experiment}, g.block.place})
+		}
+		units[i] = u
+	}
+	return units
+}
+
+// costly is a unit of a stack that costs too much to read.
+func (u *stackUnit) costly() Unit {
+	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{costlyStack, u.live.place}}}
+}
+
+// bound takes the units for unknown of a stack that has cost too much.
+func (s *stackRoots) bound(read [][]Unit) {
+	for i, u := range s.units {
+		if u.live.spent.Load() > maxStackSpent {
+			read[i] = []Unit{u.costly()}
+		}
+	}
+}
+
+// sort sorts the root modules that were found in a file tree with stacks. Left out are what
+// stacks are made of, and the units without a lock file that git keeps.
+func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
+	of := stackRoots{stacks: s, units: map[int]*stackUnit{}, parts: map[int][]int{}, taken: map[int]waysToRead{}}
+	var locks stackLocks
+	var served []int
+	for _, r := range roots {
+		u := s.units[r.Dir]
+		switch {
+		case u != nil:
+			if s.ownLock(&r, u, opts, &locks) {
+				of.units[len(of.roots)] = u
+				of.listed = append(of.listed, len(of.roots))
+				of.roots = append(of.roots, r)
+			}
+			continue
+		case s.inMemory(r.Dir):
+			continue
+		case s.named[r.Dir] && r.Kind == scan.TerragruntUnit:
+			if r.Lock == nil && len(r.Problems) == 0 && !r.Named {
+				continue
+			}
+			r.Made.Unread = s.unreadFor(r.Dir)
+			served = append(served, len(of.roots))
+		}
+		of.roots = append(of.roots, r)
+	}
+	for _, i := range served {
+		of.addParts(i, opts)
+	}
+	of.problems = s.problems(opts)
+	if opts.Scan.Wanted == nil && (opts.Scan.Unlocked || opts.Scan.Create) {
+		of.problems = append(of.problems, locks.missing()...)
+	}
+	of.problems = append(of.problems, locks.covered()...)
+	return of
+}
+
+// inMemory reports whether a directory is in what a stack generates, and has no lock file of
+// its own.
+func (s *Stacks) inMemory(dir string) bool {
+	if s.tree.generates == nil {
+		return false
+	}
+	g, _ := s.tree.generates.in(dir)
+	return g != nil && !s.base.isFile(path.Join(dir, lockfile.Name))
+}
+
+// ownLock gives the root module of a generated unit the lock file that git keeps there. It
+// returns whether the unit is a root module of its own.
+func (s *Stacks) ownLock(r *scan.Root, u *stackUnit, opts Options, locks *stackLocks) bool {
+	name := path.Join(r.Dir, lockfile.Name)
+	keeps := !hasElement(r.Dir, generatedDir) || opts.Kept == nil || opts.Kept(name)
+	own := s.base.isFile(name) && keeps
+	copied := u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name))
+	begin := r.Lock
+	r.Guessed = r.Guessed && !lockedBy(begin, provider.Terraform)
+	r.Lock, r.Problems = nil, nil
+	switch {
+	case own:
+		if copied { // [case stack-lock-both]
+			locks.overwritten = append(locks.overwritten, u)
+		}
+		src, err := s.base.read(name)
+		if err != nil {
+			r.Problems = []problem.Problem{{Code: problem.CodeUnreadable, Message: "the lock file could not be read: " + err.Error(), Place: problem.Place{Path: name}}}
+			return true
+		}
+		r.Lock, r.Problems = lockfile.Read(src, name, nil)
+		return true
+	case r.Named && keeps: // naming it is asking
+		r.Made.Start = begin
+		return true
+	case u.catalogue == "" || !copied:
+		locks.lacking = append(locks.lacking, u)
+	}
+	if opts.List {
+		r.Made.Start = begin
+	}
+	return opts.List
+}
+
+// addParts adds the units that begin with the lock file of a root module.
+func (s *stackRoots) addParts(i int, opts Options) {
+	var dirs []string
+	for dir, u := range s.stacks.units {
+		if u.catalogue == s.roots[i].Dir {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	for _, r := range scan.Identify(s.stacks.tree, dirs, opts.Scan) {
+		r.Guessed = r.Guessed && !lockedBy(r.Lock, provider.Terraform)
+		r.Lock, r.Problems = nil, nil
+		s.parts[i] = append(s.parts[i], len(s.roots))
+		s.units[len(s.roots)] = s.stacks.units[r.Dir]
+		s.roots = append(s.roots, r)
+	}
+}
+
+// unreadFor are the blocks of which it is not known what they generate: they may generate
+// units that begin with the lock file of a directory.
+func (s *Stacks) unreadFor(dir string) []scan.Unread {
+	var unread []scan.Unread
+	add := func(h Hindrance) {
+		unread = append(unread, scan.Unread{Code: problem.CodeTerragruntUnit, Reason: h.Reason, Hint: h.Hint, Place: h.Place})
+	}
+	for _, l := range s.live {
+		for _, h := range l.refused {
+			add(h)
+		}
+		for _, u := range l.unknown {
+			if !u.elsewhere && (u.catalogue == "" || u.catalogue == dir) {
+				add(u.Hindrance)
+			}
+		}
+	}
+	return unread
+}
+
+// finish returns the root modules of units that stacks generate, and those whose lock file
+// such units begin with. Units that leave their lock file alone are not among them, nor are
+// those in which init does not run [case stack-lock-copy-false].
+func (s *stackRoots) finish(told *toldCauses, opts Options) []scan.Root {
+	opts.Scan.Create = true // there is a reason for each
+	of := func(i int) (scan.Root, bool) { return rootWith(s.taken[i].roots, s.taken[i].made, told, opts) }
+	var kept []scan.Root
+	for _, i := range s.listed {
+		if r, ok := of(i); ok {
+			kept = append(kept, r)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(s.parts)) {
+		r := s.taken[i].roots[0]
+		r.Sets = ""
+		for _, part := range s.parts[i] {
+			if unit, ok := of(part); ok {
+				r.Made.Serves = append(r.Made.Serves, unit)
+			}
+		}
+		if len(r.Made.Serves) == 0 {
+			continue
+		}
+		r.StandIn, r.Made.Origin = scan.StandInParts, r.Made.Serves[0].Made.Origin
+		if r.Lock == nil {
+			r.Made.Start = r.Made.Serves[0].Made.Start
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// problems are what is wrong with the stacks that a run is about.
+func (s *Stacks) problems(opts Options) []problem.Problem {
+	var all []problem.Problem
+	for _, l := range s.live {
+		if !isAbout(l.dir, opts.Scan) {
+			continue
+		}
+		for _, h := range l.refused {
+			all = append(all, problem.Problem{Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the stack: " + h.Reason, Hint: h.Hint, Place: h.Place})
+		}
+		all = append(all, l.failed...)
+		for _, u := range l.unknown {
+			all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: "what the stack generates is known in part: " + u.Reason, Hint: u.Hint, Place: u.Place})
+		}
+	}
+	wanting := slices.DeleteFunc(slices.Clone(s.wanting), func(dir string) bool { return !isAbout(dir, opts.Scan) })
+	if opts.List && len(wanting) > 0 {
+		what := fmt.Sprintf("%d stacks need values that nobody gives, and are taken for what other stacks are made of: ", len(wanting))
+		if len(wanting) == 1 {
+			what = "1 stack needs values that nobody gives, and is taken for what other stacks are made of: "
+		}
+		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], stackName)}})
+	}
+	return all
+}
+
+// isAbout reports whether a run is about a directory, or about one in or around it.
+func isAbout(dir string, opts scan.Options) bool {
+	if opts.Excludes(dir) {
+		return false
+	}
+	return len(opts.Dirs) == 0 || slices.ContainsFunc(opts.Dirs, func(named string) bool {
+		named = strings.TrimSuffix(path.Clean(named), "/...")
+		_, in := relTo(named, dir)
+		_, around := relTo(dir, named)
+		return in || around || named == "..." || named == "."
+	})
+}
+
+// stackLocks are the units of stacks of whose lock files there is something to say.
+type stackLocks struct{ lacking, overwritten []*stackUnit }
+
+// missing says of each stack how many of its units have no lock file that git keeps, and
+// where one would serve them.
+func (l stackLocks) missing() []problem.Problem {
+	byStack := map[*liveStack][]*stackUnit{}
+	var order []*liveStack
+	for _, u := range l.lacking {
+		if byStack[u.live] == nil {
+			order = append(order, u.live)
+		}
+		byStack[u.live] = append(byStack[u.live], u)
+	}
+	var told []problem.Problem
+	for _, live := range order {
+		units := byStack[live]
+		var catalogues []string
+		served := 0
+		for _, u := range units {
+			if u.catalogue != "" {
+				catalogues, served = append(catalogues, u.catalogue), served+1
+			}
+		}
+		slices.Sort(catalogues)
+		catalogues = slices.Compact(catalogues)
+		what, them := fmt.Sprintf("%d units of %s have", len(units), live.place.File()), "them"
+		if len(units) == 1 {
+			what, them = fmt.Sprintf("1 unit of %s has", live.place.File()), "it"
+		}
+		what += " no lock file that git keeps; "
+		if served < len(units) && served > 0 {
+			them = fmt.Sprintf("%d of them", served)
+		}
+		switch len(catalogues) {
+		case 0:
+			what += "what " + map[bool]string{true: "it is", false: "they are"}[len(units) == 1] + " made of is in another repository"
+		case 1:
+			what += fmt.Sprintf("one beside %s would serve %s", catalogues[0], them)
+		default:
+			what += fmt.Sprintf("one beside each of %s would serve %s", unitList(catalogues), them)
+		}
+		told = append(told, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what, Place: live.place, Hint: lackingHint(catalogues)})
+	}
+	return told
+}
+
+// lackingHint says what to do about units without a lock file.
+func lackingHint(catalogues []string) string {
+	if len(catalogues) == 0 {
+		return ""
+	}
+	return "relock upgrade " + catalogues[0] + " writes it, since the directory is named; a search does not"
+}
+
+// covered says which lock files Terragrunt overwrites.
+func (l stackLocks) covered() []problem.Problem {
+	if len(l.overwritten) == 0 {
+		return nil
+	}
+	var dirs []string
+	for _, u := range l.overwritten {
+		dirs = append(dirs, u.dir)
+	}
+	what := fmt.Sprintf("%d lock files are overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: %s", len(dirs), unitList(dirs))
+	if len(dirs) == 1 {
+		what = "a lock file is overwritten each time that Terragrunt generates its stack, by the one beside the source of the unit: " + dirs[0]
+	}
+	return []problem.Problem{{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what, Place: problem.Place{Path: path.Join(dirs[0], lockfile.Name)}}}
+}
