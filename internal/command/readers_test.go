@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,8 @@ import (
 // configuration file that is wrong.
 func fleetWorld(random *rand.Rand, repositories int) string {
 	var w strings.Builder
-	w.WriteString(fleetRegistry + "-- registry/registry.terraform.io/hashicorp/local --\nversions: [2.1.0, 2.2.0]\nplatforms: [linux_amd64]\n")
+	w.WriteString(fleetRegistry + "-- modules/registry.terraform.io/acme/vpc/aws/1.0.0/main.tf --\nresource \"null_resource\" \"x\" {}\n" +
+		"-- registry/registry.terraform.io/hashicorp/local --\nversions: [2.1.0, 2.2.0]\nplatforms: [linux_amd64]\n")
 	const old = "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n"
 	const older = old + "provider \"registry.terraform.io/hashicorp/local\" {\n  version = \"2.1.0\"\n}\n"
 	for i := range repositories {
@@ -54,6 +56,9 @@ func fleetWorld(random *rand.Rand, repositories int) string {
 				put(branch, ".terraform.lock.hcl", old)
 				put(branch, ".github/relock.yml", "version: 1\npull-request: {base: [next, main]}\n")
 			}
+		case 5:
+			put("main", "main.tf", "module \"shared\" {\n  source = \"acme/vpc/aws\"\n}\n")
+			put("main", ".terraform.lock.hcl", old)
 		default:
 			put("main", "live/main.tf", "resource \"null_resource\" \"x\" {}\n")
 			put("main", "live/.terraform.lock.hcl", old)
@@ -67,6 +72,7 @@ type fleetRun struct {
 	Status int
 	Report map[string]any
 	Writes []string // in their order
+	Asked  []string // of GitHub, sorted, where the run does not stop
 	Pulls  map[string][]string
 	Memory string
 }
@@ -101,14 +107,22 @@ func (p fleetPlay) play(t *testing.T) (runs []fleetRun, said string) {
 	time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
 	s.GitHub().SetMachine(time.Now)
 	var mu sync.Mutex
+	under := 0
 	s.Before(func(*http.Request) {
 		mu.Lock()
 		delay := p.longest
 		if p.delays != nil {
 			delay = time.Duration(p.delays.Int64N(int64(p.longest)))
 		}
+		under++
+		if p.figures != nil {
+			p.figures.atOnce = append(p.figures.atOnce, atOnce{time.Now(), under})
+		}
 		mu.Unlock()
 		time.Sleep(delay)
+		mu.Lock()
+		under--
+		mu.Unlock()
 	})
 	for _, line := range p.faults {
 		f, err := sandbox.ParseFault(line)
@@ -138,7 +152,7 @@ func (p fleetPlay) play(t *testing.T) (runs []fleetRun, said string) {
 			t.Errorf("a minute has %d points, and GitHub refuses %d requests and %d contents, want none", points, refused, more)
 		}
 		if p.figures != nil {
-			*p.figures = fleetFigures{time.Since(start), countedBy(s), points, contents}
+			*p.figures = fleetFigures{time.Since(start), countedBy(s), points, contents, s.Requests(), p.figures.atOnce}
 		}
 	}
 	return runs, talk.String()
@@ -166,7 +180,11 @@ func (p fleetPlay) one(t *testing.T, s *sandbox.Sandbox, in session, dir string,
 		if q.Writes() {
 			r.Writes = append(r.Writes, hexadecimal.ReplaceAllString(q.String(), "ID"))
 		}
+		if p.requests == 0 && strings.HasPrefix(q.Path, "/github/") {
+			r.Asked = append(r.Asked, hexadecimal.ReplaceAllString(q.String(), "ID"))
+		}
 	}
+	slices.Sort(r.Asked)
 	for name := range worldRepositories(p.world) {
 		pulls, err := s.GitHub().Pulls(name)
 		if err != nil {
@@ -233,6 +251,85 @@ func TestReadersChangeNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The bounds of reading ahead.
+const mostReaders, mostAhead = 8, 16
+
+// TestPlansWaitForTheirTurn holds that, while one repository is written, sixteen others are read
+// and no more, and that a plan that has waited for more than ten minutes is made again.
+func TestPlansWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	const repositories = 30
+	const lock = "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n"
+	for wait, old := range map[time.Duration]bool{5 * time.Minute: false, 14 * time.Minute: true} {
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := fleetPlay{world: settledWorld(repositories, lock), readers: 8, longest: 250 * time.Millisecond, figures: &fleetFigures{}}
+				p.runs = [][]string{{"pr", "--org", "acme", "--format", "json"}}
+				p.faults = []string{fmt.Sprintf("POST /github/api/v3/repos/... header=Retry-After:%d secondary times=1", int(wait.Seconds()))}
+				runs, said := p.play(t)
+				if runs[0].Status != ExitOK || len(runs[0].Pulls) != repositories {
+					t.Fatalf("the run = %d with %d pull requests\n%s", runs[0].Status, len(runs[0].Pulls), said)
+				}
+				read, before, twice := map[string]bool{}, 0, 0
+				for i, r := range p.figures.asked {
+					if i == slices.IndexFunc(p.figures.asked, sandbox.Request.Writes) {
+						before = len(read)
+					}
+					name, archive := strings.CutPrefix(r.Path, "/github/_codeload/acme/")
+					switch {
+					case archive && read[name]:
+						twice++
+					case archive:
+						read[name] = true
+					}
+				}
+				if before <= mostReaders || before > 1+mostAhead {
+					t.Errorf("%d repositories are read before the first is written, want at most %d\n%s", before, 1+mostAhead, said)
+				}
+				if !old && twice > 0 || old && twice < before-1 {
+					t.Errorf("%d repositories of %d are read twice, after a wait of %v\n%s", twice, before, wait, said)
+				}
+			})
+		})
+	}
+}
+
+// TestSecondaryLimitHalvesTheReaders holds that eight repositories are read at once, and four
+// after GitHub has refused something for a while, which the run waits for once.
+func TestSecondaryLimitHalvesTheReaders(t *testing.T) {
+	t.Parallel()
+	lock := settledLock(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := fleetPlay{world: settledWorld(60, lock), readers: mostReaders, longest: 250 * time.Millisecond, figures: &fleetFigures{}}
+		p.runs = [][]string{{"pr", "--org", "acme", "--format", "json", "--platform", "linux_amd64"}}
+		p.faults = []string{"GET /github/api/v3/repos/acme/r0020/... secondary times=1", "GET /github/api/v3/repos/acme/r0021/... secondary times=1"}
+		for i := range p.faults {
+			p.faults[i] = strings.Replace(p.faults[i], "secondary", "header=Retry-After:120 secondary", 1)
+		}
+		runs, said := p.play(t)
+		if runs[0].Status != ExitOK || strings.Count(said, "waiting for a rate limit") != 1 {
+			t.Errorf("the run = %d, want one wait\n%s", runs[0].Status, said)
+		}
+		before, after := 0, 0
+		var over time.Time // the wait, and what was begun before
+		for i, a := range p.figures.atOnce {
+			if i > 0 && a.at.Sub(p.figures.atOnce[i-1].at) > time.Minute {
+				over = a.at.Add(time.Second)
+			}
+			switch {
+			case over.IsZero():
+				before = max(before, a.under)
+			case a.at.After(over):
+				after = max(after, a.under)
+			}
+		}
+		if before != mostReaders || after != mostReaders/2 {
+			t.Errorf("%d requests are under way at once, and then %d, want 8 and 4", before, after)
+		}
+	})
 }
 
 var fleetRepositories = flag.Int("fleet-repositories", 60, "how many repositories TestFleetAtGitHubsSpeed has")
@@ -325,8 +422,16 @@ func TestFleetAtGitHubsSpeed(t *testing.T) {
 	}
 }
 
+// atOnce is how many requests were under way at a time.
+type atOnce struct {
+	at    time.Time
+	under int
+}
+
 // fleetFigures are those of the last run of a play.
 type fleetFigures struct {
 	took                       time.Duration
 	requests, points, contents int // to GitHub; in the worst minute, and hour
+	asked                      []sandbox.Request
+	atOnce                     []atOnce
 }

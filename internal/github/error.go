@@ -60,26 +60,26 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("GitHub answered %d: %s", r.status, r.message)
 }
 
-// Denial is an answer of GitHub in place of what was asked for.
-type Denial struct {
+// Rejection is an answer of GitHub in place of what was asked for.
+type Rejection struct {
 	// Words are GitHub's, with the status.
 	Words string
 	// Whole says that it speaks for the token or the installation, not for one repository.
 	Whole bool
 }
 
-// DenialOf is the refusal that an error tells of; false if none is what is wrong. That there
+// RejectionOf is the refusal that an error tells of; false if none is what is wrong. That there
 // is no installation any more, GitHub says where it is asked for a token.
-func DenialOf(err error) (Denial, bool) {
+func RejectionOf(err error) (Rejection, bool) {
 	tokenless, tokens := errors.AsType[*noToken](err)
 	if tokens {
 		err = tokenless.why
 	}
 	r, refused := errors.AsType[*refusal](err)
 	if !refused {
-		return Denial{}, false
+		return Rejection{}, false
 	}
-	return Denial{Words: r.Error(), Whole: r.whole() || tokens && r.status == http.StatusNotFound}, true
+	return Rejection{Words: r.Error(), Whole: r.whole() || tokens && r.status == http.StatusNotFound}, true
 }
 
 // whole reports whether the refusal speaks for whoever asks: its token, or what the

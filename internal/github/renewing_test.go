@@ -347,7 +347,7 @@ func TestAnOrganisationOutlivesItsToken(t *testing.T) {
 			for i := range 5 {
 				name := fmt.Sprint("r", i)
 				_, err := owner.Narrowed("octo/"+name, false, false).Repository("octo", name).Head(t.Context(), "main")
-				if said, _ := github.DenialOf(err); (err != nil) != test.fails || errors.Is(err, github.ErrTokenRefused) != test.fails || said.Whole != test.fails {
+				if said, _ := github.RejectionOf(err); (err != nil) != test.fails || errors.Is(err, github.ErrTokenRefused) != test.fails || said.Whole != test.fails {
 					t.Errorf("%s: error = %v, want a refused token: %t", name, err, test.fails)
 				}
 				f.now = f.now.Add(time.Second)
@@ -374,7 +374,7 @@ func TestRevokedAgainFailsOneRepository(t *testing.T) {
 	}{{"a", false}, {"a", true}, {"b", false}} {
 		f.now = f.now.Add(secondMinute)
 		_, err := owner.Narrowed("octo/"+step.name, false, false).Repository("octo", step.name).Head(t.Context(), "main")
-		said, denied := github.DenialOf(err)
+		said, denied := github.RejectionOf(err)
 		if (err != nil) != step.fails || denied != step.fails || said.Whole {
 			t.Errorf("%s: error = %v, want one of this repository alone: %t", step.name, err, step.fails)
 		}

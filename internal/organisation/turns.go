@@ -79,7 +79,7 @@ type turns struct {
 	waiting []waiter    // the repositories in which something waits
 	reports []report.Report
 	tallies []*github.Tally // of requests
-	denied  denials
+	rejected  rejections
 }
 
 // waiter is a repository in which something waits: for the budget, or late for what GitHub
@@ -125,7 +125,7 @@ func (t *turns) all(ctx context.Context) bool {
 			return false
 		}
 		t.done++
-		if t.denied.ends() && t.done < len(t.order) {
+		if t.rejected.ends() && t.done < len(t.order) {
 			return false
 		}
 		if t.done%oftenSaved == 0 {
@@ -186,7 +186,7 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 		r = t.read(ctx, i, r)
 	}
 	if r.planned != nil { // else nothing was asked about it
-		t.denied.judge(i, t.list.picked.chosen[i].Name, *r.planned, t.tallies[i].Good())
+		t.rejected.judge(i, t.list.picked.chosen[i].Name, *r.planned, t.tallies[i].Good())
 	}
 	if t.budget.waits {
 		t.waiting = append(t.waiting, waiter{index: i, late: t.budget.late})
@@ -278,7 +278,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	var reports, begun []report.Report
 	for i, l := range t.list.picked.chosen {
 		if reached[i] {
-			reports = append(reports, t.denied.without(i, t.reports[i]))
+			reports = append(reports, t.rejected.without(i, t.reports[i]))
 			fleet.Repositories = append(fleet.Repositories, outcomeOf(l.Name, t.reports[i], int64(t.tallies[i].Requests())))
 		} else {
 			begun = append(begun, t.reports[i]) // what was done when a limit of GitHub ended its turn
@@ -288,7 +288,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	all := report.Join(append(reports, begun...)...)
 	all.Verb, all.DryRun, all.Fleet = t.ask.Verb(), t.ask.Settings().DryRun, &fleet
 	all = WithUnlisted(all, t.list.picked.unlisted)
-	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.denied.lines(t.done < len(t.order)), trouble), t.session.Spent()
+	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.rejected.lines(t.done < len(t.order)), trouble), t.session.Spent()
 	if t.done < len(t.order) {
 		all.Diagnostics = append(all.Diagnostics, t.stopped(asking))
 	} else if late := t.late(); late > 0 {
@@ -305,8 +305,8 @@ func (t *turns) stopped(asking context.Context) problem.Problem {
 	if t.until.Needed() {
 		why, d.Hint = t.until.String(), "run again after that: what is done stays, and costs little the next time"
 	}
-	if t.denied.ends() {
-		why, d.Code, d.Hint = t.denied.String(), problem.CodeGitHub, t.denied.hint
+	if t.rejected.ends() {
+		why, d.Code, d.Hint = t.rejected.String(), problem.CodeGitHub, t.rejected.hint
 	}
 	if err := t.session.Interrupted(); err != nil {
 		why = err.Error()

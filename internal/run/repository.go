@@ -44,14 +44,14 @@ func (u Undelivered) Failed() bool {
 	return u.err != nil || u.begun.first.err != nil || u.begun.first.planned.report.Failed()
 }
 
-// Denial is why GitHub did not let the repository be read, and the line of the report that
+// Rejection is why GitHub did not let the repository be read, and the line of the report that
 // says so; false if it did, or if something else is wrong.
-func (u Undelivered) Denial() (denial github.Denial, line problem.Problem, ok bool) {
-	denial, ok = github.DenialOf(u.err)
+func (u Undelivered) Rejection() (rejection github.Rejection, line problem.Problem, ok bool) {
+	rejection, ok = github.RejectionOf(u.err)
 	if !ok {
-		return denial, line, false
+		return rejection, line, false
 	}
-	return denial, about(u.name, u.err), true
+	return rejection, about(u.name, u.err), true
 }
 
 // finish delivers what was planned.

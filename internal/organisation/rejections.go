@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	// mostDenied is how many repositories in a row GitHub denies, for what holds for all of
+	// mostRejected is how many repositories in a row GitHub rejects, for what holds for all of
 	// them, before a run ends.
-	mostDenied = 3
+	mostRejected = 3
 	// mostInLine is how many repositories are named in one line.
 	mostInLine = 5
 )
 
-// denials are the repositories that GitHub did not let be read, and whether that shows that
+// rejections are the repositories that GitHub did not let be read, and whether that shows that
 // it lets none be read.
-type denials struct {
-	by map[int]denied // by the index of the repository
-	// row are the repositories that were denied in the same words, one after the other, where
+type rejections struct {
+	by map[int]rejected // by the index of the repository
+	// row are the repositories that were rejected in the same words, one after the other, where
 	// these speak for the token or the installation.
 	row         []string
 	words, hint string
 }
 
-// denied is why one repository could not be read: GitHub's words, and the line of the report
+// rejected is why one repository could not be read: GitHub's words, and the line of the report
 // that says so.
-type denied struct {
+type rejected struct {
 	name, words string
 	line        problem.Problem
 }
 
 // judge notes how GitHub let a repository be read that was asked about. A good answer shows
 // that others may be read, too.
-func (d *denials) judge(i int, name string, u run.Undelivered, good bool) {
-	said, line, ok := u.Denial()
+func (d *rejections) judge(i int, name string, u run.Undelivered, good bool) {
+	said, line, ok := u.Rejection()
 	if ok {
 		if d.by == nil {
-			d.by = map[int]denied{}
+			d.by = map[int]rejected{}
 		}
-		d.by[i] = denied{name, said.Words, line}
+		d.by[i] = rejected{name, said.Words, line}
 	}
 	if !ok || !said.Whole || good || d.words != said.Words {
 		d.row = nil
@@ -55,15 +55,15 @@ func (d *denials) judge(i int, name string, u run.Undelivered, good bool) {
 }
 
 // ends reports whether the run asks about no more repositories.
-func (d *denials) ends() bool { return len(d.row) >= mostDenied }
+func (d *rejections) ends() bool { return len(d.row) >= mostRejected }
 
 // String says what has ended the run.
-func (d *denials) String() string {
+func (d *rejections) String() string {
 	return fmt.Sprintf("%s, about %s one after the other", d.words, strings.Join(d.row, ", "))
 }
 
-// alike are the repositories that were denied in the same words, by their order in the list.
-func (d *denials) alike(words string) (all []int) {
+// alike are the repositories that were rejected in the same words, by their order in the list.
+func (d *rejections) alike(words string) (all []int) {
 	for _, i := range slices.Sorted(maps.Keys(d.by)) {
 		if d.by[i].words == words {
 			all = append(all, i)
@@ -73,7 +73,7 @@ func (d *denials) alike(words string) (all []int) {
 }
 
 // without is the report of a repository without the line that others have, too.
-func (d *denials) without(i int, r report.Report) report.Report {
+func (d *rejections) without(i int, r report.Report) report.Report {
 	said, ok := d.by[i]
 	if !ok || len(d.alike(said.words)) < 2 {
 		return r
@@ -82,9 +82,9 @@ func (d *denials) without(i int, r report.Report) report.Report {
 	return r
 }
 
-// lines has one line for all repositories that were denied in the same words. Where that
+// lines has one line for all repositories that were rejected in the same words. Where that
 // stopped the run, another line says so.
-func (d *denials) lines(stopped bool) (lines []problem.Problem) {
+func (d *rejections) lines(stopped bool) (lines []problem.Problem) {
 	for _, i := range slices.Sorted(maps.Keys(d.by)) {
 		one := d.by[i]
 		all := d.alike(one.words)
