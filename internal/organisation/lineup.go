@@ -17,6 +17,9 @@ const (
 	// mostAhead is how many repositories are read, or wait to be written, besides the one
 	// whose turn it is.
 	mostAhead = 16
+	// requestsAhead is how many requests must be left for each turn before a repository is
+	// read ahead of it, more than nearly all turns take: so no turn lacks what readers took.
+	requestsAhead = 100
 	// longestAhead is how long a plan waits for its turn. People answer in that time, and
 	// registries have something new.
 	longestAhead = 10 * time.Minute
@@ -97,7 +100,7 @@ func (l *lineup) mayBegin(ctx context.Context) bool {
 	}
 	client := l.turns.list.client
 	return ctx.Err() == nil && before <= mostAhead && l.under < max(1, l.turns.readers>>client.Secondary()) &&
-		!client.Ready(requestsOfTurn*(before+1), 0).Needed() && l.turns.settled(l.turns.order[l.next], before)
+		!client.Ready(requestsAhead*(before+1), 0).Needed() && l.turns.settled(l.turns.order[l.next], before)
 }
 
 // take opens the turn of a position, and returns what is known of its repository.

@@ -63,23 +63,23 @@ func ration(asking context.Context, shard *Shard) (r github.Ration) {
 
 // turns is an ask on its way through the repositories of an owner.
 type turns struct {
-	session *run.Session
-	ask     run.Ask
-	org     Organisation
-	list    list
-	readers int // at once
-	budget  *budget
-	share   int // of the new pull requests that a repository may open at its turn
-	lookup  *run.Lookup
-	memory  *memory        // nil: nothing is remembered
-	known   []recollection // by earlier runs, of each repository
-	order   []int
-	done    int         // how many repositories have had their turn
-	until   github.Wait // why the others have none, if a limit of GitHub is the reason
-	waiting []waiter    // the repositories in which something waits
-	reports []report.Report
-	tallies []*github.Tally // of requests
-	rejected  rejections
+	session  *run.Session
+	ask      run.Ask
+	org      Organisation
+	list     list
+	readers  int // at once
+	budget   *budget
+	share    int // of the new pull requests that a repository may open at its turn
+	lookup   *run.Lookup
+	memory   *memory        // nil: nothing is remembered
+	known    []recollection // by earlier runs, of each repository
+	order    []int
+	done     int         // how many repositories have had their turn
+	until    github.Wait // why the others have none, if a limit of GitHub is the reason
+	waiting  []waiter    // the repositories in which something waits
+	reports  []report.Report
+	tallies  []*github.Tally // of requests
+	rejected rejections
 }
 
 // waiter is a repository in which something waits: for the budget, or late for what GitHub
