@@ -182,6 +182,8 @@ type Outcome struct {
 	Number    int
 	URL       string
 	Reason    string // why nothing was done; untrusted
+	// Unsettled says that the next run has to look at the issue again.
+	Unsettled bool
 	// Err is what went wrong, other than that the token may not write issues or that there
 	// are none: a person who wants none has that.
 	Err error
@@ -230,12 +232,12 @@ func rewrite(ctx context.Context, repo *github.Repository, page github.Issue, t 
 	now, err := repo.ReadIssue(ctx, page.Number)
 	switch {
 	case errors.Is(err, github.ErrGone), errors.Is(err, github.ErrNotFound):
-		out.Reason = "somebody has deleted the issue meanwhile; the next run opens another one"
+		out.Unsettled, out.Reason = true, "somebody has deleted the issue meanwhile; the next run opens another one"
 		return out
 	case err != nil:
 		return out.failed(err)
 	case !now.Open || now.Body != page.Body:
-		out.Reason = "somebody has changed the issue meanwhile; the next run looks at it"
+		out.Unsettled, out.Reason = true, "somebody has changed the issue meanwhile; the next run looks at it"
 		return out
 	}
 	if err := repo.EditIssue(ctx, page.Number, t.body(), false); err != nil {

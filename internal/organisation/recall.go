@@ -221,6 +221,9 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 			r.Waiting = append(r.Waiting, waitingPull{p.Number, p.URL, p.Title, p.Branch, p.Base, p.HeadSHA, p.Directories, p.Reason})
 		}
 	}
+	for _, d := range found.Dashboards {
+		unsettled = unsettled || d.Unsettled
+	}
 	unsettled = unsettled || t.budget.waits && len(r.Waiting) == 0 // nobody knows for what
 	if len(r.Waiting) > 0 {
 		r.Waits = t.session.Env().Now

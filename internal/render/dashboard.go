@@ -18,19 +18,19 @@ var glanceBound = bound{bodyBound.bytes - 4096, githubLimit, safe.Const("The ste
 // with the prefix. What does not fit is cut as in Body.
 func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 	g := outline.GlanceOf(r)
-	parts := []part{
+	parts := []part{ // the longest list last
 		{head: glanceHead(g)},
-		waitingPart(box.Past, prefix, g.Room, part{
-			rank: 1, share: 20,
-			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one all the same.\n\n"),
-		}),
-		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
 		waitingPart(box.Again, prefix, g.Closed, part{
 			rank: 2, share: 20,
 			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
 		}),
 		glanceReview(g),
 		glanceHeld(g),
+		waitingPart(box.Past, prefix, g.Room, part{
+			rank: 1, share: 20,
+			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one all the same.\n\n"),
+		}),
+		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
 		{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything of this changes. " +
 			"A checked box acts in the next run, or at once where the workflow runs on edited issues, if the person who checks it may write to this repository. " +
 			"To stop this, close the issue, or set `dashboard.issue: false`.\n")},

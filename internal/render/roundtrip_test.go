@@ -37,6 +37,7 @@ var elsewhere = map[string]string{
 	"Proofs":                                "it is of the report of one pull request, whose body is made of that",
 	"CarriedOver":                           "it is of the report of one pull request, whose body is made of that",
 	"KeepsFromMerging":                      "it is of the report of one pull request, whose body is made of that",
+	"Dashboards.Unsettled":                  "it is for the run alone",
 	"PullRequests.Unsettled":                "it is for the run alone",
 	"Modules.LockPath":                      "no text, Markdown or page of a run that proposes names a lock file, but SARIF does",
 	"Modules.OnBase":                        "a check fills it, which knows the base",

@@ -249,6 +249,8 @@ type Dashboard struct {
 	URL        string `json:"url"`
 	Reason     string `json:"reason"`         // one sentence: why nothing was done
 	Body       string `json:"body,omitempty"` // in Markdown, harmless; of a dry run
+	// Unsettled says that the next run has to look at it again. It is for the run alone.
+	Unsettled bool `json:"-"`
 }
 
 // CarriedOver is what a pull request keeps though the run did not look at it: of so many

@@ -235,11 +235,12 @@ func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []
 	case partial, asking.Err() != nil:
 		said.Reason = "this run did not look at all that the issue tells of"
 	case board.unknown != nil:
-		said.Reason = "whether its boxes may act is not known"
+		said.Unsettled, said.Reason = true, "whether its boxes may act is not known"
 		r.Diagnostics = append(r.Diagnostics, problem.Of(board.unknown))
 	default:
 		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: b.at.settings.Dashboard.Labels, DryRun: b.at.settings.DryRun})
 		said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
+		said.Unsettled = out.Unsettled
 		if out.Operation == "updated" {
 			said.Reason = board.refused
 		}
