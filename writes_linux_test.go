@@ -153,7 +153,7 @@ func (w written) play(t *testing.T, f writeFault, usual undisturbed) (c writeCel
 		c.wrong = "the write is not made"
 	}
 	c.whole = slices.Contains(want, s.held())
-	if f.name != "stale" || w.scene.args == nil { // who runs a job again takes a while
+	if f.name != "stale" || w.scene.args == nil || w.scene.later { // who runs a job again takes a while
 		s.sandbox.Mend()
 	}
 	again := s.again()
@@ -279,6 +279,11 @@ func (s *stage) held() string {
 			}
 		}
 		describePull(&b, matrixRepository, p)
+	}
+	issues, err := s.hub().AllIssues(matrixRepository)
+	s.must(err)
+	for _, i := range issues {
+		fmt.Fprintf(&b, "issue %d, open: %t, %s\n%s\n", i.Number, i.Open, i.Title, i.Body)
 	}
 	return someCommit.ReplaceAllString(b.String(), "SHA")
 }

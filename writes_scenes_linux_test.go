@@ -18,6 +18,9 @@ type writeScene struct {
 	// prepare brings the world to where the run begins. Runs of it are undisturbed.
 	prepare func(*stage)
 	status  int // of an undisturbed run
+	// later says that the next run begins when all of GitHub has heard of the write: nothing
+	// keeps it from having an issue twice, and the run after that closes the younger one.
+	later bool
 	// swept says that what is left of a branch is for the next scheduled run.
 	swept bool
 }
@@ -93,6 +96,15 @@ var (
 	nothingLeft = &writeScene{name: "nothing left to do", args: scheduled, prepare: func(s *stage) {
 		s.runs(scheduled)
 		s.push("main", "live/.terraform.lock.hcl", s.file(s.pull(1).Head, "live/.terraform.lock.hcl"))
+	}}
+	firstIssue = &writeScene{name: "a first issue", args: scheduled, later: true, prepare: func(s *stage) {
+		s.push("main", ".github/relock.yml", writesSettings+"  limit: 1\ngroup-by: directory\ndashboard:\n  issue: true\n")
+		s.adds("more")
+	}}
+	nextIssue = &writeScene{name: "news for the issue", args: scheduled, later: true, prepare: func(s *stage) {
+		firstIssue.prepare(s)
+		s.runs(scheduled)
+		s.adds("third")
 	}}
 	byApp = &writeScene{name: "a GitHub App", args: scheduled, prepare: func(s *stage) {
 		app, err := s.hub().Credentials("relock")
@@ -179,6 +191,8 @@ var writes = []written{
 	{"EditComment", closeAsked, "after a closing", rest("PATCH", "issues/comments/*"), false},
 	{"React", lockAsked, "with eyes", rest("POST", "issues/comments/*/reactions").with("eyes"), false},
 	{"React", lockAsked, "with a rocket", rest("POST", "issues/comments/*/reactions").with("rocket"), false},
+	{"CreateIssue", firstIssue, "", rest("POST", "issues"), false},
+	{"EditIssue", nextIssue, "", rest("PATCH", "issues/2"), false},
 	{"mint", byApp, "", pattern{fault: "POST /github/api/v3/app/installations/*/access_tokens"}, false},
 }
 
@@ -188,6 +202,17 @@ func atMost(version string) string {
 }
 
 const firstLock = "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"1.0.0\"\n}\n"
+
+// writesSettings are those of the repository.
+const writesSettings = `version: 1
+platforms: [linux_amd64]
+pull-request:
+  labels: [dependencies, terraform]
+  reviewers: [hubot]
+  assignees: [hubot]
+  milestone: next
+  auto-merge: squash
+`
 
 // writesWorld is the world of all scenes.
 const writesWorld = `
@@ -203,15 +228,7 @@ milestones: [next]
 people: {hubot: write}
 protect: {main: {reviews: 1, ruleset: true}}
 -- github/acme/infra/main/.github/relock.yml --
-version: 1
-platforms: [linux_amd64]
-pull-request:
-  labels: [dependencies, terraform]
-  reviewers: [hubot]
-  assignees: [hubot]
-  milestone: next
-  auto-merge: squash
--- github/acme/infra/main/live/main.tf --
+` + writesSettings + `-- github/acme/infra/main/live/main.tf --
 resource "null_resource" "x" {}
 -- github/acme/infra/main/live/.terraform.lock.hcl --
 ` + firstLock
@@ -264,6 +281,13 @@ func (s *stage) push(branch, name, content string) {
 		name: {Mode: sandbox.ModeFile, Content: []byte(content)},
 	}})
 	s.must(err)
+}
+
+// adds adds a root module that waits for a newer version.
+func (s *stage) adds(dir string) {
+	s.t.Helper()
+	s.push("main", dir+"/main.tf", atMost("1.1.0"))
+	s.push("main", dir+"/.terraform.lock.hcl", firstLock)
 }
 
 func (s *stage) opens(branch string) {
