@@ -302,6 +302,9 @@ func (s *Stacks) problems(opts Options) []problem.Problem {
 		}
 		all = append(all, l.failed...)
 		for _, u := range l.unknown {
+			if u.reported {
+				continue
+			}
 			all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: "what the stack generates is known in part: " + u.Reason, Hint: u.Hint, Place: u.Place})
 		}
 	}

@@ -75,6 +75,7 @@ type unknownBlock struct {
 	// elsewhere says that it is not in the repository.
 	catalogue string
 	elsewhere bool
+	reported  bool // an error says why
 }
 
 // stackUnit is a unit that a stack generates.
@@ -406,7 +407,7 @@ func (s *Stacks) unknown(p pendingStack, b stackBlock, why staticeval.Unknown, f
 		p.live.refuse(at, "%s", why.Reason)
 		return
 	}
-	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.text != "" && !b.source.Local}
+	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.text != "" && !b.source.Local, reported: passing(fail)}
 	if b.source.Local {
 		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
 		from, _ := s.localOrigin(b.source)
