@@ -80,7 +80,7 @@ func glanceReview(g outline.Glance) part {
 func glanceHeld(g outline.Glance) part {
 	p := part{rank: 4, share: 25, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
 	for _, c := range g.Held {
-		p.add(safe.Format("- %s\n", g.Words.SaidIn(c)))
+		p.add(heldItem(g.Words, c))
 	}
 	return p
 }

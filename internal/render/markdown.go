@@ -197,13 +197,18 @@ func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 func heldPart(o outline.Outline) part {
 	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
 	for _, c := range o.Held {
-		text := o.Words.SaidIn(c)
-		if next := c.Remedy(); !next.Empty() {
-			text = text.And(". Next: %s", next)
-		}
-		p.add(safe.Format("- %s\n", text))
+		p.add(heldItem(o.Words, c))
 	}
 	return p
+}
+
+// heldItem says what holds a provider back, and what would help.
+func heldItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
+	text := d.SaidIn(c)
+	if next := c.Remedy(); !next.Empty() {
+		text = text.And(". Next: %s", next)
+	}
+	return safe.Format("- %s\n", text)
 }
 
 func spreadsPart(o outline.Outline) part {
