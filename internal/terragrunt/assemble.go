@@ -65,7 +65,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		return made
 	}
 	if s := u.Source; s.Local {
-		made.Unit.AnyChange = made.Unit.AnyChange || s.in(a.units.tree).withoutFile(path.Join(s.Package, s.Subdir))
+		made.Unit.AnyChange = made.Unit.AnyChange || s.in(u.tree).withoutFile(path.Join(s.Package, s.Subdir))
 	}
 	w, dir, ok := a.module(ctx, &made, tool)
 	if !ok {
@@ -75,7 +75,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
 			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
 		}
-		w.layers = append(w.layers, layer{a.units.tree, u.Dir, dir, &u.lists, nil})
+		w.layers = append(w.layers, layer{u.tree, u.Dir, dir, &u.lists, nil})
 	}
 	var open []Generated
 	for _, f := range u.Generated {
@@ -91,9 +91,9 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	if made.Unit.Known() {
 		made.TreeDir = dir
 		made.Tree = a.treeOf(w, u.Dir, dir)
-		made.Dirs = a.units.tree.sources(u.Dir)
+		made.Dirs = u.tree.sources(u.Dir)
 		if s := u.Source; s.Local && s.places() == nil {
-			made.Dirs = append(made.Dirs, s.in(a.units.tree).sources(path.Join(s.Package, dir))...)
+			made.Dirs = append(made.Dirs, s.in(u.tree).sources(path.Join(s.Package, dir))...)
 		}
 	}
 	return made
@@ -122,10 +122,10 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
 	case u.Source.own():
-		w.layers = []layer{{a.units.tree, u.Dir, ".", &u.lists, nil}}
+		w.layers = []layer{{u.tree, u.Dir, ".", &u.lists, nil}}
 		return w, ".", true
-	case u.Source.Local && u.Source.in(a.units.tree).isDir(u.Source.Package):
-		w.layers = []layer{{u.Source.in(a.units.tree), u.Source.Package, ".", &u.lists, u.Source.places()}}
+	case u.Source.Local && u.Source.in(u.tree).isDir(u.Source.Package):
+		w.layers = []layer{{u.Source.in(u.tree), u.Source.Package, ".", &u.lists, u.Source.places()}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
 			made.refuse(u.Source.place, "the directory of the module does not exist")
 			return nil, "", false
@@ -134,7 +134,7 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
 		made.problem(u.Source.place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
-	case u.Source.Local && !u.Source.in(a.units.tree).isFile(u.Source.Package):
+	case u.Source.Local && !u.Source.in(u.tree).isFile(u.Source.Package):
 		made.refuse(u.Source.place, "the directory of the module does not exist")
 		return nil, "", false
 	}

@@ -69,6 +69,7 @@ type Unit struct {
 	Sets scan.SetNames
 
 	asked askedNames
+	tree  *fileReader // that it was read in
 
 	spent int // what evaluating it has cost
 
@@ -106,7 +107,7 @@ func (r *Configs) Unit(dir string) Unit { return r.unit(dir, nil) }
 
 // unit reads the unit of a directory with a set of values; nil: without any.
 func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
-	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile)}
+	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile), tree: r.tree}
 	u.Place = r.tree.place(u.File)
 	u.Place.Line = 1
 	if u.File == "" {
