@@ -110,6 +110,33 @@ func TestEnvironmentCases(t *testing.T) {
 	}
 }
 
+// configure names sets of values in settings. It returns an environment of the run that has
+// the same names.
+func configure(t *testing.T, root string, sets map[string]map[string]string) (runner map[string]string) {
+	t.Helper()
+	config, runner := "version: 1\nterragrunt:\n  environments:\n", map[string]string{}
+	for _, set := range slices.Sorted(maps.Keys(sets)) {
+		config += "    - name: " + set + "\n"
+		env, features := "", ""
+		for name, value := range sets[set] {
+			if flag, on, ok := strings.Cut(value, "="); ok && name == "TG_FEATURE" {
+				features += fmt.Sprintf("        %s: %q\n", flag, on)
+			} else {
+				env += fmt.Sprintf("        %s: %q\n", name, value)
+			}
+			runner[name] = "of-the-runner"
+		}
+		if env != "" {
+			config += "      env:\n" + env
+		}
+		if features != "" {
+			config += "      features:\n" + features
+		}
+	}
+	write(t, filepath.Join(root, ".github", "relock.yml"), []byte(config))
+	return runner
+}
+
 // upgrade runs what stands for init -upgrade in the unit of a case, with sets of values.
 func (c environmentCase) upgrade(t *testing.T, world *sandbox.Sandbox, ar *txtar.Archive, sets map[string]map[string]string) (status int, locks []string, said string) {
 	t.Helper()
@@ -120,15 +147,7 @@ func (c environmentCase) upgrade(t *testing.T, world *sandbox.Sandbox, ar *txtar
 			write(t, filepath.Join(root, at), f.Data)
 		}
 	}
-	config, runner := "version: 1\nterragrunt:\n  environments:\n", map[string]string{}
-	for _, set := range slices.Sorted(maps.Keys(sets)) {
-		config += "    - name: " + set + "\n      env:\n"
-		for name, value := range sets[set] {
-			config += fmt.Sprintf("        %s: %q\n", name, value)
-			runner[name] = "of-the-runner"
-		}
-	}
-	write(t, filepath.Join(root, ".github", "relock.yml"), []byte(config))
+	runner := configure(t, root, sets)
 	status, stderr := session{env: runner, home: t.TempDir()}.run(t, world, root, "upgrade", "--platform", "linux_amd64", "--tool", "terraform", "--tool-version", "1.11.4", "live/app")
 	return status, lockedIn(t, filepath.Join(root, "live/app")), stderr
 }

@@ -21,15 +21,26 @@ import (
 // stackCase is what a real Terragrunt did with stacks: see testdata/terragrunt-stacks/README.md.
 type stackCase struct {
 	terragruntCase
-	Steps [][]string `json:"steps"`
-	Want  *struct {
-		OK    bool `json:"ok"`
-		Units []struct {
-			Path      string            `json:"path"`
-			Providers map[string]string `json:"providers"` // version and constraints
-		} `json:"units"`
-	} `json:"want"`
-	Unterminated []string `json:"unterminated"`
+	Steps        [][]string                   `json:"steps"`
+	Want         *stackWant                   `json:"want"`
+	Environments map[string]map[string]string `json:"environments"`
+	Wants        map[string]*stackWant        `json:"by_environment"`
+	Unterminated []string                     `json:"unterminated"`
+}
+
+// stackWant is what was seen in one environment.
+type stackWant struct {
+	OK    bool `json:"ok"`
+	Units []struct {
+		Path      string            `json:"path"`
+		Providers map[string]string `json:"providers"` // version and constraints
+	} `json:"units"`
+}
+
+// stacksOfAll are the units of cases where all environments of the case are named at once.
+var stacksOfAll = map[string][]string{
+	"stack-get-env-in-unit": {"live/.terragrunt-stack/a: hashicorp/random ~> 3.4.0, ~> 3.6.0"},
+	"stack-get-env-path":    {"live/.terragrunt-stack/production/app: hashicorp/random ~> 3.5.0", "live/.terragrunt-stack/staging/app: hashicorp/random ~> 3.4.0"},
 }
 
 // stackDeviations are recorded cases that come out otherwise here, each with its reason: the
@@ -55,14 +66,9 @@ var stackDeviations = map[string]struct {
 	"stack-stale-unit":             {"what no stack generates counts below .terragrunt-stack if its lock file is committed", 0, []string{"live/.terragrunt-stack/app: hashicorp/random ~> 3.5.0"}},
 }
 
-// stackCasesToCome are the recorded cases with values from outside.
-var stackCasesToCome = []string{
-	"stack-feature-env", "stack-get-env-in-unit", "stack-get-env-path", "stack-get-env-set",
-}
-
 // TestTerragruntStacks compares what is required of the units of recorded stacks with what
 // Terragrunt's init has locked for them, and holds that nothing is written below what stacks
-// generate.
+// generate. Values of the environment that it ran in are in settings, as a set of values.
 func TestTerragruntStacks(t *testing.T) {
 	t.Parallel()
 	const dir = "../../testdata/terragrunt-stacks"
@@ -75,7 +81,7 @@ func TestTerragruntStacks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
-	for _, name := range slices.Concat(stackCasesToCome, slices.Collect(maps.Keys(stackDeviations))) {
+	for _, name := range slices.Collect(maps.Keys(stackDeviations)) {
 		if !slices.Contains(files, filepath.Join(dir, name+".txtar")) {
 			t.Errorf("there is no case %s", name)
 		}
@@ -84,29 +90,52 @@ func TestTerragruntStacks(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if slices.Contains(stackCasesToCome, name) {
-				t.Skip("to come: values from outside")
-			}
 			ar, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			replayStack(t, world, name, ar)
+			recorded := stackCaseOf(t, ar)
+			if recorded.Want != nil {
+				sets := map[string]map[string]string{}
+				if recorded.Env != nil {
+					sets["only"] = recorded.Env
+				}
+				recorded.replay(t, world, name, ar, sets)
+				return
+			}
+			for set, env := range recorded.Environments {
+				recorded.Want = recorded.Wants[set]
+				recorded.replay(t, world, name, ar, map[string]map[string]string{set: env})
+			}
+			root, o := recorded.lay(t, ar, recorded.Environments)
+			if _, got, out := recorded.scan(t, world, root, o); !slices.Equal(got, stacksOfAll[name]) {
+				t.Errorf("with all: %q, want %q\n%s", got, stacksOfAll[name], out)
+			}
 		})
 	}
 }
 
-// replayStack compares one case.
-func replayStack(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Archive) {
+// stackCaseOf is the case of a file.
+func stackCaseOf(t *testing.T, ar *txtar.Archive) (recorded stackCase) {
 	t.Helper()
-	root := t.TempDir()
-	var recorded stackCase
+	for _, f := range ar.Files {
+		if f.Name == "case.json" {
+			if err := json.Unmarshal(f.Data, &recorded); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return recorded
+}
+
+// lay makes the files of a case, with sets of values in settings.
+func (recorded stackCase) lay(t *testing.T, ar *txtar.Archive, sets map[string]map[string]string) (root string, o session) {
+	t.Helper()
+	root = t.TempDir()
 	write(t, filepath.Join(root, ".git", "HEAD"), nil)
 	for _, f := range ar.Files {
 		if at, isTree := strings.CutPrefix(f.Name, "tree/"); isTree {
 			write(t, filepath.Join(root, at), f.Data)
-		} else if err := json.Unmarshal(f.Data, &recorded); err != nil {
-			t.Fatal(err)
 		}
 	}
 	for _, at := range recorded.Unterminated {
@@ -117,11 +146,31 @@ func replayStack(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Ar
 		write(t, filepath.Join(root, at), bytes.TrimSuffix(src, []byte("\n")))
 	}
 	recorded.makeRepositories(t, root)
-	o := session{home: t.TempDir()}
-	tool := []string{"--tool", map[string]string{"terraform": "terraform", "tofu": "opentofu"}[recorded.Tool], "--tool-version", map[string]string{"terraform": "1.11.4", "tofu": "1.12.6"}[recorded.Tool]}
+	o = session{home: t.TempDir()}
+	if len(sets) > 0 {
+		o.env = configure(t, root, sets)
+	}
+	return root, o
+}
 
-	status, out := o.run(t, world, root, append([]string{"scan", "--create", "--format", "json"}, tool...)...)
-	got := scannedUnits(t, out)
+// tool are the flags for the tool of a case.
+func (recorded stackCase) tool() []string {
+	return []string{"--tool", map[string]string{"terraform": "terraform", "tofu": "opentofu"}[recorded.Tool], "--tool-version", map[string]string{"terraform": "1.11.4", "tofu": "1.12.6"}[recorded.Tool]}
+}
+
+// scan returns the units that are found.
+func (recorded stackCase) scan(t *testing.T, world *sandbox.Sandbox, root string, o session) (status int, units []string, out string) {
+	t.Helper()
+	status, out = o.run(t, world, root, append([]string{"scan", "--create", "--format", "json"}, recorded.tool()...)...)
+	return status, scannedUnits(t, out), out
+}
+
+// replay compares one case, where sets of values are named.
+func (recorded stackCase) replay(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Archive, sets map[string]map[string]string) {
+	t.Helper()
+	root, o := recorded.lay(t, ar, sets)
+	tool := recorded.tool()
+	status, got, out := recorded.scan(t, world, root, o)
 	var want []string
 	wantStatus := ExitOK
 	if d, ok := stackDeviations[name]; ok {

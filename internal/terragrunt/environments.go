@@ -43,25 +43,55 @@ func differ(names map[string]bool, a, b map[string]string) bool {
 // Units reads the unit of a directory once for each of the sets that reach it and make a
 // difference to it. With sets that have the same for all that it asks for, it is the same.
 func (r *Configs) Units(dir string, sets []EnvironmentSet) []Unit {
-	left := slices.DeleteFunc(slices.Clone(sets), func(s EnvironmentSet) bool { return !scan.Reaches(s.Directories, dir) })
-	if len(left) == 0 {
-		return []Unit{r.Unit(dir)}
-	}
+	return r.unitsWith(dir, reaching(sets, dir))
+}
+
+// unitsWith is Units with sets that all reach the directory.
+func (r *Configs) unitsWith(dir string, sets []EnvironmentSet) []Unit {
 	var units []Unit
-	for len(left) > 0 {
-		first := left[0]
-		u := r.unit(dir, &first)
-		var others []EnvironmentSet
+	eachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+		u := r.unit(dir, set)
+		units = append(units, u)
+		return func(other EnvironmentSet) bool { return u.asked.differs(*set, other) }
+	}, func(alike []EnvironmentSet) { units[len(units)-1].Sets = namesOf(alike) })
+	return units
+}
+
+// reaching are the sets that reach a directory.
+func reaching(sets []EnvironmentSet, dir string) []EnvironmentSet {
+	return slices.DeleteFunc(slices.Clone(sets), func(s EnvironmentSet) bool { return !scan.Reaches(s.Directories, dir) })
+}
+
+// namesOf are the names of sets.
+func namesOf(sets []EnvironmentSet) scan.SetNames {
+	var names []string
+	for _, s := range sets {
+		names = append(names, s.Name)
+	}
+	return scan.NamesOfSets(names...)
+}
+
+// eachWay reads something with the first of some sets, and again with the first of those
+// that differ from it in what was asked for, until none is left. Without any set it reads
+// once, with nil. done takes the sets for which each reading counts.
+func eachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func(other EnvironmentSet) bool), done func(alike []EnvironmentSet)) {
+	if len(sets) == 0 {
+		read(nil)
+		return
+	}
+	for left := sets; len(left) > 0; {
+		differs := read(&left[0])
+		var alike, others []EnvironmentSet
 		for _, s := range left {
-			if u.asked.differs(first, s) {
+			if differs(s) {
 				others = append(others, s)
 			} else {
-				u.Sets = u.Sets.With(scan.NamesOfSets(s.Name))
+				alike = append(alike, s)
 			}
 		}
-		units, left = append(units, u), others
+		done(alike)
+		left = others
 	}
-	return units
 }
 
 // variable is the value of a variable of the environment in the set; false if there is

@@ -140,7 +140,7 @@ func includedFiles(made []Assembly) map[string]bool {
 // files below it that calls is not known.
 func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
-	r.AnyChange = r.AnyChange || u.AnyChange || a.units.tree.linkedBelow(u.Dir)
+	r.AnyChange = r.AnyChange || u.AnyChange || u.tree.linkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
 }
 
@@ -369,9 +369,11 @@ func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []strin
 		}
 	}
 	trees := []*fileReader{r.tree}
-	if s := ReadStacks(ctx, t, stacks, Options{}); s != nil {
-		for dir := range s.units {
-			(&Configs{s.tree}).Units(dir, sets)
+	if s := ReadStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
+		for _, ways := range s.units {
+			for _, u := range ways {
+				u.read(sets)
+			}
 		}
 		trees = append(trees, s.base)
 	}

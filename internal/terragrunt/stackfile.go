@@ -38,7 +38,8 @@ type stackFile struct {
 	looked  map[string]bool // as in unitReading
 	// siblings are what unit.NAME and stack.NAME stand for, by the kind and the name.
 	siblings map[string]map[string]cty.Value
-	spent    int // what evaluating it has cost
+	asked    askedNames // of values from outside: it grows while what it generates is read
+	spent    int        // what evaluating it has cost
 }
 
 // stackBlock is a unit or a stack that is to be generated.
@@ -78,10 +79,11 @@ type stackReading struct {
 }
 
 // readStackFile reads the stack file of a directory. added is a block autoinclude of the
-// stack that has generated it, or nil.
-func readStackFile(r *fileReader, dir string, added *declared) *stackFile {
+// stack that has generated it, or nil. set has the values from outside; nil: none.
+func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentSet) *stackFile {
 	name, reading := path.Join(dir, stackName), newReading(r, dir)
-	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked}, reading: reading, before: map[string]bool{}}
+	reading.set = set
+	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked, asked: reading.asked}, reading: reading, before: map[string]bool{}}
 	s.place.Line = 1
 	if unitConfig(dir, reading.isFile) != "" { // [case stack-beside-unit]
 		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")

@@ -69,7 +69,7 @@ type stackRoots struct {
 	roots  []scan.Root
 	// units are the units that stacks generate, and parts those that begin with the lock file
 	// of a root module, by their places among the roots.
-	units map[int]*stackUnit
+	units map[int][]*stackUnit
 	parts map[int][]int
 	// listed are the units that are root modules by themselves, sorted.
 	listed   []int
@@ -96,23 +96,38 @@ func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 // read reads the unit of a root module. One that a stack generates depends on what that
 // does, too, and shares a bound with the others.
 func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit {
-	dir, g := s.roots[i].Dir, s.units[i]
-	if g == nil {
-		return configs.Units(dir, sets)
+	ways := s.units[i]
+	if ways == nil {
+		return configs.Units(s.roots[i].Dir, sets)
 	}
+	var units []Unit
+	for _, u := range ways {
+		units = append(units, s.readWay(u, sets)...)
+	}
+	if _, listed := slices.BinarySearch(s.listed, i); listed { // what others begin with has it from all stacks
+		units = append(units, s.stacks.unreadWays(ways)...)
+	}
+	return units
+}
+
+// readWay reads the unit as one way to read its stack generates it.
+func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 	if g.live.spent.Load() > maxStackSpent {
 		return []Unit{g.costly()}
 	}
-	units := configs.Units(dir, sets)
-	from := configs.tree.sources(dir)
+	units := g.read(sets)
+	from := g.tree.sources(g.dir)
 	for i := range from {
 		from[i] += "/" // all of it is copied
+	}
+	for _, l := range s.stacks.waysOf(g.live.dir) {
+		from = append(from, slices.Sorted(maps.Keys(l.looked))...)
 	}
 	for i, u := range units {
 		g.live.spent.Add(int64(u.spent))
 		u.Template = false
-		u.Files = slices.Concat(u.Files, slices.Sorted(maps.Keys(g.live.looked)), from)
-		u.AnyChange = u.AnyChange || slices.ContainsFunc(from, func(dir string) bool { return s.stacks.base.linkedBelow(path.Clean(dir)) })
+		u.Files = slices.Concat(u.Files, from)
+		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.sources(g.dir), s.stacks.base.linkedBelow)
 		u.Assumed = slices.Concat(u.Assumed, slices.Sorted(maps.Keys(g.live.assumed)))
 		slices.Sort(u.Assumed)
 		u.Assumed = slices.Compact(u.Assumed)
@@ -126,14 +141,18 @@ func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit
 
 // costly is a unit of a stack that costs too much to read.
 func (u *stackUnit) costly() Unit {
-	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{costlyStack, u.live.place}}}
+	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{costlyStack, u.live.place}}, Sets: namesOf(u.live.sets), tree: u.tree}
 }
 
 // bound takes the units for unknown of a stack that has cost too much.
 func (s *stackRoots) bound(read [][]Unit) {
-	for i, u := range s.units {
-		if u.live.spent.Load() > maxStackSpent {
-			read[i] = []Unit{u.costly()}
+	for i, ways := range s.units {
+		for _, way := range ways {
+			if way.live.spent.Load() <= maxStackSpent {
+				continue
+			}
+			read[i] = slices.DeleteFunc(read[i], func(u Unit) bool { return u.tree == way.tree })
+			read[i] = append(read[i], way.costly())
 		}
 	}
 }
@@ -141,15 +160,15 @@ func (s *stackRoots) bound(read [][]Unit) {
 // sort sorts the root modules that were found in a file tree with stacks. Left out are what
 // stacks are made of, and the units without a lock file that git keeps.
 func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
-	of := stackRoots{stacks: s, units: map[int]*stackUnit{}, parts: map[int][]int{}, taken: map[int]waysToRead{}}
+	of := stackRoots{stacks: s, units: map[int][]*stackUnit{}, parts: map[int][]int{}, taken: map[int]waysToRead{}}
 	var locks stackLocks
 	var served []int
 	for _, r := range roots {
-		u := s.units[r.Dir]
+		ways := s.units[r.Dir]
 		switch {
-		case u != nil:
-			if s.ownLock(&r, u, opts, &locks) {
-				of.units[len(of.roots)] = u
+		case ways != nil:
+			if s.ownLock(&r, ways, opts, &locks) {
+				of.units[len(of.roots)] = ways
 				of.listed = append(of.listed, len(of.roots))
 				of.roots = append(of.roots, r)
 			}
@@ -188,18 +207,19 @@ func (s *Stacks) inMemory(dir string) bool {
 
 // ownLock gives the root module of a generated unit the lock file that git keeps there. It
 // returns whether the unit is a root module of its own.
-func (s *Stacks) ownLock(r *scan.Root, u *stackUnit, opts Options, locks *stackLocks) bool {
+func (s *Stacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
 	keeps := !hasElement(r.Dir, generatedDir) || opts.Kept == nil || opts.Kept(name)
 	own := s.base.isFile(name) && keeps
-	copied := u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name))
+	copied := func(u *stackUnit) bool { return u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name)) }
+	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })
 	begin := r.Lock
 	r.Guessed = r.Guessed && !lockedBy(begin, provider.Terraform)
 	r.Lock, r.Problems = nil, nil
 	switch {
 	case own:
-		if copied { // [case stack-lock-both]
-			locks.overwritten = append(locks.overwritten, u)
+		if i := slices.IndexFunc(ways, copied); i >= 0 { // [case stack-lock-both]
+			locks.overwritten = append(locks.overwritten, ways[i])
 		}
 		src, err := s.base.read(name)
 		if err != nil {
@@ -211,8 +231,8 @@ func (s *Stacks) ownLock(r *scan.Root, u *stackUnit, opts Options, locks *stackL
 	case r.Named && keeps: // naming it is asking
 		r.Made.Start = begin
 		return true
-	case u.catalogue == "" || !copied:
-		locks.lacking = append(locks.lacking, u)
+	case lacking >= 0:
+		locks.lacking = append(locks.lacking, ways[lacking])
 	}
 	if opts.List {
 		r.Made.Start = begin
@@ -222,18 +242,20 @@ func (s *Stacks) ownLock(r *scan.Root, u *stackUnit, opts Options, locks *stackL
 
 // addParts adds the units that begin with the lock file of a root module.
 func (s *stackRoots) addParts(i int, opts Options) {
-	var dirs []string
-	for dir, u := range s.stacks.units {
-		if u.catalogue == s.roots[i].Dir {
-			dirs = append(dirs, dir)
+	units := map[string][]*stackUnit{}
+	for dir, ways := range s.stacks.units {
+		for _, u := range ways {
+			if u.catalogue == s.roots[i].Dir {
+				units[dir] = append(units[dir], u)
+			}
 		}
 	}
-	slices.Sort(dirs)
+	dirs := slices.Sorted(maps.Keys(units))
 	for _, r := range scan.Identify(s.stacks.tree, dirs, opts.Scan) {
 		r.Guessed = r.Guessed && !lockedBy(r.Lock, provider.Terraform)
 		r.Lock, r.Problems = nil, nil
 		s.parts[i] = append(s.parts[i], len(s.roots))
-		s.units[len(s.roots)] = s.stacks.units[r.Dir]
+		s.units[len(s.roots)] = units[r.Dir]
 		s.roots = append(s.roots, r)
 	}
 }
@@ -242,10 +264,10 @@ func (s *stackRoots) addParts(i int, opts Options) {
 // units that begin with the lock file of a directory.
 func (s *Stacks) unreadFor(dir string) []scan.Unread {
 	var unread []scan.Unread
-	add := func(h Hindrance) {
-		unread = append(unread, scan.Unread{Code: problem.CodeTerragruntUnit, Reason: h.Reason, Hint: h.Hint, Place: h.Place})
-	}
 	for _, l := range s.live {
+		add := func(h Hindrance) {
+			unread = append(unread, scan.Unread{Code: problem.CodeTerragruntUnit, Reason: h.Reason, Hint: h.Hint, Place: h.Place, Sets: s.names(l)})
+		}
 		for _, h := range l.refused {
 			add(h)
 		}
@@ -290,22 +312,43 @@ func (s *stackRoots) finish(told *toldCauses, opts Options) []scan.Root {
 	return kept
 }
 
+// What is said of stacks, before the reason.
+const (
+	refusesStack = "Terragrunt refuses the stack: "
+	knownInPart  = "what the stack generates is known in part: "
+)
+
 // problems are what is wrong with the stacks that a run is about.
 func (s *Stacks) problems(opts Options) []problem.Problem {
 	var all []problem.Problem
+	add := func(p problem.Problem) {
+		if !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
 	for _, l := range s.live {
 		if !isAbout(l.dir, opts.Scan) {
 			continue
 		}
-		for _, h := range l.refused {
-			all = append(all, problem.Problem{Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the stack: " + h.Reason, Hint: h.Hint, Place: h.Place})
+		with := ""
+		if names := s.names(l); !names.IsZero() {
+			with = "with the " + names.String() + ", "
 		}
-		all = append(all, l.failed...)
-		for _, u := range l.unknown {
-			if u.reported {
-				continue
+		everywhere := !slices.ContainsFunc(s.waysOf(l.dir), func(l *liveStack) bool { return len(l.refused) == 0 })
+		for _, h := range l.refused {
+			p := problem.Problem{Code: problem.CodeInvalidConfig, Message: refusesStack + h.Reason, Hint: h.Hint, Place: h.Place}
+			if !everywhere {
+				p.Severity, p.Code, p.Message = problem.SeverityWarning, problem.CodeTerragruntUnit, knownInPart+with+p.Message
 			}
-			all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: "what the stack generates is known in part: " + u.Reason, Hint: u.Hint, Place: u.Place})
+			add(p)
+		}
+		for _, p := range l.failed {
+			add(p)
+		}
+		for _, u := range l.unknown {
+			if !u.reported {
+				add(problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: knownInPart + with + u.Reason, Hint: u.Hint, Place: u.Place})
+			}
 		}
 	}
 	wanting := slices.DeleteFunc(slices.Clone(s.wanting), func(dir string) bool { return !isAbout(dir, opts.Scan) })
@@ -338,17 +381,17 @@ type stackLocks struct{ lacking, overwritten []*stackUnit }
 // missing says of each stack how many of its units have no lock file that git keeps, and
 // where one would serve them.
 func (l stackLocks) missing() []problem.Problem {
-	byStack := map[*liveStack][]*stackUnit{}
+	byStack := map[string][]*stackUnit{}
 	var order []*liveStack
 	for _, u := range l.lacking {
-		if byStack[u.live] == nil {
+		if byStack[u.live.dir] == nil {
 			order = append(order, u.live)
 		}
-		byStack[u.live] = append(byStack[u.live], u)
+		byStack[u.live.dir] = append(byStack[u.live.dir], u)
 	}
 	var told []problem.Problem
 	for _, live := range order {
-		units := byStack[live]
+		units := byStack[live.dir]
 		var catalogues []string
 		served := 0
 		for _, u := range units {

@@ -1,18 +1,14 @@
 package terragrunt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -35,9 +31,10 @@ const (
 
 // Stacks is what the stacks of a file tree generate, which is in memory alone.
 type Stacks struct {
-	base, tree *fileReader
-	fetcher    *Assembler
-	absent     func(dir string) bool
+	base    *fileReader
+	tree    *fileReader // with what is generated with any set of values: of several with one path the first
+	fetcher *Assembler
+	absent  func(dir string) bool
 
 	files []string // the directories with a stack file, sorted
 	// named are the directories that stack files name as a source: they are what stacks are
@@ -45,15 +42,22 @@ type Stacks struct {
 	named map[string]bool
 	// wanting are the stacks that need values that nobody gives, sorted.
 	wanting []string
-	live    []*liveStack          // that somebody runs, sorted by their directories
-	units   map[string]*stackUnit // that they generate, by their directories
-	count   int                   // of what is generated
+	// live are those that somebody runs, once for each way to read them, and units what they
+	// generate, by the directories, once for each way that generates one there.
+	live  []*liveStack
+	units map[string][]*stackUnit
+	count int // of what is generated, in all ways
 }
 
-// liveStack is a stack that somebody runs.
+// liveStack is a stack that somebody runs, as it is with a set of values.
 type liveStack struct {
 	dir   string
 	place problem.Place
+	// set are the values from outside, and asked those that were asked for; nil: no set
+	// reaches the directory. sets are all that have the same of these.
+	set   *EnvironmentSet
+	asked []askedNames
+	sets  []EnvironmentSet
 	// refused are why it is an error, with all that it generates, and failed why something of
 	// it could not be fetched.
 	refused []Hindrance
@@ -85,12 +89,14 @@ type stackUnit struct {
 	// catalogue is the directory of the repository that it is copied from; empty if it comes
 	// from elsewhere.
 	catalogue string
+	tree      *fileReader // that it is generated in
 }
 
 // ReadStacks returns what the stacks of a file tree generate, by the directories that have a
-// stack file; nil if there is none. Sources that are not in the tree are fetched.
+// stack file; nil if there is none. Sources that are not in the tree are fetched. A stack is read
+// with each of the sets of values that reach its directory and make a difference to it.
 func ReadStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *Stacks {
-	s := &Stacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string]*stackUnit{}}
+	s := &Stacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
 	s.fetcher = NewAssembler(&Configs{s.base}, opts.Source, opts.Scan.Path)
 	for _, dir := range dirs {
@@ -103,12 +109,7 @@ func ReadStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *S
 	if len(s.files) == 0 {
 		return nil
 	}
-	for _, dir := range s.chooseLive() {
-		at := s.base.place(path.Join(dir, stackName))
-		at.Line = 1
-		s.live = append(s.live, &liveStack{dir: dir, place: at, assumed: map[string]bool{}, looked: map[string]bool{}})
-	}
-	s.generate(ctx)
+	s.generateAll(ctx, s.chooseLive(opts.Environments), opts.Environments)
 	return s
 }
 
@@ -120,19 +121,22 @@ func hasElement(name, element string) bool {
 // chooseLive returns the stacks that somebody runs: those whose directory no other stack file
 // names as a source, but for those that need values that nobody gives. Of stacks that are
 // made of each other, and of nothing else, it is the first.
-func (s *Stacks) chooseLive() []string {
+func (s *Stacks) chooseLive(sets []EnvironmentSet) []string {
 	sources := map[string][]string{} // by the directory of the stack
 	wants := map[string]bool{}
 	for _, dir := range s.files {
-		f := readStackFile(s.base, dir, nil)
-		wants[dir] = f.wants
-		for _, b := range f.blocks {
-			at := path.Join(b.source.Package, b.source.Subdir)
-			if b.source.Local && at != dir && s.base.isDir(at) {
-				sources[dir] = append(sources[dir], at)
-				s.named[at] = true
+		eachWay(reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+			f := readStackFile(s.base, dir, nil, set)
+			wants[dir] = wants[dir] || f.wants
+			for _, b := range f.blocks {
+				at := path.Join(b.source.Package, b.source.Subdir)
+				if b.source.Local && at != dir && s.base.isDir(at) {
+					sources[dir] = append(sources[dir], at)
+					s.named[at] = true
+				}
 			}
-		}
+			return func(other EnvironmentSet) bool { return f.asked.differs(*set, other) }
+		}, func([]EnvironmentSet) {})
 	}
 	reached := map[string]bool{}
 	var reach func(dir string)
@@ -169,61 +173,6 @@ func (s *Stacks) chooseLive() []string {
 	return live
 }
 
-// pendingStack is a stack file that is to be read.
-type pendingStack struct {
-	dir   string
-	added *declared // as in readStackFile
-	live  *liveStack
-}
-
-// generate reads the live stacks, and those that they generate, level by level: what is
-// generated on one is there when the next one is read.
-func (s *Stacks) generate(ctx context.Context) {
-	var pending []pendingStack
-	for _, live := range s.live {
-		pending = append(pending, pendingStack{dir: live.dir, live: live})
-	}
-	for depth := 1; len(pending) > 0; depth++ {
-		if depth > maxStackDepth {
-			for _, p := range pending {
-				p.live.refuse(p.live.place, "more than %d stacks are within each other", maxStackDepth)
-			}
-			break
-		}
-		pending = s.level(ctx, pending)
-	}
-	s.settle()
-}
-
-// settle keeps the units of the stacks that are live after all: not of those that another
-// one has turned out to be made of, nor of those that are an error.
-func (s *Stacks) settle() {
-	if s.tree.generates == nil {
-		return
-	}
-	made := map[string]bool{}
-	for _, g := range s.tree.generates.made {
-		dir, ok := g.copied.inRepository()
-		if !ok {
-			continue
-		}
-		s.named[dir] = true
-		if g.live.dir != dir && g.block.kind == stackKind {
-			made[dir] = true
-		}
-	}
-	s.live = slices.DeleteFunc(s.live, func(l *liveStack) bool { return made[l.dir] })
-	for dir, g := range s.tree.generates.made {
-		if g.unit && len(g.live.refused) == 0 && slices.Contains(s.live, g.live) {
-			catalogue, _ := g.copied.inRepository()
-			s.units[dir] = &stackUnit{g, dir, catalogue}
-		}
-	}
-	for _, l := range s.live {
-		delete(s.named, l.dir)
-	}
-}
-
 // inRepository is the directory of the repository that is copied; false if it comes from
 // elsewhere.
 func (o copiedFrom) inRepository() (string, bool) {
@@ -249,6 +198,7 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 			l.unknown = append(l.unknown, unknownBlock{Hindrance: p})
 		}
 	}
+	l.asked = append(l.asked, f.asked)
 	for _, text := range f.assumed {
 		l.assumed[text] = true
 	}
@@ -262,202 +212,163 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 	}
 }
 
-// level reads stack files, adds what they generate, and returns the stacks among that.
-func (s *Stacks) level(ctx context.Context, pending []pendingStack) []pendingStack {
-	next := newStackTree(s.base, s.tree.generates)
-	files := make([]*stackFile, len(pending))
-	for i, p := range pending {
-		files[i] = &stackFile{}
-		if len(p.live.refused) > 0 {
-			continue // Terragrunt has stopped
-		}
-		f := readStackFile(s.tree, p.dir, p.added)
-		p.live.take(f, s.tree)
-		if len(p.live.refused) == 0 {
-			files[i] = f
-		}
-	}
-	packages := s.fetch(ctx, files)
-	var fresh []*stackUnit
-	for i, p := range pending {
-		for _, b := range files[i].blocks {
-			if g := s.begin(p, files[i], b, packages); g != nil && s.lay(next, b.dir, g) {
-				fresh = append(fresh, &stackUnit{stackDir: g, dir: b.dir})
-			}
-		}
-	}
-	s.tree = next.reader()
-	var stacks []pendingStack
-	for _, g := range fresh {
-		if s.check(g) {
-			stacks = append(stacks, pendingStack{dir: g.dir, added: g.block.auto, live: g.live})
-		}
-	}
-	return stacks
-}
-
-// lay adds a generated directory.
-func (s *Stacks) lay(next *stackTree, dir string, g *stackDir) bool {
-	s.count++
-	switch {
-	case next.made[dir] != nil:
-		g.live.refuse(g.block.place, "the path of the %s %q is that of another stack's", g.block.kind, g.block.name)
-	case s.base.isFile(path.Join(dir, stackName)) && slices.Contains(s.files, dir) && g.block.kind == unitKind, dir == g.stack.dir: // [case stack-beside-unit]
-		g.live.refuse(g.block.place, "the path of the %s %q is that of a stack", g.block.kind, g.block.name)
-	case s.count > maxGenerated:
-		g.live.refuse(g.live.place, "the stacks of the repository generate more than %d directories", maxGenerated)
-	default:
-		next.add(dir, g)
-		return true
-	}
-	return false
-}
-
-// check looks at what is generated. It returns whether that is a stack.
-func (s *Stacks) check(g *stackUnit) bool {
-	isUnit, isStack := s.tree.isFile(path.Join(g.dir, configName)), s.tree.isFile(path.Join(g.dir, stackName))
-	about := fmt.Sprintf("the source of the %s %q", g.block.kind, g.block.name)
-	switch {
-	case isUnit && isStack: // [case stack-unit-holds-stack-file]
-		g.live.refuse(g.block.place, "%s has both terragrunt.hcl and terragrunt.stack.hcl", about)
-	case g.block.kind == unitKind && isUnit:
-		g.unit = true
-	case g.block.kind == stackKind && isStack:
-		return true
-	case g.block.unchecked: // [case stack-no-validation]
-	case g.block.kind == unitKind: // [case stack-invalid-no-unit-file]
-		g.live.refuse(g.block.place, "%s has no terragrunt.hcl", about)
-	default:
-		g.live.refuse(g.block.place, "%s has no terragrunt.stack.hcl", about)
-	}
-	return false
-}
-
-// fetchedSource is what a source led to: an origin, or why there is none.
-type fetchedSource struct {
-	copiedFrom
-	why  *staticeval.Unknown
-	fail error
-}
-
-// fetch fetches the sources that are not in the file tree, each once.
-func (s *Stacks) fetch(ctx context.Context, files []*stackFile) map[string]*fetchedSource {
-	packages := map[string]*fetchedSource{}
-	group := errgroup.Group{}
-	group.SetLimit(defaultJobs)
-	for _, f := range files {
-		for _, b := range f.blocks {
-			if b.why != nil || packages[b.source.text] != nil || b.source.from != nil || b.source.Local && !s.archive(b.source) {
+// generateAll reads the live stacks once for each way that the sets of values make. What no
+// set reaches is read without, next to what the first one reaches.
+func (s *Stacks) generateAll(ctx context.Context, live []string, sets []EnvironmentSet) {
+	var all []*generation
+	some := slices.DeleteFunc(slices.Clone(sets), func(set EnvironmentSet) bool {
+		return !slices.ContainsFunc(live, func(dir string) bool { return scan.Reaches(set.Directories, dir) })
+	})
+	eachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+		g := &generation{of: s, tree: s.base}
+		for _, dir := range live {
+			own := set
+			if len(reaching(some, dir)) == 0 {
+				if len(all) > 0 {
+					continue
+				}
+				own = nil
+			} else if !scan.Reaches(set.Directories, dir) {
 				continue
 			}
-			got := &fetchedSource{}
-			packages[b.source.text] = got
-			group.Go(func() error {
-				*got = s.fetcher.origin(ctx, b.source)
-				return nil
-			})
+			at := s.base.place(path.Join(dir, stackName))
+			at.Line = 1
+			g.live = append(g.live, &liveStack{dir: dir, place: at, set: own, assumed: map[string]bool{}, looked: map[string]bool{}})
+		}
+		g.generate(ctx)
+		all = append(all, g)
+		for _, l := range g.live {
+			if l.set != nil {
+				l.sets = slices.DeleteFunc(reaching(some, l.dir), l.differs)
+			}
+		}
+		return func(other EnvironmentSet) bool { return g.differs(other, live) }
+	}, func([]EnvironmentSet) {})
+	s.settle(all)
+}
+
+// differs reports whether a stack may generate something else with another set.
+func (l *liveStack) differs(other EnvironmentSet) bool {
+	return slices.ContainsFunc(l.asked, func(asked askedNames) bool { return asked.differs(*l.set, other) })
+}
+
+// settle keeps the units of the stacks that are live after all: not of those that another
+// one has turned out to be made of, nor of those that are an error. Of a stack that several
+// sets make no difference to, the first counts.
+func (s *Stacks) settle(all []*generation) {
+	made, within := s.joined(all)
+	for _, g := range all {
+		for _, l := range g.live {
+			if !within[l.dir] && !slices.ContainsFunc(s.live, l.repeats) {
+				s.live = append(s.live, l)
+			}
+		}
+		s.addUnits(g)
+	}
+	slices.SortStableFunc(s.live, func(a, b *liveStack) int { return cmp.Compare(a.dir, b.dir) })
+	for _, l := range s.live {
+		delete(s.named, l.dir)
+	}
+	switch {
+	case len(all) == 1:
+		s.tree = all[0].tree
+	case len(made.made) > 0:
+		s.tree = made.reader()
+	}
+}
+
+// joined is the tree with what all of them generate: of several directories with one path
+// the first, or the first that is a unit. within are the stacks that others are made of.
+func (s *Stacks) joined(all []*generation) (made *stackTree, within map[string]bool) {
+	made, within = newStackTree(s.base, nil), map[string]bool{}
+	for _, g := range all {
+		if g.tree.generates == nil {
+			continue
+		}
+		for at, d := range g.tree.generates.made {
+			if known := made.made[at]; known == nil || d.unit && !known.unit {
+				made.add(at, d)
+			}
+			dir, ok := d.copied.inRepository()
+			if !ok {
+				continue
+			}
+			s.named[dir] = true
+			if d.live.dir != dir && d.block.kind == stackKind {
+				within[dir] = true
+			}
 		}
 	}
-	_ = group.Wait()
-	return packages
+	return made, within
 }
 
-// archive reports whether a source is a file of the repository.
-func (s *Stacks) archive(source Source) bool {
-	return !s.tree.isDir(source.Package) && s.tree.isFile(source.Package)
-}
-
-// begin makes the copy of one block; nil if it is not known what that is.
-func (s *Stacks) begin(p pendingStack, f *stackFile, b stackBlock, packages map[string]*fetchedSource) *stackDir {
-	from, why, fail := copiedFrom{}, (*staticeval.Unknown)(nil), error(nil)
-	got := packages[b.source.text]
-	switch {
-	case b.why != nil:
-		why = &b.why.Unknown
-	case got != nil:
-		from, why, fail = got.copiedFrom, got.why, got.fail
-	default:
-		from, why = s.localOrigin(b.source)
-	}
-	if why == nil && !from.tree.isDir(from.dir) { // [case stack-invalid-source]
-		why = &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("the source of the %s %q does not exist", b.kind, b.name)}
-	}
-	if why != nil {
-		s.unknown(p, b, *why, fail)
-		return nil
-	}
-	return s.copyOf(p, f, b, from)
-}
-
-// unknown notes that it is not known what a block generates.
-func (s *Stacks) unknown(p pendingStack, b stackBlock, why staticeval.Unknown, fail error) {
-	at := b.place
-	if b.source.place.Path != "" && b.why == nil {
-		at = b.source.place
-	}
-	if passing(fail) {
-		d := problem.Of(fail)
-		d.Place = at
-		p.live.failed = append(p.live.failed, d)
-	}
-	if b.why == nil && !why.Refused {
-		why.Reason = fmt.Sprintf("the %s %q is not statically known: %s", b.kind, b.name, why.Reason)
-	}
-	if why.Refused {
-		p.live.refuse(at, "%s", why.Reason)
+// addUnits adds the units that one generation has.
+func (s *Stacks) addUnits(g *generation) {
+	if g.tree.generates == nil {
 		return
 	}
-	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.text != "" && !b.source.Local, reported: passing(fail)}
-	if b.source.Local {
-		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
-		from, _ := s.localOrigin(b.source)
-		if from.tree != nil {
-			dir, ok := from.inRepository()
-			u.catalogue, u.elsewhere = dir, !ok
+	for dir, d := range g.tree.generates.made {
+		if d.unit && len(d.live.refused) == 0 && slices.Contains(s.live, d.live) {
+			catalogue, _ := d.copied.inRepository()
+			s.units[dir] = append(s.units[dir], &stackUnit{d, dir, catalogue, g.tree})
 		}
 	}
-	p.live.unknown = append(p.live.unknown, u)
 }
 
-// localOrigin is the origin of a source in the file tree.
-func (s *Stacks) localOrigin(source Source) (copiedFrom, *staticeval.Unknown) {
-	dir := path.Join(source.Package, source.Subdir)
-	if o := source.from; o != nil {
-		return copiedFrom{tree: o.tree, places: o.places, dir: dir, top: o.top}, nil
-	}
-	if s.absent != nil && !s.tree.isDir(dir) && s.absent(dir) {
-		return copiedFrom{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(dir)}
-	}
-	return copiedFrom{tree: s.tree, dir: dir, top: source.Package}, nil
+// repeats reports whether a stack is the same with a set that was read before.
+func (l *liveStack) repeats(before *liveStack) bool {
+	return before.dir == l.dir && l.set != nil && namesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
 }
 
-// copyOf is what a block generates: the whole of its source, hidden files and its lock file
-// with them, over what is there [cases stack-unit-own-files, stack-unit-hidden-files,
-// stack-generated-tf-beside, stack-lock-catalogue].
-func (s *Stacks) copyOf(p pendingStack, f *stackFile, b stackBlock, from copiedFrom) *stackDir {
-	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
-	if s.base.isDir(b.dir) {
-		w.layers = append(w.layers, layer{tree: s.base, dir: b.dir, at: "."})
+// names are the sets with which a stack is so, where it is otherwise with others.
+func (s *Stacks) names(l *liveStack) scan.SetNames {
+	if len(s.waysOf(l.dir)) == 1 {
+		return ""
 	}
-	w.layers = append(w.layers, layer{tree: from.tree, dir: from.dir, at: ".", places: from.places})
-	if b.values != cty.NilVal { // [cases stack-stale-values, stack-values-file-replaced]
-		w.written[valuesName] = valuesText(b.values)
-	}
-	if b.auto != nil {
-		w.removed[autoName] = true
-	}
-	return &stackDir{block: b, stack: f, copied: from, copy: w, live: p.live}
+	return namesOf(l.sets)
 }
 
-// valuesText is the file for values [case stack-values-object], without those that are not
-// known.
-func valuesText(values cty.Value) []byte {
-	text := []byte("# Auto-generated by the terragrunt.stack.hcl file by Terragrunt. Do not edit manually\n")
-	fields, _ := fieldsOf(values)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if v, _ := fields[name].UnmarkDeep(); v.IsWhollyKnown() {
-			text = fmt.Appendf(text, "%s = %s\n", name, hclwrite.TokensForValue(v).Bytes())
+// waysOf are the ways to read the stack of a directory.
+func (s *Stacks) waysOf(dir string) []*liveStack {
+	var ways []*liveStack
+	for _, l := range s.live {
+		if l.dir == dir {
+			ways = append(ways, l)
 		}
 	}
-	return text
+	return ways
+}
+
+// read reads the unit with each set that its stack is so with. One that no set
+// reaches the stack of is read with those that reach the unit.
+func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
+	configs := &Configs{u.tree}
+	if u.live.set == nil {
+		return configs.Units(u.dir, sets)
+	}
+	return configs.unitsWith(u.dir, u.live.sets)
+}
+
+// unreadWays are the ways to read the stacks of a unit in which it is not known whether they
+// generate it, as units that are not known.
+func (s *Stacks) unreadWays(ways []*stackUnit) []Unit {
+	var units []Unit
+	first := ways[0]
+	for _, l := range s.waysOf(first.live.dir) {
+		if slices.ContainsFunc(ways, func(u *stackUnit) bool { return u.live == l }) {
+			continue
+		}
+		var why []Hindrance
+		for _, h := range l.refused {
+			h.Refused, h.Reason = false, refusesStack+h.Reason
+			why = append(why, h)
+		}
+		for _, b := range l.unknown {
+			why = append(why, b.Hindrance)
+		}
+		if len(why) > 0 {
+			units = append(units, Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: namesOf(l.sets), tree: first.tree})
+		}
+	}
+	return units
 }

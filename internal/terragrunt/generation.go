@@ -1,0 +1,266 @@
+package terragrunt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// generation is what stacks generate with the first of some sets of values.
+type generation struct {
+	of   *Stacks
+	tree *fileReader
+	live []*liveStack // sorted by their directories
+}
+
+// differs reports whether another set reaches other stacks, or makes a difference to one.
+func (g *generation) differs(other EnvironmentSet, live []string) bool {
+	var reached []string
+	for _, l := range g.live {
+		if l.set == nil {
+			continue
+		}
+		if !scan.Reaches(other.Directories, l.dir) || l.differs(other) {
+			return true
+		}
+		reached = append(reached, l.dir)
+	}
+	return slices.ContainsFunc(live, func(dir string) bool {
+		return scan.Reaches(other.Directories, dir) && !slices.Contains(reached, dir)
+	})
+}
+
+// pendingStack is a stack file that is to be read.
+type pendingStack struct {
+	dir   string
+	added *declared // as in readStackFile
+	live  *liveStack
+}
+
+// generate reads the live stacks, and those that they generate, level by level: what is
+// generated on one is there when the next one is read.
+func (g *generation) generate(ctx context.Context) {
+	var pending []pendingStack
+	for _, live := range g.live {
+		pending = append(pending, pendingStack{dir: live.dir, live: live})
+	}
+	for depth := 1; len(pending) > 0; depth++ {
+		if depth > maxStackDepth {
+			for _, p := range pending {
+				p.live.refuse(p.live.place, "more than %d stacks are within each other", maxStackDepth)
+			}
+			break
+		}
+		pending = g.level(ctx, pending)
+	}
+}
+
+// level reads stack files, adds what they generate, and returns the stacks among that.
+func (g *generation) level(ctx context.Context, pending []pendingStack) []pendingStack {
+	next := newStackTree(g.of.base, g.tree.generates)
+	files := make([]*stackFile, len(pending))
+	for i, p := range pending {
+		files[i] = &stackFile{}
+		if len(p.live.refused) > 0 {
+			continue // Terragrunt has stopped
+		}
+		f := readStackFile(g.tree, p.dir, p.added, p.live.set)
+		p.live.take(f, g.tree)
+		if len(p.live.refused) == 0 {
+			files[i] = f
+		}
+	}
+	packages := g.fetch(ctx, files)
+	var fresh []*stackUnit
+	for i, p := range pending {
+		for _, b := range files[i].blocks {
+			if made := g.begin(p, files[i], b, packages); made != nil && g.lay(next, b.dir, made) {
+				fresh = append(fresh, &stackUnit{stackDir: made, dir: b.dir})
+			}
+		}
+	}
+	g.tree = next.reader()
+	var stacks []pendingStack
+	for _, made := range fresh {
+		if g.check(made) {
+			stacks = append(stacks, pendingStack{dir: made.dir, added: made.block.auto, live: made.live})
+		}
+	}
+	return stacks
+}
+
+// lay adds a generated directory.
+func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
+	g.of.count++
+	switch {
+	case next.made[dir] != nil:
+		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
+	case g.of.base.isFile(path.Join(dir, stackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack.dir: // [case stack-beside-unit]
+		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
+	case g.of.count > maxGenerated:
+		made.live.refuse(made.live.place, "the stacks of the repository generate more than %d directories", maxGenerated)
+	default:
+		next.add(dir, made)
+		return true
+	}
+	return false
+}
+
+// check looks at what is generated. It returns whether that is a stack.
+func (g *generation) check(made *stackUnit) bool {
+	isUnit, isStack := g.tree.isFile(path.Join(made.dir, configName)), g.tree.isFile(path.Join(made.dir, stackName))
+	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
+	switch {
+	case isUnit && isStack: // [case stack-unit-holds-stack-file]
+		made.live.refuse(made.block.place, "%s has both terragrunt.hcl and terragrunt.stack.hcl", about)
+	case made.block.kind == unitKind && isUnit:
+		made.unit = true
+	case made.block.kind == stackKind && isStack:
+		return true
+	case made.block.unchecked: // [case stack-no-validation]
+	case made.block.kind == unitKind: // [case stack-invalid-no-unit-file]
+		made.live.refuse(made.block.place, "%s has no terragrunt.hcl", about)
+	default:
+		made.live.refuse(made.block.place, "%s has no terragrunt.stack.hcl", about)
+	}
+	return false
+}
+
+// fetchedSource is what a source led to: an origin, or why there is none.
+type fetchedSource struct {
+	copiedFrom
+	why  *staticeval.Unknown
+	fail error
+}
+
+// fetch fetches the sources that are not in the file tree, each once.
+func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*fetchedSource {
+	packages := map[string]*fetchedSource{}
+	group := errgroup.Group{}
+	group.SetLimit(defaultJobs)
+	for _, f := range files {
+		for _, b := range f.blocks {
+			if b.why != nil || packages[b.source.text] != nil || b.source.from != nil || b.source.Local && !g.archive(b.source) {
+				continue
+			}
+			got := &fetchedSource{}
+			packages[b.source.text] = got
+			group.Go(func() error {
+				*got = g.of.fetcher.origin(ctx, b.source)
+				return nil
+			})
+		}
+	}
+	_ = group.Wait()
+	return packages
+}
+
+// archive reports whether a source is a file of the repository.
+func (g *generation) archive(source Source) bool {
+	return !g.tree.isDir(source.Package) && g.tree.isFile(source.Package)
+}
+
+// begin makes the copy of one block; nil if it is not known what that is.
+func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages map[string]*fetchedSource) *stackDir {
+	from, why, fail := copiedFrom{}, (*staticeval.Unknown)(nil), error(nil)
+	got := packages[b.source.text]
+	switch {
+	case b.why != nil:
+		why = &b.why.Unknown
+	case got != nil:
+		from, why, fail = got.copiedFrom, got.why, got.fail
+	default:
+		from, why = g.localOrigin(b.source)
+	}
+	if why == nil && !from.tree.isDir(from.dir) { // [case stack-invalid-source]
+		why = &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("the source of the %s %q does not exist", b.kind, b.name)}
+	}
+	if why != nil {
+		g.unknown(p, b, *why, fail)
+		return nil
+	}
+	return g.copyOf(p, f, b, from)
+}
+
+// unknown notes that it is not known what a block generates.
+func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknown, fail error) {
+	at := b.place
+	if b.source.place.Path != "" && b.why == nil {
+		at = b.source.place
+	}
+	if passing(fail) {
+		d := problem.Of(fail)
+		d.Place = at
+		p.live.failed = append(p.live.failed, d)
+	}
+	if b.why == nil && !why.Refused {
+		why.Reason = fmt.Sprintf("the %s %q is not statically known: %s", b.kind, b.name, why.Reason)
+	}
+	if why.Refused {
+		p.live.refuse(at, "%s", why.Reason)
+		return
+	}
+	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.text != "" && !b.source.Local, reported: passing(fail)}
+	if b.source.Local {
+		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
+		from, _ := g.localOrigin(b.source)
+		if from.tree != nil {
+			dir, ok := from.inRepository()
+			u.catalogue, u.elsewhere = dir, !ok
+		}
+	}
+	p.live.unknown = append(p.live.unknown, u)
+}
+
+// localOrigin is the origin of a source in the file tree.
+func (g *generation) localOrigin(source Source) (copiedFrom, *staticeval.Unknown) {
+	dir := path.Join(source.Package, source.Subdir)
+	if o := source.from; o != nil {
+		return copiedFrom{tree: o.tree, places: o.places, dir: dir, top: o.top}, nil
+	}
+	if g.of.absent != nil && !g.tree.isDir(dir) && g.of.absent(dir) {
+		return copiedFrom{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(dir)}
+	}
+	return copiedFrom{tree: g.tree, dir: dir, top: source.Package}, nil
+}
+
+// copyOf is what a block generates: the whole of its source, hidden files and its lock file
+// with them, over what is there [cases stack-unit-own-files, stack-unit-hidden-files,
+// stack-generated-tf-beside, stack-lock-catalogue].
+func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from copiedFrom) *stackDir {
+	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
+	if g.of.base.isDir(b.dir) {
+		w.layers = append(w.layers, layer{tree: g.of.base, dir: b.dir, at: "."})
+	}
+	w.layers = append(w.layers, layer{tree: from.tree, dir: from.dir, at: ".", places: from.places})
+	if b.values != cty.NilVal { // [cases stack-stale-values, stack-values-file-replaced]
+		w.written[valuesName] = valuesText(b.values)
+	}
+	if b.auto != nil {
+		w.removed[autoName] = true
+	}
+	return &stackDir{block: b, stack: f, copied: from, copy: w, live: p.live}
+}
+
+// valuesText is the file for values [case stack-values-object], without those that are not
+// known.
+func valuesText(values cty.Value) []byte {
+	text := []byte("# Auto-generated by the terragrunt.stack.hcl file by Terragrunt. Do not edit manually\n")
+	fields, _ := fieldsOf(values)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if v, _ := fields[name].UnmarkDeep(); v.IsWhollyKnown() {
+			text = fmt.Appendf(text, "%s = %s\n", name, hclwrite.TokensForValue(v).Bytes())
+		}
+	}
+	return text
+}
