@@ -102,13 +102,42 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 	if err == nil && isPersonal(token) {
 		return false
 	}
+	login, err := r.viewer(ctx)
+	return err != nil || login == "" || strings.TrimSuffix(login, botSuffix) == strings.TrimSuffix(WorkflowLogin, botSuffix)
+}
+
+// viewer is whose token it is, as GraphQL names them.
+func (r *Repository) viewer(ctx context.Context) (string, error) {
 	var q graphQuery
 	q.add(" viewer { login }")
 	var data struct{ Viewer struct{ Login string } }
-	if err := r.client.graph.query(ctx, &q, &data); err != nil {
-		return true
+	err := r.client.graph.query(ctx, &q, &data)
+	return data.Viewer.Login, err
+}
+
+// IsSelf reports whether a login, as payloads of events have it, is that of the token's owner.
+// One request is sent where the form of the credential leaves that open: a bot's may be any
+// App's, and a person's any person's. Until GitHub has said whose it is, a token of no form
+// counts as a workflow's own.
+func (r *Repository) IsSelf(ctx context.Context, login string) (bool, error) {
+	likely := likelyLogin(ctx, r.client)
+	if login == "" || likely != "" && strings.EqualFold(login, likely) {
+		return login != "", nil
 	}
-	return data.Viewer.Login == "" || strings.TrimSuffix(data.Viewer.Login, "[bot]") == strings.TrimSuffix(WorkflowLogin, "[bot]")
+	byBot := r.client.tokens.isApp() || likely == WorkflowLogin
+	if byBot != strings.HasSuffix(login, botSuffix) || r.client.as.self.known() != "" {
+		return false, nil
+	}
+	viewer, err := r.viewer(ctx)
+	if err == nil && viewer == "" {
+		err = &finding{message: "the answer does not say whose token it is"}
+	}
+	if err != nil {
+		return false, r.explain(ctx, "asking whose token it is", readIssues, err)
+	}
+	self := asAuthor(r.client, viewer, likely)
+	r.client.as.self.learn(self)
+	return strings.EqualFold(login, self), nil
 }
 
 // CreateIssue opens an issue. It returns an ErrGone if the repository has none.

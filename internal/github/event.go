@@ -15,11 +15,15 @@ type CommentEvent struct {
 	Repository string // OWNER/NAME
 	// Number is that of the issue or pull request, and OnPull says that it is a
 	// pull request.
-	Number    int
-	OnPull    bool
-	CommentID int64
-	Author    string // login
-	Bot       bool   // the author is no person
+	Number int
+	OnPull bool
+	// Opener is the login of who has opened that, and Page its body.
+	Opener, Page string
+	// DefaultBranch is the repository's, if the payload names it.
+	DefaultBranch string
+	CommentID     int64
+	Author        string // login
+	Bot           bool   // the author is no person
 	// ViaApp says that an App wrote it in the author's name, by a token of theirs. A server
 	// that does not say so is taken for one that says no.
 	ViaApp bool
@@ -47,15 +51,18 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 	via := string(more.Comment.Via)
 	c := event.GetComment()
 	e := CommentEvent{
-		Action:     event.GetAction(),
-		Repository: event.GetRepo().GetFullName(),
-		Number:     event.GetIssue().GetNumber(),
-		OnPull:     event.GetIssue().GetPullRequestLinks() != nil,
-		CommentID:  c.GetID(),
-		Author:     c.GetUser().GetLogin(),
-		Bot:        c.GetUser().GetType() != "User" || strings.HasSuffix(c.GetUser().GetLogin(), "[bot]"),
-		ViaApp:     via != "" && via != "null",
-		Body:       c.GetBody(),
+		Action:        event.GetAction(),
+		Repository:    event.GetRepo().GetFullName(),
+		Number:        event.GetIssue().GetNumber(),
+		OnPull:        event.GetIssue().GetPullRequestLinks() != nil,
+		Opener:        event.GetIssue().GetUser().GetLogin(),
+		Page:          event.GetIssue().GetBody(),
+		DefaultBranch: event.GetRepo().GetDefaultBranch(),
+		CommentID:     c.GetID(),
+		Author:        c.GetUser().GetLogin(),
+		Bot:           c.GetUser().GetType() != "User" || strings.HasSuffix(c.GetUser().GetLogin(), "[bot]"),
+		ViaApp:        via != "" && via != "null",
+		Body:          c.GetBody(),
 	}
 	if e.Action == "" || e.Repository == "" || e.Number == 0 || e.CommentID == 0 {
 		return CommentEvent{}, fmt.Errorf("the event's payload lacks the comment, the issue or the repository")

@@ -93,3 +93,35 @@ func TestFindsIssuesOfOurOwn(t *testing.T) {
 		t.Errorf("CreateIssue without issues = %v, want ErrGone", err)
 	}
 }
+
+// Whose login it is costs no request where the form of the credential says it, and else one.
+func TestIsSelf(t *testing.T) {
+	h := newHub(t, issueWorld)
+	h.Admit("ghs_other", sandbox.Identity{Login: "renovate[bot]", Bot: true, Permissions: map[string]string{"metadata": "read", "issues": "write"}})
+	for _, tt := range []struct {
+		token, login string
+		want         bool
+		asked        int
+	}{
+		{sandbox.ActionsToken, "github-actions[bot]", true, 0},
+		{sandbox.ActionsToken, "GitHub-Actions[bot]", true, 0},
+		{sandbox.ActionsToken, "github-actions", false, 0}, // a person's
+		{sandbox.ActionsToken, "monalisa", false, 0},
+		{sandbox.ActionsToken, "", false, 0},
+		{sandbox.ActionsToken, "renovate[bot]", false, 1},
+		{"ghs_other", "renovate[bot]", true, 1},
+		{"ghs_other", "mallory", false, 0},
+		{sandbox.UserToken, "github-actions[bot]", false, 0},
+		{sandbox.UserToken, "mallory", false, 1},
+		{sandbox.UserToken, "monalisa", true, 1},
+	} {
+		repo := h.client(t, github.Options{Access: github.Access{Token: tt.token}}).Repository("octo", "infra")
+		for i, asked := range []int{tt.asked, 0} { // the second time GitHub has said it
+			h.asked = nil
+			got, err := repo.IsSelf(t.Context(), tt.login)
+			if n := len(h.asked); err != nil || got != tt.want || n != asked {
+				t.Errorf("%s: IsSelf(%q) = %t, %v with %d requests, want %t with %d (time %d)", tt.token, tt.login, got, err, n, tt.want, asked, i+1)
+			}
+		}
+	}
+}
