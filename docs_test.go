@@ -339,7 +339,10 @@ func judgeCode(t *testing.T, code string) error {
 		if strings.ContainsAny(code, "[…|") || strings.ToUpper(code) == code {
 			return nil // the grammar, which another test holds
 		}
-		_, err := comment.Parse(code)
+		_, err := comment.Parse(code, comment.UnderPull)
+		if err != nil {
+			_, err = comment.Parse(code, comment.UnderPage)
+		}
 		return err
 	case "go":
 		dir, ours := strings.CutPrefix(strings.TrimSuffix(args[len(args)-1], "@latest"), "github.com/relock-dev/relock")

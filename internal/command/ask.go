@@ -81,4 +81,4 @@ func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e e
 
 // footer says under a pull request how to steer it.
 var footer = safe.Format("<details><summary>Commands</summary>\n\n"+
-	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table())
+	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table(comment.UnderPull))

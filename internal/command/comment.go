@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/conversation"
+	"github.com/relock-dev/relock/internal/dashboard"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -22,13 +23,14 @@ import (
 func commentCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   string(verbs.Comment),
-		Short: "Answer a command in a comment under a pull request",
+		Short: "Answer a command in a comment under a pull request or the issue",
 		Long: `comment reads an issue_comment event, as the runner of a workflow describes it, and
 carries out the command in it:
 
 ` + usage() + `
 It needs no checkout: what it reads of the repository it reads from GitHub, and
-its configuration from the base branch of the pull request.`,
+its configuration from the base branch of the pull request, or from the default
+branch if the comment is under relock's issue.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
@@ -55,11 +57,19 @@ its configuration from the base branch of the pull request.`,
 	return cmd
 }
 
+// ofPage reports whether a comment is on an issue that has the marker of relock's. That it is
+// relock's, GitHub says.
+func ofPage(e github.CommentEvent) bool { return dashboard.HasMarker(github.Issue{Body: e.Page}) }
+
 // usage lists the commands as a terminal shows them.
 func usage() string {
 	var b strings.Builder
 	for _, u := range comment.Verbs {
-		b.WriteString(" " + u.String() + "\n")
+		b.WriteString(" " + u.String())
+		if u.Where == comment.UnderPage {
+			b.WriteString("  (under " + u.Where.String() + ")")
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -79,16 +89,23 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return none, err
 	}
 	switch {
-	case event.Action != "created", !event.OnPull, event.Bot, !comment.Addressed(event.Body):
+	case event.Action != "created", event.Bot, !comment.Addressed(event.Body), !event.OnPull && !ofPage(event):
 		return none, nil
 	case !strings.EqualFold(event.Repository, rt.Repository()):
 		return none, errors.New("the event is about another repository than GITHUB_REPOSITORY names")
+	case !event.OnPull && event.DefaultBranch == "":
+		return none, errors.New("the event's payload does not name the default branch")
 	case s.DryRun:
 		return none, errors.New("a comment cannot be answered in a dry run")
+	}
+	under := comment.UnderPull
+	if !event.OnPull {
+		under, s.Dashboard.Issue = comment.UnderPage, true // so that the token may be for issues
 	}
 	env.Trail.willWrite()
 	asked := conversation.Event{
 		Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
+		Under: under, Opener: event.Opener, DefaultBranch: event.DefaultBranch,
 		Author: event.Author, ViaApp: event.ViaApp, Body: event.Body, Config: from.Named, Repeated: rt.Repeated(),
 	}
 	if s.Ledger != "" {

@@ -66,9 +66,9 @@ func MayCommand(permission string) bool { return permission == "admin" || permis
 
 // Decide decides whether the command of a comment for which Addressed holds is carried out.
 // It asks for a fact when nothing that is known before refuses the command. So a closed pull
-// request costs no settings, and Help no pull request. Its errors are each a *Refusal, but
-// for those of the source.
-func Decide(ctx context.Context, text string, from Source) (Decision, error) {
+// request costs no settings, and Help no pull request. Under relock's issue the permission
+// decides alone. Its errors are each a *Refusal, but for those of the source.
+func Decide(ctx context.Context, text string, under Thread, from Source) (Decision, error) {
 	permission, err := from.Permission(ctx)
 	if err != nil {
 		return Decision{}, err
@@ -76,11 +76,11 @@ func Decide(ctx context.Context, text string, from Source) (Decision, error) {
 	if !MayCommand(permission) {
 		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
 	}
-	c, err := Parse(text)
-	if err != nil || c.Verb == Help {
+	c, err := Parse(text, under)
+	if err != nil || c.Verb == Help || under == UnderPage {
 		return Decision{Command: c}, err
 	}
-	u, _ := usageOf(c.Verb) // there is one, or Parse refuses
+	u, _ := usageOf(c.Verb, under) // there is one, or Parse refuses
 	pull, err := from.Pull(ctx)
 	if err != nil {
 		return Decision{}, err

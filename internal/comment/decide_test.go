@@ -138,7 +138,7 @@ func TestDecisions(t *testing.T) {
 				wanted = "writers"
 			}
 			w := &world{permission: permission, state: state, owner: owner, writable: writable}
-			got, err := comment.Decide(t.Context(), text, w)
+			got, err := comment.Decide(t.Context(), text, comment.UnderPull, w)
 			what := outcomes[wanted]
 			var no *comment.Refusal
 			switch {
@@ -151,7 +151,7 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("%s by %q, %s, writable %t: it asked for %s, want %s", text, permission, column, writable, asked, what.asked)
 			}
 		}
-		if c, err := comment.Parse(text); err == nil {
+		if c, err := comment.Parse(text, comment.UnderPull); err == nil {
 			decided[c.Verb] = true
 		}
 	})
@@ -168,31 +168,71 @@ func TestDecisionWithoutAFact(t *testing.T) {
 	questions := []string{"permission", "pull request", "owner"}
 	for i, question := range questions {
 		w := &world{permission: "write", state: "open", owner: "ours", writable: true, fails: question}
-		if _, err := comment.Decide(t.Context(), "/relock rebase", w); !errors.Is(err, errOutage) || !slices.Equal(w.asked, questions[:i+1]) {
+		if _, err := comment.Decide(t.Context(), "/relock rebase", comment.UnderPull, w); !errors.Is(err, errOutage) || !slices.Equal(w.asked, questions[:i+1]) {
 			t.Errorf("without %s: %v after %q", question, err, w.asked)
 		}
 	}
 }
 
-// Each verb is in the table once, and its example parses.
+// Each verb has at most one row for each thread, its example parses there, and elsewhere the
+// answer says where it belongs.
 func TestTableListsEveryVerb(t *testing.T) {
 	t.Parallel()
-	table := comment.Table().String()
-	seen := map[comment.Verb]bool{}
+	works := map[comment.Verb]comment.Thread{}
 	for _, u := range comment.Verbs {
-		if seen[u.Verb] {
-			t.Errorf("%s is in the table twice", u.Verb)
+		if works[u.Verb]&u.Where != 0 || u.Where == 0 || u.Doc == "" {
+			t.Errorf("%s has two rows for the same, or lacks a word", u.Verb)
 		}
-		seen[u.Verb] = true
-		if !strings.Contains(table, "| `/relock "+string(u.Verb)) || u.Doc == "" {
-			t.Errorf("the table lacks %s", u.Verb)
-		}
+		works[u.Verb] |= u.Where
+	}
+	for _, u := range comment.Verbs {
 		words := string(u.Verb)
-		if strings.HasPrefix(u.Args, "PROVIDER") {
+		if u.Args != "" && u.Args[0] != '[' {
 			words += " hashicorp/aws"
 		}
-		if c, err := comment.Parse("/relock " + words); err != nil || c.Verb != u.Verb {
-			t.Errorf("Parse(/relock %s) = %v, %v", words, c.Verb, err)
+		for _, under := range []comment.Thread{comment.UnderPull, comment.UnderPage} {
+			there := u.Where&under != 0
+			if row := strings.ReplaceAll("| `"+u.String()+"` | "+u.Doc, "|", ""); strings.Contains(strings.NewReplacer("|", "", `\`, "").Replace(comment.Table(under).String()), row) != there {
+				t.Errorf("the table for %s has %s or lacks it", under, u)
+			}
+			c, err := comment.Parse("/relock "+words, under)
+			switch {
+			case there && (err != nil || c.Verb != u.Verb):
+				t.Errorf("Parse(/relock %s) = %v, %v under %s", words, c.Verb, err, under)
+			case works[u.Verb]&under == 0 && (err == nil || !strings.Contains(err.Error(), "comment `"+u.String()+"` under the pull request")):
+				t.Errorf("Parse(/relock %s) = %v under %s, want where it belongs", words, err, under)
+			}
+		}
+	}
+}
+
+// Under relock's issue the right decides, and nothing else is asked.
+func TestDecisionUnderTheIssue(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/relock":                                    "",
+		"/relock help":                               "",
+		"/relock show":                               "",
+		"/relock why hashicorp/aws live":             "",
+		"/relock reopen 'lock files'":                "",
+		"/relock reopen":                             "the group is missing",
+		"/relock reopen a b":                         "words too many",
+		"/relock reopen ''":                          "the group is missing",
+		"/relock reopen " + strings.Repeat("a", 401): "such a long name",
+		"/relock close":                              "under the pull request of relock's",
+		"/relock upgrade":                            "under the pull request that it is about",
+		"/relock merge":                              "no such command",
+	} {
+		w := &world{permission: "write"}
+		got, err := comment.Decide(t.Context(), text, comment.UnderPage, w)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || got.ReportOnly {
+			t.Errorf("%.40s: %+v, %v, want %q", text, got, err, want)
+		}
+		if !slices.Equal(w.asked, []string{"permission"}) {
+			t.Errorf("%.40s: it asked for %q", text, w.asked)
+		}
+		if _, err := comment.Decide(t.Context(), text, comment.UnderPage, &world{permission: "read"}); err == nil || !strings.Contains(err.Error(), "who may write") {
+			t.Errorf("%.40s by a reader: %v", text, err)
 		}
 	}
 }

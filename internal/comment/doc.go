@@ -1,5 +1,5 @@
 // Package comment is the language in which people steer relock under a pull
-// request, and the decision who may.
+// request and under relock's issue, and the decision who may.
 //
 // A command is the first line of a comment that begins with /relock. Verbs is
 // the one table of what may follow: Parse reads by it, Help and docs/comments.md are

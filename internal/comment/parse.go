@@ -37,6 +37,8 @@ type Command struct {
 	Platforms []provider.Platform
 	// SHA is what the commit that the command is about begins with; empty: any.
 	SHA string
+	// Group is the name of the group that Reopen on relock's issue is about.
+	Group string
 	// Ignored is what Ignore and Unignore are about, without who says it and when.
 	Ignored policy.Ignore
 }
@@ -52,9 +54,9 @@ func Addressed(text string) bool {
 	return size == 0 || r == ' ' || r == '\t' || r == '\r' || r == '\n'
 }
 
-// Parse reads the command of a comment for which Addressed holds. Its errors are each a
-// *Refusal, in words of ours alone.
-func Parse(text string) (Command, error) {
+// Parse reads the command of a comment under something, for which Addressed holds. Its errors
+// are each a *Refusal, in words of ours alone.
+func Parse(text string, under Thread) (Command, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSuffix(line, "\r")
 	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
@@ -67,9 +69,12 @@ func Parse(text string) (Command, error) {
 	if len(words) == 0 {
 		return Command{Verb: Help}, nil
 	}
-	u, ok := usageOf(Verb(words[0]))
+	u, ok := usageOf(Verb(words[0]), under)
 	if !ok {
 		return Command{}, unknown(words[0])
+	}
+	if u.Where&under == 0 {
+		return Command{}, u.elsewhere()
 	}
 	c, err := u.read(words[1:])
 	var no *Refusal
@@ -184,6 +189,8 @@ func (u Usage) read(words []string) (Command, error) {
 	case u.Verb == Unignore:
 		c.Ignored.Provider = providers[0]
 		err = none(args)
+	case u.group:
+		c.Group, err = groupOf(args)
 	case u.dirs:
 		c.Dirs, err = directories(args)
 	default:
@@ -200,6 +207,20 @@ func none(args []string) error {
 		return Refuse(safe.Const("there are words too many"))
 	}
 	return nil
+}
+
+// longestGroup bounds the name of a group, in bytes.
+const longestGroup = 400
+
+// groupOf is the one word that names a group.
+func groupOf(args []string) (string, error) {
+	if len(args) == 0 || args[0] == "" {
+		return "", Refuse(safe.Const("the group is missing"))
+	}
+	if len(args[0]) > longestGroup {
+		return "", Refuse(safe.Const("no group has such a long name"))
+	}
+	return args[0], none(args[1:])
 }
 
 func patterns(words []string) ([]provider.Pattern, error) {

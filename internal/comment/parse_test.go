@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 			Ignored: policy.Ignore{Provider: "*/aws", Until: "2027-01-31"},
 		},
 	} {
-		got, err := comment.Parse(text)
+		got, err := comment.Parse(text, comment.UnderPull)
 		if err != nil {
 			t.Errorf("Parse(%q) fails: %v", text, err)
 			continue
@@ -133,7 +133,7 @@ func TestParseRefuses(t *testing.T) {
 		"/relock upgrade " + strings.Repeat("a", 5000): "the command is too long",
 		"/relock upgrade" + strings.Repeat(" a", 200):  "more than 100 words",
 	} {
-		_, err := comment.Parse(text)
+		_, err := comment.Parse(text, comment.UnderPull)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%.60q) = %v, want an error with %q", text, err, want)
 		}
@@ -142,7 +142,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestRefusalsShowTheUsage(t *testing.T) {
 	t.Parallel()
-	_, err := comment.Parse("/relock unignore")
+	_, err := comment.Parse("/relock unignore", comment.UnderPull)
 	if want := "the provider is missing; it is `/relock unignore PROVIDER`"; err == nil || err.Error() != want {
 		t.Errorf("Parse = %v, want %q", err, want)
 	}
@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 		if !comment.Addressed(text) {
 			return
 		}
-		c, err := comment.Parse(text)
+		c, err := comment.Parse(text, comment.UnderPull)
 		if err != nil {
 			if len(err.Error()) > 400 {
 				t.Errorf("Parse(%q) fails with a long message: %v", text, err)

@@ -28,9 +28,25 @@ const (
 	Help     Verb = "help"
 )
 
+// Thread is what a comment is written under.
+type Thread int
+
+// The threads. A row of the language may be for both.
+const (
+	UnderPull Thread = 1 << iota // a pull request
+	UnderPage                    // relock's issue
+)
+
+// String names the threads for the table.
+func (t Thread) String() string {
+	return [...]string{UnderPull: "pull requests", UnderPage: "the issue", UnderPull | UnderPage: "both"}[t]
+}
+
 // Usage is one row of the language.
 type Usage struct {
 	Verb Verb
+	// Where says under what the verb works as the row has it.
+	Where Thread
 	// Args is what may follow the verb, as manuals write it.
 	Args string
 	// Doc says what the verb does, in Markdown.
@@ -47,6 +63,7 @@ type Usage struct {
 	rebuilds        bool
 	dirs, platforms bool
 	providers       arity
+	group           bool // the name of a group follows
 }
 
 // arity says how a verb takes patterns of providers.
@@ -64,44 +81,55 @@ const planArgs = "[DIR…] [--provider PATTERN] [--platform OS_ARCH] [--sha PREF
 // changed.
 var Verbs = []Usage{
 	{
-		Verb: Upgrade, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
+		Verb: Upgrade, Where: UnderPull, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Upgrades the lock files of the root modules that this pull request touches, or of those named, and pushes to it. On a pull request of relock's it is `rebase`.",
 	},
 	{
-		Verb: Lock, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
+		Verb: Lock, Where: UnderPull, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Completes and repairs lock files; versions stay. Where lock files conflict with the base, it merges the base.",
 	},
 	{
-		Verb: Check, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
+		Verb: Check, Where: UnderPull, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Says what `upgrade` would change, and changes nothing.",
 	},
 	{
-		Verb: Verify, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
+		Verb: Verify, Where: UnderPull, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Says of every hash what proves it, and changes nothing.",
 	},
-	{Verb: Diff, Doc: "Shows what this pull request changes in lock files, in words."},
-	{Verb: Rebase, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Rebuilds the pull request on its base as it is now, unless other people have pushed to it."},
-	{Verb: Recreate, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it all the same, and discards other people's commits."},
+	{Verb: Diff, Where: UnderPull, Doc: "Shows what this pull request changes in lock files, in words."},
+	{Verb: Rebase, Where: UnderPull, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Rebuilds the pull request on its base as it is now, unless other people have pushed to it."},
+	{Verb: Recreate, Where: UnderPull, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it all the same, and discards other people's commits."},
 	{
-		Verb: Ignore, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
+		Verb: Ignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
 		Doc: "Stops proposing a provider in this group: all updates, one kind of update, or some versions.",
 	},
-	{Verb: Unignore, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Proposes an ignored provider again."},
-	{Verb: Show, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
-	{Verb: Close, Own: true, Doc: "Closes the pull request. These versions are not proposed again."},
-	{Verb: Reopen, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
-	{Verb: Why, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place, and what would let it go on."},
-	{Verb: Help, Closed: true, Doc: "Shows this table."},
+	{Verb: Unignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Proposes an ignored provider again."},
+	{Verb: Show, Where: UnderPull | UnderPage, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
+	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. These versions are not proposed again."},
+	{Verb: Reopen, Where: UnderPull, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
+	{Verb: Reopen, Where: UnderPage, Args: "GROUP", group: true, Doc: "Opens the newest closed pull request of a group again."},
+	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place, and what would let it go on."},
+	{Verb: Help, Where: UnderPull | UnderPage, Closed: true, Doc: "Shows this table."},
 }
 
-// usageOf returns the row of a verb.
-func usageOf(v Verb) (Usage, bool) {
-	for _, u := range Verbs {
-		if u.Verb == v {
-			return u, true
+// usageOf returns the row of a verb under something; the row that it has elsewhere, if it
+// has none there.
+func usageOf(v Verb, under Thread) (u Usage, known bool) {
+	for _, row := range Verbs {
+		if row.Verb == v && (!known || row.Where&under != 0) {
+			u, known = row, true
 		}
 	}
-	return Usage{}, false
+	return u, known
+}
+
+// elsewhere says where to give a command that does not work on relock's issue.
+func (u Usage) elsewhere() error {
+	whose := safe.Const("under the pull request that it is about")
+	if u.Own {
+		whose = safe.Const("under the pull request of relock's that it is about")
+	}
+	return Refuse(safe.Format("this does not work on the issue; comment %s %s", u.code(), whose))
 }
 
 // String returns the command as people type it.
@@ -112,12 +140,24 @@ func (u Usage) String() string {
 // code is String as inline code. The rows of Verbs are all that it holds.
 func (u Usage) code() safe.Markdown { return safe.Ours("`" + u.String() + "`") }
 
-// Table returns the language as a table.
-func Table() safe.Markdown {
+// Table returns as a table what works under something. Of both it says which.
+func Table(under Thread) safe.Markdown {
 	var b strings.Builder
-	b.WriteString("| command | does |\n|---|---|\n")
+	both := under == UnderPull|UnderPage
+	if both {
+		b.WriteString("| command | where | does |\n|---|---|---|\n")
+	} else {
+		b.WriteString("| command | does |\n|---|---|\n")
+	}
 	for _, u := range Verbs {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(u.String(), "|", `\|`), u.Doc)
+		if u.Where&under == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s` | ", strings.ReplaceAll(u.String(), "|", `\|`))
+		if both {
+			fmt.Fprintf(&b, "%s | ", u.Where)
+		}
+		fmt.Fprintf(&b, "%s |\n", u.Doc)
 	}
 	return safe.Ours(b.String())
 }

@@ -14,14 +14,19 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Event is a comment under a pull request that holds a command.
+// Event is a comment under a pull request, or under an issue with relock's marker, that holds
+// a command.
 type Event struct {
 	Repository string // OWNER/NAME
-	Number     int    // of the pull request
-	CommentID  int64
-	Author     string // login
-	ViaApp     bool   // an App wrote it in the author's name
-	Body       string // as it was written; comment.Addressed holds for it
+	Number     int    // of the pull request or the issue
+	Under      comment.Thread
+	// Opener is the login of who has opened the issue, and DefaultBranch the repository's.
+	// Under a pull request they do not matter.
+	Opener, DefaultBranch string
+	CommentID             int64
+	Author                string // login
+	ViaApp                bool   // an App wrote it in the author's name
+	Body                  string // as it was written; comment.Addressed holds for it
 	// Config is a file of the repository that Means.Of reads, besides those of
 	// settings.FileNames.
 	Config string
@@ -46,7 +51,10 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 	acting, stop := s.Acting(ctx)
 	defer stop()
 	to := &reply{repo: repo, event: e, log: s.Env().Log}
-	of := &premises{reply: to, means: m, right: &right{repo: repo, login: e.Author, log: s.Env().Log}}
+	of := &premises{reply: to, means: m, branch: e.DefaultBranch, right: &right{repo: repo, login: e.Author, log: s.Env().Log}}
+	if ours, err := of.isOurPage(acting); err != nil || !ours {
+		return report.Report{Verb: verbs.Comment}, err
+	}
 	heard, err := of.heard(acting)
 	if err == nil && !heard {
 		to.log.Info("the comment does nothing: an App wrote it, and comments.via-apps is false", "by", e.Author)
@@ -64,22 +72,27 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 
 // converse decides about the command of a comment and carries it out.
 func converse(ctx context.Context, s *run.Session, of *premises) (report.Report, error) {
-	decided, err := comment.Decide(ctx, of.event.Body, of)
+	decided, err := comment.Decide(ctx, of.event.Body, of.event.Under, of)
 	if err != nil {
 		return report.Report{}, err
 	}
 	if decided.Command.Verb == comment.Help {
-		return report.Report{}, of.say(ctx, comment.Table())
+		return report.Report{}, of.say(ctx, comment.Table(of.event.Under))
 	}
 	if err := s.Interrupted(); err != nil {
 		return report.Report{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: err.Error()}}
 	}
-	c := conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, right: of.right, reportOnly: decided.ReportOnly}
-	r, said, err := c.carryOut(ctx)
+	var does interface {
+		carryOut(context.Context) (report.Report, safe.Markdown, error)
+	} = page{of, s, decided.Command}
+	if of.event.Under == comment.UnderPull {
+		does = conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, right: of.right, reportOnly: decided.ReportOnly}
+	}
+	r, said, err := does.carryOut(ctx)
 	if err != nil {
 		return r, err
 	}
-	return r, c.say(ctx, said)
+	return r, of.say(ctx, said)
 }
 
 // conversation is one command that is carried out.
@@ -106,7 +119,7 @@ func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return r, inForce(c.owned, c.request.means.Settings.Policy), nil
+		return r, inForce(c.group(), c.request.means.Settings.Policy), nil
 	}
 	if err := c.say(ctx, safe.Const("On it.")); err != nil {
 		return r, said, err
@@ -131,6 +144,14 @@ func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.
 		return r, said, err
 	}
 	panic("conversation: a command that is in the language and not here: " + string(c.request.command.Verb))
+}
+
+// group is the group of our pull request; none if the pull request is not ours.
+func (c conversation) group() []group {
+	if c.owned == nil {
+		return nil
+	}
+	return []group{{c.owned.Group, c.owned.Pull, c.owned.Marker.Ignores}}
 }
 
 // close closes our pull request.

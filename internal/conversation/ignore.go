@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -40,9 +40,16 @@ func noted(i policy.Ignore) safe.Markdown {
 	return text.And(".")
 }
 
-// inForce lists what decides what is proposed, for a person who asks in a comment. owned is
-// the pull request if it is ours, and nil if it is not.
-func inForce(owned *pr.Owned, book policy.Rulebook) safe.Markdown {
+// group is what there is of a group for one base branch.
+type group struct {
+	name    string             // empty: all that there are
+	pull    github.PullRequest // its zero value if there is none
+	ignores []policy.Ignore
+}
+
+// inForce lists what decides what is proposed, for a person who asks in a comment, with what
+// is ignored in groups.
+func inForce(in []group, book policy.Rulebook) safe.Markdown {
 	var all safe.Markdown
 	section := func(title safe.Markdown, items []safe.Markdown) {
 		if len(items) == 0 {
@@ -50,12 +57,17 @@ func inForce(owned *pr.Owned, book policy.Rulebook) safe.Markdown {
 		}
 		all = all.And("**%s**\n\n- %s\n\n", title, safe.Join("\n- ", items...))
 	}
-	var ignored, rules, groups []safe.Markdown
-	if owned != nil {
-		for _, i := range owned.Marker.Ignores {
+	var rules, groups []safe.Markdown
+	for _, g := range in {
+		var ignored []safe.Markdown
+		for _, i := range g.ignores {
 			ignored = append(ignored, i.Markdown())
 		}
-		section(safe.Format("Ignored in the group %s", safe.Code(owned.Group)), ignored)
+		title := safe.Const("Ignored by comments")
+		if g.name != "" {
+			title = safe.Format("Ignored in the group %s", safe.Code(g.name))
+		}
+		section(title, ignored)
 	}
 	for _, r := range book.Rules {
 		rules = append(rules, r.Markdown())

@@ -9,7 +9,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/policy"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -37,7 +36,7 @@ func TestIgnoresAfterACommand(t *testing.T) {
 		{"/relock unignore hashicorp/aws", []policy.Ignore{all, other, major}, []policy.Ignore{other}, "not ignored any more"},
 		{"/relock unignore hashicorp/aws", []policy.Ignore{other}, []policy.Ignore{other}, "is not ignored here"},
 	} {
-		command, err := comment.Parse(tt.line)
+		command, err := comment.Parse(tt.line, comment.UnderPull)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +62,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 		}},
 		GroupBy: policy.ByDirectory, Groups: []policy.Group{{Name: "cloud"}},
 	}
-	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
+	owned := []group{{name: "all", ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
 	others, ours := inForce(nil, book).String(), inForce(owned, book).String()
 	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
 		if !strings.Contains(others, want) {

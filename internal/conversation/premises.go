@@ -20,7 +20,8 @@ type premises struct {
 	means   run.Means // with the settings of the base branch, once base is known
 	right   *right
 	pull    github.PullRequest // its zero value before it was read
-	base    string             // the commit that the base branch is at; empty before it was read
+	branch  string             // the base branch: the default branch, or that of the pull request once it is read
+	base    string             // the commit that it is at; empty before it was read
 	owned   *pr.Owned          // nil if the pull request is not ours
 	notices []problem.Problem  // of the configuration file of the base branch
 }
@@ -28,6 +29,19 @@ type premises struct {
 // Permission implements comment.Source.
 func (p *premises) Permission(ctx context.Context) (string, error) {
 	return p.right.ask(ctx)
+}
+
+// isOurPage reports whether an issue with our marker is ours. Anybody may write the marker, so
+// that nothing is done before that is known. Under pull requests there is no such question.
+func (p *premises) isOurPage(ctx context.Context) (bool, error) {
+	if p.event.Under == comment.UnderPull {
+		return true, nil
+	}
+	ours, err := p.repo.IsSelf(ctx, p.event.Opener)
+	if err == nil && !ours {
+		p.log.Info("the comment does nothing: the issue has a marker of relock's, and another account has opened it", "opened by", p.event.Opener)
+	}
+	return ours, err
 }
 
 // heard reports whether the comment counts. Of one that an App wrote the settings of the base
@@ -43,14 +57,14 @@ func (p *premises) heard(ctx context.Context) (bool, error) {
 	return p.means.Settings.CommandsViaApps, err
 }
 
-// readPull reads the pull request, once.
+// readPull reads the pull request, once; relock's issue is none.
 func (p *premises) readPull(ctx context.Context) error {
-	if p.pull.Number != 0 {
+	if p.pull.Number != 0 || p.event.Under == comment.UnderPage {
 		return nil
 	}
 	pull, err := p.repo.PullRequest(ctx, p.event.Number)
 	if err == nil {
-		p.pull = pull
+		p.pull, p.branch = pull, pull.Base
 	}
 	return err
 }
@@ -60,7 +74,7 @@ func (p *premises) readBase(ctx context.Context) error {
 	if p.base != "" {
 		return nil
 	}
-	base, err := p.repo.Head(ctx, p.pull.Base)
+	base, err := p.repo.Head(ctx, p.branch)
 	if err != nil {
 		return err
 	}
@@ -107,7 +121,7 @@ func (p *premises) settingsAt(ctx context.Context, commit string) (settings.Sett
 	}
 	own, err := p.means.Of(files)
 	if err != nil {
-		err = comment.Refuse(safe.Format("the configuration on the branch %s cannot be used: %s", safe.Code(p.pull.Base), safe.Text(err.Error())))
+		err = comment.Refuse(safe.Format("the configuration on the branch %s cannot be used: %s", safe.Code(p.branch), safe.Text(err.Error())))
 	}
 	return own, err
 }

@@ -159,9 +159,15 @@ func (c conversation) why(ctx context.Context) (r report.Report, said safe.Markd
 	if err := c.refuseEmpty(r); err != nil {
 		return r, said, err
 	}
+	said, err = whyText(r, c.request.command.Providers)
+	return r, said, err
+}
+
+// whyText is the answer to a question why, about some providers.
+func whyText(r report.Report, about []provider.Pattern) (safe.Markdown, error) {
 	var text strings.Builder
-	err = render.Text(&text, r, render.TextOptions{Why: c.request.command.Providers})
-	return r, safe.Fenced("text", strings.TrimSpace(text.String()), mostText), err
+	err := render.Text(&text, r, render.TextOptions{Why: about})
+	return safe.Fenced("text", strings.TrimSpace(text.String()), mostText), err
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the

@@ -108,7 +108,7 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 	if errors.As(err, &no) {
 		text = no.Why.Sentence()
 		if no.NoVerb {
-			text = text.And("\n\n%s", comment.Table())
+			text = text.And("\n\n%s", comment.Table(c.event.Under))
 		}
 	} else {
 		d := problem.Of(err)

@@ -15,6 +15,8 @@ import (
 type Survey struct {
 	// Ignores are what people told relock to ignore, by group.
 	Ignores map[string][]policy.Ignore
+	// Pulls are the pull requests that count, or else the newest ones, by group.
+	Pulls map[string]github.PullRequest
 	// former are the names that the base had when branches of ours were named, by
 	// branch: it was renamed since.
 	former map[string]string
@@ -67,7 +69,7 @@ func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(g
 	for i, g := range groups {
 		branches[i] = Branch(g, base, prefix)
 	}
-	found := Survey{Ignores: map[string][]policy.Ignore{}, former: map[string]string{}}
+	found := Survey{Ignores: map[string][]policy.Ignore{}, Pulls: map[string]github.PullRequest{}, former: map[string]string{}}
 	var err error
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)
@@ -81,7 +83,10 @@ func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(g
 		return found, err
 	}
 	for i, g := range groups {
-		pull := found.newest[branches[i]]
+		pull, known := found.newest[branches[i]]
+		if known {
+			found.Pulls[g] = pull
+		}
 		m, _ := ParseMarker(pull.Body)
 		if len(m.Ignores) == 0 {
 			continue

@@ -52,19 +52,33 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 // HostsIn are the registries that a commit names, by the settings of how to look for root
 // modules. Modules that it fetches are not looked into.
 func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
+	var hosts []svchost.Hostname
+	err := eachProvider(ctx, files, c, func(_ string, addr provider.Addr) { hosts = append(hosts, addr.Host) })
+	return hosts, err
+}
+
+// GroupsIn are the groups that the providers of a commit belong to, each once and sorted, by
+// the settings of how to look for root modules.
+func GroupsIn(ctx context.Context, files *Remote, c settings.Settings) ([]string, error) {
+	groups := map[string]bool{}
+	err := eachProvider(ctx, files, c, func(dir string, addr provider.Addr) { groups[c.Policy.GroupOf(dir, addr)] = true })
+	return slices.Sorted(maps.Keys(groups)), err
+}
+
+// eachProvider goes over what the root modules of a commit require or lock.
+func eachProvider(ctx context.Context, files *Remote, c settings.Settings, visit func(dir string, addr provider.Addr)) error {
 	opts := Ask{}.searching(c)
 	opts.Create, opts.Orphans = true, true
 	modules, _, err := rootModules(ctx, files.FS, terragrunt.Options{Scan: opts, List: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var hosts []svchost.Hostname
 	for _, m := range modules {
 		for _, addr := range (found{module: m}).providers() {
-			hosts = append(hosts, addr.Host)
+			visit(m.Dir, addr)
 		}
 	}
-	return hosts, nil
+	return nil
 }
 
 // widest is for how many platforms a lock file has packages' hashes. Which those are
