@@ -173,4 +173,15 @@ func TestStates(t *testing.T) {
 			t.Errorf("an entry may state %s of %v: %t, want %t", tt.now, tt.terms, got, tt.want)
 		}
 	}
+	units := Requirement{
+		Terms:   []Term{term("~> 3.0", "x"), term("~> 3.1"), term("< 4.0"), term(">= 3.2", "x")},
+		OfUnits: map[string][]Term{"a": {term("~> 3.0", "x"), term("~> 3.1")}, "b": {term("< 4.0"), term(">= 3.2", "x")}},
+	}
+	for now, want := range map[string]bool{
+		"~> 3.0, ~> 3.1, < 4.0, >= 3.2": true, "~> 3.0, ~> 3.1": true, "< 4.0, >= 3.2": true, "~> 3.0": false, "~> 3.1, < 4.0": false,
+	} {
+		if got := units.States(constraint(now)); got != want {
+			t.Errorf("an entry that serves two units may state %s: %t, want %t", now, got, want)
+		}
+	}
 }

@@ -63,14 +63,17 @@ func (m RootModule) All() ModuleTree {
 	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes) == 0 {
 		return m.Tree
 	}
-	terms := map[provider.Addr][]Term{}
+	terms, parts := map[provider.Addr][]Term{}, termsOfUnits{}
 	for _, r := range slices.Concat(m.Tree.Requirements, m.Tests.Requirements) {
 		terms[r.Addr] = append(terms[r.Addr], r.Terms...)
+		for unit, own := range r.OfUnits {
+			parts.add(r.Addr, unit, own)
+		}
 	}
 	dirs := slices.Concat(m.Tree.Dirs, m.Tests.Dirs)
 	slices.Sort(dirs)
 	return ModuleTree{
-		Requirements: merged(terms),
+		Requirements: parts.in(merged(terms)),
 		Unread:       slices.Concat(m.Tree.Unread, m.Tests.Unread),
 		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
 		Dirs:         slices.Compact(dirs),
@@ -99,6 +102,9 @@ type Requirement struct {
 	// which versions, at the first place that says so; sorted by module path,
 	// file and line.
 	Terms []Term
+	// OfUnits are those of each of the units that begin with the lock file, by their
+	// directories; nil if it has one root module.
+	OfUnits map[string][]Term
 }
 
 // Term is one term of a version constraint and the place that set it.

@@ -51,9 +51,10 @@ func joined(r Root, units []RootModule) RootModule {
 
 // joinedTree joins one of the module trees of several units.
 func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
-	terms := map[provider.Addr][]Term{}
+	terms, parts := map[provider.Addr][]Term{}, termsOfUnits{}
 	for _, u := range units {
 		for _, r := range of(u).Requirements {
+			parts.add(r.Addr, u.Dir, r.Terms)
 			for _, term := range r.Terms {
 				term.Unit = u.Dir
 				terms[r.Addr] = append(terms[r.Addr], term)
@@ -64,7 +65,7 @@ func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 		terms[addr] = sameTerms(ofAll, len(units))
 	}
 	t := ModuleTree{
-		Requirements: merged(terms),
+		Requirements: parts.in(merged(terms)),
 		Unread:       union(units, func(u RootModule) []Unread { return of(u).Unread }),
 		Fetched:      union(units, func(u RootModule) []Fetched { return of(u).Fetched }),
 		Dirs:         union(units, func(u RootModule) []string { return of(u).Dirs }),
@@ -73,6 +74,25 @@ func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 	}
 	slices.Sort(t.Dirs)
 	return t
+}
+
+// termsOfUnits are what is required of providers by each of several units, by their
+// directories.
+type termsOfUnits map[provider.Addr]map[string][]Term
+
+func (u termsOfUnits) add(addr provider.Addr, unit string, terms []Term) {
+	if u[addr] == nil {
+		u[addr] = map[string][]Term{}
+	}
+	u[addr][unit] = slices.Concat(u[addr][unit], terms)
+}
+
+// in gives requirements to what several units make of them.
+func (u termsOfUnits) in(required []Requirement) []Requirement {
+	for i, r := range required {
+		required[i].OfUnits = u[r.Addr]
+	}
+	return required
 }
 
 // sameTerms makes one of terms that several units have, and names these unless all do.

@@ -222,9 +222,18 @@ func (r Requirement) In(set string) (Requirement, bool) {
 
 // States reports whether the entry of a lock file may state constraints: those of the
 // configuration or, where there are several sets of values, those of one. Init states
-// the latter.
+// the latter. Where several units begin with the lock file, it is what the entry of one of
+// them may state.
 func (r Requirement) States(c provider.Constraints) bool {
-	return r.Constraints().Equal(c) || slices.ContainsFunc(r.sets(), func(set string) bool {
+	if r.Constraints().Equal(c) {
+		return true
+	}
+	for _, terms := range r.OfUnits {
+		if (Requirement{Addr: r.Addr, Terms: terms}).States(c) {
+			return true
+		}
+	}
+	return r.OfUnits == nil && slices.ContainsFunc(r.sets(), func(set string) bool {
 		of, _ := r.In(set)
 		return of.Constraints().Equal(c)
 	})
