@@ -48,7 +48,7 @@ func (r *right) confirm(ctx context.Context) error {
 	if err != nil {
 		wrong := problem.Of(err)
 		wrong.Hint = "nothing was pushed; give the command again"
-		return &problem.Error{Problem: wrong} // whoever loses a race tries again, but not for this
+		return &problem.Error{Problem: wrong} // a lost race is tried again, but not for this
 	}
 	if !comment.MayCommand(permission) {
 		r.lost = comment.Refuse(safe.Format("%s may not write to this repository any more, and nothing was pushed", safe.Code(r.login)))

@@ -2,7 +2,7 @@
 // when it is opened, edited and left alone, and what a checked box on it asks for.
 //
 // The issue is the oldest one that the owner of the token has opened and that has a marker
-// of ours. Every workflow speaks as github-actions[bot], and whoever may write to the
+// of ours. Every workflow speaks as github-actions[bot], and all who may write to the
 // repository may edit the issue. So neither the login nor the marker is trusted with
 // anything: a box lets through what a run would propose anyway, and counts only where the
 // right to write of the person who checked it is asked for.

@@ -58,7 +58,7 @@ func TestWhatToDo(t *testing.T) {
 	}
 }
 
-// A marker is read from the last line of its form, whatever stands above it.
+// A marker is read from the last line of its form, whatever is above it.
 func TestMarkers(t *testing.T) {
 	t.Parallel()
 	p := Page{Body: safe.Const("Words."), Silent: []string{"b.example.com", "a.example.com"}}

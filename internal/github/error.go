@@ -82,7 +82,7 @@ func RejectionOf(err error) (Rejection, bool) {
 	return Rejection{Words: r.Error(), Whole: r.whole() || tokens && r.status == http.StatusNotFound}, true
 }
 
-// whole reports whether the refusal speaks for whoever asks: its token, or what the
+// whole reports whether the refusal speaks for the one who asks: its token, or what the
 // installation or the organization say of it.
 func (r *refusal) whole() bool {
 	return r.status == http.StatusUnauthorized && r.kind != errTokenRevoked || slices.ContainsFunc(advice, func(a advised) bool { return a.whole && strings.Contains(r.message, a.said) })

@@ -299,7 +299,7 @@ func (l *limits) announce(pause time.Duration) {
 	}
 }
 
-// late reports whether the time of whoever asks is over after the pause.
+// late reports whether the time of the caller is over after the pause.
 func (c Clock) late(ctx context.Context, pause time.Duration) bool {
 	end, bounded := ctx.Deadline()
 	return bounded && !c.Now().Add(pause).Before(end)
@@ -371,7 +371,7 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 type limitMet int
 
 // The limits: that of the requests of an hour, and GitHub's others, which are about all that
-// whoever asks does.
+// the caller does.
 const (
 	noLimit limitMet = iota
 	hourlyLimit

@@ -48,7 +48,7 @@ func accepted(h http.Header) [][]permission {
 // advised is a refusal by what GitHub says, and what to do about it.
 type advised struct {
 	said, hint string
-	whole      bool // it is about whoever asks, in every repository
+	whole      bool // it is about the one who asks, in every repository
 }
 
 // advice says what to do about refusals whose message tells more than their

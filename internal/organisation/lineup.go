@@ -37,7 +37,7 @@ type beforehand struct {
 }
 
 // lineup has the repositories of a run read ahead of their turns, in the order of turns. What
-// readers find out is the same whoever reads it and when: all that a run decides, it decides
+// readers find out is the same for every reader and at every time: all that a run decides, it decides
 // at the turns.
 type lineup struct {
 	turns *turns

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Dirs are directories that a problem is about, joined: one that is told once for all of
+// Dirs are directories that a problem is about, joined: one that is reported once for all of
 // them. The zero value has none.
 type Dirs string
 

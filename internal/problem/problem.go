@@ -28,7 +28,7 @@ type Problem struct {
 	Hint     string           // what to do next; may be empty
 	Host     svchost.Hostname // that was asked; empty for none
 	Outage   Outage           // the server that gave no answer; empty for none
-	Dirs     Dirs             // all that it is about, if it is told once for several directories
+	Dirs     Dirs             // all that it is about, if it is reported once for several directories
 	ProvenBy string           // the verdict on a hash that something proves, such as "mirror"
 }
 

@@ -61,7 +61,7 @@ var elsewhere = map[string]string{
 	"Modules.Diagnostics.Subject.Hash":      "a finding has it",
 	"Modules.Findings.Outage":               "a failure to ask has it",
 	"Modules.Findings.Host":                 "a failure to ask has it",
-	"Modules.Findings.Dirs":                 "a warning that is told once for several has it",
+	"Modules.Findings.Dirs":                 "a warning that is reported once for several has it",
 	"Modules.Undecided.Outage":              "a failure to ask has it",
 	"Modules.Undecided.Host":                "a failure to ask has it",
 	"Modules.Scan":                          "a scan fills it",

@@ -54,7 +54,7 @@ func boardFor(a Ask, at opened) *board {
 }
 
 // idleEdit is the report of a run that an edit of an issue has started and that does nothing:
-// whoever may edit an issue of theirs must not start more than a question about them. nil: it
+// a person who may edit an issue of theirs must not start more than a question about them. nil: it
 // goes on.
 func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report, error) {
 	by := a.means.Ticked

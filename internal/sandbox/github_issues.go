@@ -317,7 +317,7 @@ func (c *apiCall) checkAssignee() (any, error) {
 	return nil, nil
 }
 
-// createIssue opens an issue. Whoever may not push sets no labels, and gets no refusal
+// createIssue opens an issue. A person who may not push sets no labels, and gets no refusal
 // for it.
 func (c *apiCall) createIssue() (any, error) {
 	var in struct {

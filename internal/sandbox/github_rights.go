@@ -75,7 +75,7 @@ type Settings struct {
 	// [peter-evans/enable-pull-request-automerge#343 and #355].
 	TooSoon int `yaml:"too_soon"`
 	// MergeStates is how late GitHub computes the state of a merge: never, or stale for what
-	// was so before; empty: whoever asks first learns UNKNOWN.
+	// was so before; empty: the first who asks learns UNKNOWN.
 	MergeStates string `yaml:"merge_states"`
 	// Protect is what branches demand of pull requests for them.
 	Protect map[string]Protection
