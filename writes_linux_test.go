@@ -57,6 +57,9 @@ const notOfREST = "REST has none"
 //
 //	go test -run EveryWriteEveryFailure . [-update]
 func TestEveryWriteEveryFailure(t *testing.T) {
+	if raceDetector {
+		t.Skip("it takes minutes with the race detector: .ci/run plays it without")
+	}
 	t.Parallel()
 	told := writesTable.read(t)
 	said := map[string][]string{}
