@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,58 +54,46 @@ var served = map[string]struct {
 // the same names.
 func TestEnvironmentCases(t *testing.T) {
 	t.Parallel()
-	offers, err := os.ReadFile("../../testdata/terragrunt/world")
+	eachTerragruntCase(t, "../../testdata/terragrunt-stacks/env-*.txtar", 8, nil, replayEnvironments)
+}
+
+// replayEnvironments upgrades in one case, with each environment by itself and then with all.
+func replayEnvironments(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Archive) {
+	t.Helper()
+	var c environmentCase
+	var err error
+	for _, f := range ar.Files {
+		if f.Name == "case.json" {
+			err = json.Unmarshal(f.Data, &c)
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := serveText(t, string(offers))
-	files, err := filepath.Glob("../../testdata/terragrunt-stacks/env-*.txtar")
-	if err != nil || len(files) != 8 {
-		t.Fatalf("%d recorded cases, %v, want 8", len(files), err)
+	if c.Want != nil {
+		c.Environments, c.Wants = map[string]map[string]string{"only": c.Env}, map[string]*environmentWant{"only": c.Want}
 	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var c environmentCase
-			for _, f := range ar.Files {
-				if f.Name == "case.json" {
-					err = json.Unmarshal(f.Data, &c)
-				}
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Want != nil {
-				c.Environments, c.Wants = map[string]map[string]string{"only": c.Env}, map[string]*environmentWant{"only": c.Want}
-			}
-			for set, env := range c.Environments {
-				want := c.Wants[set]
-				var wanted []string
-				for addr, entry := range want.Units[0].Providers {
-					wanted = append(wanted, strings.TrimSpace(addr+" "+entry))
-				}
-				slices.Sort(wanted)
-				status, got, said := c.upgrade(t, world, ar, map[string]map[string]string{set: env})
-				if diff := cmp.Diff(wanted, got); diff != "" || !want.OK && status == ExitOK {
-					t.Errorf("with %s: lock file (-recorded +ours):\n%s\nstatus %d\n%s", set, diff, status, said)
-				}
-			}
-			if len(c.Environments) == 1 {
-				return
-			}
-			all, ok := served[name]
-			if !ok {
-				t.Fatal("what serves all environments is not said")
-			}
-			if _, got, said := c.upgrade(t, world, ar, c.Environments); !slices.Equal(all.locks, got) || !strings.Contains(said, all.says) {
-				t.Errorf("with all: lock file %q, want %q; said, want %q:\n%s", got, all.locks, all.says, said)
-			}
-		})
+	for set, env := range c.Environments {
+		want := c.Wants[set]
+		var wanted []string
+		for addr, entry := range want.Units[0].Providers {
+			wanted = append(wanted, strings.TrimSpace(addr+" "+entry))
+		}
+		slices.Sort(wanted)
+		status, got, said := c.upgrade(t, world, ar, map[string]map[string]string{set: env})
+		if diff := cmp.Diff(wanted, got); diff != "" || !want.OK && status == ExitOK {
+			t.Errorf("with %s: lock file (-recorded +ours):\n%s\nstatus %d\n%s", set, diff, status, said)
+		}
+	}
+	if len(c.Environments) == 1 {
+		return
+	}
+	all, ok := served[name]
+	if !ok {
+		t.Fatal("what serves all environments is not said")
+	}
+	if _, got, said := c.upgrade(t, world, ar, c.Environments); !slices.Equal(all.locks, got) || !strings.Contains(said, all.says) {
+		t.Errorf("with all: lock file %q, want %q; said, want %q:\n%s", got, all.locks, all.says, said)
 	}
 }
 

@@ -71,47 +71,28 @@ var stackDeviations = map[string]struct {
 // generate. Values of the environment that it ran in are in settings, as a set of values.
 func TestTerragruntStacks(t *testing.T) {
 	t.Parallel()
-	const dir = "../../testdata/terragrunt-stacks"
-	offers, err := os.ReadFile("../../testdata/terragrunt/world")
-	if err != nil {
-		t.Fatal(err)
-	}
-	world := serveText(t, string(offers))
-	files, err := filepath.Glob(filepath.Join(dir, "stack-*.txtar")) // of the others TestEnvironmentCases asks
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded cases: %v", err)
-	}
-	for _, name := range slices.Collect(maps.Keys(stackDeviations)) {
-		if !slices.Contains(files, filepath.Join(dir, name+".txtar")) {
-			t.Errorf("there is no case %s", name)
+	// TestEnvironmentCases plays the others.
+	eachTerragruntCase(t, "../../testdata/terragrunt-stacks/stack-*.txtar", 76, slices.Collect(maps.Keys(stackDeviations)), replayStack)
+}
+
+// replayStack scans one case, with each environment by itself and then with all.
+func replayStack(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Archive) {
+	recorded := stackCaseOf(t, ar)
+	if recorded.Want != nil {
+		sets := map[string]map[string]string{}
+		if recorded.Env != nil {
+			sets["only"] = recorded.Env
 		}
+		recorded.replay(t, world, name, ar, sets)
+		return
 	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			recorded := stackCaseOf(t, ar)
-			if recorded.Want != nil {
-				sets := map[string]map[string]string{}
-				if recorded.Env != nil {
-					sets["only"] = recorded.Env
-				}
-				recorded.replay(t, world, name, ar, sets)
-				return
-			}
-			for set, env := range recorded.Environments {
-				recorded.Want = recorded.Wants[set]
-				recorded.replay(t, world, name, ar, map[string]map[string]string{set: env})
-			}
-			root, o := recorded.lay(t, ar, recorded.Environments)
-			if _, got, out := recorded.scan(t, world, root, o); !slices.Equal(got, stacksOfAll[name]) {
-				t.Errorf("with all: %q, want %q\n%s", got, stacksOfAll[name], out)
-			}
-		})
+	for set, env := range recorded.Environments {
+		recorded.Want = recorded.Wants[set]
+		recorded.replay(t, world, name, ar, map[string]map[string]string{set: env})
+	}
+	root, o := recorded.lay(t, ar, recorded.Environments)
+	if _, got, out := recorded.scan(t, world, root, o); !slices.Equal(got, stacksOfAll[name]) {
+		t.Errorf("with all: %q, want %q\n%s", got, stacksOfAll[name], out)
 	}
 }
 

@@ -59,18 +59,24 @@ var terragruntDeviations = map[string]struct {
 // lock files with the recorded ones: providers, versions and constraints.
 func TestTerragruntCases(t *testing.T) {
 	t.Parallel()
-	const dir = "../../testdata/terragrunt"
-	offers, err := os.ReadFile(filepath.Join(dir, "world"))
+	eachTerragruntCase(t, "../../testdata/terragrunt/*.txtar", 82, slices.Collect(maps.Keys(terragruntDeviations)), replayTerragrunt)
+}
+
+// eachTerragruntCase plays the recorded cases of a pattern side by side, so many as there are,
+// with the registry that they were recorded with. The deviations must be among them.
+func eachTerragruntCase(t *testing.T, pattern string, count int, deviations []string, play func(t *testing.T, world *sandbox.Sandbox, name string, ar *txtar.Archive)) {
+	t.Helper()
+	offers, err := os.ReadFile("../../testdata/terragrunt/world")
 	if err != nil {
 		t.Fatal(err)
 	}
 	world := serveText(t, string(offers))
-	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded cases: %v", err)
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != count {
+		t.Fatalf("%d recorded cases, %v, want %d", len(files), err, count)
 	}
-	for name := range terragruntDeviations {
-		if !slices.Contains(files, filepath.Join(dir, name+".txtar")) {
+	for _, name := range deviations {
+		if !slices.Contains(files, filepath.Join(filepath.Dir(pattern), name+".txtar")) {
 			t.Errorf("there is no case %s", name)
 		}
 	}
@@ -82,7 +88,7 @@ func TestTerragruntCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replayTerragrunt(t, world, name, ar)
+			play(t, world, name, ar)
 		})
 	}
 }

@@ -109,7 +109,7 @@ type readings struct {
 }
 
 // module joins the readings. Of those that are not known, what the lock file records
-// stands in for it.
+// is used for it.
 func (j readings) module() RootModule {
 	m := j.known[0]
 	m.Sets, m.Readings = "", nil
