@@ -49,21 +49,28 @@ type outcome struct {
 	after   time.Duration // the last answer that was not spoilt
 }
 
-// run runs relock in the estate, in virtual time. It must be called in a bubble.
-func (e *estate) run(t *testing.T, files map[string]string, faults []string, args ...string) outcome {
+// startInBubble serves a world in a bubble, in the November in which its keys are valid: the time
+// of a bubble begins years before. The caller closes it before the bubble ends.
+func startInBubble(t *testing.T, text string) (*sandbox.Sandbox, *bubble.Net) {
 	t.Helper()
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte(e.world)))
+	world, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var network bubble.Net
+	network := &bubble.Net{}
 	s, err := sandbox.StartOn(world, network.Listen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	// Keys are not valid in the year in which the time of a bubble begins.
 	time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
+	return s, network
+}
+
+// run runs relock in the estate, in virtual time. It must be called in a bubble.
+func (e *estate) run(t *testing.T, files map[string]string, faults []string, args ...string) outcome {
+	t.Helper()
+	s, network := startInBubble(t, e.world)
+	defer s.Close()
 	if e.serves {
 		s.Mount("/.well-known/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

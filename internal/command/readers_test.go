@@ -22,7 +22,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/sandbox"
-	"github.com/relock-dev/relock/internal/sandbox/bubble"
 )
 
 // fleetWorld is an organisation whose repositories are chosen at random: up to date, with
@@ -124,17 +123,8 @@ var hexadecimal = regexp.MustCompile(`[0-9a-f]{40}`)
 // play runs all, in a bubble. GitHub refuses what is more than it lets through.
 func (p fleetPlay) play(t *testing.T) (runs []fleetRun, said string) {
 	t.Helper()
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte(p.world)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var network bubble.Net
-	s, err := sandbox.StartOn(world, network.Listen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, network := startInBubble(t, p.world)
 	defer s.Close()
-	time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
 	s.GitHub().SetMachine(time.Now)
 	var mu sync.Mutex
 	under := 0
