@@ -123,6 +123,57 @@ func slug(heading string) string {
 	}, strings.TrimSpace(heading))
 }
 
+// ourFiles begins the address of a file of this repository.
+const ourFiles = project + "blob/main/"
+
+const project = "https://github.com/relock-dev/relock/"
+
+// sources are the files that the program, the action, its installer and the examples
+// consist of, each with the links to documents that it has: a hint, a help text, or a
+// comment. A link that ends in "#" gets a code of a problem from the program, so each
+// code makes a link of its own.
+func sources(t *testing.T, fsys fs.FS, codes map[string]bool) []document {
+	t.Helper()
+	mention := regexp.MustCompile(`(github\.com/\S+ )?\bdocs/[\w-]+\.(?:md|png)(?:#[\w-]*)?|` + regexp.QuoteMeta(project) + `(?:blob|tree)/[^\s"'` + "`" + `<>)]+`)
+	var all []document
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir(), strings.HasSuffix(name, "_test.go"), strings.HasPrefix(name, "docs/"), name == "README.md":
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		file := document{name: name}
+		for _, m := range mention.FindAllSubmatch(src, -1) {
+			link := string(m[0])
+			switch {
+			case len(m[1]) > 0:
+				continue // a document of another project
+			case !strings.HasPrefix(link, "https:"):
+				link = ourFiles + link
+			}
+			if !strings.HasSuffix(link, "#") {
+				file.links = append(file.links, link)
+				continue
+			}
+			for c := range codes {
+				file.links = append(file.links, link+c)
+			}
+		}
+		if len(file.links) > 0 {
+			all = append(all, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // brokenLinks are the links of documents that lead nowhere. Of those to other
 // servers only the form is judged.
 func brokenLinks(fsys fs.FS, all []document) []string {
@@ -133,17 +184,22 @@ func brokenLinks(fsys fs.FS, all []document) []string {
 	var broken []string
 	for _, d := range all {
 		for _, link := range d.links {
-			u, err := url.Parse(link)
+			name, here := strings.CutPrefix(link, ourFiles)
+			u, err := url.Parse(name)
 			switch {
 			case err != nil:
 				broken = append(broken, fmt.Sprintf("%s: %s is no address", d.name, link))
+			case strings.HasPrefix(name, project+"blob/"), strings.HasPrefix(name, project+"tree/"):
+				broken = append(broken, fmt.Sprintf("%s: %s does not begin with %s", d.name, link, ourFiles))
 			case u.Scheme != "":
 				if u.Scheme != "https" || !strings.Contains(u.Host, ".") {
 					broken = append(broken, fmt.Sprintf("%s: %s is no https address", d.name, link))
 				}
 			default:
 				target := d.name
-				if u.Path != "" {
+				if here {
+					target = u.Path
+				} else if u.Path != "" {
 					target = path.Join(path.Dir(d.name), u.Path)
 				}
 				if _, err := fs.Stat(fsys, target); err != nil {
@@ -369,6 +425,27 @@ func TestDocumentsLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// TestSourcesLinksLeadSomewhere follows every link to a document that a hint, a help
+// text, a comment, the action or an example has.
+func TestSourcesLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	codes, _ := problemCodes(t)
+	fsys := os.DirFS(".")
+	linking := sources(t, fsys, codes)
+	for _, want := range []string{"examples/allow-list.yml", "internal/command/merge.go", "internal/render/sarif_rule.go", "internal/settings/sources.go"} {
+		if !slices.ContainsFunc(linking, func(d document) bool { return d.name == want }) {
+			t.Errorf("no link was found in %s", want)
+		}
+	}
+	known := documents(t, fsys)
+	for i := range known {
+		known[i].links = nil // TestDocumentsLinksLeadSomewhere follows them
+	}
+	for _, problem := range brokenLinks(fsys, append(known, linking...)) {
+		t.Error(problem)
+	}
+}
+
 func TestDocumentsExamplesHold(t *testing.T) {
 	t.Parallel()
 	for _, problem := range wrongExamples(t, people(documents(t, os.DirFS(".")))) {
@@ -385,6 +462,7 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 		"file_that_is_gone":  {"[a](docs/b.md)", "README.md: docs/b.md leads to no file"},
 		"heading_renamed":    {"[a](docs/a.md#three)", "README.md: docs/a.md#three has no such heading"},
 		"out_of_the_tree":    {"[a](../a.md)", "README.md: ../a.md leads to no file"},
+		"heading_by_address": {"[a](" + ourFiles + "docs/a.md#three)", "/docs/a.md#three has no such heading"},
 		"link_not_https":     {"<http://example.com>", "README.md: http://example.com is no https address"},
 		"flag_that_is_gone":  {"```sh\nrelock lock --everything\n```\n", "unknown flag: --everything"},
 		"verb_that_is_gone":  {"Use `relock fix`.", "relock fix: status"},
@@ -412,13 +490,11 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 	}
 }
 
-// TestDocumentOfProblems holds docs/troubleshooting.md to the codes of problems,
-// and the messages that it quotes to those of the program.
-func TestDocumentOfProblems(t *testing.T) {
-	t.Parallel()
-	doc := read(t, "docs/troubleshooting.md")
+// problemCodes are the codes of problems that the program declares, and its source.
+func problemCodes(t *testing.T) (codes map[string]bool, program string) {
+	t.Helper()
 	var source strings.Builder
-	codes := map[string]bool{}
+	codes = map[string]bool{}
 	code := regexp.MustCompile(`Code\w+ +(?:provider\.)?Code += "([a-z0-9-]+)"`)
 	err := filepath.WalkDir("internal", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
@@ -434,6 +510,42 @@ func TestDocumentOfProblems(t *testing.T) {
 	if err != nil || len(codes) < 35 {
 		t.Fatalf("found the codes %v, which cannot be all: %v", codes, err)
 	}
+	return codes, source.String()
+}
+
+// TestSourcesMistakesAreFound plants links that lead nowhere.
+func TestSourcesMistakesAreFound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, text, want string }{
+		"nothing":             {"internal/a.go", `hint = "docs/a.md#one-two-1 says how; " + "/blob/main/docs/a.md#"`, ""},
+		"file_that_is_gone":   {"internal/b/b.go", "// see docs/b.md", "docs/b.md leads to no file"},
+		"heading_renamed":     {"action.yml", "description: docs/a.md#three", "docs/a.md#three has no such heading"},
+		"address_renamed":     {"install/relock.sh", "fail '" + ourFiles + "docs/a.md#three'", "docs/a.md#three has no such heading"},
+		"another_branch":      {"install/relock.sh", "https://github.com/relock-dev/relock/tree/v0/docs", "/tree/v0/docs does not begin with "},
+		"code_without_a_text": {"internal/a.go", `url = "/blob/main/docs/c.md#" + code`, "docs/c.md#one-two has no such heading"},
+		"elsewhere":           {"internal/a.go", "// [github.com/git-lfs/git-lfs docs/spec.md]", ""},
+		"a_test":              {"internal/a_test.go", "// docs/b.md", ""},
+		"data_of_a_test":      {"internal/testdata/a.go", "// docs/b.md", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fsys := fstest.MapFS{
+				c.file: {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n")}, "docs/c.md": {Data: []byte("# C\n")},
+			}
+			problems := brokenLinks(fsys, append(documents(t, fsys), sources(t, fsys, map[string]bool{"one-two": true})...))
+			if wanted := min(len(c.want), 1); len(problems) != wanted || !strings.Contains(strings.Join(problems, ""), c.want) {
+				t.Errorf("found %q, want %q", problems, c.want)
+			}
+		})
+	}
+}
+
+// TestDocumentOfProblems holds docs/troubleshooting.md to the codes of problems,
+// and the messages that it quotes to those of the program.
+func TestDocumentOfProblems(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/troubleshooting.md")
+	codes, source := problemCodes(t)
 	for c := range codes {
 		if !strings.Contains(doc.text, "\n### `"+c+"`\n") {
 			t.Errorf("no paragraph is about the code %s", c)
@@ -446,7 +558,7 @@ func TestDocumentOfProblems(t *testing.T) {
 	}
 	for _, f := range doc.fences {
 		for part := range strings.SplitSeq(strings.TrimSpace(f.code), "…") {
-			if part = strings.TrimSpace(part); f.language == "text" && !strings.Contains(source.String(), part) {
+			if part = strings.TrimSpace(part); f.language == "text" && !strings.Contains(source, part) {
 				t.Errorf("the program says nowhere %q, which is quoted as %q", part, f.code)
 			}
 		}
