@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = goflag.Bool("update", false, "write the settings into docs/configuration.md instead of comparing")
+var update = goflag.Bool("update", false, "write the settings into docs/configuration.md and docs/relock.schema.json instead of comparing")
 
 // The markers around the settings in docs/configuration.md.
 const (
@@ -304,5 +304,20 @@ func TestEveryKeyCanBeEnforced(t *testing.T) {
 		if _, counts := both.own[s.Name()]; counts && s.Key != "rules" || len(both.notices) == 0 {
 			t.Errorf("%s: the repository's own value counts: %t, with the notices %v", s.Key, counts, both.notices)
 		}
+	}
+}
+
+// Editors read the schema from the repository.
+func TestSchemaIsPublished(t *testing.T) {
+	t.Parallel()
+	const name = "../../docs/relock.schema.json"
+	if *update && os.Getenv("CI") == "" {
+		if err := os.WriteFile(name, Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published, err := os.ReadFile(name)
+	if err != nil || string(published) != string(Schema()) {
+		t.Errorf("docs/relock.schema.json is not the schema of the code (%v); write it with go test ./internal/settings -update", err)
 	}
 }
