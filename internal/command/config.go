@@ -30,11 +30,12 @@ func configCommand(env Env) *cobra.Command {
 func configInitCommand(env Env) *cobra.Command {
 	var stdout bool
 	cmd := &cobra.Command{
-		Use: "init", Short: "Write a commented configuration file from what is found",
-		Long: `init writes a configuration file to start from, with every setting in a comment:
-nothing changes before one of them is taken into force. The comments tell what is
-found here: tools, platforms, examples, and groups where there are many root
-modules. It reads files and lock files alone, and replaces no file.`,
+		Use: "init", Short: "Write a short configuration file with what is found",
+		Long: `init writes a configuration file to start from. Its comments say what is found
+here: tools, platforms, examples, and groups where there are many root modules.
+Nothing changes before you take one of them into force. The file names the schema
+for editors and the page that explains every setting. init reads files and lock
+files alone, and replaces no file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := worktree.RootOf(env.WorkDir)

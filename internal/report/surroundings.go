@@ -43,10 +43,21 @@ func (s Surroundings) Notes() map[string]string {
 	return notes
 }
 
+// mostKinds is how many kinds of one thing a note names.
+const mostKinds = 3
+
 func (s Surroundings) tools() string {
 	var parts []string
+	others, elsewhere := 0, 0
 	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
-		parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
+		if len(parts) < mostKinds {
+			parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
+			continue
+		}
+		others, elsewhere = others+1, elsewhere+s.Tools[tool]
+	}
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%s in %d", Count(others, "other release", "other releases"), elsewhere))
 	}
 	text := strings.Join(parts, ", ") + "."
 	if s.Assumed > 0 {
@@ -60,10 +71,18 @@ func (s Surroundings) platforms() string {
 		return ""
 	}
 	var parts []string
+	others := 0
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
-		parts = append(parts, fmt.Sprintf("hashes for %s in %s", Count(n, "platform", "platforms"), Count(s.Covered[n], "lock file", "lock files")))
+		if len(parts) < mostKinds {
+			parts = append(parts, fmt.Sprintf("hashes for %s in %s", Count(n, "platform", "platforms"), Count(s.Covered[n], "lock file", "lock files")))
+			continue
+		}
+		others += s.Covered[n]
 	}
-	text := strings.Join(parts, ", ") + ". Which platforms those are stands in no lock file; a run finds it out."
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("for fewer in %d", others))
+	}
+	text := strings.Join(parts, ", ") + "."
 	if s.Covered[0]+s.Covered[1] > 0 {
 		text += " Lock files with fewer than two get the common platforms with auto."
 	}

@@ -19,22 +19,26 @@ import (
 func locked(t *testing.T, hashes int, dirs ...string) string {
 	t.Helper()
 	root := lay(t, ".git/HEAD")
-	var h1 strings.Builder
-	for i := range hashes {
-		fmt.Fprintf(&h1, "    \"h1:%044d\",\n", i)
-	}
+	list := ""
 	if hashes > 0 {
-		list := "  hashes = [\n" + h1.String() + "  ]\n"
-		h1.Reset()
-		h1.WriteString(list)
+		list = "  hashes = [\n" + h1Lines(hashes) + "  ]\n"
 	}
 	for _, dir := range dirs {
 		worktreetest.Write(t, root, map[string]string{
 			dir + "/main.tf":             "resource \"null_resource\" \"x\" {}\n",
-			dir + "/.terraform.lock.hcl": "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n" + h1.String() + "}\n",
+			dir + "/.terraform.lock.hcl": "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n" + list + "}\n",
 		})
 	}
 	return root
+}
+
+// h1Lines are the lines of so many h1 hashes.
+func h1Lines(hashes int) string {
+	var lines strings.Builder
+	for i := range hashes {
+		fmt.Fprintf(&lines, "    \"h1:%044d\",\n", i)
+	}
+	return lines.String()
 }
 
 func roots(top string, n int) []string {
@@ -111,6 +115,23 @@ func TestFoundTellsOfToolsAndPlatforms(t *testing.T) {
 			if !strings.Contains(found.Notes[key], part) {
 				t.Errorf("the note on %s is %q, want %q in it", key, found.Notes[key], part)
 			}
+		}
+	}
+	many := lay(t, ".git/HEAD")
+	for i := range 40 {
+		dir := fmt.Sprintf("live/%02d", i)
+		worktreetest.Write(t, many, map[string]string{
+			dir + "/.terraform-version":  fmt.Sprintf("1.%d.%d\n", 5+i%5, i),
+			dir + "/.terraform.lock.hcl": "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n  hashes = [\n" + h1Lines(1+i%7) + "  ]\n}\n",
+		})
+	}
+	found, err = Found(context.Background(), many)
+	if lines := strings.Count(string(settings.Init(found)), "\n"); err != nil || lines > 20 {
+		t.Errorf("40 releases make %d lines, want at most 20: %v\n%s", lines, err, settings.Init(found))
+	}
+	for key, want := range map[string]string{"tool": ", 37 other releases in 37.", "platforms": ", for fewer in 24."} {
+		if !strings.Contains(found.Notes[key], want) {
+			t.Errorf("the note on %s is %q, want %q in it", key, found.Notes[key], want)
 		}
 	}
 	broken := lay(t, ".git/HEAD", "a/main.tf")

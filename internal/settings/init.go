@@ -1,9 +1,6 @@
 package settings
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Found is what a repository shows of itself, for a file to start from.
 type Found struct {
@@ -19,64 +16,45 @@ type Found struct {
 // FoundGroup is a group with its name and the glob of its directories.
 type FoundGroup struct{ Name, Directories string }
 
-// Init returns a file to start from: nothing in it holds but the version, so that
-// whoever commits it changes nothing. Every key that the file may hold stands in a
-// comment, with its default or what was found for it.
+// Where a file to start from leads its reader: the description of the file for editors,
+// as the latest release has it, and the meaning of every setting.
+const (
+	schemaURL   = "https://raw.githubusercontent.com/relock-dev/relock/v1/docs/relock.schema.json"
+	settingsURL = "https://github.com/relock-dev/relock/blob/main/docs/configuration.md"
+)
+
+// Init returns a file to start from. Nothing in it holds but the version, so that a
+// person who commits it changes nothing. What was found is in comments; all other settings
+// are in the document and in the schema that the file names.
 //
 // A comment in words begins with "# " and a word. A line that can be taken into
 // force begins with the number sign alone, as in sshd_config.
 func Init(found Found) []byte {
 	var b strings.Builder
-	comment(&b, "Settings of relock. Only the version holds: every other key is in a comment, with its default or "+
-		"with what was found here. To set one, take the leading # off its line, and off the line of the section above it.")
-	section := ""
-	for _, s := range All {
-		if s.Key == "" || s.Operator {
-			continue
-		}
-		name, indent, off := s.Key, "", "#"
-		if s.Name() == "version" {
-			off = ""
-		}
-		if prefix, rest, ok := strings.Cut(s.Key, "."); ok {
-			if prefix != section {
-				fmt.Fprintf(&b, "\n# %s\n#%s:", sections[prefix], prefix)
-			}
-			section, name, indent = prefix, rest, "  "
-		}
-		b.WriteString("\n")
-		comment(&b, s.Doc)
-		if s.structured() {
-			comment(&b, "Each entry may hold:")
-		} else if s.listable() {
-			comment(&b, "Each set of a list may hold:")
-		}
-		for _, f := range s.Fields {
-			comment(&b, "- "+last(f.Key)+": "+f.Doc)
-		}
-		if note := found.Notes[s.Key]; note != "" {
+	b.WriteString("# yaml-language-server: $schema=" + schemaURL + "\n")
+	b.WriteString("# Settings: " + settingsURL + "\n")
+	for _, key := range []string{"include", "tool", "platforms"} {
+		if note := found.Notes[key]; note != "" {
 			comment(&b, "Found here: "+note)
 		}
-		for _, line := range found.lines(s, name) {
-			fmt.Fprintf(&b, "%s%s%s\n", off, indent, line)
+	}
+	b.WriteString("version: 1\n")
+	if len(found.Exclude)+len(found.Groups) > 0 {
+		b.WriteString("\n# To set one of these, take the leading # off its line.\n")
+	}
+	if len(found.Exclude) > 0 {
+		comment(&b, "Found here: "+found.Notes["exclude"])
+		b.WriteString("#exclude: " + shownList(found.Exclude) + "\n")
+	}
+	if len(found.Groups) > 0 {
+		comment(&b, "Found here: "+found.Notes["groups"])
+		var groups []string
+		for _, g := range found.Groups {
+			groups = append(groups, "{name: "+quote(g.Name)+", directories: "+shownList([]string{g.Directories})+"}")
 		}
+		b.WriteString("#groups: [" + strings.Join(groups, ", ") + "]\n")
 	}
 	return []byte(b.String())
-}
-
-// lines set the key to what was found for it, else to its default.
-func (f Found) lines(s Setting, name string) []string {
-	switch {
-	case s.Key == "exclude" && len(f.Exclude) > 0:
-		return []string{name + ": " + shownList(f.Exclude)}
-	case s.Key == "groups" && len(f.Groups) > 0:
-		lines := []string{name + ":"}
-		for _, g := range f.Groups {
-			lines = append(lines, "  - name: "+quote(g.Name), "    directories: "+shownList([]string{g.Directories}))
-		}
-		return lines
-	}
-	return []string{name + ": " + shownValue(s, Value{Items: s.defaults()})}
 }
 
 // comment writes a text as lines of at most 80 characters.

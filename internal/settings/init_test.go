@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,21 +43,33 @@ func inForce(f settings.Found) string {
 	return off.ReplaceAllString(string(settings.Init(f)), "$1")
 }
 
-func TestInitOffersEveryKeyWithItsDefault(t *testing.T) {
+// A person who reads the file for the first time looks at no more than a screen of it.
+func TestInitIsShort(t *testing.T) {
 	t.Parallel()
-	values := file(t, inForce(settings.Found{}))
-	for _, s := range settings.All {
-		if s.Key == "" || s.Operator {
-			continue
-		}
-		if got, ok := values[s.Name()]; !ok {
-			t.Errorf("the starting file lacks %s", s.Key)
-		} else if want := settings.Defaults()[s.Name()].Items; strings.Join(got.Items, ",") != strings.Join(want, ",") {
-			t.Errorf("the starting file offers %s as %q, want the default %q", s.Key, got.Items, want)
+	for name, f := range map[string]settings.Found{"nothing_found": {}, "much_found": found} {
+		text := string(settings.Init(f))
+		if lines := strings.Count(text, "\n"); lines > 20 {
+			t.Errorf("%s: the starting file has %d lines, want at most 20:\n%s", name, lines, text)
 		}
 	}
-	if err := validate(t, []byte(inForce(settings.Found{}))); err != nil {
-		t.Error(err)
+}
+
+// An editor and a person find the rest where the file says. Both addresses are of files
+// of this repository.
+func TestInitLeadsToTheRest(t *testing.T) {
+	t.Parallel()
+	text := string(settings.Init(settings.Found{}))
+	if !strings.HasPrefix(text, "# yaml-language-server: $schema=https://") {
+		t.Errorf("the first line names no schema:\n%s", text)
+	}
+	addresses := regexp.MustCompile(`https://(?:raw\.githubusercontent\.com/relock-dev/relock|github\.com/relock-dev/relock/blob)/(?:v1|main)/(\S+)`).FindAllStringSubmatch(text, -1)
+	if len(addresses) != 2 {
+		t.Errorf("the starting file has the addresses %q, want two of this repository", addresses)
+	}
+	for _, a := range addresses {
+		if _, err := os.Stat("../../" + a[1]); err != nil {
+			t.Errorf("%s is not in the repository: %v", a[0], err)
+		}
 	}
 }
 
@@ -83,7 +96,7 @@ func TestInitOffersWhatWasFound(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "# ") && len(line) > 81 {
+		if strings.HasPrefix(line, "# ") && !strings.Contains(line, "$schema=") && len(line) > 81 {
 			t.Errorf("the line %q is longer than 80 characters", line)
 		}
 	}
