@@ -44,7 +44,7 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	if c.posted != 0 {
 		return c.edit(ctx, text)
 	}
-	posted, err := c.repo.PostComment(ctx, c.event.Number, text)
+	posted, err := c.repo.PostComment(ctx, c.discussion(), text)
 	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
 		posted, err = c.postAgain(ctx, text)
 	}
@@ -55,11 +55,19 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 // edit replaces our answer. What was written twice is there once, so that an edit is sent
 // once more where nobody knows what became of the first.
 func (c *reply) edit(ctx context.Context, text safe.Markdown) error {
-	err := c.repo.EditComment(ctx, c.posted, text)
+	err := c.repo.EditComment(ctx, c.discussion(), c.posted, text)
 	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
-		err = c.repo.EditComment(ctx, c.posted, text)
+		err = c.repo.EditComment(ctx, c.discussion(), c.posted, text)
 	}
 	return err
+}
+
+// discussion is where the comment is, and our answer.
+func (c *reply) discussion() github.Discussion {
+	if c.event.Under == comment.UnderPage {
+		return github.OnIssue(c.event.Number)
+	}
+	return github.OnPull(c.event.Number)
 }
 
 // mark is the hidden line by which our answer to this command is known again.
@@ -74,13 +82,13 @@ func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comme
 	if err != nil || there.ID != 0 {
 		return there, err
 	}
-	return c.repo.PostComment(ctx, c.event.Number, text)
+	return c.repo.PostComment(ctx, c.discussion(), text)
 }
 
 // earlier finds our answer among the comments; it is the zero Comment where there is none. Whose
 // comment it is decides, where that is known, since anybody may write the mark.
 func (c *reply) earlier(ctx context.Context) (github.Comment, error) {
-	there, err := c.repo.Comments(ctx, c.event.Number)
+	there, err := c.repo.Comments(ctx, c.discussion())
 	if err != nil {
 		return github.Comment{}, err
 	}
@@ -126,7 +134,7 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 // react is a courtesy: a conversation does not fail for it. It reports whether the reaction was
 // there before.
 func (c *reply) react(ctx context.Context, r github.Reaction) (before bool) {
-	self, before, err := c.repo.React(ctx, c.event.CommentID, r)
+	self, before, err := c.repo.React(ctx, c.discussion(), c.event.CommentID, r)
 	if err != nil {
 		c.log.Debug("the comment got no reaction", "reaction", r, "error", err)
 		return false

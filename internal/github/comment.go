@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,7 +11,44 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Comment is a comment below a pull request.
+// Discussion is what comments are written under: a pull request or an issue. GitHub numbers both
+// alike, and asks another permission for each.
+type Discussion struct {
+	Number int
+	Issue  bool // not a pull request
+}
+
+// OnPull is the discussion of a pull request.
+func OnPull(number int) Discussion { return Discussion{Number: number} }
+
+// OnIssue is the discussion of an issue.
+func OnIssue(number int) Discussion { return Discussion{Number: number, Issue: true} }
+
+// String says what it is, for the message of an error.
+func (d Discussion) String() string {
+	if d.Issue {
+		return "the issue"
+	}
+	return "the pull request"
+}
+
+// reads is what reading its comments needs.
+func (d Discussion) reads() permission {
+	if d.Issue {
+		return readIssues
+	}
+	return readPulls
+}
+
+// writes is what writing a comment or a reaction needs.
+func (d Discussion) writes() permission {
+	if d.Issue {
+		return writeIssues
+	}
+	return writePulls
+}
+
+// Comment is a comment below a pull request or an issue.
 type Comment struct {
 	ID     int64
 	Author string // a login
@@ -24,16 +62,16 @@ func commentOf(c *github.IssueComment) Comment {
 // mostCommentPages bounds the comments that are read, a hundred a page.
 const mostCommentPages = 30
 
-// Comments returns the comments below a pull request, oldest first: one request
-// for every hundred of them.
-func (r *Repository) Comments(ctx context.Context, number int) ([]Comment, error) {
-	const doing = "listing the comments of the pull request"
+// Comments returns the comments of a discussion, oldest first: one request for every
+// hundred of them.
+func (r *Repository) Comments(ctx context.Context, under Discussion) ([]Comment, error) {
+	doing := fmt.Sprintf("listing the comments of %v", under)
 	var out []Comment
 	opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: 1, PerPage: 100}}
 	for opts.Page <= mostCommentPages {
-		comments, resp, err := r.client.rest.Issues.ListComments(ctx, r.owner, r.name, number, opts)
+		comments, resp, err := r.client.rest.Issues.ListComments(ctx, r.owner, r.name, under.Number, opts)
 		if err != nil {
-			return nil, r.explain(ctx, doing, readPulls, err)
+			return nil, r.explain(ctx, doing, under.reads(), err)
 		}
 		for _, c := range comments {
 			out = append(out, commentOf(c))
@@ -43,22 +81,22 @@ func (r *Repository) Comments(ctx context.Context, number int) ([]Comment, error
 		}
 		opts.Page = resp.NextPage
 	}
-	return nil, r.explain(ctx, doing, readPulls, &finding{message: "there are more than 3,000"})
+	return nil, r.explain(ctx, doing, under.reads(), &finding{message: "there are more than 3,000"})
 }
 
-// PostComment adds a comment to a pull request and returns it.
-func (r *Repository) PostComment(ctx context.Context, number int, body safe.Markdown) (Comment, error) {
-	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, number, &github.IssueComment{Body: github.String(body.String())})
+// PostComment adds a comment to a thread and returns it.
+func (r *Repository) PostComment(ctx context.Context, under Discussion, body safe.Markdown) (Comment, error) {
+	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, under.Number, &github.IssueComment{Body: github.String(body.String())})
 	if err != nil {
-		return Comment{}, r.explain(ctx, "commenting on the pull request", writePulls, err)
+		return Comment{}, r.explain(ctx, fmt.Sprintf("commenting on %v", under), under.writes(), err)
 	}
 	return commentOf(made), nil
 }
 
-// EditComment replaces the text of a comment.
-func (r *Repository) EditComment(ctx context.Context, id int64, body safe.Markdown) error {
+// EditComment replaces the text of a comment of a discussion.
+func (r *Repository) EditComment(ctx context.Context, under Discussion, id int64, body safe.Markdown) error {
 	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())}); err != nil {
-		return r.explain(ctx, "editing a comment", writePulls, err)
+		return r.explain(ctx, "editing a comment", under.writes(), err)
 	}
 	return nil
 }
@@ -73,12 +111,12 @@ const (
 	Confused Reaction = "confused"
 )
 
-// React puts a reaction of the token's owner below a comment. It returns who that is, and
+// React puts a reaction of the token's owner below a comment of a discussion. It returns who that is, and
 // whether they have put the reaction there before, which is no error.
-func (r *Repository) React(ctx context.Context, id int64, reaction Reaction) (login string, before bool, err error) {
+func (r *Repository) React(ctx context.Context, under Discussion, id int64, reaction Reaction) (login string, before bool, err error) {
 	made, resp, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
 	if err != nil {
-		return "", false, r.explain(ctx, "reacting to a comment", writePulls, err)
+		return "", false, r.explain(ctx, "reacting to a comment", under.writes(), err)
 	}
 	return made.GetUser().GetLogin(), resp.StatusCode == http.StatusOK, nil
 }

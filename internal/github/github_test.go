@@ -181,12 +181,12 @@ func TestGivesUpOnALimitThatStays(t *testing.T) {
 
 func TestDoesNotRepeatAWriteWithoutAnswer(t *testing.T) {
 	f, repo := start(t, reply{502, nil, "<html>bad gateway</html>"})
-	_, err := repo.PostComment(context.Background(), 1, safe.Const("Hello."))
+	_, err := repo.PostComment(context.Background(), github.OnPull(1), safe.Const("Hello."))
 	if !errors.Is(err, github.ErrUncertain) || len(f.asked) != 1 {
 		t.Errorf("error = %v after %q, want an uncertain one after one request", err, f.asked)
 	}
 	f.Close()
-	if _, err := repo.PostComment(context.Background(), 1, safe.Const("Hello.")); !errors.Is(err, github.ErrUncertain) {
+	if _, err := repo.PostComment(context.Background(), github.OnPull(1), safe.Const("Hello.")); !errors.Is(err, github.ErrUncertain) {
 		t.Errorf("error = %v, want an uncertain one", err)
 	}
 }

@@ -244,15 +244,15 @@ func TestCommentsAndReactions(t *testing.T) {
 	repo := h.repository(t)
 	number := must[int](t)(h.Open("octo/infra", "topic", "main", "Topic", "monalisa"))
 	theirs := must[int64](t)(h.Comment("octo/infra", number, "monalisa", "/relock lock"))
-	made := must[github.Comment](t)(repo.PostComment(t.Context(), number, safe.Const("Working.")))
+	made := must[github.Comment](t)(repo.PostComment(t.Context(), github.OnPull(number), safe.Const("Working.")))
 	for range 2 {
-		if by, _, err := repo.React(t.Context(), theirs, github.Eyes); err != nil || by != github.WorkflowLogin {
+		if by, _, err := repo.React(t.Context(), github.OnPull(number), theirs, github.Eyes); err != nil || by != github.WorkflowLogin {
 			t.Errorf("React is by %q, want %q", by, github.WorkflowLogin)
 		}
 	}
-	must0(t, repo.EditComment(t.Context(), made.ID, safe.Const("Done.")))
+	must0(t, repo.EditComment(t.Context(), github.OnPull(number), made.ID, safe.Const("Done.")))
 
-	got := must[[]github.Comment](t)(repo.Comments(t.Context(), number))
+	got := must[[]github.Comment](t)(repo.Comments(t.Context(), github.OnPull(number)))
 	want := []github.Comment{
 		{ID: theirs, Author: "monalisa", Body: "/relock lock"},
 		{ID: made.ID, Author: "github-actions[bot]", Body: "Done."},
@@ -264,7 +264,7 @@ func TestCommentsAndReactions(t *testing.T) {
 	if err != nil || !slices.Equal(pulls[0].Comments[0].Reactions, []string{"eyes by github-actions[bot]"}) {
 		t.Errorf("comments = %+v, %v, want one reaction", pulls[0].Comments, err)
 	}
-	if err := repo.EditComment(t.Context(), 12345, safe.Const("x")); !errors.Is(err, github.ErrNotFound) {
+	if err := repo.EditComment(t.Context(), github.OnPull(number), 12345, safe.Const("x")); !errors.Is(err, github.ErrNotFound) {
 		t.Errorf("editing a comment that is not there: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestCommentsAreBounded(t *testing.T) {
 	}))
 	defer server.Close()
 	c := must[*github.Client](t)(github.New(github.Options{Access: github.Access{API: server.URL}, HTTP: server.Client()}))
-	if _, err := c.Repository("octo", "infra").Comments(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "more than 3,000") {
+	if _, err := c.Repository("octo", "infra").Comments(t.Context(), github.OnPull(1)); err == nil || !strings.Contains(err.Error(), "more than 3,000") {
 		t.Errorf("error = %v, want one about their number", err)
 	}
 }
@@ -425,7 +425,7 @@ func TestManyWritesAreASecondApart(t *testing.T) {
 	write := func(n int) {
 		t.Helper()
 		for range n {
-			must[github.Comment](t)(repo.PostComment(t.Context(), 1, safe.Const("x")))
+			must[github.Comment](t)(repo.PostComment(t.Context(), github.OnPull(1), safe.Const("x")))
 		}
 	}
 	write(20)

@@ -121,14 +121,14 @@ func (t *task) cannotSwap(s state, err error) bool {
 // say comments on a pull request, unless the same is said there: a comment
 // cannot be taken back, and nobody knows what a run that ended has sent.
 func (t *task) say(ctx context.Context, number int, text safe.Markdown) error {
-	comments, err := t.repo.Comments(ctx, number)
+	comments, err := t.repo.Comments(ctx, github.OnPull(number))
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(comments, func(c github.Comment) bool { return c.Body == text.String() }) {
 		return nil
 	}
-	_, err = t.repo.PostComment(ctx, number, text)
+	_, err = t.repo.PostComment(ctx, github.OnPull(number), text)
 	return err
 }
 

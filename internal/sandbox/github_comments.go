@@ -65,8 +65,20 @@ func (c *apiCall) listComments() (any, error) {
 	return each(page(c, p.comments), func(m *issueComment) doc { return c.commentDoc(p, m) }), nil
 }
 
+// mayTalk refuses what the permission about pull requests allows of these alone. The header
+// goes on naming both permissions, as that of the endpoint.
+func (c *apiCall) mayTalk(p *pullRequest) error {
+	if !p.isPull() && !c.may(c.repo, talkOnIssue) {
+		return c.refuse()
+	}
+	return nil
+}
+
 func (c *apiCall) createComment() (any, error) {
 	p, err := c.issue()
+	if err == nil {
+		err = c.mayTalk(p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +149,9 @@ func (c *apiCall) ownComment() (*pullRequest, *issueComment, error) {
 
 func (c *apiCall) editComment() (any, error) {
 	p, m, err := c.ownComment()
+	if err == nil {
+		err = c.mayTalk(p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +229,9 @@ func (c *apiCall) listReactions() (any, error) {
 // with status 200.
 func (c *apiCall) react() (any, error) {
 	p, m, err := c.comment()
+	if err == nil {
+		err = c.mayTalk(p)
+	}
 	if err != nil {
 		return nil, err
 	}

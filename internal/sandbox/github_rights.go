@@ -167,6 +167,7 @@ var (
 	reviewChanges  = right{"pull_requests=write", RoleTriage}
 	readTalk       = right{"issues=read; pull_requests=read", RoleRead}
 	talk           = right{"issues=write; pull_requests=write", RoleRead}
+	talkOnIssue    = right{"issues=write", RoleRead}
 	triage         = right{"issues=write; pull_requests=write", RoleTriage}
 	readIssues     = right{"issues=read; pull_requests=read", RoleRead}
 	createLabels   = right{"issues=write", RoleWrite}
