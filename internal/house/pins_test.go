@@ -10,15 +10,18 @@ var (
 	// foreignAction is what a step takes from another repository: not ./path, not
 	// an image, not relock itself.
 	foreignAction = regexp.MustCompile(`(?m)^[ -]*uses: +((?:[^.\s/][^\s/]*)/[^\s@]+@\S+)(.*)$`)
-	pinnedAction  = regexp.MustCompile(`^[^@]+@[0-9a-f]{40}$`)
+	pinnedAction  = regexp.MustCompile(`^([^/@]+/[^/@]+)[^@]*@([0-9a-f]{40})$`)
+	pinnedRelease = regexp.MustCompile(`^ # v\d+\.\d+\.\d+$`)
 	baseImage     = regexp.MustCompile(`(?m)^FROM +(\S+)`)
 	pinnedImage   = regexp.MustCompile(`^[^@]+@sha256:[0-9a-f]{64}$`)
 )
 
-// A tag can be moved to other code, a commit and a digest cannot.
+// A tag can be moved to other code, a commit and a digest cannot. All files name the
+// same release of an action: what this repository runs is what people copy.
 func TestForeignCodeIsPinned(t *testing.T) {
 	t.Parallel()
 	seen := 0
+	first := map[string]string{} // the release of each action's repository, and the file that names it first
 	for _, pattern := range []string{".github/workflows/*.yml", "examples/workflows/*.yml", "README.md", "docs/*.md"} {
 		for _, name := range glob(t, pattern) {
 			for _, m := range foreignAction.FindAllStringSubmatch(string(read(t, name)), -1) {
@@ -26,11 +29,20 @@ func TestForeignCodeIsPinned(t *testing.T) {
 					continue // what a release is to its readers
 				}
 				seen++
-				if !pinnedAction.MatchString(m[1]) {
+				pin := pinnedAction.FindStringSubmatch(m[1])
+				if pin == nil {
 					t.Errorf("%s uses %s: pin it by its commit", name, m[1])
+					continue
 				}
-				if !strings.HasPrefix(m[2], " # v") {
-					t.Errorf("%s uses %s without saying which release that is", name, m[1])
+				if !pinnedRelease.MatchString(m[2]) {
+					t.Errorf("%s uses %s: name its release, like # v1.2.3, after it", name, m[1])
+				}
+				release := pin[2] + m[2]
+				other, ok := first[pin[1]]
+				if !ok {
+					first[pin[1]] = release + " in " + name
+				} else if !strings.HasPrefix(other, release+" in ") {
+					t.Errorf("%s uses %s %s, others use %s: all files take one release", name, pin[1], release, other)
 				}
 			}
 		}
