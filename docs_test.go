@@ -80,6 +80,10 @@ func readDocument(name string, src []byte) document {
 				anchor = fmt.Sprintf("%s-%d", anchor, times[anchor]-1)
 			}
 			d.anchors = append(d.anchors, anchor)
+		case *ast.RawHTML:
+			if m := anchored.FindSubmatch(n.Segments.Value(src)); m != nil {
+				d.anchors = append(d.anchors, string(m[1]))
+			}
 		case *ast.Link:
 			d.links = append(d.links, string(n.Destination))
 		case *ast.Image:
@@ -97,6 +101,9 @@ func readDocument(name string, src []byte) document {
 	})
 	return d
 }
+
+// anchored is an anchor that is no heading, such as that of a row of a table.
+var anchored = regexp.MustCompile(`^<a id="([a-z0-9-]+)">$`)
 
 // plain is the text of a node and of what is in it.
 func plain(n ast.Node, src []byte) string {
@@ -458,7 +465,7 @@ func TestDocumentsExamplesHold(t *testing.T) {
 func TestDocumentsMistakesAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":            {"See [it](docs/a.md#one-two-1), `relock lock --exact` and `/relock why aws`.\n\n```sh\nrelock scan # all\n```\n", ""},
+		"nothing":            {"See [it](docs/a.md#one-two-1) and [that](docs/a.md#row), `relock lock --exact` and `/relock why aws`.\n\n```sh\nrelock scan # all\n```\n", ""},
 		"file_that_is_gone":  {"[a](docs/b.md)", "README.md: docs/b.md leads to no file"},
 		"heading_renamed":    {"[a](docs/a.md#three)", "README.md: docs/a.md#three has no such heading"},
 		"out_of_the_tree":    {"[a](../a.md)", "README.md: ../a.md leads to no file"},
@@ -480,7 +487,7 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fsys := fstest.MapFS{"README.md": {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n")}}
+			fsys := fstest.MapFS{"README.md": {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n\n| a |\n|---|\n| <a id=\"row\"></a>b |\n")}}
 			all := documents(t, fsys)
 			problems := append(brokenLinks(fsys, all), wrongExamples(t, people(all))...)
 			if wanted := min(len(c.want), 1); len(problems) != wanted || !strings.Contains(strings.Join(problems, ""), c.want) {
@@ -530,7 +537,7 @@ func TestSourcesMistakesAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fsys := fstest.MapFS{
-				c.file: {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n")}, "docs/c.md": {Data: []byte("# C\n")},
+				c.file: {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n\n| a |\n|---|\n| <a id=\"row\"></a>b |\n")}, "docs/c.md": {Data: []byte("# C\n")},
 			}
 			problems := brokenLinks(fsys, append(documents(t, fsys), sources(t, fsys, map[string]bool{"one-two": true})...))
 			if wanted := min(len(c.want), 1); len(problems) != wanted || !strings.Contains(strings.Join(problems, ""), c.want) {
@@ -547,13 +554,14 @@ func TestDocumentOfProblems(t *testing.T) {
 	doc := read(t, "docs/troubleshooting.md")
 	codes, source := problemCodes(t)
 	for c := range codes {
-		if !strings.Contains(doc.text, "\n### `"+c+"`\n") {
-			t.Errorf("no paragraph is about the code %s", c)
+		heading, row := "\n### `"+c+"`\n", "\n| <a id=\""+c+"\"></a>`"+c+"` | "
+		if n := strings.Count(doc.text, heading) + strings.Count(doc.text, row); n != 1 {
+			t.Errorf("%d paragraphs and rows are about the code %s, want 1", n, c)
 		}
 	}
-	for _, m := range regexp.MustCompile("\n### `(.*)`\n").FindAllStringSubmatch(doc.text, -1) {
+	for _, m := range regexp.MustCompile("(?:\n### |</a>)`(.*?)`").FindAllStringSubmatch(doc.text, -1) {
 		if !codes[m[1]] {
-			t.Errorf("a paragraph is about %s, which is no code", m[1])
+			t.Errorf("a paragraph or row is about %s, which is no code", m[1])
 		}
 	}
 	for _, f := range doc.fences {
