@@ -209,7 +209,7 @@ func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions
 		}
 	}
 	values["report"], values["page"] = rt.Outside(kept.doc), rt.Outside(kept.page)
-	if formatOf(r.Verb, "sarif") == nil {
+	if r.Verb == verbs.Check || r.Verb == verbs.Verify {
 		name, err := keepResults(r, dir, o)
 		if err != nil {
 			return err

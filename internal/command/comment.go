@@ -36,10 +36,10 @@ branch if the comment is under relock's issue.`,
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
-			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Comment, given(cmd.Flags()))
-			if err == nil {
-				err = formatOf(verbs.Comment, s.Format)
+			if err := formatOf(cmd); err != nil {
+				return said(cmd.Context(), env, err)
 			}
+			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Comment, given(cmd.Flags()))
 			if err != nil {
 				return said(cmd.Context(), env, err)
 			}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/settings"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // maxCompleted is how many files and directories are looked at for the names of
@@ -26,7 +24,7 @@ func offerCompletions(env Env, cmd *cobra.Command) {
 		offerCompletions(env, sub)
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if complete := completionOf(env, cmd.Name(), f.Name); complete != nil {
+		if complete := completionOf(env, f); complete != nil {
 			if _, list := f.Value.(pflag.SliceValue); list {
 				complete = eachOf(complete)
 			}
@@ -47,9 +45,9 @@ func offerCompletions(env Env, cmd *cobra.Command) {
 	}
 }
 
-// completionOf is what completes a flag of a verb; nil if nothing is known.
-func completionOf(env Env, verb, flag string) cobra.CompletionFunc {
-	switch flag {
+// completionOf is what completes a flag; nil if nothing is known.
+func completionOf(env Env, f *pflag.Flag) cobra.CompletionFunc {
+	switch f.Name {
 	case "platform":
 		words := []string{"auto", "all"}
 		for _, p := range provider.KnownPlatforms {
@@ -63,7 +61,7 @@ func completionOf(env Env, verb, flag string) cobra.CompletionFunc {
 	case "config":
 		return cobra.FixedCompletions([]string{"yml", "yaml"}, cobra.ShellCompDirectiveFilterFileExt)
 	}
-	if words := flagValues(verbs.Verb(verb), flag); len(words) > 0 {
+	if words := f.Annotations[takenValues]; len(words) > 0 {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
 	return nil
@@ -85,19 +83,6 @@ func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
 		}
 		return lists, directive
 	}
-}
-
-// flagValues are the values that a verb takes for a flag of the table, if it is one of
-// few.
-func flagValues(verb verbs.Verb, flag string) []string {
-	for _, s := range settings.All {
-		if s.Flag == flag && s.HasVerb(verb) {
-			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
-				return value == "" || flag == "format" && formatOf(verb, value) != nil
-			})
-		}
-	}
-	return nil
 }
 
 // lockedProviders are the providers that lock files below a directory lock, sorted.

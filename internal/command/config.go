@@ -147,10 +147,10 @@ those by which pr proposes.
 With --repo they are those of a repository on GitHub, by the file on its default
 branch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
-			if err == nil {
-				err = formatOf(verbs.ConfigShow, s.Format)
+			if err := formatOf(cmd); err != nil {
+				return err
 			}
+			from, s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}

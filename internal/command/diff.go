@@ -31,11 +31,11 @@ With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which
 docs/command-line.md says how to set up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, s, err := settingsOfRun(cmd.Context(), env, verbs.Diff, given(cmd.Flags()))
-			if err != nil {
+			if err := formatOf(cmd); err != nil {
 				return err
 			}
-			if err := formatOf(verbs.Diff, s.Format); err != nil {
+			_, s, err := settingsOfRun(cmd.Context(), env, verbs.Diff, given(cmd.Flags()))
+			if err != nil {
 				return err
 			}
 			var r report.Report

@@ -174,21 +174,23 @@ func readReport(path string) (report.Report, error) {
 
 func reportCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "report", Short: "Make one report of several"}
-	var plan, output, format, cache string
+	var plan, output, cache string
 	var caches []string
 	merge := &cobra.Command{
 		Use: "merge --plan FILE REPORT…", Short: "Make one report of those of all shards",
 		Long: `merge reads the JSON reports of the shards of a plan and makes one of them. It
 names each repository of the plan that has no result, and ends with status 1 then.
 With --caches it adds to the hash cache --cache what those of the shards know.`,
-		RunE: func(_ *cobra.Command, reports []string) error {
+		RunE: func(cmd *cobra.Command, reports []string) error {
+			if err := formatOf(cmd); err != nil {
+				return err
+			}
 			r, err := joinShards(env, plan, reports)
 			if err != nil {
 				return err
 			}
 			r.Diagnostics = append(r.Diagnostics, joinCaches(env, cache, caches)...)
-			cfg := settings.Settings{Format: format}
-			if err := show(env, r, cfg); err != nil {
+			if err := show(env, r, settings.Settings{Format: cmd.Flag("format").Value.String()}); err != nil {
 				return err
 			}
 			if output != "" {
@@ -203,7 +205,7 @@ With --caches it adds to the hash cache --cache what those of the shards know.`,
 	merge.Flags().StringVar(&output, "output", "", "Directory for the report as JSON and as a page for a browser.")
 	merge.Flags().StringVar(&cache, "cache", "", "Hash cache to which those of the shards are added.")
 	merge.Flags().StringSliceVar(&caches, "caches", nil, "Hash caches of the shards, or patterns of their paths.")
-	merge.Flags().StringVar(&format, "format", "text", "Format of the result on standard output: text, json, markdown or html.")
+	addFlags(merge, verbs.MergeReports)
 	cmd.AddCommand(merge)
 	return cmd
 }

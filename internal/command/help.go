@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/settings"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // helpWidth is how wide help is: the width of a terminal that nobody has widened.
@@ -199,7 +198,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 			if f == nil || f.Hidden || slices.Contains(others, name) && s.heading != "Flags" {
 				continue
 			}
-			fmt.Fprintf(b, "%s  %s\n", heading, written(cmd, f))
+			fmt.Fprintf(b, "%s  %s\n", heading, written(f))
 			heading = ""
 			for _, line := range settings.Wrap(meaning(f), helpWidth-6) {
 				b.WriteString("      " + line + "\n")
@@ -209,7 +208,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 }
 
 // written is a flag as somebody would write it.
-func written(cmd *cobra.Command, f *pflag.Flag) string {
+func written(f *pflag.Flag) string {
 	name := "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
@@ -217,8 +216,10 @@ func written(cmd *cobra.Command, f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return name
 	}
-	if words := flagValues(verbs.Verb(cmd.Name()), f.Name); len(words) > 0 {
-		return name + " " + strings.Join(words, "|")
+	if words := strings.Join(f.Annotations[takenValues], "|"); f.NoOptDefVal != "" {
+		return name + "[=" + words + "]"
+	} else if words != "" {
+		return name + " " + words
 	}
 	if argument, ok := arguments[f.Name]; ok {
 		return name + " " + argument

@@ -55,7 +55,7 @@ func TestHelpTellsOfEveryFlagOnce(t *testing.T) {
 	for _, cmd := range everyCommand(t, Env{}) {
 		text := help(cmd)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if n := strings.Count(text, "\n  --"+f.Name+"\n") + strings.Count(text, "\n  --"+f.Name+" ") + strings.Count(text, "\n  -h, --"+f.Name+"\n"); n != 1 {
+			if n := strings.Count(text, "\n  --"+f.Name+"\n") + strings.Count(text, "\n  --"+f.Name+" ") + strings.Count(text, "\n  --"+f.Name+"[=") + strings.Count(text, "\n  -h, --"+f.Name+"\n"); n != 1 {
 				t.Errorf("%s: help lists --%s %d times:\n%s", cmd.CommandPath(), f.Name, n, text)
 			}
 			if !strings.HasSuffix(meaning(f), ".") {

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,24 +12,47 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
+// takenValues is under what a flag has the values that its verb takes, if they are few.
+const takenValues = "relock_values"
+
 // addFlags gives a verb the flags that the table of settings says it has.
 func addFlags(cmd *cobra.Command, verb verbs.Verb) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	for _, s := range settings.All {
+		if !s.HasVerb(verb) {
+			continue
+		}
 		switch {
-		case !s.HasVerb(verb):
 		case s.Kind == settings.Bool:
 			flags.Bool(s.Flag, false, s.Doc)
 		case s.Repeats():
 			flags.StringArray(s.Flag, nil, s.Description())
 		default:
-			flags.String(s.Flag, s.Default, s.Doc)
+			flags.String(s.Flag, s.Default, s.DocOf(verb))
 			if slices.Contains(s.Values, "true") {
 				flags.Lookup(s.Flag).NoOptDefVal = "true"
 			}
 		}
+		flags.Lookup(s.Flag).Annotations = map[string][]string{takenValues: s.ValuesOf(verb)}
 	}
+}
+
+// formatOf refuses a format that the verb of a command does not have. It does so before
+// anything is read: the format is no matter of a configuration file.
+func formatOf(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup("format")
+	words := f.Annotations[takenValues]
+	if slices.Contains(words, f.Value.String()) {
+		return nil
+	}
+	return fmt.Errorf("%s has no %s format; it must be %s", commandWords(cmd), f.Value, oneOf(words))
+}
+
+// oneOf lists two words or more of which one is wanted.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // given are the flags on the command line. The table parses their values, so

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,4 +137,51 @@ func problemText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// TestFormatsOfEveryVerb holds that help lists the formats that a verb has, and that any
+// other one is refused with that list before anything is read.
+func TestFormatsOfEveryVerb(t *testing.T) {
+	t.Parallel()
+	few, most := "text or json", "text, json, markdown or html"
+	all := map[string]string{
+		"scan": few, "why": few, "config show": few,
+		"upgrade": most, "lock": most, "diff": most, "pr": most, "comment": most, "report merge": most,
+		"check": "text, json, markdown, html or sarif", "verify": "text, json, markdown, html or sarif",
+	}
+	said := map[string]string{}
+	for _, cmd := range everyCommand(t, Env{}) {
+		if cmd.Flags().Lookup("format") == nil {
+			continue
+		}
+		name := commandWords(cmd)
+		words := strings.Split(strings.ReplaceAll(all[name], " or ", ", "), ", ")
+		if want := "\n  --format " + strings.Join(words, "|") + "\n"; !strings.Contains(help(cmd), want) {
+			t.Errorf("help of %s has no %q", name, want)
+		}
+		for _, word := range []string{"html", "sarif"} {
+			if about := strings.Contains(help(cmd), word+" is "); about != slices.Contains(words, word) {
+				t.Errorf("help of %s says what %s is: %t", name, word, about)
+			}
+		}
+		for _, format := range []string{"text", "json", "markdown", "html", "sarif", "xml"} {
+			if slices.Contains(words, format) {
+				continue
+			}
+			env, _ := place(t)
+			var stdout, stderr bytes.Buffer
+			env.Args, env.Stdout, env.Stderr = append(strings.Fields(name), "x", "y", "--format", format), &stdout, &stderr
+			if cmd.Args != nil { // it takes none
+				env.Args = append(strings.Fields(name), "--format", format)
+			}
+			status := Main(t.Context(), env)
+			_, said[name], _ = strings.Cut(strings.TrimSpace(stderr.String()), " format; it must be ")
+			if want := "relock: " + name + " has no " + format; status != ExitUsage || !strings.HasPrefix(stderr.String(), want+" ") || stdout.Len() > 0 {
+				t.Errorf("%s --format %s: status %d, %q, want %q", name, format, status, &stderr, want)
+			}
+		}
+	}
+	if diff := cmp.Diff(all, said); diff != "" {
+		t.Errorf("what the commands with --format say that it must be (-want +got):\n%s", diff)
+	}
 }

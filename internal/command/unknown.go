@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/settings"
 )
 
 // refuseUnknown makes a command that only holds others, and all such below it, refuse
@@ -85,7 +84,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	owners := verbsWith(name)
+	owners := commandsWith(cmd.Root(), name)
 	switch near := nearestWord(name, names); {
 	case near != "":
 		d.Hint = "did you mean --" + near + "?"
@@ -97,17 +96,21 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	return &problem.Error{Problem: d}
 }
 
-// verbsWith are the verbs that have a flag of the table.
-func verbsWith(name string) (names []string) {
-	for _, s := range settings.All {
-		if s.Flag != name {
-			continue
+// commandsWith are the commands below one, by their words after the program's name, that
+// have a flag.
+func commandsWith(cmd *cobra.Command, name string) (all []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.Flags().Lookup(name) != nil {
+			all = append(all, commandWords(sub))
 		}
-		for _, verb := range s.Verbs {
-			names = append(names, string(verb))
-		}
+		all = append(all, commandsWith(sub, name)...)
 	}
-	return names
+	return all
+}
+
+// commandWords are the words of a command after the program's name.
+func commandWords(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // nearestWord is the one of some words that can be meant by another one: it

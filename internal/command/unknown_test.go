@@ -29,7 +29,7 @@ func TestMistypedCommandLines(t *testing.T) {
 		"config valdate --help":  "next: did you mean relock config validate?",
 		"help chek":              "next: did you mean relock check?",
 		"check --jbos 2":         "next: did you mean --jobs?",
-		"scan --exact":           "next: --exact is a flag of relock upgrade, lock",
+		"scan --exact":           "next: --exact is a flag of relock lock, upgrade",
 		"upgrade --dry-run":      "next: relock check says what would change, and writes nothing; --dry-run is a flag of relock pr",
 		"check --nonsense":       "next: relock check --help lists the flags",
 		"version more":           "relock:",

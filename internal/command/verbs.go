@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -118,14 +117,14 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 // runVerb runs a verb for directories and prints what came of it. asked are the providers
 // that why is about.
 func runVerb(cmd *cobra.Command, env Env, verb verbs.Verb, dirs []string, asked ...provider.Pattern) error {
+	if err := formatOf(cmd); err != nil {
+		return err
+	}
 	from, s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
 	if err != nil {
 		return err
 	}
 	s.Why = append(s.Why, asked...)
-	if err := formatOf(verb, s.Format); err != nil {
-		return err
-	}
 	r, err := carryOut(cmd.Context(), env, from, s, verb, dirs, event{})
 	if err != nil {
 		return err
@@ -150,20 +149,6 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err
-}
-
-// formatOf refuses a format that a verb does not have: of what changes scan knows
-// nothing, and results for code scanning are of check and verify.
-func formatOf(verb verbs.Verb, format string) error {
-	switch {
-	case verb == verbs.ConfigShow && format != "text" && format != "json":
-		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
-	case (verb == verbs.Scan || verb == verbs.Why) && (format == "markdown" || format == "html"):
-		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
-	case format == "sarif" && verb != verbs.Check && verb != verbs.Verify:
-		return fmt.Errorf("%s has no sarif format; check and verify have", verb)
-	}
-	return nil
 }
 
 // writtenBy names the run that wrote a text, by its address; empty for none.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 var update = goflag.Bool("update", false, "write the settings into docs/configuration.md and docs/relock.schema.json instead of comparing")
@@ -142,7 +144,7 @@ func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceBegin)
 	for _, s := range All {
-		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s.\n", s.Name(), escape(s.Doc), strings.Join(s.facts(), ". "))
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s.\n", s.Name(), escape(s.docAbout(s.Values)), strings.Join(s.facts(), ". "))
 		if len(s.Fields) > 0 {
 			example := s.example()
 			if s.listable() {
@@ -168,16 +170,17 @@ func (s Setting) facts() []string {
 	if value := cmp.Or(s.InputDefault, strings.ReplaceAll(s.Default, ",", ", ")); value != "" {
 		facts = append(facts, "Default: `"+value+"`")
 	}
+	for _, value := range s.Values {
+		if only, limited := s.Only[value]; limited {
+			facts = append(facts, "`"+value+"` is for "+joined(only)+" alone")
+		}
+	}
 	var places []string
 	if s.Key != "" {
 		places = append(places, "key `"+s.Key+"`")
 	}
 	if s.Flag != "" {
-		var names []string
-		for _, verb := range s.Verbs {
-			names = append(names, string(verb))
-		}
-		places = append(places, "flag `--"+s.Flag+"` of "+strings.Join(names, ", "))
+		places = append(places, "flag `--"+s.Flag+"` of "+joined(s.Verbs))
 	}
 	if s.Input != "" {
 		places = append(places, "input `"+s.Input+"`")
@@ -190,6 +193,22 @@ func (s Setting) facts() []string {
 		facts = append(facts, "Example: `"+s.example()+"`")
 	}
 	return append(facts, "Since: "+cmp.Or(later[s.Name()], firstRelease))
+}
+
+// joined lists verbs.
+func joined(all []verbs.Verb) string {
+	var names []string
+	for _, verb := range all {
+		switch verb { // which the command line names by two words
+		case verbs.MergeReports:
+			names = append(names, "report merge")
+		case verbs.ConfigValidate:
+			names = append(names, "config validate", "config show")
+		default:
+			names = append(names, string(verb))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // takes says what the value of a setting may be.

@@ -65,6 +65,10 @@ type Setting struct {
 	// Values are those of a Choice, and those that the items of a List may have
 	// if there are any.
 	Values []string
+	// Only are the verbs that alone take a value, by the value. Every verb takes the others.
+	Only map[string][]verbs.Verb
+	// Meanings are sentences about values, which the help of a verb has if the verb takes them.
+	Meanings map[string]string
 	// Min is the least value of a Number.
 	Min int
 	// Fields are the keys of Records and Named, each with a Key, a Kind and a
@@ -186,6 +190,28 @@ func (s Setting) choices() string {
 
 // HasVerb reports whether the verb has the setting's flag.
 func (s Setting) HasVerb(verb verbs.Verb) bool { return s.Flag != "" && slices.Contains(s.Verbs, verb) }
+
+// ValuesOf returns the values that a verb takes, if the setting has a list of them. An
+// empty one is left out.
+func (s Setting) ValuesOf(verb verbs.Verb) []string {
+	return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
+		only, limited := s.Only[value]
+		return value == "" || limited && !slices.Contains(only, verb)
+	})
+}
+
+// DocOf returns Doc and what is to be said about the values that a verb takes.
+func (s Setting) DocOf(verb verbs.Verb) string { return s.docAbout(s.ValuesOf(verb)) }
+
+func (s Setting) docAbout(values []string) string {
+	text := s.Doc
+	for _, value := range values {
+		if meaning := s.Meanings[value]; meaning != "" {
+			text += " " + meaning
+		}
+	}
+	return text
+}
 
 // defaults returns the items of the default value.
 func (s Setting) defaults() []string {

@@ -15,6 +15,7 @@ import (
 // The verbs that share flags.
 var (
 	everyVerb = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
+	reporting = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment, verbs.MergeReports}
 	scanning  = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	planning  = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	hashing   = append(slices.Clone(planning), verbs.Comment, verbs.Verify)
@@ -617,10 +618,15 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.File }),
 	},
 	{
-		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow),
+		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow, verbs.MergeReports),
 		Values: []string{"text", "json", "markdown", "html", "sarif"},
-		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing, and sarif is what code scanning reads, of check and verify alone. scan has neither markdown nor html, and config show text and json alone.",
-		take:   asText(func(c *Settings) *string { return &c.Format }),
+		Only:   map[string][]verbs.Verb{"markdown": reporting, "html": reporting, "sarif": {verbs.Check, verbs.Verify}},
+		Meanings: map[string]string{
+			"html":  "html is one page for a browser, which loads nothing.",
+			"sarif": "sarif is what code scanning reads.",
+		},
+		Doc:  "Format of the result on standard output.",
+		take: asText(func(c *Settings) *string { return &c.Format }),
 	},
 	{
 		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), verbs.Diff),
