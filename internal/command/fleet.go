@@ -29,7 +29,7 @@ const usualPlan = "plan.json"
 
 func shardsCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "shards --org ORG", Short: "Divide a run over an organisation into the jobs of a workflow",
+		Use: "shards --org OWNER", Short: "Divide a run over an organisation into the jobs of a workflow",
 		Long: `shards lists the repositories of an organisation once, writes which of them each
 shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,

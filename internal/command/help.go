@@ -67,6 +67,11 @@ var exampleLines = map[string][][2]string{
 		{"relock lock", "every root module below"},
 		{"relock lock --platform linux_amd64 --platform darwin_arm64", "for two platforms"},
 	},
+	"relock verify": {
+		{"relock verify", "what proves each hash?"},
+		{"relock verify prod/... --fail-on warning", "stricter, below one directory"},
+		{"relock verify --offline", "ask nobody"},
+	},
 	"relock diff": {
 		{"relock diff --git main", "what has changed since a revision?"},
 		{"relock diff old.lock.hcl new.lock.hcl", "between two files"},
@@ -75,6 +80,12 @@ var exampleLines = map[string][][2]string{
 		{"relock pr --dry-run --format markdown", "show the texts and change nothing"},
 		{"relock pr --repo acme/infra", "without a checkout"},
 	},
+	"relock shards": {{"relock shards --org acme --shards 16", "plan 16 jobs for the repositories of acme"}},
+	"relock report merge": {
+		{"relock report merge reports/*.json", "the result of all jobs"},
+		{"relock report merge --format markdown reports/*.json", "as a text for people"},
+	},
+	"relock comment":     {{"relock comment --format json", "in a workflow, print the answer for programs"}},
 	"relock cache merge": {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
 	"relock config init": {{"relock config init --stdout", "look before it is written"}},
 	"relock config validate": {
@@ -87,12 +98,15 @@ var exampleLines = map[string][][2]string{
 	},
 }
 
-// arguments are what help calls the arguments of flags, where that is neither one
-// of a few values nor the flag's own name.
+// arguments are what help calls the arguments of flags, where that is not one of a few
+// values.
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
-	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION", "repo": "OWNER/NAME",
-	"config": "FILE", "cache": "FILE", "jobs": "NUMBER", "timeout": "DURATION",
+	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION",
+	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shards": "NUMBER", "shard": "I/N",
+	"config": "FILE", "cache": "FILE", "plan": "FILE", "fleet": "FILE", "costs": "FILE", "ledger": "FILE", "baseline": "FILE",
+	"caches": "PATTERN", "output": "DIR", "severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER",
+	"max-download": "SIZE", "max-bytes": "BYTES", "timeout": "DURATION", "sarif-category": "NAME",
 }
 
 // printHelp is cobra's help function; its own brings templates, and lines of any
@@ -221,10 +235,7 @@ func written(f *pflag.Flag) string {
 	} else if words != "" {
 		return name + " " + words
 	}
-	if argument, ok := arguments[f.Name]; ok {
-		return name + " " + argument
-	}
-	return name + " " + strings.ToUpper(f.Name)
+	return name + " " + arguments[f.Name]
 }
 
 // meaning is what a flag does, and its default.

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // everyCommand are the commands of the program that are its own: those that
@@ -94,17 +97,74 @@ func TestHelpListsFlagsThatAreThere(t *testing.T) {
 	}
 }
 
+// TestHelpNamesWhatAFlagTakes holds that each flag with a value has a placeholder that says
+// more than the flag's own name.
+func TestHelpNamesWhatAFlagTakes(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range everyCommand(t, Env{}) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			_, takes, valued := strings.Cut(strings.TrimPrefix(written(f), "-h, "), " ")
+			optional := strings.Contains(written(f), "[=") && f.NoOptDefVal != ""
+			switch {
+			case f.Value.Type() == "bool", optional:
+			case !valued || takes == "" || strings.EqualFold(strings.ReplaceAll(takes, "_", "-"), f.Name):
+				t.Errorf("%s: help has %q, which does not say what the value is", cmd.CommandPath(), written(f))
+			}
+		})
+	}
+}
+
+// TestEveryVerbWithFlagsHasExamples holds that help shows one to three lines to start from.
+func TestEveryVerbWithFlagsHasExamples(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range everyCommand(t, Env{}) {
+		flags := false
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = flags || f.Name != "help" })
+		if n := len(exampleLines[cmd.CommandPath()]); flags && (n < 1 || n > 3) {
+			t.Errorf("%s has flags and %d examples; it must be one to three", cmd.CommandPath(), n)
+		}
+	}
+}
+
+// understood parses a command line as the program does, and reports what it does not take:
+// words, flags, or values of them.
+func understood(line string) error {
+	words := strings.Fields(line)
+	root := rootCommand(Env{Getenv: func(string) string { return "" }})
+	cmd, rest, err := root.Find(words[1:])
+	if err != nil || words[0] != root.Name() || cmd.HasSubCommands() {
+		return fmt.Errorf("%q is no command: %w", line, err)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		return err
+	}
+	if cmd.Flags().Lookup("format") != nil {
+		if err := formatOf(cmd); err != nil {
+			return err
+		}
+	}
+	_, problems := settings.Resolve(settings.Merge(given(cmd.Flags())))
+	if len(problems) > 0 {
+		return problem.Several(problems)
+	}
+	return nil
+}
+
 func TestHelpExamplesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	for path, list := range exampleLines {
 		for _, e := range list {
-			var out bytes.Buffer
-			status := Main(t.Context(), Env{
-				Args: append(strings.Fields(e[0])[1:], "--help"), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" },
-			})
-			if status != ExitOK || !strings.HasPrefix(e[0]+" ", path+" ") {
-				t.Errorf("%s: the example %q ends with %d:\n%s", path, e[0], status, &out)
+			if err := understood(e[0]); err != nil || !strings.HasPrefix(e[0]+" ", path+" ") {
+				t.Errorf("%s: the example %q: %v", path, e[0], err)
 			}
+		}
+	}
+	for _, line := range []string{"relock", "relock chek", "relock check --nonsense", "relock check --jobs many", "relock scan --format html", "relock version x"} {
+		if understood(line) == nil {
+			t.Errorf("%q is understood, and nobody could type it", line)
 		}
 	}
 }
