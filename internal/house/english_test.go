@@ -1,14 +1,23 @@
 package house
 
 import (
+	"flag"
 	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/goccy/go-yaml"
 	"github.com/yuin/goldmark"
 	markdown "github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -34,6 +43,51 @@ var volumes = []struct {
 	{"docs", `^(README\.md|docs/[\w-]+\.md)$`, 14_000},
 	{"ARCHITECTURE.md", `^ARCHITECTURE\.md$`, 2_500},
 	{"CHANGELOG.md", `^CHANGELOG\.md$`, 600},
+}
+
+var showEnglish = flag.String("english", "", "TestEnglish: show each long sentence and each unwanted word of the pages whose names contain this text")
+
+// TestEnglish holds that people in a hurry can read our texts: documents, action.yml,
+// comments of the examples, help and messages have short sentences and common words.
+// Comments of the code have common words. Whether a text reads well is for people.
+func TestEnglish(t *testing.T) {
+	file := archive(t, englishFile)
+	rules := readEnglish(t, file)
+	pages := englishPages(t)
+	if len(pages) < 100 {
+		t.Fatalf("found %d pages, which cannot be all", len(pages))
+	}
+	rows := rules.judge(pages)
+	for _, e := range rules.exceptions {
+		if !e.used {
+			t.Errorf("%s: the exception %q of %s is in no text there, or has no unwanted word", englishFile, e.phrase, e.page)
+		}
+	}
+	found := findEnglish(rows)
+	for i, rule := range englishRules {
+		section := &file.Files[i+2]
+		t.Run(rule.name, func(t *testing.T) {
+			if *payDebt {
+				section.Data = paid(section.Data, found[rule.name])
+			}
+			listed, err := debts(section.Data)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", englishFile, rule.name, err)
+			}
+			for _, breach := range breaches(listed, found[rule.name]) {
+				t.Errorf("%s: %s (show it: go test ./internal/house -run '^TestEnglish$' -v -english PAGE)", rule.law, breach)
+			}
+		})
+	}
+	if *payDebt {
+		if err := os.WriteFile(filepath.Join(top, englishFile), txtar.Format(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Log("\n" + tableOfEnglish(rows))
+	if *showEnglish != "" {
+		t.Log("\n" + showRows(rows, *showEnglish))
+	}
 }
 
 // englishRules are the lists of debt in englishFile, in order.
@@ -310,6 +364,75 @@ func volumeOf(rows []row, pattern string) int {
 	return words
 }
 
+// tableOfEnglish is what people read: the figures of all pages, and of the volumes.
+func tableOfEnglish(rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-40s %6s %9s %5s %4s %8s\n", "page", "words", "sentences", "mean", ">30", "unwanted")
+	for _, r := range rows {
+		if r.page.wordsAlone {
+			if len(r.unwanted) > 0 {
+				fmt.Fprintf(&b, "%-40s %6s %9s %5s %4s %8d\n", r.page.name, "", "", "", "", len(r.unwanted))
+			}
+			continue
+		}
+		mean := strconv.FormatFloat(float64(tenthsOf(r))/10, 'f', 1, 64)
+		fmt.Fprintf(&b, "%-40s %6d %9d %5s %4d %8d\n", r.page.name, r.words, r.sentences, mean, len(r.long), len(r.unwanted))
+	}
+	for _, v := range volumes {
+		fmt.Fprintf(&b, "%-40s %6d of %d\n", "all of "+v.name, volumeOf(rows, v.pages), v.most)
+	}
+	return b.String()
+}
+
+// showRows are the long sentences and the unwanted words of some pages.
+func showRows(rows []row, part string) string {
+	var b strings.Builder
+	for _, r := range rows {
+		if strings.Contains(r.page.name, part) {
+			for _, line := range slices.Concat(r.unwanted, r.long) {
+				b.WriteString(line + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// englishPages are all texts of the repository that people read.
+func englishPages(t *testing.T) []page {
+	t.Helper()
+	var pages []page
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+		for _, name := range glob(t, pattern) {
+			pages = append(pages, page{name: name, blocks: proseOf(name, read(t, name))})
+		}
+	}
+	pages = append(pages, actionPage(t))
+	for _, pattern := range []string{"examples/*.yml", "examples/workflows/*.yml"} {
+		for _, name := range glob(t, pattern) {
+			pages = append(pages, page{name: name, blocks: commentsOfYAML(name, read(t, name))})
+		}
+	}
+	for _, s := range rooms(t) {
+		dir := dirOf(s)
+		comments := page{name: dir + ":comments", wordsAlone: true}
+		messages := page{name: dir + ":messages"}
+		for _, f := range s.files {
+			comments.blocks = append(comments.blocks, commentsOf(s, f)...)
+			messages.blocks = append(messages.blocks, messagesOf(s, f)...)
+		}
+		if _, ours := levels[s.name]; ours {
+			pages = append(pages, messages)
+		}
+		pages = append(pages, comments)
+	}
+	return pages
+}
+
+// dirOf is the directory of a package.
+func dirOf(s *room) string {
+	return path.Join(".", strings.TrimPrefix(strings.TrimPrefix(s.path, module), "/"))
+}
+
 // generated are parts of documents that a program writes, between two comments.
 var generated = regexp.MustCompile(`(?s)<!-- (\w+):begin -->.*?<!-- \w+:end -->|<!-- The table is written by .*?<!-- End of the table. -->`)
 
@@ -365,6 +488,105 @@ func inlineText(n markdown.Node, src []byte) string {
 	return b.String()
 }
 
+// actionPage are the descriptions of action.yml.
+func actionPage(t *testing.T) page {
+	t.Helper()
+	type described struct {
+		Description        string `yaml:"description"`
+		DeprecationMessage string `yaml:"deprecationMessage"`
+	}
+	var file struct {
+		Description string               `yaml:"description"`
+		Inputs      map[string]described `yaml:"inputs"`
+		Outputs     map[string]described `yaml:"outputs"`
+	}
+	if err := yaml.Unmarshal(read(t, "action.yml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Inputs) == 0 || len(file.Outputs) == 0 {
+		t.Fatal("action.yml has no inputs or no outputs")
+	}
+	p := page{name: "action.yml"}
+	add := func(at, text string) {
+		for _, b := range proseOf("", []byte(text)) {
+			p.blocks = append(p.blocks, block{"action.yml: " + at, b.text})
+		}
+	}
+	add("description", file.Description)
+	for _, kind := range []map[string]described{file.Inputs, file.Outputs} {
+		for _, name := range slices.Sorted(maps.Keys(kind)) {
+			add(name, kind[name].Description)
+			add(name, kind[name].DeprecationMessage)
+		}
+	}
+	return p
+}
+
+// wholeComment is a line of YAML that is a comment alone, not one of settings that may
+// be switched on.
+var wholeComment = regexp.MustCompile(`^\s*# ?(.*)$`)
+
+// commentsOfYAML are the paragraphs that the comments of a file make.
+func commentsOfYAML(name string, src []byte) []block {
+	var blocks []block
+	open := false
+	line := 0
+	for l := range strings.Lines(string(src)) {
+		line++
+		m := wholeComment.FindStringSubmatch(strings.TrimRight(l, "\n"))
+		switch {
+		case m == nil || m[1] == "" || strings.HasSuffix(m[1], ".yml") && !strings.Contains(m[1], " "):
+			open = false
+		case open:
+			blocks[len(blocks)-1].text += " " + m[1]
+		default:
+			blocks, open = append(blocks, block{fmt.Sprintf("%s:%d", name, line), m[1]}), true
+		}
+	}
+	return blocks
+}
+
+// commentsOf are the paragraphs of the comments of a file of Go, without code and
+// without the name with which the comment of a declaration begins.
+func commentsOf(s *room, f *ast.File) []block {
+	names := map[*ast.CommentGroup]string{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			names[n.Doc] = n.Name.Name
+		case *ast.GenDecl:
+			if spec, ok := n.Specs[0].(*ast.TypeSpec); ok && len(n.Specs) == 1 {
+				names[n.Doc] = spec.Name.Name
+			}
+			if spec, ok := n.Specs[0].(*ast.ValueSpec); ok {
+				names[n.Doc] = spec.Names[0].Name
+			}
+		case *ast.TypeSpec:
+			names[n.Doc] = n.Name.Name
+		case *ast.ValueSpec:
+			names[n.Doc] = n.Names[0].Name
+		case *ast.Field:
+			if len(n.Names) > 0 {
+				names[n.Doc] = n.Names[0].Name
+			}
+		}
+		return true
+	})
+	var blocks []block
+	for _, group := range f.Comments {
+		at := s.fset.Position(group.Pos())
+		comment := group.Text()
+		rest, named := strings.CutPrefix(comment, names[group]+" ")
+		if named && names[group] != "" {
+			comment = codeWord + " " + rest
+		}
+		for paragraph := range strings.SplitSeq(comment, "\n\n") {
+			blocks = append(blocks, block{fmt.Sprintf("%s:%d", at.Filename, at.Line), withoutCode(paragraph)})
+		}
+	}
+	return blocks
+}
+
 // inlineCode is code within a text of Go.
 var inlineCode = regexp.MustCompile("`[^`]*`")
 
@@ -377,6 +599,65 @@ func withoutCode(paragraph string) string {
 		}
 	}
 	return inlineCode.ReplaceAllString(strings.Join(kept, ""), codeWord)
+}
+
+// messagesOf are the texts in the code of a file that have three words at least:
+// errors, help, notes and what is posted.
+func messagesOf(s *room, f *ast.File) []block {
+	var blocks []block
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			return n.Tag == nil
+		case ast.Expr:
+			message, ok := literalText(n)
+			if !ok {
+				return true
+			}
+			at := s.fset.Position(n.Pos())
+			for paragraph := range strings.SplitSeq(message, "\n\n") {
+				paragraph = withoutCode(paragraph)
+				if wordsIn(paragraph) >= 3 {
+					blocks = append(blocks, block{fmt.Sprintf("%s:%d", at.Filename, at.Line), paragraph})
+				}
+			}
+			return false
+		}
+		return true
+	})
+	return blocks
+}
+
+// literalText is what a literal says, or a sum that has one. What is no literal there
+// counts as a word.
+func literalText(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "", false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD {
+			return "", false
+		}
+		left, isLeft := literalText(e.X)
+		right, isRight := literalText(e.Y)
+		if !isLeft && !isRight {
+			return "", false
+		}
+		if !isLeft {
+			left = codeWord
+		}
+		if !isRight {
+			right = codeWord
+		}
+		return left + right, true
+	}
+	return "", false
 }
 
 // TestEnglishIsMeasured has a document with each part that is left out, and one with
@@ -456,5 +737,27 @@ func TestEnglishHasBounds(t *testing.T) {
 	want := map[string]map[string]int{"volumes": {"docs": 15}, "mean": {"meaner.md": 19}, "long": {"longer.md": 1}, "unwanted": {}}
 	if !reflect.DeepEqual(found, want) {
 		t.Errorf("findEnglish = %v, want %v", found, want)
+	}
+}
+
+// TestEnglishReadsCode has what counts of a file of Go: paragraphs of comments without
+// the name that they begin with, and texts of three words at least.
+func TestEnglishReadsCode(t *testing.T) {
+	t.Parallel()
+	s := samples(t, [2]string{"sample", "// told says `anew` twice.\n//\n//\tcode anew\n//\n// It is told.\nfunc told(s string) string {\n" +
+		"\t// Within.\n\treturn \"two words\" + s + \" and \" + `more of them` + \"\\n\\nNew paragraph here: `x y z`.\"\n}\n"})[0]
+	texts := func(blocks []block) []string {
+		var all []string
+		for _, b := range blocks {
+			all = append(all, strings.TrimSpace(b.text))
+		}
+		return all
+	}
+	if got, want := texts(commentsOf(s, s.files[0])), []string{"`code` says `code` twice.", "", "It is told.", "Within."}; !slices.Equal(got, want) {
+		t.Errorf("the comments are %q, want %q", got, want)
+	}
+	want := []string{"two words`code` and more of them", "New paragraph here: `code`."}
+	if got := texts(messagesOf(s, s.files[0])); !slices.Equal(got, want) {
+		t.Errorf("the messages are %q, want %q", got, want)
 	}
 }

@@ -23,7 +23,7 @@ import (
 // keep it.
 const debtFile = "internal/house/testdata/debt.txt"
 
-var payDebt = flag.Bool("paid", false, "TestLaws: take out of "+debtFile+" what is no debt any more")
+var payDebt = flag.Bool("paid", false, "TestLaws and TestEnglish: take out of "+debtFile+" and "+englishFile+" what is no debt any more")
 
 // law is a rule for the shape of the code. It holds for every package of the module,
 // but not for tests.
@@ -94,9 +94,9 @@ func breaches(listed, found map[string]int) []string {
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		switch {
 		case found[name] == 0:
-			all = append(all, fmt.Sprintf("%s is no debt any more: run go test -run '^TestLaws$' ./internal/house -paid", name))
+			all = append(all, fmt.Sprintf("%s is no debt any more: run the tests of internal/house with -paid", name))
 		case found[name] < listed[name]:
-			all = append(all, fmt.Sprintf("%s is less debt than before, %d, not %d: run go test -run '^TestLaws$' ./internal/house -paid", name, found[name], listed[name]))
+			all = append(all, fmt.Sprintf("%s is less debt than before, %d, not %d: run the tests of internal/house with -paid", name, found[name], listed[name]))
 		}
 	}
 	return all
@@ -169,8 +169,8 @@ func TestLawsListTheirDebt(t *testing.T) {
 	want := []string{
 		"run.new breaks the law (1)",
 		"scan.worse breaks the law more than before: 3, not 2",
-		"run.gone is no debt any more: run go test -run '^TestLaws$' ./internal/house -paid",
-		"scan.wide is less debt than before, 30, not 40: run go test -run '^TestLaws$' ./internal/house -paid",
+		"run.gone is no debt any more: run the tests of internal/house with -paid",
+		"scan.wide is less debt than before, 30, not 40: run the tests of internal/house with -paid",
 	}
 	if got := breaches(listed, found); !slices.Equal(got, want) {
 		t.Errorf("breaches = %q, want %q", got, want)
