@@ -1,0 +1,112 @@
+package worktree
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Branches are what a clone knows of the branches of a repository, without asking anybody.
+type Branches struct {
+	// Remote is the name of the remote that is the repository; empty if none is.
+	Remote string
+	// Current is the branch that is checked out; empty for a commit that is on none.
+	Current string
+	// Default is the default branch, and From the ref that says so. Where no ref does, From
+	// is empty, and so is Default where nothing else is a sign either.
+	Default, From string
+}
+
+// usualDefaults are the names that a default branch mostly has: GitHub's, and git's own.
+var usualDefaults = []string{"main", "master"}
+
+// BranchesOf returns the branches of the working tree at root for a repository, OWNER/NAME,
+// on a GitHub server. The default branch is what the remote's HEAD named when it was
+// cloned. Without that it is the only one of main and master that the remote has, or the
+// branch that is checked out if nothing was fetched from the remote.
+func BranchesOf(root, server, repository string) (Branches, error) {
+	c, err := OpenClone(root)
+	if err != nil {
+		return Branches{}, err
+	}
+	var b Branches
+	head, err := c.stored.Reference(plumbing.HEAD)
+	if err != nil {
+		return Branches{}, fmt.Errorf("reading the HEAD of the git repository at %s: %w", root, err)
+	}
+	if head.Type() == plumbing.SymbolicReference {
+		b.Current = head.Target().Short()
+	}
+	b.Remote, err = remoteOf(c, server, repository)
+	if err != nil || b.Remote == "" {
+		return b, err
+	}
+	b.Default, b.From, err = defaultOf(c, b.Remote)
+	if err == nil && b.Default == "" && !fetchedFrom(c, b.Remote) {
+		b.Default = b.Current
+	}
+	return b, err
+}
+
+// remoteOf is the remote of a repository: origin before others.
+func remoteOf(c Clone, server, repository string) (string, error) {
+	cfg, err := c.stored.Config()
+	if err != nil {
+		return "", fmt.Errorf("reading the remotes of the git repository at %s: %w", c.root, err)
+	}
+	chosen := ""
+	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
+		addresses := cfg.Remotes[name].URLs
+		if len(addresses) == 0 {
+			continue
+		}
+		at := remoteAt(name, addresses[0])
+		if at.host == server && strings.EqualFold(at.repository, repository) && (chosen == "" || name == mainRemote) {
+			chosen = name
+		}
+	}
+	return chosen, nil
+}
+
+// defaultOf is the default branch of a remote by what was fetched, and the ref that says it.
+func defaultOf(c Clone, remote string) (branch, from string, err error) {
+	prefix := "refs/remotes/" + remote + "/"
+	head, err := c.stored.Reference(plumbing.ReferenceName(prefix + "HEAD"))
+	if err == nil && head.Type() == plumbing.SymbolicReference && strings.HasPrefix(head.Target().String(), prefix) {
+		return strings.TrimPrefix(head.Target().String(), prefix), prefix + "HEAD", nil
+	}
+	if err != nil && !errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return "", "", err
+	}
+	var there []string
+	for _, name := range usualDefaults {
+		_, err := c.stored.Reference(plumbing.ReferenceName(prefix + name))
+		if err == nil {
+			there = append(there, name)
+		} else if !errors.Is(err, plumbing.ErrReferenceNotFound) {
+			return "", "", err
+		}
+	}
+	if len(there) != 1 {
+		return "", "", nil
+	}
+	return there[0], prefix + there[0], nil
+}
+
+// fetchedFrom reports whether the clone has any branch of a remote, as far as it can be read.
+func fetchedFrom(c Clone, remote string) bool {
+	refs, err := c.stored.IterReferences()
+	if err != nil {
+		return true
+	}
+	found := false
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		found = found || strings.HasPrefix(ref.Name().String(), "refs/remotes/"+remote+"/")
+		return nil
+	})
+	return found || err != nil
+}
