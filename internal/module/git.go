@@ -110,6 +110,27 @@ func (g *gits) tags(ctx context.Context, a moduleaddr.Package, prefix string) ([
 	return tags, nil
 }
 
+// tagged is the commit of a tag.
+func (g *gits) tagged(ctx context.Context, a moduleaddr.Package, tag string) (string, error) {
+	r, _, err := g.named(ctx, a, nil)
+	if err != nil {
+		return "", err
+	}
+	repository, err := openRepository(ctx, g, r)
+	if err != nil {
+		return "", err
+	}
+	defer repository.close()
+	heads, err := repository.advertised(ctx, tag)
+	if err != nil {
+		return "", err
+	}
+	if heads.tag != "" && !fullCommit.MatchString(heads.tag) {
+		return "", unread("the git repository does not name its objects by SHA-1")
+	}
+	return heads.tag, nil
+}
+
 // commit reads one commit, from the cache if it is there.
 func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, depth int) (contents, error) {
 	id := gitID(r.remote.url, commit)

@@ -56,6 +56,23 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 	return call, name, err
 }
 
+// CommitOfTag asks a git repository, at an https address, for the commit that a tag is of.
+// It is empty if the repository answers that it has no such tag.
+func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (string, error) {
+	u, err := url.Parse(repository)
+	if err != nil {
+		return "", invalidAddress("the address of the git repository is no URL")
+	}
+	if err := c.opts.mayContact(u.Hostname()); err != nil {
+		return "", err
+	}
+	commit, err := c.gits.tagged(ctx, moduleaddr.Package{Getter: "git", URL: u}, tag)
+	if err != nil {
+		return "", unfetched("tag "+tag+" of", redact(u), err)
+	}
+	return commit, nil
+}
+
 // withRef is a source address with another ref.
 func withRef(source, ref string) (string, error) {
 	place, query, _ := strings.Cut(source, "?")

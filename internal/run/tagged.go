@@ -1,0 +1,16 @@
+package run
+
+import (
+	"context"
+
+	"github.com/relock-dev/relock/internal/module"
+)
+
+// CommitOfTag asks a public git repository for the commit that a tag is of. It is empty if the
+// repository answers that it has no such tag. No token is sent.
+func CommitOfTag(ctx context.Context, s *Session, repository, tag string) (string, error) {
+	ctx, stop := s.Asking(ctx)
+	defer stop()
+	asker := module.New(s.client, s.configs, module.Options{Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub})
+	return asker.CommitOfTag(ctx, repository, tag)
+}
