@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-var update = goflag.Bool("update", false, "write the settings into docs/configuration.md and docs/relock.schema.json instead of comparing")
+var update = goflag.Bool("update", false, "write the settings into docs/configuration.md, docs/relock.schema.json and action.yml instead of comparing")
 
 // The markers around the settings in docs/configuration.md.
 const (
@@ -238,15 +238,21 @@ func TestDocumentIsFresh(t *testing.T) {
 	if !begins || !ends {
 		t.Fatalf("docs/configuration.md has no markers %s and %s", referenceBegin, referenceEnd)
 	}
-	want := before + reference() + after
+	updateOrCompare(t, name, string(src), before+reference()+after)
+}
+
+// updateOrCompare writes a file that is made from the settings with -update, and compares
+// it otherwise.
+func updateOrCompare(t *testing.T, name, got, want string) {
+	t.Helper()
 	switch {
-	case want == string(src):
+	case want == got:
 	case *update && os.Getenv("CI") == "":
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the settings in docs/configuration.md are not those of the code; write them with go test ./internal/settings -update")
+		t.Errorf("the settings in %s are not those of the code; write them with go test ./internal/settings -update", name)
 	}
 }
 

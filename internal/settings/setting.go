@@ -163,8 +163,7 @@ func (s Setting) prefix() string {
 	return s.Key + "[]."
 }
 
-// Description is Doc, the values and the default, as action.yml and help texts
-// give them.
+// Description is Doc, the values and the default, as help texts give them.
 func (s Setting) Description() string {
 	text := s.Doc
 	if len(s.Values) > 0 {
