@@ -59,7 +59,7 @@ var judges = []struct {
 }
 
 // deviation is a recorded case that comes out otherwise here, on purpose.
-// ARCHITECTURE.md lists the same cases with the same reasons.
+// docs/deviations.md lists the same cases with the same reasons.
 type deviation struct {
 	reason  string
 	status  int
@@ -85,6 +85,26 @@ var notRun = map[string]string{
 	"65c-readonly-upgrade":        "relock has no read-only mode but check",
 	"69b-plugin-cache-may-break":  "relock installs nothing, so that there is no cache of packages to break a lock file",
 	"81c-migrate-other-namespace": "plain init: relock has no such mode",
+}
+
+// TestDeviationsAreListed holds that docs/deviations.md has a row for each case that comes out otherwise or is not run.
+func TestDeviationsAreListed(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/deviations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d[\w, ]*) \|`).FindAllStringSubmatch(string(page), -1) {
+		for number := range strings.SplitSeq(row[1], ", ") {
+			listed[number] = true
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(deviations)), slices.Collect(maps.Keys(notRun))) {
+		if number, _, _ := strings.Cut(name, "-"); !listed[number] {
+			t.Errorf("docs/deviations.md has no row for case %s, which is %s", number, name)
+		}
+	}
 }
 
 // TestRecordedLocks runs what stands for the recorded commands and compares the
