@@ -44,11 +44,11 @@ type fence struct{ language, code string }
 
 const examplesDir = "examples/workflows"
 
-// documents are those that people read: of the root and in docs.
+// documents are those that people read: of the root, in docs and in docs/decisions.
 func documents(t *testing.T, fsys fs.FS) []document {
 	t.Helper()
 	var all []document
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(fsys, pattern)
 		if err != nil {
 			t.Fatal(err)

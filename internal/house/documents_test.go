@@ -22,21 +22,7 @@ const reliabilityDoc = "docs/reliability.md"
 func TestReliabilityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	doc := string(read(t, reliabilityDoc))
-	tests := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		src, err := fs.ReadFile(repository, name)
-		for _, m := range declared.FindAllSubmatch(src, -1) {
-			tests[string(m[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := testsOfTheHouse(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(doc, -1)
 	for _, m := range named {
 		if !tests[m[1]] {
@@ -55,4 +41,25 @@ func TestReliabilityNamesItsTests(t *testing.T) {
 	if len(named) < 12 || scripts < 6 {
 		t.Errorf("%s names %d tests and %d scripts, which cannot be all", reliabilityDoc, len(named), scripts)
 	}
+}
+
+// testsOfTheHouse are the names of all tests of the repository.
+func testsOfTheHouse(t *testing.T) map[string]bool {
+	t.Helper()
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		src, err := fs.ReadFile(repository, name)
+		for _, m := range declared.FindAllSubmatch(src, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests
 }
