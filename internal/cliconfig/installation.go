@@ -89,7 +89,7 @@ func parsePattern(s string, tool provider.ToolName) (pattern, error) {
 	}
 	namespace, typ := tfaddr.ParseProviderPart, tfaddr.ParseProviderPart
 	if provider.Newest(tool).Has(provider.UnderscoreNamespaces) {
-		namespace = tfaddr.ParseProviderNamespace // whatever release a root module is for: see docs/deviations.md
+		namespace = tfaddr.ParseProviderNamespace // whatever release a root module is for: see docs/decisions/deviations.md
 	}
 	var err [2]error
 	if parts[1] != wildcard {

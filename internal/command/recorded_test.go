@@ -59,7 +59,7 @@ var judges = []struct {
 }
 
 // deviation is a recorded case that comes out otherwise here, on purpose.
-// docs/deviations.md lists the same cases with the same reasons.
+// docs/decisions/deviations.md lists the same cases with the same reasons.
 type deviation struct {
 	reason  string
 	status  int
@@ -87,10 +87,10 @@ var notRun = map[string]string{
 	"81c-migrate-other-namespace": "plain init: relock has no such mode",
 }
 
-// TestDeviationsAreListed holds that docs/deviations.md has a row for each case that comes out otherwise or is not run.
+// TestDeviationsAreListed holds that docs/decisions/deviations.md has a row for each case that comes out otherwise or is not run.
 func TestDeviationsAreListed(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/deviations.md")
+	page, err := os.ReadFile("../../docs/decisions/deviations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestDeviationsAreListed(t *testing.T) {
 	}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(deviations)), slices.Collect(maps.Keys(notRun))) {
 		if number, _, _ := strings.Cut(name, "-"); !listed[number] {
-			t.Errorf("docs/deviations.md has no row for case %s, which is %s", number, name)
+			t.Errorf("docs/decisions/deviations.md has no row for case %s, which is %s", number, name)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // GitHub, of Go and its libraries, and of files that people write.
 var foreign = strings.Fields(`
 	.terraform.lock.hcl .gitmodules .gitattributes terraform.d/plugins terragrunt.stack.hcl main.tf PATH
-	terraform tofu init required_version remote_state source generate ~> fs.FS
+	terraform tofu init -lockfile=readonly required_version dev_overrides remote_state source generate for ~> fs.FS
 	oauth2.TokenSource oauth2/google golang.org/x/sys html/template filepath.EvalSymlinks GIT_NO_LAZY_FETCH
 `)
 

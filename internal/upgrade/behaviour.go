@@ -71,7 +71,7 @@ const (
 
 // behaviour is the table of what these options mean. In brackets stand recorded
 // cases of the tools in which a row shows; where relock departs from them,
-// docs/deviations.md says why.
+// docs/decisions/deviations.md says why.
 func (o Options) behaviour() behaviour {
 	upgrade, complete := o.Mode == Upgrade, o.Mode == Complete
 	exact, strict, prune := o.Exact, o.Strict, o.Prune
