@@ -46,7 +46,7 @@ func actionCommand(env Env) *cobra.Command {
 		Short: "Run as a step of a GitHub workflow",
 		Long: `action is what action.yml runs: it picks the verb from the event, reads the
 inputs, and sets outputs, the step summary and annotations.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAction(cmd.Context(), env) },
 	}
 }

@@ -31,7 +31,7 @@ carries out the command in it:
 It needs no checkout: what it reads of the repository it reads from GitHub, and
 its configuration from the base branch of the pull request, or from the default
 branch if the comment is under relock's issue.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)

@@ -36,7 +36,7 @@ here: tools, platforms, examples, and groups where there are many root modules.
 Nothing changes before you take one of them into force. The file names the schema
 for editors and the page that explains every setting. init reads files and lock
 files alone, and replaces no file.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := worktree.RootOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
@@ -80,7 +80,7 @@ func configIn(root string) string {
 func configValidateCommand(env Env) *cobra.Command {
 	var operators bool
 	cmd := &cobra.Command{
-		Use: "validate", Short: "Check the configuration file", Args: cobra.NoArgs,
+		Use: "validate", Short: "Check the configuration file", Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if operators {
 				return validateOperators(env, settings.Merge(given(cmd.Flags()))["config"].Items[0])
@@ -128,7 +128,7 @@ func validateOperators(env Env, name string) error {
 
 func configSchemaCommand(env Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON schema of the configuration file", Args: cobra.NoArgs,
+		Use: "schema", Short: "Print the JSON schema of the configuration file", Args: noWords,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := env.Stdout.Write(settings.Schema())
 			return err
@@ -138,7 +138,7 @@ func configSchemaCommand(env Env) *cobra.Command {
 
 func configShowCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show", Short: "Print every setting, its value and where that comes from", Args: cobra.NoArgs,
+		Use: "show", Short: "Print every setting, its value and where that comes from", Args: noWords,
 		Long: `show prints every setting with its value and where that comes from: a flag, an
 input, what the operator's file enforces, the repository's own file, the operator's
 file, or the default. What a value stands in place of is behind it. The settings are

@@ -33,7 +33,7 @@ func shardsCommand(env Env) *cobra.Command {
 		Long: `shards lists the repositories of an organisation once, writes which of them each
 shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Shards, given(cmd.Flags()))
 			if err != nil {

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/settings"
 )
 
 // refuseUnknown makes a command that only holds others, and all such below it, refuse
@@ -58,6 +60,9 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if near := nearestWord(words[0], names); near != "" {
 		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
+	if known := commandHabit(cmd, words); known != "" {
+		d.Hint = known
+	}
 	if words[0] == "demo" && !cmd.HasParent() {
 		d.Hint = tryIt
 	}
@@ -77,23 +82,35 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
 	name := missing.GetSpecifiedName()
-	if letters := missing.GetSpecifiedShortnames(); letters != "" {
-		name = letters // a long flag behind one dash is read as many short ones
+	typed := "--" + name
+	if letters := missing.GetSpecifiedShortnames(); letters != "" { // a long flag behind one dash is read as many short ones
+		if letters == "elp" {
+			letters = "help" // its first letter is a flag
+		}
+		name, _, _ = strings.Cut(letters, "=")
+		typed = "-" + name
+	}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: "unknown flag: " + typed, Hint: flagHint(cmd, name)}}
+}
+
+// flagHint says what to write in place of a flag that a command does not have.
+func flagHint(cmd *cobra.Command, name string) string {
+	if known := flagHabit(cmd, name); known != "" {
+		return known
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	owners := commandsWith(cmd.Root(), name)
-	switch near := nearestWord(name, names); {
-	case near != "":
-		d.Hint = "did you mean --" + near + "?"
-	case name == "dry-run": // which people know of other tools
-		d.Hint = "relock check says what would change, and writes nothing; --dry-run is a flag of relock pr"
-	case len(owners) > 0:
-		d.Hint = fmt.Sprintf("--%s is a flag of relock %s", name, strings.Join(owners, ", "))
+	if near := nearestWord(name, names); near != "" {
+		return "did you mean --" + near + "?"
 	}
-	return &problem.Error{Problem: d}
+	if len(commandsWith(cmd.Root(), name)) > 0 {
+		return flagOfOthers(cmd, name)
+	}
+	if settings.IsKey(name) {
+		return name + " is a key of the configuration file; relock config schema describes it"
+	}
+	return cmd.CommandPath() + " --help lists the flags"
 }
 
 // commandsWith are the commands below one, by their words after the program's name, that
@@ -113,9 +130,46 @@ func commandWords(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
+// noWords refuses words behind a command that takes none.
+func noWords(cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	d := problem.Problem{
+		Code: problem.CodeSettings, Message: fmt.Sprintf("%s takes flags alone, and no %q", cmd.CommandPath(), words[0]),
+		Hint: cmd.CommandPath() + " --help lists the flags",
+	}
+	if cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(words[0], ".yml") || strings.HasSuffix(words[0], ".yaml")) {
+		d.Hint = "write --config " + words[0]
+	}
+	return &problem.Error{Problem: d}
+}
+
+// valueApart refuses the value of a flag for which an equals sign is needed, if it is written
+// as a word of its own: it would be taken for a directory.
+func valueApart(env Env, cmd *cobra.Command, words []string) error {
+	for i, typed := range env.Args {
+		name, long := strings.CutPrefix(typed, "--")
+		f := cmd.Flags().Lookup(name)
+		if !long || f == nil || f.NoOptDefVal == "" || i+1 == len(env.Args) || !slices.Contains(words, env.Args[i+1]) {
+			continue
+		}
+		word, values := env.Args[i+1], append([]string{"true", "false"}, f.Annotations[takenValues]...)
+		if _, err := os.Lstat(env.path(word)); err == nil || !slices.Contains(values, word) {
+			continue
+		}
+		return &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", typed, word, word),
+			Hint: fmt.Sprintf("write %s=%s", typed, word),
+		}}
+	}
+	return nil
+}
+
 // nearestWord is the one of some words that can be meant by another one: it
 // begins with that, or differs by a slip of the pen. Empty if none can.
 func nearestWord(word string, words []string) string {
+	word = strings.ToLower(word)
 	begun := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, word) })
 	if len(begun) == 1 {
 		return begun[0]

@@ -30,7 +30,7 @@ func TestMistypedCommandLines(t *testing.T) {
 		"help chek":              "next: did you mean relock check?",
 		"check --jbos 2":         "next: did you mean --jobs?",
 		"scan --exact":           "next: --exact is a flag of relock lock, upgrade",
-		"upgrade --dry-run":      "next: relock check says what would change, and writes nothing; --dry-run is a flag of relock pr",
+		"upgrade --dry-run":      "next: write relock check: it says what would change, and writes nothing",
 		"check --nonsense":       "next: relock check --help lists the flags",
 		"version more":           "relock:",
 		"scan --format markdown": "scan has no markdown format; it must be text or json",

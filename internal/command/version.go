@@ -52,7 +52,7 @@ func (b Build) String() string {
 
 func versionCommand(env Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, its commit and how it was built", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version, its commit and how it was built", Args: noWords,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(env.Stdout, env.Build.String())
 			return err

@@ -319,5 +319,14 @@ func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
 	return Setting{}, false
 }
 
+// IsKey reports whether a word is a key at the top of the configuration file.
+func IsKey(word string) bool {
+	_, ok := lookup(func(s Setting) string {
+		top, _, _ := strings.Cut(s.Key, ".")
+		return top
+	}, word)
+	return ok
+}
+
 func flag(s Setting) string  { return s.Flag }
 func input(s Setting) string { return s.Input }
