@@ -1,6 +1,6 @@
 module github.com/relock-dev/relock
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/ProtonMail/go-crypto v1.5.2

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"go/version"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,6 +58,24 @@ func TestForeignCodeIsPinned(t *testing.T) {
 	for _, m := range bases {
 		if !pinnedImage.MatchString(m[1]) {
 			t.Errorf("the Dockerfile is made from %s: pin it by its digest", m[1])
+		}
+	}
+}
+
+// TestGoOfReleases holds that CI and releases use one Go, which .go-version names whole,
+// and that it is no older than the oldest that go.mod allows.
+func TestGoOfReleases(t *testing.T) {
+	t.Parallel()
+	used := strings.TrimSpace(string(read(t, ".go-version")))
+	oldest := goMod(t).Go.Version
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(used) || version.Compare("go"+used, "go"+oldest) < 0 {
+		t.Errorf(".go-version names %q, want a whole release, %s or newer", used, oldest)
+	}
+	for _, name := range glob(t, ".github/workflows/*.yml") {
+		text := string(read(t, name))
+		steps := strings.Count(text, "uses: actions/setup-go@")
+		if n := strings.Count(text, "with: {go-version-file: .go-version"); n != steps {
+			t.Errorf("%s sets Go up in %d steps, and in %d by .go-version", name, steps, n)
 		}
 	}
 }
