@@ -17,12 +17,12 @@ import (
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
-	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0, "verbs": 0,
+	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0, "verbs": 0, "examples": 0,
 	"problem": 1,
 	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "policy": 3, "box": 3, "cliconfig": 3, "filetree": 3,
 	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
-	"scan": 5, "ledger": 5,
+	"scan": 5, "ledger": 5, "setup": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
 	"report": 7, "ruling": 7, "action": 7, "pr": 7, "dashboard": 7,
 	"outline":      8,

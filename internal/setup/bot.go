@@ -1,0 +1,48 @@
+package setup
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// Bot is another program that updates the repository, by its configuration file.
+type Bot struct {
+	Name string // Renovate or Dependabot
+	File string // slash-separated, from the top of the repository
+	// Providers says that it updates providers for certain. Renovate does by default.
+	Providers bool
+}
+
+// BotFiles are the names of configuration files of other bots, the first that counts before
+// others [docs.renovatebot.com, "Configuration Options"; docs.github.com, "Dependabot options
+// reference"]. They must not be changed.
+var BotFiles = map[string][]string{
+	"Dependabot": {".github/dependabot.yml", ".github/dependabot.yaml"},
+	"Renovate": {
+		"renovate.json", "renovate.json5", ".github/renovate.json", ".github/renovate.json5",
+		".gitlab/renovate.json", ".gitlab/renovate.json5", ".renovaterc", ".renovaterc.json", ".renovaterc.json5",
+	},
+}
+
+// ofProviders is a line by which Dependabot updates providers. One in a comment is none.
+var ofProviders = regexp.MustCompile(`(?m)^[^#\n]*package-ecosystem["']?\s*:\s*["']?(terraform|opentofu)\b`)
+
+// UpdatesProviders reports whether a configuration file of Dependabot has it update providers.
+func UpdatesProviders(content []byte) bool {
+	return ofProviders.Match(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+}
+
+// besideURL is the workflow that lets relock complete what other bots propose.
+const besideURL = "https://github.com/relock-dev/relock/blob/main/examples/workflows/beside-renovate.yml"
+
+// advice says what to do beside the bot.
+func (b Bot) advice() string {
+	said := b.Name + ": " + b.File + " sets it up"
+	switch {
+	case b.Name == "Renovate":
+		return said + ". Two bots would propose one provider: disable its manager terraform, or let relock complete its branches instead: " + besideURL
+	case b.Providers:
+		return said + " for providers, too. Two bots would propose one provider: remove that package-ecosystem, or let relock complete its branches instead: " + besideURL
+	}
+	return said + ", and not for providers. With the package-ecosystem github-actions it updates the workflow's actions, relock's too."
+}
