@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -82,7 +83,7 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		Home:     ts.Getenv("HOME"),
 		CacheDir: cache,
 		GOOS:     runtime.GOOS,
-		Build:    command.Stamp(version, commit, info),
+		Build:    command.Stamp(cmp.Or(ts.Getenv("BUILD_VERSION"), version), commit, info),
 		Now:      time.Now(),
 		Clock:    sceneOf(ts).clock(),
 	}

@@ -127,6 +127,8 @@ func installPrograms() (dir string, err error) {
 //
 // What people do there is in acts, in script_people_test.go.
 //
+// Where the command relock is done in this process, BUILD_VERSION is the version of its build.
+//
 // Whatever relock asks GitHub and whatever the sandbox answers is compared with
 // GitHub's own description of its API; a script fails where they differ. The condition inside
 // is that the command relock is done in this process, where the act pass moves its clock.

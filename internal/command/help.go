@@ -36,7 +36,7 @@ var flagSections = []section{
 var commandSections = []section{
 	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "shards", "report", "comment", "action"}},
-	{"Setting up", []string{"config", "cache", "merge-driver", "completion"}},
+	{"Setting up", []string{"setup", "config", "cache", "merge-driver", "completion"}},
 }
 
 // exampleLines are command lines to start from, each with a remark, by the path of the
@@ -87,6 +87,11 @@ var exampleLines = map[string][][2]string{
 	},
 	"relock comment":     {{"relock comment --format json", "in a workflow, print the answer for programs"}},
 	"relock cache merge": {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
+	"relock setup": {
+		{"relock setup", "write the workflow, and see what to do next"},
+		{"relock setup --check --comments", "also check pull requests and answer comments"},
+		{"relock setup --stdout", "look before it is written"},
+	},
 	"relock config init": {{"relock config init --stdout", "look before it is written"}},
 	"relock config validate": {
 		{"relock config validate --config draft.yml", "another file"},

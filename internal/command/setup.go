@@ -1,0 +1,271 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/render"
+	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/setup"
+	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/worktree"
+)
+
+func setupCommand(env Env) *cobra.Command {
+	var o setupOptions
+	cmd := &cobra.Command{
+		Use: "setup", Short: "Write the workflow that opens pull requests",
+		Long: `setup writes .github/workflows/relock.yml, which opens pull requests on a schedule
+and by hand, with the least permissions. It pins the release of relock that runs.
+Then it shows what check finds here, and ends with three lines: how to commit the
+workflow, how to start it, and where to allow its pull requests.
+
+It replaces no file: if one is there, it writes none. It asks registries, hosts of
+modules, and the git repository of relock, and never GitHub's API.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSetup(cmd.Context(), env, o) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&o.stdout, "stdout", false, "Print the workflows instead of writing them.")
+	cmd.Flags().BoolVar(&o.check, "check", false, "Also write relock-check.yml, a check of pull requests that can be required.")
+	cmd.Flags().BoolVar(&o.comments, "comments", false, "Also write relock-comments.yml, which answers /relock commands in comments.")
+	return cmd
+}
+
+// setupOptions are the flags of setup.
+type setupOptions struct{ stdout, check, comments bool }
+
+// runSetup decides what a repository gets, writes that, and says how to go on.
+func runSetup(ctx context.Context, env Env, o setupOptions) error {
+	top := worktree.RootOf(env.WorkDir)
+	atTop := env
+	atTop.WorkDir = top
+	from, s, err := settingsOfRun(ctx, atTop, verbs.Check)
+	if err != nil {
+		return err
+	}
+	d, notices, err := discover(env, top)
+	if err != nil {
+		return err
+	}
+	d.Check, d.Comments = o.check, o.comments
+	if !o.stdout {
+		if err := writable(d, top); err != nil {
+			return err
+		}
+	}
+	warn(env, notices)
+	d.Release = releaseOf(ctx, env, s)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if o.stdout {
+		return printWorkflows(env, setup.Advise(d).Files)
+	}
+	d.Roots, err = run.Found(ctx, top)
+	if err != nil {
+		return err
+	}
+	advice := setup.Advise(d)
+	if err := writeWorkflows(advice.Files, d, top); err != nil {
+		return err
+	}
+	for _, line := range advice.Found {
+		fmt.Fprintln(env.Stdout, safe.Plain(line))
+	}
+	for _, w := range advice.Files {
+		fmt.Fprintln(env.Stdout, "wrote", d.Named(w.Path))
+	}
+	fmt.Fprintln(env.Stdout)
+	result := showCheck(ctx, atTop, from, s)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	fmt.Fprintf(env.Stdout, "\nNext:\n  %s\n", strings.Join(advice.Next, "\n  "))
+	return result
+}
+
+// discover is what the disk says of the repository whose working tree is at top.
+func discover(env Env, top string) (d setup.Discovered, notices []problem.Problem, err error) {
+	d = setup.Discovered{Server: env.server(), Repository: env.runtime().Repository()}
+	d.Others = d.Repository != "" // the remotes may say another one
+	if d.Repository == "" {
+		d.Repository, notices, err = worktree.Origin(top, d.Server)
+		if problem.Coded(err, problem.CodeSettings) {
+			return d, nil, setup.Elsewhere(problem.Of(err))
+		}
+		if err != nil {
+			return d, nil, err
+		}
+	}
+	d.Repository, d.Others = safe.Plain(d.Repository), d.Others || len(notices) > 0
+	d.Branches, err = worktree.BranchesOf(top, d.Server, d.Repository)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, worktree.ErrNoRepository) {
+		return d, nil, err
+	}
+	b := &d.Branches
+	b.Remote, b.Current, b.Default, b.From = safe.Plain(b.Remote), safe.Plain(b.Current), safe.Plain(b.Default), safe.Plain(b.From)
+	up, err := filepath.Rel(env.WorkDir, top)
+	if err != nil {
+		return d, nil, err
+	}
+	if up != "." {
+		d.Up = filepath.ToSlash(up)
+	}
+	d.Bots, err = botsIn(top)
+	return d, notices, err
+}
+
+// largestBotFile bounds a configuration file of another bot.
+const largestBotFile = 1 << 20
+
+// botsIn are the other bots that a repository has a configuration file of.
+func botsIn(top string) ([]setup.Bot, error) {
+	var bots []setup.Bot
+	for _, name := range []string{"Dependabot", "Renovate"} {
+		files := setup.BotFiles[name]
+		i := slices.IndexFunc(files, func(name string) bool {
+			_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name)))
+			return err == nil
+		})
+		if i < 0 {
+			continue
+		}
+		bot := setup.Bot{Name: name, File: files[i]}
+		if name == "Dependabot" {
+			content, err := file.ReadAtMost(filepath.Join(top, filepath.FromSlash(files[i])), largestBotFile)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", files[i], file.Cause(err))
+			}
+			bot.Providers = setup.UpdatesProviders(content)
+		}
+		bots = append(bots, bot)
+	}
+	return bots, nil
+}
+
+// writable refuses to write where anything has the name of a workflow, or where a directory
+// of them is none of this repository.
+func writable(d setup.Discovered, top string) error {
+	for _, dir := range []string{path.Dir(workflowsDir), workflowsDir} {
+		info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir)))
+		if err == nil && !info.IsDir() {
+			return setup.InTheWay(d.Named(dir))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("looking at %s: %w", dir, file.Cause(err))
+		}
+	}
+	var taken []string
+	for _, w := range setup.Advise(d).Files {
+		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(w.Path)))
+		if err == nil {
+			taken = append(taken, d.Named(w.Path))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("looking at %s: %w", w.Path, file.Cause(err))
+		}
+	}
+	if len(taken) > 0 {
+		return setup.Taken(taken)
+	}
+	return nil
+}
+
+// writeWorkflows writes all workflows or none, also where somebody makes one of them meanwhile.
+func writeWorkflows(workflows []setup.Workflow, d setup.Discovered, top string) error {
+	var files []file.New
+	for _, w := range workflows {
+		files = append(files, file.New{Name: filepath.Join(top, filepath.FromSlash(w.Path)), Content: []byte(w.Content)})
+	}
+	err := file.CreateAll(files, file.Options{Mode: 0o644, Parents: 0o755})
+	if errors.Is(err, fs.ErrExist) {
+		if taken := writable(d, top); taken != nil {
+			return taken
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("writing the workflows: %w; none was written", file.Cause(err))
+	}
+	return nil
+}
+
+// printWorkflows prints workflows, with an empty line between two.
+func printWorkflows(env Env, workflows []setup.Workflow) error {
+	var texts []string
+	for _, w := range workflows {
+		texts = append(texts, w.Content)
+	}
+	_, err := fmt.Fprint(env.Stdout, strings.Join(texts, "\n"))
+	return err
+}
+
+// showCheck shows what check finds in the working tree. A lock file that would change is no
+// failure of setup; a question without an answer is one.
+func showCheck(ctx context.Context, env Env, from settings.Sources, s settings.Settings) error {
+	r, err := carryOut(ctx, env, from, s, verbs.Check, nil, event{})
+	if err == nil {
+		err = render.Text(env.Stdout, r, render.TextOptions{Color: env.Color, Width: env.Width, Summary: new(true)})
+	}
+	if err != nil {
+		complain(env.Stderr, err)
+		return exit(ExitFailed)
+	}
+	if r.Failed() {
+		return exit(ExitFailed)
+	}
+	return nil
+}
+
+// Where relock's own releases are tags.
+const ownRepository = "https://github.com/relock-dev/relock"
+
+// releaseVersion is the version of a release. What Go calls a build between two is none.
+var releaseVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+
+// releaseOf is the release that the program is of. Which commit its tag is of no program can
+// know: that commit holds the programs' checksums. So the repository is asked. Where it does
+// not answer the tag has to do, and a version without a tag is no release.
+func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelease {
+	version := env.Build.Version
+	if !releaseVersion.MatchString(version) {
+		return setup.OwnRelease{}
+	}
+	commit, err := tagOf(ctx, env, s, "v"+version)
+	switch {
+	case err != nil:
+		warn(env, []problem.Problem{{
+			Code: problem.Of(err).Code, Severity: problem.SeverityWarning, Message: fmt.Sprintf("the workflows name relock by the tag v%s and not by its commit: %v", version, err),
+			Hint: "a tag can be moved; Dependabot and Renovate can replace it by its commit",
+		}})
+	case commit == "":
+		warn(env, []problem.Problem{{
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: fmt.Sprintf("relock has no release v%s: the workflows name the newest one, v1", version),
+		}})
+		return setup.OwnRelease{}
+	}
+	return setup.OwnRelease{Version: version, Commit: commit}
+}
+
+// tagOf asks the repository of relock for the commit of a tag.
+func tagOf(ctx context.Context, env Env, s settings.Settings, tag string) (string, error) {
+	session, err := run.Open(env.ofRun(s), run.ToScan(run.Means{Settings: s}, run.Checkout{}, nil))
+	if err != nil {
+		return "", err
+	}
+	defer session.Close()
+	return run.CommitOfTag(ctx, session, ownRepository, tag)
+}
