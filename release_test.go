@@ -134,6 +134,10 @@ func TestReleaseHasWhatTheActionLooksFor(t *testing.T) {
 	if got := release.Archives[0]; got.Name != "relock_{{ .Version }}_{{ .Os }}_{{ .Arch }}" || strings.Join(got.Formats, " ") != "tar.gz" {
 		t.Errorf("archives are %+v", got)
 	}
+	named := strings.NewReplacer("{{ .Version }}", "VERSION", "{{ .Os }}", "OS", "{{ .Arch }}", "ARCH").Replace(release.Archives[0].Name)
+	if !strings.Contains(content(t, "docs/install.md"), "`"+named+".tar.gz`") {
+		t.Errorf("docs/install.md does not name the archives %s.tar.gz", named)
+	}
 	build := release.Builds[0]
 	if got := strings.Join(append(build.Goos, build.Goarch...), " "); got != "linux darwin windows amd64 arm64" {
 		t.Errorf("built for %s", got)
