@@ -90,7 +90,7 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 	for _, w := range advice.Files {
 		fmt.Fprintln(env.Stdout, "wrote", d.Named(w.Path))
 	}
-	fmt.Fprintln(env.Stdout)
+	fmt.Fprintln(env.Stdout, "\nrelock check --summary:")
 	result := showCheck(ctx, atTop, from, s)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -126,8 +126,26 @@ func discover(env Env, top string) (d setup.Discovered, notices []problem.Proble
 	if up != "." {
 		d.Up = filepath.ToSlash(up)
 	}
+	d.Running = runningIn(top)
 	d.Bots, err = botsIn(top)
 	return d, notices, err
+}
+
+// runningIn are the workflows of a repository that run relock, as far as they can be read.
+func runningIn(top string) []string {
+	var running []string
+	entries, _ := os.ReadDir(filepath.Join(top, filepath.FromSlash(workflowsDir))) // none, if there is an error
+	for _, e := range entries {
+		name := path.Join(workflowsDir, e.Name())
+		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" {
+			continue
+		}
+		text, err := file.ReadAtMost(filepath.Join(top, filepath.FromSlash(name)), largestWorkflow)
+		if err == nil && setup.RunsRelock(text) {
+			running = append(running, name)
+		}
+	}
+	return running
 }
 
 // largestBotFile bounds a configuration file of another bot.

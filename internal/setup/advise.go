@@ -26,7 +26,9 @@ type Discovered struct {
 	Branches worktree.Branches
 	Roots    settings.Found
 	Bots     []Bot
-	Release  OwnRelease
+	// Running are the workflows that run relock already, by their paths.
+	Running []string
+	Release OwnRelease
 	// Check and Comments want these workflows beside the one that proposes.
 	Check, Comments bool
 	// Up leads from the working directory to the top of the repository: ../.. or nothing.
@@ -69,6 +71,9 @@ func Advise(d Discovered) Guidance {
 	a.Found = append([]string{"Repository: " + d.Repository + " on " + d.Server, "Default branch: " + d.defaultBranch()}, d.roots()...)
 	for _, bot := range d.Bots {
 		a.Found = append(a.Found, bot.advice())
+	}
+	if len(d.Running) > 0 {
+		a.Found = append(a.Found, "Workflows: relock runs already in "+strings.Join(d.Running, ", ")+". Check that no two of them open pull requests.")
 	}
 	a.Next = []string{d.commit(a.Files), d.start(), d.allow()}
 	return a

@@ -88,6 +88,11 @@ func TestAdvise(t *testing.T) {
 			append(slices.Clone(found[:2]), "Lock files: none yet. The workflow proposes nothing before one is committed; relock upgrade --create writes them."),
 			[3]string{commitLine, start, allowLine},
 		},
+		"other workflows": {
+			func(d *Discovered) { d.Running = []string{".github/workflows/a.yml", ".github/workflows/b.yml"} }, "",
+			append(slices.Clone(found), "Workflows: relock runs already in .github/workflows/a.yml, .github/workflows/b.yml. Check that no two of them open pull requests."),
+			[3]string{commitLine, start, allowLine},
+		},
 		"other bots": {
 			func(d *Discovered) {
 				d.Bots = []Bot{{"Dependabot", ".github/dependabot.yml", true}, {"Dependabot", ".github/dependabot.yml", false}, {"Renovate", "renovate.json", false}}
@@ -197,6 +202,23 @@ func TestUpdatesProviders(t *testing.T) {
 	} {
 		if got := UpdatesProviders([]byte(text)); got != want {
 			t.Errorf("UpdatesProviders(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestRunsRelock(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		examples.ProposeWorkflow:                                 true,
+		examples.CheckWorkflow:                                   true,
+		"steps:\n- {uses: \"relock-dev/relock@v1\", with: {}}\n": true,
+		"steps:\n  # - uses: relock-dev/relock@v1\n":             false,
+		"steps:\n  - uses: acme/relock-dev/relock@v1\n":          false,
+		"name: relock-dev/relock@v1\n":                           false,
+		"":                                                       false,
+	} {
+		if got := RunsRelock([]byte(text)); got != want {
+			t.Errorf("RunsRelock(%q) = %t, want %t", text, got, want)
 		}
 	}
 }

@@ -32,6 +32,12 @@ func UpdatesProviders(content []byte) bool {
 	return ofProviders.Match(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 }
 
+// ofRelock is a step of a workflow that runs relock. One in a comment is none.
+var ofRelock = regexp.MustCompile(`(?m)^[^#\n]*uses["']?\s*:\s*["']?relock-dev/relock@`)
+
+// RunsRelock reports whether a workflow runs relock.
+func RunsRelock(workflow []byte) bool { return ofRelock.Match(workflow) }
+
 // besideURL is the workflow that lets relock complete what other bots propose.
 const besideURL = "https://github.com/relock-dev/relock/blob/main/examples/workflows/beside-renovate.yml"
 
