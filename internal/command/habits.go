@@ -39,6 +39,8 @@ var habits = []habit{
 	{typed: []string{"schema"}, write: "relock config schema"},
 	{typed: []string{"config list", "config print", "config get"}, write: "relock config show"},
 	{typed: []string{"config check", "config lint", "config test"}, write: "relock config validate"},
+	{typed: []string{"completion pwsh"}, write: "relock completion powershell"},
+	{typed: []string{"completion sh", "completion ksh", "completion csh", "completion tcsh", "completion nu"}, why: "there are scripts for bash, fish, powershell and zsh"},
 
 	{typed: []string{"--json", "-o", "--output", "-f"}, of: []string{"shards", "config schema"}, why: "leave it out: this command prints JSON"},
 	{typed: []string{"--json", "-o", "--output", "-f"}, write: "--format json"},
