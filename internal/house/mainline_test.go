@@ -10,7 +10,13 @@ import (
 	"testing"
 )
 
-// step is a row of the table in ARCHITECTURE.md: | 1 | `Type.name` | `file` | … |.
+// The map of the house, and the runs that it leads to.
+const (
+	mapFile   = "ARCHITECTURE.md"
+	traceFile = "docs/traces.md"
+)
+
+// step is a row of a table of these: | 1 | `Type.name` | `file` | … |.
 var step = regexp.MustCompile("(?m)^\\| \\d+ \\| `([\\w.]+)` \\| `(internal/[\\w/]+\\.go)` \\|")
 
 // maxDepth is how many calls lead from what a package exports to a row of the table,
@@ -40,12 +46,12 @@ func TestMainLine(t *testing.T) {
 	}
 }
 
-// section is the text of ARCHITECTURE.md below a heading, up to the next one of its kind.
+// section is the text of the map below a heading, up to the next one of its kind.
 func section(t *testing.T, heading string) string {
 	t.Helper()
-	_, after, found := strings.Cut(string(read(t, "ARCHITECTURE.md")), "\n## "+heading+"\n")
+	_, after, found := strings.Cut(string(read(t, mapFile)), "\n## "+heading+"\n")
 	if !found {
-		t.Fatalf("ARCHITECTURE.md has no section %q", heading)
+		t.Fatalf("%s has no section %q", mapFile, heading)
 	}
 	text, _, _ := strings.Cut(after, "\n## ")
 	return text
@@ -75,17 +81,17 @@ const (
 	maxCalls = 4
 )
 
-// TestTraces holds the runs of which ARCHITECTURE.md lists the functions, in the order in which
+// TestTraces holds the runs of which docs/traces.md lists the functions, in the order in which
 // they are called: each is where the list says, and is called by one before it, directly or
 // through a few others. A call is known by its name alone.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	traces := strings.Split(section(t, "Three runs, function by function"), "\n**")[1:]
+	traces := strings.Split(string(read(t, traceFile)), "\n## ")[1:]
 	if len(traces) != 3 {
-		t.Errorf("ARCHITECTURE.md has %d traces, want 3", len(traces))
+		t.Errorf("%s has %d traces, want 3", traceFile, len(traces))
 	}
 	for _, text := range traces {
-		title, _, _ := strings.Cut(text, "**")
+		title, _, _ := strings.Cut(text, "\n")
 		steps := step.FindAllStringSubmatch(text, -1)
 		if len(steps) < 10 {
 			t.Errorf("the trace %q has %d steps, want 10 at least", title, len(steps))

@@ -3,32 +3,158 @@ package house
 import (
 	"go/ast"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
+
+// maxMap is how many words the map has, those of its tables among them.
+const maxMap = 2500
 
 // foreign are words in backticks that are no names of ours: those of the tools, of git, of
 // GitHub, of Go and its libraries, and of files that people write.
 var foreign = strings.Fields(`
 	.terraform.lock.hcl .gitmodules .gitattributes terraform.d/plugins terragrunt.stack.hcl main.tf PATH
-	terraform tofu init -lockfile=readonly required_version dev_overrides remote_state source generate for ~> fs.FS
+	terraform tofu init -lockfile=readonly required_version required_providers dev_overrides remote_state source generate for ~> fs.FS
 	oauth2.TokenSource oauth2/google golang.org/x/sys html/template filepath.EvalSymlinks GIT_NO_LAZY_FETCH
 `)
 
 // codeSpan is a piece of a document in backticks.
 var codeSpan = regexp.MustCompile("`([^`\n]+)`")
 
-// TestMapNamesWhatExists holds that what the decisions put in backticks is there: a
+// TestMapIsShort keeps for the decisions and for doc comments what does not lead a reader to the place of a change.
+func TestMapIsShort(t *testing.T) {
+	t.Parallel()
+	words := 0
+	for word := range strings.FieldsSeq(string(read(t, mapFile))) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			words++
+		}
+	}
+	if words > maxMap {
+		t.Errorf("%s has %d words, want %d at most", mapFile, words, maxMap)
+	}
+}
+
+// roomRow is a row of the table of packages: a level, or – beside the levels, and a package.
+var roomRow = regexp.MustCompile("(?m)^\\| (\\d+|–) \\| `(\\w+)` \\| \\S.* \\|$")
+
+// TestMapHasTheHouse holds that the table of packages has each of them at its level, in order, and no other.
+func TestMapHasTheHouse(t *testing.T) {
+	t.Parallel()
+	listed, last := map[string]bool{}, 0
+	for _, m := range roomRow.FindAllStringSubmatch(section(t, "The house"), -1) {
+		name := m[2]
+		listed[name] = true
+		level, inside := levels[name]
+		_, beside := outside[name]
+		switch {
+		case m[1] == "–" && !beside, m[1] != "–" && (!inside || m[1] != strconv.Itoa(level)):
+			t.Errorf("%s has %s at level %s, which it is not", mapFile, name, m[1])
+		case inside && level < last:
+			t.Errorf("%s has %s below a package of a higher level", mapFile, name)
+		}
+		last = max(last, level)
+	}
+	for name := range levels {
+		if !listed[name] {
+			t.Errorf("%s has no row for the package %s", mapFile, name)
+		}
+	}
+	for name := range outside {
+		if !listed[name] && !strings.ContainsAny(name, "/.") {
+			t.Errorf("%s has no row for the package %s", mapFile, name)
+		}
+	}
+}
+
+// TestMapSaysHowLarge holds what the map says of the shape of the code: what breaks each law, and lines.
+func TestMapSaysHowLarge(t *testing.T) {
+	t.Parallel()
+	shape := section(t, "Shape")
+	house := rooms(t)
+	for _, l := range laws {
+		found := len(l.find(house))
+		row := regexp.MustCompile(`(?m)^\| ` + l.name + `: .+ \| (\d+) \| \d+ \| .TestLaws. \|$`).FindStringSubmatch(shape)
+		if row == nil || row[1] != strconv.Itoa(found) {
+			t.Errorf("%s has %q of the law %q, which %d names break", mapFile, row, l.name, found)
+		}
+	}
+	lines := 0
+	for _, s := range house {
+		lines += s.figures().lines
+	}
+	row := regexp.MustCompile(`(?m)^\| thousand lines without tests, all packages \| (\d+) \|`).FindStringSubmatch(shape)
+	if row == nil {
+		t.Fatalf("%s does not say how many lines all packages have", mapFile)
+	}
+	if said, err := strconv.Atoi(row[1]); err != nil || max(said*1000-lines, lines-said*1000) > lines/20 {
+		t.Errorf("%s says that all packages have %s thousand lines, and they have %d", mapFile, row[1], lines)
+	}
+}
+
+// moduleRow is a row of the table of modules: a path, the packages that import it, what it saves.
+var moduleRow = regexp.MustCompile(`(?m)^\| ([\w./-]+\.[\w./-]+) \| (.+) \| (\S+ \S.*) \|$`)
+
+// TestMapNamesModules holds that the table of modules has each one that go.mod requires directly, with the packages
+// that import it: three of them at most, or many, or tests alone.
+func TestMapNamesModules(t *testing.T) {
+	t.Parallel()
+	listed := map[string]string{}
+	for _, m := range moduleRow.FindAllStringSubmatch(section(t, "Modules"), -1) {
+		listed[m[1]] = m[2]
+	}
+	users := map[string][]string{} // by the path of a module
+	for _, r := range goMod(t).Require {
+		if !r.Indirect {
+			users[r.Mod.Path] = nil
+		}
+	}
+	for _, s := range rooms(t) {
+		for _, imported := range s.imports {
+			of := ""
+			for module := range users {
+				if forbids(module, imported) && len(module) > len(of) {
+					of = module
+				}
+			}
+			if of != "" && !slices.Contains(users[of], s.name) {
+				users[of] = append(users[of], s.name)
+			}
+		}
+	}
+	for _, module := range slices.Sorted(maps.Keys(users)) {
+		packages := slices.Sorted(slices.Values(users[module]))
+		want := "`" + strings.Join(packages, "`, `") + "`"
+		switch {
+		case len(packages) == 0:
+			want = "tests"
+		case len(packages) > 3:
+			want = "many"
+		}
+		if listed[module] != want {
+			t.Errorf("%s says that %s is imported by %q, want %q", mapFile, module, listed[module], want)
+		}
+		delete(listed, module)
+	}
+	for module := range listed {
+		t.Errorf("%s has a row for %s, which go.mod does not require directly", mapFile, module)
+	}
+}
+
+// TestMapNamesWhatExists holds that what the map, the traces and the decisions put in backticks is there: a
 // file, a package, a name that is declared, a test, or a setting. What has a space is a command,
 // which other tests judge.
 func TestMapNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	known := namesOfTheHouse(t)
 	spans := 0
-	for _, name := range glob(t, decisionPages) {
+	for _, name := range slices.Concat([]string{mapFile, traceFile}, glob(t, decisionPages)) {
 		for _, m := range codeSpan.FindAllStringSubmatch(string(read(t, name)), -1) {
 			spans++
 			if span := m[1]; !strings.Contains(span, " ") && !known.has(span) {
@@ -36,7 +162,7 @@ func TestMapNamesWhatExists(t *testing.T) {
 			}
 		}
 	}
-	if spans < 100 {
+	if spans < 500 {
 		t.Errorf("found %d pieces in backticks, which cannot be all", spans)
 	}
 }
