@@ -103,16 +103,18 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 func discover(env Env, top string) (d setup.Discovered, notices []problem.Problem, err error) {
 	d = setup.Discovered{Server: env.server(), Repository: env.runtime().Repository()}
 	d.Others = d.Repository != "" // the remotes may say another one
-	if d.Repository == "" {
+	if d.Others {
+		err = setup.Nameless(d.Repository)
+	} else {
 		d.Repository, notices, err = worktree.Origin(top, d.Server)
 		if problem.Coded(err, problem.CodeSettings) {
-			return d, nil, setup.Elsewhere(problem.Of(err))
-		}
-		if err != nil {
-			return d, nil, err
+			err = setup.Elsewhere(problem.Of(err))
 		}
 	}
-	d.Repository, d.Others = safe.Plain(d.Repository), d.Others || len(notices) > 0
+	if err != nil {
+		return d, nil, err
+	}
+	d.Others = d.Others || len(notices) > 0
 	d.Branches, err = worktree.BranchesOf(top, d.Server, d.Repository)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, worktree.ErrNoRepository) {
 		return d, nil, err

@@ -4,7 +4,16 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/worktree"
 )
+
+// Nameless is the error where GITHUB_REPOSITORY names no repository; nil if it does.
+func Nameless(repository string) error {
+	if worktree.NamesRepository(repository) {
+		return nil
+	}
+	return declined("GITHUB_REPOSITORY is no OWNER/NAME", "set it to the repository, as in acme/infra, or unset it in a clone")
+}
 
 // Taken is the error where files are there already, or what is no directory is in their way.
 // Paths are as a person names them.

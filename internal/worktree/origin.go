@@ -124,6 +124,10 @@ const sshHost = "ssh.github.com"
 // have.
 var ownerName = regexp.MustCompile(`^[A-Za-z0-9-][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
 
+// NamesRepository reports whether a text is OWNER/NAME by the characters that GitHub's names
+// have. A shell takes such a text as it is.
+func NamesRepository(text string) bool { return ownerName.MatchString(text) }
+
 // hostName is what is repeated of an address: nothing else of it, which may hold a
 // password.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
