@@ -84,28 +84,38 @@ func Slips(name string) int {
 	return 3
 }
 
-// Near returns the provider that a literal pattern probably means, of those that
+// Near returns the provider that a pattern which matches none probably means, of those that
 // there are: one of the same type, or one whose name differs in a few letters; ok
 // is false if there is none.
 func (p Pattern) Near(there []Addr) (near Addr, ok bool) {
-	least := Slips(p.typ) + 1
+	typed := strings.Trim(p.typ, "*?") != ""
+	meant := p.typ
+	if !typed { // every provider of a namespace
+		meant = p.namespace
+	}
+	least := Slips(meant) + 1
 	for _, a := range there {
-		name := a.Type
-		switch {
-		case p.host != "":
-			name = a.String()
-		case p.namespace != "":
-			name = a.Namespace + "/" + a.Type
-		}
-		d := levenshtein.Distance(strings.ToLower(p.Given()), strings.ToLower(name), nil)
-		if match(p.typ, a.Type) {
+		d := differs(p.host, a.Host.ForDisplay()) + differs(p.namespace, a.Namespace) + differs(p.typ, a.Type)
+		if typed && match(p.typ, a.Type) {
 			d = min(d, 1)
 		}
-		if d < least && d < len(p.typ) {
+		if d < least && d < len(meant) {
 			near, least, ok = a, d, true
 		}
 	}
 	return near, ok
+}
+
+// differs is in how many letters a part of a pattern differs from a name; in all of them if
+// it has wildcards and does not match.
+func differs(part, name string) int {
+	switch {
+	case match(part, name):
+		return 0
+	case strings.ContainsAny(part, `*?[\`):
+		return len(part) + len(name)
+	}
+	return levenshtein.Distance(strings.ToLower(part), strings.ToLower(name), nil)
 }
 
 // ReleasePattern selects one version of the providers that a pattern selects.

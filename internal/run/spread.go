@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agext/levenshtein"
+
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // wildcards make a name a pattern.
@@ -35,6 +38,10 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 		}
 		found := lockedDirs(workDir, path.Clean(name))
 		if len(found) == 0 {
+			d.Hint = "relock scan lists the root modules that are there"
+			if near, ok := nearPattern(path.Clean(name), lockedDirs(workDir, "**")); ok {
+				d.Hint = fmt.Sprintf("did you mean '%s'?", near)
+			}
 			return nil, &problem.Error{Problem: d}
 		}
 		all = append(all, found...)
@@ -64,4 +71,41 @@ func lockedDirs(workDir, pattern string) []string {
 		return nil
 	})
 	return found
+}
+
+// nearPattern returns the pattern that was probably meant by one that matches none of the
+// directories with a lock file: names that differ in a few letters are replaced. ok is
+// false if there is none.
+func nearPattern(pattern string, dirs []string) (near string, ok bool) {
+	least := -1
+	for _, dir := range dirs {
+		corrected, d := correctedBy(strings.Split(pattern, "/"), strings.Split(dir, "/"))
+		if globs.InAny([]string{corrected}, dir) && (!ok || d < least) {
+			near, least, ok = corrected, d, true
+		}
+	}
+	return near, ok
+}
+
+// correctedBy is a pattern with the names of a directory's path in place of those that differ
+// from them in a few letters, and in how many they differ. Behind ** names are compared from
+// the end.
+func correctedBy(pattern, dir []string) (corrected string, d int) {
+	parts, behind := slices.Clone(pattern), false
+	for i, part := range pattern {
+		at := i
+		if behind {
+			at = len(dir) - len(pattern) + i
+		}
+		behind = behind || part == "**"
+		if strings.ContainsAny(part, wildcards) || at < 0 || at >= len(dir) {
+			continue
+		}
+		slips := levenshtein.Distance(part, dir[at], nil)
+		if slips <= provider.Slips(part) && slips < len(part) {
+			parts[i] = dir[at]
+			d += slips
+		}
+	}
+	return strings.Join(parts, "/"), d
 }
