@@ -28,7 +28,7 @@ type habit struct {
 var habits = []habit{
 	{typed: []string{"plan", "outdated", "status"}, write: "relock check", why: "it says what would change, and writes nothing"},
 	{typed: []string{"update", "apply", "bump", "fix"}, write: "relock upgrade", why: "it writes the newest allowed versions"},
-	{typed: []string{"init"}, write: "relock config init", why: "it writes a configuration file; what terraform init -upgrade does to lock files, relock upgrade does"},
+	{typed: []string{"init"}, write: "relock setup", why: "it writes the workflow that opens pull requests; what terraform init -upgrade does to lock files, relock upgrade does"},
 	{typed: []string{"validate"}, write: "relock config validate", why: "it checks the configuration file; relock verify is about lock files"},
 	{typed: []string{"show", "list", "ls", "get", "providers"}, write: "relock scan", why: "it shows root modules and their constraints; relock config show prints settings"},
 	{typed: []string{"providers lock"}, write: "relock lock", why: "it completes hashes as terraform providers lock does"},
@@ -51,7 +51,7 @@ var habits = []habit{
 	{typed: []string{"--dry-run", "--check", "-n"}, of: []string{"upgrade"}, write: "relock check", why: "it says what would change, and writes nothing"},
 	{typed: []string{"--dry-run", "--check", "-n"}, of: []string{"lock"}, write: "relock check --lock", why: "it says what lock would change, and writes nothing"},
 	{typed: []string{"--dry-run", "--check", "-n"}, of: []string{"check", "scan", "why", "verify", "diff"}, why: "leave it out: this command writes no lock file"},
-	{typed: []string{"--dry-run", "-n"}, of: []string{"config init"}, write: "--stdout", why: "it prints the file and writes nothing"},
+	{typed: []string{"--dry-run", "-n"}, of: []string{"config init", "setup"}, write: "--stdout", why: "it prints the result and writes nothing"},
 	{typed: []string{"--check", "-n"}, of: []string{"pr"}, write: "--dry-run", why: "it says what would be proposed"},
 	{typed: []string{"--lockfile", "--detailed-exitcode", "--exit-code"}, of: []string{"check"}, why: "leave it out: relock check writes nothing, and ends with status 3 if a lock file would change"},
 	{typed: []string{"--lockfile", "--detailed-exitcode", "--exit-code"}, write: "relock check", why: "it writes nothing, and ends with status 3 if a lock file would change"},

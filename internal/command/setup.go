@@ -36,7 +36,7 @@ workflow, how to start it, and where to allow its pull requests.
 
 It replaces no file: if one is there, it writes none. It asks registries, hosts of
 modules, and the git repository of relock, and never GitHub's API.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSetup(cmd.Context(), env, o) },
 	}
 	cmd.Flags().SortFlags = false
