@@ -141,8 +141,8 @@ func configShowCommand(env Env) *cobra.Command {
 		Use: "show", Short: "Print every setting, its value and where that comes from", Args: noWords,
 		Long: `show prints every setting with its value and where that comes from: a flag, an
 input, what the operator's file enforces, the repository's own file, the operator's
-file, or the default. What a value stands in place of is behind it. The settings are
-those by which pr proposes.
+file, or the default. Behind it is the value that it overrides, if there is one. The
+settings are those by which pr proposes.
 
 With --repo they are those of a repository on GitHub, by the file on its default
 branch.`,

@@ -25,7 +25,7 @@ func diffCommand(env Env) *cobra.Command {
 		Short: "Show the difference of lock files for people",
 		Long: `diff compares two lock files and says what it means: which providers moved, which
 hashes were completed, which constraints changed. An empty file is a lock file
-without entries, so /dev/null stands for one that was not there.
+without entries, so /dev/null is one that was not there.
 
 With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which

@@ -26,7 +26,7 @@ func mergeDriverCommand(env Env) *cobra.Command {
 driver. The result takes the place of the file OURS; PATH is where the lock file
 is in the repository. docs/command-line.md says how to set that up.
 
-What one side alone has changed needs no registry. If both have changed an entry
+A change of one side alone needs no registry. If both have changed an entry
 and a registry does not answer, that entry is left between conflict markers, and
 the status is 1: relock lock repairs it later. The status 129 stops git.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

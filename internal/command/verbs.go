@@ -99,7 +99,7 @@ const directories = `
 
 A DIR that holds configuration is that root module, locked or not. Any other DIR
 is searched for root modules with a lock file, and so is DIR/... always. A pattern
-like 'prod/*' stands for those that match. Without a DIR the working directory is
+like 'prod/*' names those that match. Without a DIR the working directory is
 searched.`
 
 // verbCommand makes the command of a verb that takes root modules.

@@ -36,7 +36,7 @@ var All = []Setting{
 	},
 	{
 		Key: "include", Kind: List, Default: "**",
-		Doc:  "Globs of the directories in which root modules are searched; ** matches any depth, but no directory whose name begins with a dot, and no node_modules: those must be spelled, as in .infra/**.",
+		Doc:  "Globs of the directories in which root modules are searched. ** matches any depth, but no directory whose name begins with a dot, and no node_modules. Write out such a name, as in .infra/**.",
 		take: asTexts(globs.IsGlob, func(c *Settings) *[]string { return &c.Include }),
 	},
 	{
@@ -52,7 +52,7 @@ var All = []Setting{
 	{
 		Key: "tool", Flag: "tool", Input: "tool", Kind: Choice, Default: "auto", Verbs: reading,
 		Values: []string{"auto", string(provider.Terraform), string(provider.OpenTofu)},
-		Doc:    "Whose rules apply. auto tells the tool of each root module from its version files, its lock file and .tofu files.",
+		Doc:    "Whose rules apply. auto chooses the tool of each root module by its version files, its lock file and .tofu files.",
 		take:   asOne(parseTool, func(c *Settings) *provider.ToolName { return &c.Tool }),
 	},
 	{
@@ -62,7 +62,7 @@ var All = []Setting{
 	},
 	{
 		Key: "platforms", Flag: "platform", Input: "platforms", Kind: Platforms, Default: "auto", Verbs: judging,
-		Doc:  "Platforms that each lock file must cover: a list like linux_amd64, darwin_arm64; all for every platform that a release serves; auto for those that the lock file covers now if there are two or more, else the common ones. What a release does not serve is told and left out, but fails the provider if the command line names it.",
+		Doc:  "Platforms that each lock file must cover, in a list like linux_amd64, darwin_arm64. all is every platform that a release serves. auto is those that the lock file covers now if there are two or more, else the common ones. A platform that a release does not serve is reported and left out, but fails the provider if the command line names it.",
 		take: asPlatforms,
 	},
 	{
@@ -141,7 +141,7 @@ var All = []Setting{
 	},
 	{
 		Key: "module-vars", Kind: Map, Most: maxSets,
-		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files. A map holds for every root module. In its place a list of up to 16 sets says what a root module is run with, each time with another one: its lock file must serve all of them. They are no secrets.",
+		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files. A map holds for every root module. Instead, it may be a list of up to 16 sets. A root module is run with one set at a time, and its lock file must serve all of them. They are no secrets.",
 		take:  asWhole(addVariable, func(c *Settings) *map[string]string { return &c.ModuleVars }),
 		sound: setSoundly,
 		build: addVariableSet,
@@ -186,7 +186,7 @@ var All = []Setting{
 			},
 			{
 				Key: "terragrunt.environments[].features", Kind: Map,
-				Doc:  "Values of feature flags, by their names, in place of their defaults.",
+				Doc:  "Values of feature flags, by their names, instead of their defaults.",
 				take: asWhole(addVariable, func(e *EnvironmentSet) *map[string]string { return &e.Features }),
 			},
 			{
@@ -224,17 +224,17 @@ var All = []Setting{
 	},
 	{
 		Flag: "prune", Kind: Bool, Default: "false", Verbs: []verbs.Verb{verbs.Lock},
-		Doc:  "Drop hashes that belong to no package of the wanted platforms and stand in no verified checksum list.",
+		Doc:  "Drop hashes that belong to no package of the wanted platforms and are in no verified checksum list.",
 		take: asBool(func(c *Settings) *bool { return &c.Prune }),
 	},
 	{
 		Key: "check", Input: "check", Kind: Choice, Values: []string{"", "lock", "upgrade"},
-		Doc:  "What fails a check. lock: a lock file that is not complete or not in step with the configuration; new releases are told. upgrade: also one that is not at the newest releases. Empty: lock as a step of a workflow, upgrade on the command line.",
+		Doc:  "What fails a check. lock: a lock file that is not complete or not in step with the configuration; new releases are reported. upgrade: also one that is not at the newest releases. Empty: lock as a step of a workflow, upgrade on the command line.",
 		take: asText(func(c *Settings) *string { return &c.Check }),
 	},
 	{
 		Flag: "touched", Kind: Text, Verbs: []verbs.Verb{verbs.Check},
-		Doc:  "Look only at root modules that differ from this revision of the git repository, like origin/main: by a file beside theirs, or beside one of a local module that they call. What the revision has wrong already is a warning.",
+		Doc:  "Look only at root modules that differ from this revision of the git repository, like origin/main. A changed file beside a root module counts, or beside a local module that it calls. A problem that the revision already has is a warning.",
 		take: asText(func(c *Settings) *string { return &c.Touched }),
 	},
 	{
@@ -255,22 +255,22 @@ var All = []Setting{
 	},
 	{
 		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,
-		Doc:  "File of what was first seen of every release. What differs from it is found, and what is new is added, but not on a pull request's head, where the base's is read. Empty: none.",
+		Doc:  "File that records what was first seen of every release. A difference from it is a finding, and new releases are added. On a pull request's head the file of the base is read, and nothing is added. Empty: none.",
 		take: asText(func(c *Settings) *string { return &c.Ledger }),
 	},
 	{
 		Flag: "baseline", Input: "baseline", Kind: Text, Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
-		Doc:  "File of the findings of verify and check that are accepted, each with a reason and the day until which it is. On a pull request's head the base's is read. Empty: none.",
+		Doc:  "File of the findings of verify and check that are accepted, each with a reason and the day until which it is accepted. On a pull request's head the file of the base is read. Empty: none.",
 		take: asText(func(c *Settings) *string { return &c.Baseline }),
 	},
 	{
 		Flag: "max-download", Input: "max-download", Kind: Text, Default: "2GiB", Verbs: proving,
-		Doc:  "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. What is left is unproven.",
+		Doc:  "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. The other hashes are unproven.",
 		take: asOne(parseSize, func(c *Settings) *int64 { return &c.MaxDownload }),
 	},
 	{
 		Flag: "offline", Kind: Bool, Default: "false", Verbs: verifying,
-		Doc:  "Ask nobody. No hash is proven then; the entries are held against the configuration alone.",
+		Doc:  "Ask nobody. No hash is proven then; the entries are compared with the configuration alone.",
 		take: asBool(func(c *Settings) *bool { return &c.Offline }),
 	},
 	{
@@ -280,12 +280,12 @@ var All = []Setting{
 	},
 	{
 		Flag: "packages", Input: "packages", Kind: Bool, Default: "false", Verbs: proving,
-		Doc:  "Look into the packages that the lock files cover: each must hold one program of the expected name, for its platform by its own header, and nothing that leads out of it. They are downloaded for it, as far as max-download goes.",
+		Doc:  "Look into the packages that the lock files cover. Each must hold one program of the expected name, for its platform by its own header, and nothing that leads out of it. Packages are downloaded for this, as far as max-download goes.",
 		take: asBool(func(c *Settings) *bool { return &c.Packages }),
 	},
 	{
 		Flag: "recheck", Input: "recheck", Kind: Number, Default: "0", Verbs: verifying,
-		Doc:  "How many packages that the hash cache knows are downloaded and hashed anew, to find a cache that somebody has changed.",
+		Doc:  "How many packages that the hash cache knows are downloaded and hashed again, to find a cache that somebody has changed.",
 		take: asNumber(func(c *Settings) *int { return &c.Recheck }),
 	},
 	{
@@ -357,7 +357,7 @@ var All = []Setting{
 			},
 			{
 				Key: "rules[].platforms", Kind: List, Instead: "platforms",
-				Doc:  "Platforms that count for these providers, in place of those of the setting platforms, as for one that is not released for all of them. --platform on the command line outranks it.",
+				Doc:  "Platforms that count for these providers, instead of those of the setting platforms, such as for one that is not released for all of them. --platform on the command line outranks it.",
 				take: asWhole(addPlatform, func(r *policy.Rule) *[]provider.Platform { return &r.Platforms }),
 			},
 		},
@@ -365,7 +365,7 @@ var All = []Setting{
 	{
 		Key: "judge", Flag: "judge", Input: "judge", Kind: Choice, Default: "changed", Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
 		Values: []string{JudgeOff, JudgeChanged, JudgeAll},
-		Doc:    "Which entries of lock files check and verify judge by the rules, also those that relock did not write. With changed, an entry whose version the change adds or replaces fails the run, and of all others a refusal is a warning; with all, every refusal fails it.",
+		Doc:    "Which entries of lock files check and verify judge by the rules, also those that relock did not write. With changed, an entry whose version the change adds or replaces fails the run if a rule refuses it, and a refusal of any other entry is a warning. With all, every refusal fails it.",
 		take:   asText(func(c *Settings) *string { return &c.Judge }),
 	},
 	{
@@ -396,42 +396,42 @@ var All = []Setting{
 			},
 			{
 				Key: "groups[].labels", Kind: List, Instead: "pull-request.labels",
-				Doc:  "In place of pull-request.labels.",
+				Doc:  "Instead of pull-request.labels.",
 				take: asTexts(isLabel, func(g *givenGroup) *[]string { return &g.pull.Labels }),
 			},
 			{
 				Key: "groups[].reviewers", Kind: List, Instead: "pull-request.reviewers",
-				Doc:  "In place of pull-request.reviewers.",
+				Doc:  "Instead of pull-request.reviewers.",
 				take: asTexts(isLogin, func(g *givenGroup) *[]string { return &g.pull.Reviewers }),
 			},
 			{
 				Key: "groups[].team-reviewers", Kind: List, Instead: "pull-request.team-reviewers",
-				Doc:  "In place of pull-request.team-reviewers.",
+				Doc:  "Instead of pull-request.team-reviewers.",
 				take: asTexts(isTeam, func(g *givenGroup) *[]string { return &g.pull.TeamReviewers }),
 			},
 			{
 				Key: "groups[].assignees", Kind: List, Instead: "pull-request.assignees",
-				Doc:  "In place of pull-request.assignees.",
+				Doc:  "Instead of pull-request.assignees.",
 				take: asTexts(isLogin, func(g *givenGroup) *[]string { return &g.pull.Assignees }),
 			},
 			{
 				Key: "groups[].milestone", Kind: Text, Instead: "pull-request.milestone",
-				Doc:  "In place of pull-request.milestone.",
+				Doc:  "Instead of pull-request.milestone.",
 				take: asText(func(g *givenGroup) *string { return &g.pull.Milestone }),
 			},
 			{
 				Key: "groups[].draft", Kind: Bool, Instead: "pull-request.draft",
-				Doc:  "In place of pull-request.draft.",
+				Doc:  "Instead of pull-request.draft.",
 				take: asBool(func(g *givenGroup) *bool { return &g.pull.Draft }),
 			},
 			{
 				Key: "groups[].auto-merge", Kind: Choice, Instead: "pull-request.auto-merge", Values: []string{"", "squash", "merge", "rebase"},
-				Doc:  "In place of pull-request.auto-merge.",
+				Doc:  "Instead of pull-request.auto-merge.",
 				take: asText(func(g *givenGroup) *string { return &g.pull.AutoMerge }),
 			},
 			{
 				Key: "groups[].limit", Kind: Number, Instead: "pull-request.limit", Min: 1,
-				Doc:  "In place of pull-request.limit: how many pull requests of relock may be open when this one is opened.",
+				Doc:  "Instead of pull-request.limit: how many pull requests of relock may be open when this one is opened.",
 				take: asNumber(func(g *givenGroup) *int { return &g.pull.Limit }),
 			},
 		},
@@ -483,12 +483,12 @@ var All = []Setting{
 	},
 	{
 		Key: "pull-request.auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
-		Doc:  "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge, and GitHub refuses it for drafts. One with a downgrade, another signer, a hash that nothing accounts for or a module that could not be read is left to a person, and so is one of a group of which a root module failed in the run. Empty: not at all.",
+		Doc:  "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge, and GitHub refuses it for drafts. A person must merge one with a downgrade, another signer, a hash that nothing accounts for or a module that could not be read. The same holds if a root module of its group failed in the run. Empty: not at all.",
 		take: asText(func(c *Settings) *string { return &c.PullRequest.AutoMerge }),
 	},
 	{
 		Key: "pull-request.rebase-when", Kind: Choice, Default: "auto", Values: []string{"auto", "behind-base", "conflicted"},
-		Doc:  "When the branch of a pull request that proposes the same gets what its base has got since. auto: if that alone keeps it from being merged, and it is approved or set to merge by itself. behind-base: whenever the base demands branches that are up to date, which may be a run of every check each night. conflicted: never. In any case, a branch that proposes something else or conflicts is made anew.",
+		Doc:  "When the branch of a pull request that proposes the same gets what its base has got since. auto: if that alone keeps it from being merged, and it is approved or set to merge by itself. behind-base: whenever the base demands branches that are up to date, which may be a run of every check each night. conflicted: never. In any case, a branch that proposes something else or conflicts is made again.",
 		take: asText(func(c *Settings) *string { return &c.PullRequest.RebaseWhen }),
 	},
 	{
@@ -508,7 +508,7 @@ var All = []Setting{
 	},
 	{
 		Key: "dashboard.issue", Kind: Bool, Default: "false",
-		Doc:  "Keep one issue, \"Lock files at a glance\", that says what waits, is held back, was closed by a person, was not read, or breaks a rule, and that lets people ask for what waits. It takes \"issues: write\". A person who closes the issue has closed it.",
+		Doc:  "Keep one issue, \"Lock files at a glance\". It lists what waits, is held back, was closed by a person, was not read, or breaks a rule. People ask there for what waits. It takes \"issues: write\". A person who closes the issue has closed it.",
 		take: asBool(func(c *Settings) *bool { return &c.Dashboard.Issue }),
 	},
 	{
@@ -539,7 +539,7 @@ var All = []Setting{
 	},
 	{
 		Input: "app-id", Env: "RELOCK_APP_ID", Kind: Text,
-		Doc:  "ID of a GitHub App that acts in place of the token. Workflows on its pull requests need no approval.",
+		Doc:  "ID of a GitHub App that acts instead of the token. Workflows on its pull requests need no approval.",
 		take: asOne(asGiven(isAppID), func(c *Settings) *string { return &c.App.ID }),
 	},
 	{
@@ -569,7 +569,7 @@ var All = []Setting{
 	},
 	{
 		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: fleets,
-		Doc:  "How many pull requests a run opens at most over all repositories of an organisation; what is beyond waits for a later run.",
+		Doc:  "How many pull requests a run opens at most over all repositories of an organisation. The others wait for a later run.",
 		take: asNumber(func(c *Settings) *int { return &c.Organisation.MaxNew }),
 	},
 	{
@@ -589,7 +589,7 @@ var All = []Setting{
 	},
 	{
 		Flag: "plan", Input: "plan", Kind: Text, Verbs: []verbs.Verb{verbs.PR, verbs.Shards},
-		Doc:  "File that says which shard has which repositories. shards writes it, plan.json if you name none; pr does with it what one shard has to do.",
+		Doc:  "File that says which shard has which repositories. shards writes it, to plan.json if you name none. pr reads from it what its shard has to do.",
 		take: asText(func(c *Settings) *string { return &c.Organisation.Plan }),
 	},
 	{
@@ -609,12 +609,12 @@ var All = []Setting{
 	},
 	{
 		Key: "org.pause", Kind: Bool, Default: "false", Operator: true,
-		Doc:  "Do nothing in the repositories of an organisation, and say so. Whoever may change the file can so stop every run at once.",
+		Doc:  "Do nothing in the repositories of an organisation, and say so. A person who may change the file can stop every run at once.",
 		take: asBool(func(c *Settings) *bool { return &c.Organisation.Pause }),
 	},
 	{
 		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate, verbs.Shards),
-		Doc:  "Path of the configuration file. One outside of the repositories that are read is the operator's, over which their own are laid for what is proposed. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
+		Doc:  "Path of the configuration file. A file outside of the repositories that are read is the operator's. For proposals, the repository's own file overrides it. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		take: asText(func(c *Settings) *string { return &c.File }),
 	},
 	{
@@ -630,23 +630,23 @@ var All = []Setting{
 	},
 	{
 		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), verbs.Diff),
-		Doc:  "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What does not fit is cut, the least important first, and counted. 0: no limit.",
+		Doc:  "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. The rest is cut, the least important first, and counted. 0: no limit.",
 		take: asNumber(func(c *Settings) *int { return &c.MaxBytes }),
 	},
 	{
 		Flag: "sarif-category", Input: "sarif-category", Kind: Text, Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
-		Doc:  "Tells apart what several runs upload to code scanning for one commit, such as the jobs of a matrix: what has the same verb and category replaces what was there.",
+		Doc:  "Keeps apart the uploads of several runs to code scanning for one commit, such as those of the jobs of a matrix. An upload replaces an earlier one of the same verb and category.",
 		take: asText(func(c *Settings) *string { return &c.SARIFCategory }),
 	},
 	{
 		Flag: "summary", Kind: Choice, Default: "auto", Verbs: append(slices.Clone(scanning), verbs.Diff),
 		Values: []string{"auto", "true", "false"},
-		Doc:    "Show what changes in all, and no root module by itself. auto does so if more than 20 root modules have something to say.",
+		Doc:    "Show all changes together, and no root module by itself. auto does so if more than 20 root modules have something to report.",
 		take:   asOne(parseSummary, func(c *Settings) **bool { return &c.Summary }),
 	},
 	{
 		Flag: "cache", Input: "cache", Kind: Text, Verbs: hashing,
-		Doc:  "File that remembers what packages hash to, so that none is downloaded twice. Whoever can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory.",
+		Doc:  "File that remembers what packages hash to, so that none is downloaded twice. Anyone who can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory.",
 		take: asText(func(c *Settings) *string { return &c.Cache }),
 	},
 	{
@@ -656,7 +656,7 @@ var All = []Setting{
 	},
 	{
 		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment),
-		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
+		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. Anything that is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
 		take: asOne(optional(parseTimeout), func(c *Settings) *time.Duration { return &c.Timeout }),
 	},
 	{
