@@ -141,7 +141,7 @@ const project = "https://github.com/relock-dev/relock/"
 // code makes a link of its own.
 func sources(t *testing.T, fsys fs.FS, codes map[string]bool) []document {
 	t.Helper()
-	mention := regexp.MustCompile(`(github\.com/\S+ )?\bdocs/[\w-]+\.(?:md|png)(?:#[\w-]*)?|` + regexp.QuoteMeta(project) + `(?:blob|tree)/[^\s"'` + "`" + `<>)]+`)
+	mention := regexp.MustCompile(`(github\.com/\S+ )?\b(?:docs|examples)/(?:[\w-]+/)?[\w.-]+\.(?:md|png|json|yml)(?:#[\w-]*)?|` + regexp.QuoteMeta(project) + `(?:blob|tree)/[^\s"'` + "`" + `<>)]+`)
 	var all []document
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -439,7 +439,7 @@ func TestSourcesLinksLeadSomewhere(t *testing.T) {
 	codes, _ := problemCodes(t)
 	fsys := os.DirFS(".")
 	linking := sources(t, fsys, codes)
-	for _, want := range []string{"examples/allow-list.yml", "internal/command/merge.go", "internal/render/sarif_rule.go", "internal/settings/sources.go"} {
+	for _, want := range []string{"examples/allow-list.yml", "internal/command/merge.go", "internal/render/sarif_rule.go", "internal/settings/init.go", "internal/settings/sources.go"} {
 		if !slices.ContainsFunc(linking, func(d document) bool { return d.name == want }) {
 			t.Errorf("no link was found in %s", want)
 		}
@@ -526,6 +526,9 @@ func TestSourcesMistakesAreFound(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"nothing":             {"internal/a.go", `hint = "docs/a.md#one-two-1 says how; " + "/blob/main/docs/a.md#"`, ""},
 		"file_that_is_gone":   {"internal/b/b.go", "// see docs/b.md", "docs/b.md leads to no file"},
+		"decision_renamed":    {"internal/a.go", "// docs/decisions/b.md says why.", "docs/decisions/b.md leads to no file"},
+		"schema_renamed":      {"internal/a.go", `"https://raw.githubusercontent.com/relock-dev/relock/v1/docs/a.schema.json"`, "docs/a.schema.json leads to no file"},
+		"example_renamed":     {"action.yml", "description: see examples/workflows/b.yml", "examples/workflows/b.yml leads to no file"},
 		"heading_renamed":     {"action.yml", "description: docs/a.md#three", "docs/a.md#three has no such heading"},
 		"address_renamed":     {"install/relock.sh", "fail '" + ourFiles + "docs/a.md#three'", "docs/a.md#three has no such heading"},
 		"another_branch":      {"install/relock.sh", "https://github.com/relock-dev/relock/tree/v0/docs", "/tree/v0/docs does not begin with "},
