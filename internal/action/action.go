@@ -345,5 +345,5 @@ func Verb(event string) (verbs.Verb, error) {
 	if err := RefusedEvent(event); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, issues, issue_comment, pull_request, merge_group or push", event)
+	return "", fmt.Errorf("relock does not answer the event %q; use schedule, workflow_dispatch, repository_dispatch, issues, issue_comment, pull_request, merge_group or push", event)
 }

@@ -191,7 +191,7 @@ func TestVerb(t *testing.T) {
 		{"pull_request_target", "", "secrets to code from outside"},
 		{"workflow_run", "", "secrets"},
 		{"", "", "GITHUB_EVENT_NAME is not set"},
-		{"fork", "", `the event "fork" is none that relock answers`},
+		{"fork", "", `relock does not answer the event "fork"`},
 		{"x\n::error::y", "", `"x\n::error::y"`},
 	}
 	for _, tt := range tests {

@@ -137,7 +137,7 @@ func TestStepThatCannotBegin(t *testing.T) {
 	if err := runAction(t.Context(), env); !errors.As(err, &status) || status != ExitUsage {
 		t.Errorf("runAction() = %v, want status %d", err, ExitUsage)
 	}
-	for _, want := range []string{"::add-mask::s3cret\n", "::error", `the event "fork" is none that relock answers`} {
+	for _, want := range []string{"::add-mask::s3cret\n", "::error", `relock does not answer the event "fork"`} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("printed %q, want %q in it", printed, want)
 		}

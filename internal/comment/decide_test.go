@@ -216,7 +216,7 @@ func TestDecisionUnderTheIssue(t *testing.T) {
 		"/relock why hashicorp/aws live":             "",
 		"/relock reopen 'lock files'":                "",
 		"/relock reopen":                             "the group is missing",
-		"/relock reopen a b":                         "words too many",
+		"/relock reopen a b":                         "too many words",
 		"/relock reopen ''":                          "the group is missing",
 		"/relock reopen " + strings.Repeat("a", 401): "such a long name",
 		"/relock close":                              "under the pull request of relock's",

@@ -178,7 +178,7 @@ func (u Usage) read(words []string) (Command, error) {
 		return c, err
 	}
 	if c.SHA != "" && !shaForm.MatchString(c.SHA) {
-		return c, Refuse(safe.Const("what follows --sha is not the beginning of a commit's id"))
+		return c, Refuse(safe.Const("--sha needs the beginning of a commit's id"))
 	}
 	switch {
 	case u.Verb == Ignore:
@@ -204,7 +204,7 @@ var shaForm = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func none(args []string) error {
 	if len(args) > 0 {
-		return Refuse(safe.Const("there are words too many"))
+		return Refuse(safe.Const("there are too many words"))
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func platformsOf(words []string) ([]provider.Platform, error) {
 		}
 		p, err := provider.ParseKnownPlatform(w)
 		if near, ok := provider.NearPlatform(w); err != nil && ok {
-			return nil, Refuse(safe.Format("providers are not built for such a platform, but for %s", safe.Code(near.String())))
+			return nil, Refuse(safe.Format("providers are not built for this platform; did you mean %s?", safe.Code(near.String())))
 		}
 		if err != nil {
 			return nil, Refuse(safe.Const("a platform must be one that providers are built for, like linux_amd64"))

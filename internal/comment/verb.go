@@ -98,7 +98,7 @@ var Verbs = []Usage{
 	},
 	{Verb: Diff, Where: UnderPull, Doc: "Shows what this pull request changes in lock files, in words."},
 	{Verb: Rebase, Where: UnderPull, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Rebuilds the pull request on its base as it is now, unless other people have pushed to it."},
-	{Verb: Recreate, Where: UnderPull, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it all the same, and discards other people's commits."},
+	{Verb: Recreate, Where: UnderPull, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it anyway, and discards other people's commits."},
 	{
 		Verb: Ignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
 		Doc: "Stops proposing a provider in this group: all updates, one kind of update, or some versions.",
@@ -108,7 +108,7 @@ var Verbs = []Usage{
 	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. These versions are not proposed again."},
 	{Verb: Reopen, Where: UnderPull, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
 	{Verb: Reopen, Where: UnderPage, Args: "GROUP", group: true, Doc: "Opens the newest closed pull request of a group again."},
-	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place, and what would let it go on."},
+	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one."},
 	{Verb: Help, Where: UnderPull | UnderPage, Closed: true, Doc: "Shows this table."},
 }
 

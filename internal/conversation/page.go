@@ -81,7 +81,7 @@ func (p page) why(ctx context.Context) (r report.Report, said safe.Markdown, err
 		return r, said, refused(err)
 	}
 	if len(r.Modules) == 0 && !r.Failed() {
-		return r, said, comment.Refuse(safe.Format("no root module on the branch %s has a lock file; name a directory to take one all the same", safe.Code(branch)))
+		return r, said, comment.Refuse(safe.Format("no root module on the branch %s has a lock file; name a directory to include one anyway", safe.Code(branch)))
 	}
 	text, err := whyText(r, p.command.Providers)
 	return r, safe.Format("On the branch %s:\n\n%s", safe.Code(branch), text), err

@@ -76,7 +76,7 @@ func (c conversation) refuseEmpty(r report.Report) error {
 	if len(r.Modules) > 0 || len(c.request.command.Dirs) > 0 || r.Failed() || r.Pushed != "" {
 		return nil
 	}
-	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to take one all the same"))
+	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to include one anyway"))
 }
 
 // destination is the branch of the pull request. A GitHub App must be installed

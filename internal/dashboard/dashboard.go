@@ -34,7 +34,7 @@ const title = "Lock files at a glance"
 // Page is what the issue is to say.
 type Page struct {
 	Body safe.Markdown
-	// Empty says that there is nothing to tell: no issue is opened for that.
+	// Empty says that there is nothing to report: no issue is opened for that.
 	Empty bool
 	// Silent are the servers that gave the run no answer, so that the text lacks what
 	// depends on them; sorted.
@@ -139,7 +139,7 @@ func whatToDo(found github.OwnIssues, t Page) todo {
 	case found.Off:
 		return todo{reason: issuesOff}
 	case len(found.List) == 0 && t.Empty:
-		return todo{reason: "there is nothing to tell"}
+		return todo{reason: "there is nothing to report"}
 	case len(found.List) == 0:
 		return todo{does: openIssue}
 	}
@@ -150,7 +150,7 @@ func whatToDo(found github.OwnIssues, t Page) todo {
 	case !page.Open:
 		p.reason = fmt.Sprintf("somebody closed issue #%d", page.Number)
 	case m.sawLess(t):
-		p.reason = "this run did not get all the answers that the issue tells of"
+		p.reason = "this run did not get every answer about what the issue lists"
 	case len(box.In(page.Body)) > 0: // done or not, they are cleared
 		p.does = editIssue
 	case m.Digest == t.Digest():

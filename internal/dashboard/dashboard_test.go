@@ -33,7 +33,7 @@ func TestWhatToDo(t *testing.T) {
 		younger int
 	}{
 		"none":                          {found(), now, openIssue, "", 0},
-		"none, and nothing to tell":     {found(), Page{Body: now.Body, Empty: true}, leaveIssue, "nothing to tell", 0},
+		"none, and nothing to tell":     {found(), Page{Body: now.Body, Empty: true}, leaveIssue, "nothing to report", 0},
 		"the same":                      {found(open(1, now)), now, leaveIssue, "already up to date", 0},
 		"the same, with a checked box":  {found(open(1, now, checked)), now, editIssue, "", 0},
 		"another":                       {found(open(1, before)), now, editIssue, "", 0},
@@ -43,8 +43,8 @@ func TestWhatToDo(t *testing.T) {
 		"two":                           {found(open(1, now), open(2, now)), now, leaveIssue, "already up to date", 1},
 		"two, of which one is closed":   {found(open(1, now), closed(open(2, now))), now, leaveIssue, "already up to date", 0},
 		"the older is closed":           {found(closed(open(1, now)), open(2, now)), now, leaveIssue, "somebody closed issue #1", 1},
-		"a server is silent":            {found(open(1, before)), deaf, leaveIssue, "did not get all the answers", 0},
-		"a server is silent, and boxes": {found(open(1, before, checked)), deaf, leaveIssue, "did not get all the answers", 0},
+		"a server is silent":            {found(open(1, before)), deaf, leaveIssue, "did not get every answer", 0},
+		"a server is silent, and boxes": {found(open(1, before, checked)), deaf, leaveIssue, "did not get every answer", 0},
 		"it was silent before":          {found(open(1, Page{Body: before.Body, Silent: deaf.Silent})), deaf, editIssue, "", 0},
 		"it answers again":              {found(open(1, deaf)), now, editIssue, "", 0},
 		"none, and a server is silent":  {found(), deaf, openIssue, "", 0},

@@ -26,7 +26,7 @@ func resolved(name string) (string, error) {
 		return target, err
 	}
 	if _, err := os.Lstat(name); err == nil {
-		return "", fmt.Errorf("%s is a link to what is not there", name)
+		return "", fmt.Errorf("%s is a link to a file that is not there", name)
 	}
 	dir, err := resolved(filepath.Dir(name))
 	return filepath.Join(dir, filepath.Base(name)), err

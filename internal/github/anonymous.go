@@ -22,7 +22,7 @@ const tokenHint = "set GITHUB_TOKEN to a token that may read it, for example to 
 var errFrugal = fmt.Errorf("without a token relock asks GitHub no more than %d questions", mostAnonymous)
 
 // errNoGraphQL is a request that GitHub would refuse.
-var errNoGraphQL = errors.New("GitHub answers GraphQL to nobody without a token")
+var errNoGraphQL = errors.New("GitHub answers no GraphQL without a token")
 
 // frugal lets only as many requests through as whoever has no token may send, and
 // none that GitHub refuses without one.

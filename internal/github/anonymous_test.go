@@ -41,7 +41,7 @@ func TestSaysWithoutATokenHowToGoOn(t *testing.T) {
 		"used_up_short": {limited(403, time.Minute), "without a token are used up", "2027-01-15T08:01:00Z"},
 		"too_many":      {limited(429, time.Minute), "429", "gh auth token"},
 		"secondary":     {reply{403, map[string]string{"Retry-After": "60"}, secondary}, "secondary limit", "run again later"},
-		"private":       {reply{404, nil, `{"message": "Not Found"}`}, "404", "a private repository is hidden from whoever has no token: set GITHUB_TOKEN"},
+		"private":       {reply{404, nil, `{"message": "Not Found"}`}, "404", "a private repository is hidden without a token: set GITHUB_TOKEN"},
 		"closed_server": {reply{401, nil, `{"message": "Must authenticate to access this API."}`}, "401", "set GITHUB_TOKEN"},
 		"forbidden":     {reply{403, nil, `{"message": "no"}`}, "403", "set GITHUB_TOKEN"},
 	}

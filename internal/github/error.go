@@ -170,7 +170,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	case said.kind == ErrTokenRefused:
 		e.Problem.Hint = "GitHub has just made this token for the App and does not accept it: run again later, and look whether the App is still installed there"
 	case said.kind == errTokenRevoked:
-		e.Problem.Hint = "GitHub accepts the token of the App no more, and a new one was made within the hour: look who revokes the tokens or changes the installation, then run again"
+		e.Problem.Hint = "GitHub no longer accepts the token of the App, and relock made a new one within the hour: look who revokes the tokens or changes the installation, then run again"
 	case hint != nil:
 		e.Problem.Hint = hint(said)
 	}

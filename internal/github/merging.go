@@ -81,7 +81,7 @@ func (r *Repository) Merging(ctx context.Context, p PullRequest) (PullRequest, e
 }
 
 func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, error) {
-	const doing = "asking how the merge of the pull request stands"
+	const doing = "asking for the state of the pull request's merge"
 	var data struct {
 		Repository struct{ PullRequest *pullNode }
 	}

@@ -106,7 +106,7 @@ func (r *Repository) hint(said *refusal, needs permission) string {
 	}
 	switch {
 	case r.Anonymous() && said.status == http.StatusNotFound:
-		return "check the name; a private repository is hidden from whoever has no token: " + tokenHint
+		return "check the name; a private repository is hidden without a token: " + tokenHint
 	case r.Anonymous() && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, said.status):
 		return tokenHint
 	case strings.Contains(said.message, "permission to create labels"):

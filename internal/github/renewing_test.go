@@ -241,7 +241,7 @@ func TestReplacesTokens(t *testing.T) {
 			want: []string{"first", "made", "second", "second", "second", "second", "second"}, waits: 7 * time.Second,
 			hint: "look whether the App is still installed there", refused: true},
 		"again_within_the_hour": {replies: []reply{unknown, second, ok(ref), unknown}, age: secondMinute, later: 58 * time.Minute,
-			want: []string{"first", "made", "second", "second"}, hint: "a new one was made within the hour"},
+			want: []string{"first", "made", "second", "second"}, hint: "relock made a new one within the hour"},
 		"again_after_an_hour": {replies: []reply{unknown, second, ok(ref), unknown, given("third", 3*time.Hour), ok(ref)}, age: secondMinute, later: time.Hour,
 			want: []string{"first", "made", "second", "second", "made", "third"}},
 		"new_and_accepted": {replies: append(append([]reply{ok(ref)}, times(4, unknown)...), second, ok(ref)), age: time.Second,

@@ -81,7 +81,7 @@ func ReadLedger(src []byte, name string) (*Ledger, error) {
 				Problem: problem.Problem{
 					Code:    problem.CodeSettings,
 					Message: fmt.Sprintf("the ledger %s, line %d: %v", name, n, err),
-					Hint:    "mend the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
+					Hint:    "correct the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
 				},
 			}
 		}

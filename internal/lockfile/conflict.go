@@ -111,9 +111,9 @@ func splitSides(src []byte, path string) (sides, *problem.Problem) {
 		switch {
 		case to == 0 && !(at == inTheirs && kind == '>'):
 			if at == outside {
-				return fail(number, "%s stands without its beginning", line[:n])
+				return fail(number, "%s has no beginning before it", line[:n])
 			}
-			return fail(number, "%s stands within the conflict that begins in line %d", line[:n], opened)
+			return fail(number, "%s is within the conflict that begins in line %d", line[:n], opened)
 		case to == inOurs:
 			opened = number
 		case to == inTheirs && at == inOurs:
@@ -175,6 +175,6 @@ func conflictAt(path string, line int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},
 		Message: "the file has the markers of a merge conflict",
-		Hint:    "run relock lock, which reads both sides and plans their entries anew",
+		Hint:    "run relock lock, which reads both sides and plans their entries again",
 	}
 }

@@ -126,8 +126,8 @@ func unremembered(name string, err error) []problem.Problem {
 	}
 	return []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
-		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
-		Hint:    "nothing is wrong with what the run does; every repository is read",
+		Message: fmt.Sprintf("the memory of the repositories cannot be used: %v", file.Cause(err)),
+		Hint:    "the run does the same without it, and reads every repository",
 	}}
 }
 

@@ -253,7 +253,7 @@ func ReadDivision(r io.Reader) (Division, error) {
 	}
 	for i, s := range p.Shards {
 		if min(s.MaxNew, s.Requests, s.Contents, s.Points) < 0 {
-			return p, fmt.Errorf("it is no plan: shard %d may do less than nothing", i+1)
+			return p, fmt.Errorf("it is no plan: a limit of shard %d is negative", i+1)
 		}
 	}
 	seen := map[string]bool{} // GitHub takes names in any case

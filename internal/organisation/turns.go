@@ -300,10 +300,10 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 
 // stopped says that a run has not come to all repositories, and why.
 func (t *turns) stopped(asking context.Context) problem.Problem {
-	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
+	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: finished work stays, and costs little the next time"}
 	why := "the time of the run is over"
 	if t.until.Needed() {
-		why, d.Hint = t.until.String(), "run again after that: what is done stays, and costs little the next time"
+		why, d.Hint = t.until.String(), "run again after that: finished work stays, and costs little the next time"
 	}
 	if t.rejected.ends() {
 		why, d.Code, d.Hint = t.rejected.String(), problem.CodeGitHub, t.rejected.hint

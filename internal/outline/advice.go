@@ -68,7 +68,7 @@ func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.term(m.Against, nil))
 	case upgrade.MeasureUnread:
 		if m.Release == "" {
-			return safe.Format("what newer releases of %s allow is not known: %s", name, safe.Text(m.Why))
+			return safe.Format("it is not known what newer releases of %s allow: %s", name, safe.Text(m.Why))
 		}
 		return safe.Format("%s could not be read: %s", release, safe.Text(m.Why))
 	case upgrade.MeasureUnknown:

@@ -71,7 +71,7 @@ func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
 	case t.Left > 0:
 		return safe.Format("nothing has to change, but %s not examined", safe.Count(t.Left, "lock file was", "lock files were"))
 	case len(r.Excluded) > 0:
-		return safe.Format("%s is up to date, but for %s that the configuration excludes", every, safe.Int(len(r.Excluded)))
+		return safe.Format("%s is up to date, except for %s that the configuration excludes", every, safe.Int(len(r.Excluded)))
 	}
 	return every.And(" is up to date")
 }

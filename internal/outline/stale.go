@@ -127,7 +127,7 @@ func (d Vocabulary) lacks(c report.Change) safe.Markdown {
 	if len(c.HashesRemoved) > 0 {
 		return safe.Format("%s has surplus hashes", entry)
 	}
-	return safe.Format("the entry of %s is written otherwise", name)
+	return safe.Format("the entry of %s is written differently", name)
 }
 
 // StaleLocks returns one problem for each root module whose lock file a check finds

@@ -487,20 +487,20 @@ func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
 }
 
 // preserving is what else can be done about a module that cannot be read.
-const preserving = "; or --unreadable-modules preserve lets the recorded constraints stand in for it"
+const preserving = "; or --unreadable-modules preserve uses the recorded constraints instead"
 
 // unread is a call that could not be followed, as one of those to its module
 // package. Recorded constraints may replace what it requires.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: ConcernUnread, whole: d.UnreadCall(u), next: safe.Text(u.Hint)}
 	if u.OfEntry() {
-		s.what = safe.Format("what is required of the provider %s is not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
+		s.what = safe.Format("the requirements on the provider %s are not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
 	}
 	if u.Source != "" {
 		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
 		s.what = safe.Format("modules of %s could not be read", safe.Code(moduleaddr.ShownPackage(u.Source)))
 		if replaced {
-			s.what = s.what.And(", and the recorded constraints stand in for them")
+			s.what = s.what.And(", and the recorded constraints are used instead")
 		}
 		s.what = s.what.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 	}

@@ -47,7 +47,7 @@ func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	}
 	constraints, err := provider.ParseConstraints(i.What)
 	if err != nil {
-		return i, errors.New("what follows the provider is neither major, minor, patch nor a version constraint like >= 6.0, < 6.1")
+		return i, errors.New("the provider must be followed by major, minor, patch or a version constraint like >= 6.0, < 6.1")
 	}
 	i.What = constraints.String()
 	return i, nil
@@ -85,7 +85,7 @@ func (i Ignore) Rule(group string) (Rule, error) {
 	} else if i.What != "" {
 		versions, err := provider.ParseConstraints(i.What)
 		if err != nil || len(i.What) > longestWhat {
-			return Rule{}, badIgnore("what is ignored is neither major, minor or patch nor version constraints like >= 6.0.0")
+			return Rule{}, badIgnore("the ignored versions must be major, minor, patch or version constraints like >= 6.0.0")
 		}
 		r.Versions = &versions
 	}
@@ -96,7 +96,7 @@ func (i Ignore) Rule(group string) (Rule, error) {
 		}
 	}
 	if _, err := ParseDay(i.When); err != nil || !loginForm.MatchString(i.By) {
-		return Rule{}, badIgnore("nobody or no day is given")
+		return Rule{}, badIgnore("the person or the day is missing")
 	}
 	return r, nil
 }

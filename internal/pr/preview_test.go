@@ -71,7 +71,7 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 			want := s.dryRun(sandbox.ActionsToken, tt.opts, tt.proposals...)
 			got := s.dryRun("", tt.opts, tt.proposals...)
 			for i := range want {
-				if want[i].Operation == pr.Closed || want[i].Reason == "this run did not look at all that it proposes" {
+				if want[i].Operation == pr.Closed || want[i].Reason == "this run did not look at everything that it proposes" {
 					want[i].Group = "" // it stands in the commit
 				}
 			}

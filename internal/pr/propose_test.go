@@ -312,7 +312,7 @@ func TestProposeClosesWhatHasNothingLeftToDo(t *testing.T) {
 	p := proposal(newLock)
 	s.one(p)
 	o := s.only(s.proposeWith(pr.Options{Spare: unseen}))
-	if s.want(o, pr.None, 1); o.Reason != "this run did not look at all that it proposes" {
+	if s.want(o, pr.None, 1); o.Reason != "this run did not look at everything that it proposes" {
 		t.Errorf("where not all was seen = %+v, want that as the reason", o)
 	}
 	o = s.one()

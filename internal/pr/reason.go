@@ -13,7 +13,7 @@ const (
 	movedMeanwhile = "its branch has moved since it was looked at"
 	pushedTo       = "somebody else pushed to the branch"
 	leftOver       = "its branch was left over"
-	notSeen        = "this run did not look at all that it proposes"
+	notSeen        = "this run did not look at everything that it proposes"
 )
 
 // inQueue is the reason where the merge queue has the pull request.

@@ -248,7 +248,7 @@ func (r *run) follow(ctx context.Context, sha string) error {
 				Code: problem.CodeGitHub,
 				Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
 					r.opts.Base, short(r.opts.SHA), short(sha)),
-				Hint: "what is shown is of the checkout; a run proposes from the branch's head",
+				Hint: "this output is about the checkout; a run proposes from the branch's head",
 			},
 		}
 	}

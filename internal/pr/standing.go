@@ -25,8 +25,8 @@ type LeftAlone string
 
 // The reasons, as an Outcome gives them.
 const (
-	NotRead     LeftAlone = "this run did not look at all that it proposes, and what that is could not be read"
-	NotReadable LeftAlone = "this run did not look at everything, and what it proposes is not what relock has committed"
+	NotRead     LeftAlone = "this run did not look at everything that it proposes, and its changes could not be read"
+	NotReadable LeftAlone = "this run did not look at everything, and its changes are not those that relock has committed"
 	Overtaken   LeftAlone = "the base has changed a lock file since, and this run did not look at all of it"
 )
 

@@ -178,7 +178,7 @@ func (t *task) update(ctx context.Context, p Proposal, s state) error {
 	if ctx.Err() != nil || errors.Is(err, github.ErrUncertain) {
 		return err
 	}
-	t.opts.Log.Info("made the branch anew, since GitHub does not update it", "branch", s.branch, "error", err)
+	t.opts.Log.Info("made the branch again, since GitHub does not update it", "branch", s.branch, "error", err)
 	return t.push(ctx, p, s)
 }
 

@@ -297,7 +297,7 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 			Problem: problem.Problem{
 				Code:    problem.CodeBadAnswer,
 				Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
-				Hint:    "tell the provider's publisher, or name the platforms to lock without this one",
+				Hint:    "report it to the provider's publisher, or name the platforms to lock without this one",
 			},
 		})
 	}

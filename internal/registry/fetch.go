@@ -215,7 +215,7 @@ func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.C
 	if hashed.Sum.ZH == "" || opened > 1 || l.admits(hashed.Sum) {
 		return hashed, err
 	}
-	f.opts.Log.InfoContext(ctx, "an archive is not the one that is meant: asking once more, past caches", "archive", l.name, "zh", hashed.Sum.ZH)
+	f.opts.Log.InfoContext(ctx, "an archive is not the expected one: asking again, past caches", "archive", l.name, "zh", hashed.Sum.ZH)
 	return hash.Stream(next, l.zh)
 }
 

@@ -28,10 +28,10 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 		glanceHeld(g),
 		waitingPart(box.Past, prefix, g.Room, part{
 			rank: 1, share: 20,
-			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one all the same.\n\n"),
+			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one anyway.\n\n"),
 		}),
 		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
-		{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything of this changes. " +
+		{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything here changes. " +
 			"A checked box acts in the next run, or at once where the workflow runs on edited issues, if the person who checks it may write to this repository. " +
 			"To stop this, close the issue, or set `dashboard.issue: false`.\n")},
 	}
@@ -43,7 +43,7 @@ func glanceHead(g outline.Glance) safe.Markdown {
 	if g.Empty() {
 		return safe.Const("Nothing waits. Open pull requests say the rest.\n")
 	}
-	return safe.Const("What waits for somebody or something. What is in an open pull request is not repeated here.\n")
+	return safe.Const("Everything here waits for somebody or something. Open pull requests are not repeated here.\n")
 }
 
 // waitingPart has a line for each proposal that waits, with a box for the act; the empty

@@ -38,7 +38,7 @@ func estate(roots int) report.Report {
 	}
 	r.Diagnostics = []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeUnreachable,
-		Message: "registry.example.com does not answer: the connection was refused", Hint: "what needs it is left as it is; run again when it answers",
+		Message: "registry.example.com does not answer: the connection was refused", Hint: "everything that needs it stays as it is; run again when it answers",
 		Outage: refusedByRegistry,
 	}}
 	return r
@@ -93,7 +93,7 @@ func estateProblems(m *report.Module, i, roots int) {
 		m.Unread = []scan.Unread{u}
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: u.Place, Hint: u.Hint,
-			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
+			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints are used instead", module, u.Reason),
 		})
 	}
 	if i%4 == 0 {
@@ -130,7 +130,7 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 	// Each cause, with what to do, stands once: three repositories of modules, five
 	// providers, and those whose entries hold unknown hashes.
 	for what, want := range map[string]struct{ body, text int }{
-		"- **Warning** in 27 root modules: modules of `git::https://git.example.com/platform/modules-0.git` could not be read, and the recorded constraints stand in for them": {1, 0},
+		"- **Warning** in 27 root modules: modules of `git::https://git.example.com/platform/modules-0.git` could not be read, and the recorded constraints are used instead": {1, 0},
 		"no token was sent": {3, 1},
 		"registry.example.com cannot be reached: the connection was refused; 5 providers need it": {1, 1},
 		"reading the versions of":                {0, 0},

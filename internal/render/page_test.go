@@ -202,7 +202,7 @@ func TestPageOfAVerification(t *testing.T) {
 		"findings":  {"3 errors, 1 warning, 2 notes, 1 accepted", "envs/prod/.terraform.lock.hcl:8 h1:forged= belongs to no package", "git::https://example.com/net.git//main.tf:3"},
 		"accepted":  {"h1:accepted= belongs to no package of registry.terraform.io/hashicorp/aws 5.31.0 built by ourselves mona 2027-05-31"},
 		"unchecked": {"entries that nothing requires: 2 modules could not be read", "envs/dev"},
-		"review":    {"invalid provider source address", "registry.example.com answered nothing"},
+		"review":    {"invalid provider source address", "registry.example.com answered no question"},
 	} {
 		for _, want := range wanted {
 			if !strings.Contains(sections[section], want) {

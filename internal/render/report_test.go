@@ -400,7 +400,7 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	m.Unread = []scan.Unread{u}
 	m.Diagnostics = []problem.Problem{{Code: problem.CodeUnreadModule, Place: u.Place, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
 	r := report.Report{Verb: verbs.Upgrade, Modules: []report.Module{m}}
-	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
+	const remedy = "set module-token; or --unreadable-modules preserve uses the recorded constraints instead"
 	if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
 		t.Errorf("the text does not say what can be done:\n%s", got)
 	}

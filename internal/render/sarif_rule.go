@@ -28,12 +28,12 @@ var checkRules = []problem.Meaning{
 
 // otherRules are those of problems, which any verb may have.
 var otherRules = []problem.Meaning{
-	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "mend the line"},
+	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "correct the line"},
 	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
 	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
 	{Code: problem.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "relock lock reads both sides"},
-	{Code: problem.CodeUnreadable, Title: "A file could not be read", Help: "see what stands there"},
-	{Code: problem.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "mend the line"},
+	{Code: problem.CodeUnreadable, Title: "A file could not be read", Help: "look at what is at this path, and at its permissions"},
+	{Code: problem.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "correct the line"},
 	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
 }
 

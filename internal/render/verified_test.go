@@ -55,6 +55,6 @@ func verified() report.Report {
 	bare.Diagnostics = []problem.Problem{{Code: problem.CodeInvalidLock, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 7}, Message: "invalid provider source address"}}
 	return report.Report{
 		Verb: verbs.Verify, Modules: []report.Module{prod, dev, bare},
-		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},
+		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered no question"}},
 	}
 }

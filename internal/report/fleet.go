@@ -93,7 +93,7 @@ func OfShards(planned Fleet, shards ...Report) Report {
 		all.Diagnostics = append(all.Diagnostics, problem.Problem{
 			Code:    problem.CodeCancelled,
 			Message: fmt.Sprintf("there is no result for %s: %s", Count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
-			Hint:    "run the jobs of their shards again; nothing was closed there for it",
+			Hint:    "run the jobs of their shards again; relock closed nothing there",
 		})
 	}
 	return all

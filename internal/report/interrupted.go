@@ -22,7 +22,7 @@ const fewUnfinished = 3
 // counts for all of them.
 var Interruption = problem.Problem{
 	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is",
-	Hint: "run again: what packages hash to is remembered as far as they have arrived",
+	Hint: "run again: relock remembers the hashes of the packages that have arrived",
 }
 
 // Interrupted is the report of a run that was interrupted: one line counts what was not

@@ -52,15 +52,15 @@ func openCache(env Env, a Ask) (*hash.Cache, error) {
 // does without.
 func heal(env Env, a Ask, name string) *hash.Cache {
 	if !learns(env, a) {
-		env.Log.Warn("the hash cache is damaged, and this run does without", "path", name)
+		env.Log.Warn("the hash cache is damaged, and this run works without it", "path", name)
 		return nil
 	}
 	aside, err := hash.PutAside(name)
 	if err != nil {
-		env.Log.Warn("the hash cache is damaged, and this run does without", "path", name, "error", file.Cause(err))
+		env.Log.Warn("the hash cache is damaged, and this run works without it", "path", name, "error", file.Cause(err))
 		return nil
 	}
-	env.Log.Warn("the hash cache was damaged: it is put aside, and begins anew", "path", name, "aside", aside)
+	env.Log.Warn("the hash cache was damaged: relock moved it aside and begins an empty one", "path", name, "aside", aside)
 	anew, err := hash.OpenCache(name)
 	if err != nil {
 		env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
@@ -74,7 +74,7 @@ func hashCache(env Env, a Ask, name string) (*hash.Cache, error) {
 		return nil, &problem.Error{
 			Problem: problem.Problem{
 				Code:    problem.CodeSettings,
-				Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
+				Message: "a run about the head of a pull request uses no hash cache in the workspace, where that head may have put one",
 				Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
 			},
 		}

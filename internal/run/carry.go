@@ -125,7 +125,7 @@ func (k *carrier) addRefused(group, dir string, refused []lockfile.Lock) {
 		}
 		k.notices[group] = append(k.notices[group], problem.Problem{
 			Code: problem.CodePolicy, Severity: problem.SeverityWarning, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
-			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
+			Message: fmt.Sprintf("the pull request no longer keeps %s: the requirements, the rules or a finding of this run are against it", what),
 		})
 	}
 }

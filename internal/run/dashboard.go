@@ -142,7 +142,7 @@ func (b *board) grant(ctx context.Context, may func(context.Context, string) (bo
 	case len(boxes) == 0:
 		return
 	case who.Login == "":
-		b.refused = "nobody knows who checked its boxes, and they were cleared"
+		b.refused = "it is not known who checked its boxes, and they were cleared"
 		return
 	case who.Bot:
 		b.refused = fmt.Sprintf("%s, which is a bot, checked its boxes, and they were cleared", who.Login)
@@ -233,9 +233,9 @@ func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []
 	text, partial := b.glance(r, parts)
 	switch {
 	case partial, asking.Err() != nil:
-		said.Reason = "this run did not look at all that the issue tells of"
+		said.Reason = "this run did not look at everything that the issue lists"
 	case board.unknown != nil:
-		said.Unsettled, said.Reason = true, "whether its boxes may act is not known"
+		said.Unsettled, said.Reason = true, "it is not known whether its boxes may act"
 		r.Diagnostics = append(r.Diagnostics, problem.Of(board.unknown))
 	default:
 		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: b.at.settings.Dashboard.Labels, DryRun: b.at.settings.DryRun})

@@ -110,7 +110,7 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 		}
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{
 			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: at,
-			Message: "the lock file was like that before the change, which does not fail for it",
+			Message: "the lock file was like that before the change, so the check does not fail for it",
 			Hint:    "run relock on the base branch",
 		})
 	}

@@ -61,7 +61,7 @@ func outages(j job) []problem.Problem {
 		all = append(all, problem.Problem{
 			Code: problem.CodeUnreachable, Severity: problem.SeverityWarning,
 			Message: fmt.Sprintf("%s does not answer: %s", o.Server, o.Reason), Outage: o,
-			Hint: "what needs it is left as it is; run again when it answers",
+			Hint: "everything that needs it stays as it is; run again when it answers",
 		})
 	}
 	return all

@@ -382,7 +382,7 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
 			if d.Severity == problem.SeverityError && d.Place.Line > 0 {
 				return fmt.Sprintf(": %s:%d has an error: %s", filetree.Relative(base.Path, d.Place.Path), d.Place.Line, d.Message),
-					"correct the file: what it says may make its directory a root module"
+					"correct the file: its content may make its directory a root module"
 			}
 		}
 		if len(names) < most {

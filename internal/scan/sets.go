@@ -208,7 +208,7 @@ func (r Requirement) sets() []string {
 	return names.List()
 }
 
-// In are the terms of one set, with what is required of the provider there; false if
+// In are the terms of one set, with the requirements on the provider there; false if
 // nothing is.
 func (r Requirement) In(set string) (Requirement, bool) {
 	of := Requirement{Addr: r.Addr}

@@ -47,7 +47,7 @@ var Tools = []Function{
 	{"element", "an element of a list, counted round", library, stdlib.ElementFunc, nil},
 	{"format", "a text with values in it", library, stdlib.FormatFunc, costOfFormat},
 	{"join", "texts with another between them", library, stdlib.JoinFunc, costOfJoin},
-	{"jsondecode", "the value that JSON stands for", library, stdlib.JSONDecodeFunc, costOfJSON},
+	{"jsondecode", "the value of a JSON text", library, stdlib.JSONDecodeFunc, costOfJSON},
 	{"length", "how many elements or characters there are", collections, lengthFunc, nil},
 	{"lookup", "an element of a map or object, or a default", collections, lookupFunc, nil},
 	{"lower", "a text in lower case", library, stdlib.LowerFunc, nil},

@@ -55,7 +55,7 @@ var Wide = []Function{
 	{"md5", "a digest of a text", digests, encoded("md5"), nil},
 	{"min", "the smallest number", library, stdlib.MinFunc, nil},
 	{"one", "the only element, or null", collections, oneFunc, nil},
-	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another
+	{"parseint", "the integer that a text shows", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another
 	{"pow", "a power of a number", numbers, stdlib.PowFunc, nil},
 	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
 	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},
@@ -85,7 +85,7 @@ var Wide = []Function{
 	{"transpose", "a map of lists, the other way round", collections, transposeFunc, costOfPairs},
 	{"urlencode", "a text as a part of a URL", encodings, urlEncodeFunc, times(3)},
 	{"values", "the values of a map or object", library, stdlib.ValuesFunc, nil},
-	{"yamldecode", "the value that YAML stands for", encodings, yaml.YAMLDecodeFunc, costOfYAML},
+	{"yamldecode", "the value of a YAML text", encodings, yaml.YAMLDecodeFunc, costOfYAML},
 	{"yamlencode", "a value as YAML", encodings, yaml.YAMLEncodeFunc, costOfYAMLText},
 	{"zipmap", "a map of keys and values", library, stdlib.ZipmapFunc, nil},
 }

@@ -311,7 +311,7 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 		}
 		switch why.kind {
 		case standIn:
-			d.Message = fmt.Sprintf("what is required of %s is known in part: %s. The recorded constraints stand in for the rest in %s", units, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", units, why.text, unitList(dirs))
 		case leftAlone:
 			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", units, are(len(dirs)), unitList(dirs))
 		case excluded:

@@ -85,10 +85,10 @@ func TestRoots(t *testing.T) {
 			want: []string{"live/app with terraform: recorded for all", "error: Terragrunt refuses the unit: the directory of the module does not exist"}},
 		"a_unit_that_is_not_known": {files: unit + "terraform {\n  source = run_cmd(\"x\")\n}\n", root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for the unit", "unread: the source is not statically known: run_cmd depends on a command",
-				"warning: what is required of 1 Terragrunt unit is known in part: the source is not statically known: run_cmd depends on a command. The recorded constraints stand in for the rest in live/app"}},
+				"warning: the requirements of 1 Terragrunt unit are known in part: the source is not statically known: run_cmd depends on a command. The recorded constraints are used for the rest in live/app"}},
 		"a_hook": {files: unit + strings.Replace(source, "}", "  before_hook \"h\" {\n    commands = [\"init\"]\n    execute = [\"x\"]\n  }\n}", 1), root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for parts", `unread: the hook "h" runs before init and may change what it requires`,
-				`warning: what is required of 1 Terragrunt unit is known in part: the hook "h" runs before init and may change what it requires. The recorded constraints stand in for the rest in live/app`}},
+				`warning: the requirements of 1 Terragrunt unit are known in part: the hook "h" runs before init and may change what it requires. The recorded constraints are used for the rest in live/app`}},
 		"holes_and_assumptions": {files: unit + source + generated("g", "g.tf", "overwrite", "provider \"tls\" {\n  a = \"${get_env(\"X\")}\"\n  b = \"${get_env(\"Y\", \"z\")}\"\n}"), root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for parts", "holes: 1 in g.tf", "assumed: the environment variable Y is not set",
 				"warning: for 1 Terragrunt unit it is assumed that the environment variable Y is not set: live/app"}},
@@ -121,13 +121,13 @@ func TestRoots(t *testing.T) {
 			opts: Options{Source: modulePackages{}}, want: []string{"live/app with terraform: recorded for all", "error: nobody answers for git::https://git.example.com/x.git"}},
 		"nothing_is_fetched_without_a_source": {files: unit + "terraform {\n  source = \"git::https://git.example.com/x.git\"\n}\n", root: scan.Root{Lock: &lockfile.File{}},
 			want: []string{"live/app with terraform: recorded for the unit", "unread: the module comes from outside of the repository",
-				"warning: what is required of 1 Terragrunt unit is known in part: the module comes from outside of the repository. The recorded constraints stand in for the rest in live/app"}},
+				"warning: the requirements of 1 Terragrunt unit are known in part: the module comes from outside of the repository. The recorded constraints are used for the rest in live/app"}},
 		"an_archive_in_the_repository": {files: unit + "terraform {\n  source = \"../../a.zip//sub\"\n}\n-- a.zip --\n", root: scan.Root{Lock: &lockfile.File{}},
 			opts: Options{Source: modulePackages{"/home/a/repo/a.zip//sub": remote}, Scan: scan.Options{Path: "/home/a/repo"}}, want: []string{"live/app with terraform: recorded for parts"}},
 		"where_that_is_nowhere": {files: unit + "terraform {\n  source = \"../../a.zip//sub\"\n}\n-- a.zip --\n", root: scan.Root{Lock: &lockfile.File{}},
 			opts: Options{Source: modulePackages{}},
 			want: []string{"live/app with terraform: recorded for the unit", "unread: it is an archive or a repository on this machine, which is read only where relock is run by hand",
-				"warning: what is required of 1 Terragrunt unit is known in part: it is an archive or a repository on this machine, which is read only where relock is run by hand. The recorded constraints stand in for the rest in live/app"}},
+				"warning: the requirements of 1 Terragrunt unit are known in part: it is an archive or a repository on this machine, which is read only where relock is run by hand. The recorded constraints are used for the rest in live/app"}},
 		"a_directory_that_is_not_checked_out": {files: unit + "terraform {\n  source = \"../../modules/none\"\n}\n", root: scan.Root{Lock: &lockfile.File{}},
 			opts: Options{Scan: scan.Options{Absent: func(dir string) bool { return dir == "modules/none" }}},
 			want: []string{"live/app with terraform: recorded for all", "error: Terragrunt refuses the unit: the directory of the module is not in the sparse checkout"}},
@@ -189,7 +189,7 @@ func TestRoots_causes(t *testing.T) {
 	// What differs by its place alone is one cause, too, with all units for programs.
 	files = strings.ReplaceAll(files, "copy_terraform_lock_file = false", "source = get_env(\"M\")")
 	_, warnings, err = Roots(t.Context(), tree(files), roots, Options{})
-	const known = "what is required of 12 Terragrunt units is known in part: the source is not statically known: it depends on the environment variable M. The recorded constraints stand in for the rest in live/u00, live/u01"
+	const known = "the requirements of 12 Terragrunt units are known in part: the source is not statically known: it depends on the environment variable M. The recorded constraints are used for the rest in live/u00, live/u01"
 	if err != nil || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Message, known) || len(warnings[0].Dirs.List()) != 12 || warnings[0].Place.String() != "live/u00/terragrunt.hcl:2" {
 		t.Errorf("Roots = %+v, %v, want the warning %q with 12 directories", warnings, err, known)
 	}

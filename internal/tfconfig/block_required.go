@@ -48,7 +48,7 @@ func (r requiredProvider) early() bool { return r.source.expr != nil || r.constr
 
 // misplacedRequired reports a required_providers block at the top of a file.
 func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
-	d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
+	d.errorf(block.DefRange, "invalid required_providers block: it must be in a terraform block")
 }
 
 // decodeRequired reads a required_providers block. Entries are in the order

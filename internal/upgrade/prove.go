@@ -134,7 +134,7 @@ func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
 		names := collect.Mapped(missing, provider.Platform.String)
 		err := w.failure(problem.CodeNoPackage, to, "%s %s is not released for %s", w.addr(), to, strings.Join(names, ", "))
 		err.Problem.Subject.Platform = missing[0]
-		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
+		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there relock reports a platform without a package and leaves it out"
 		if serving := p.selection.Serving; !serving.IsZero() {
 			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", serving, err.Problem.Hint)
 		}

@@ -335,7 +335,7 @@ func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 			t.Errorf("%d old packages, want %d", old, want)
 		}
 		if len(r.Diagnostics) != 1 || r.Diagnostics[0].Severity != problem.SeverityWarning || r.Diagnostics[0].Place.Path != "root/.terraform.lock.hcl" ||
-			!strings.HasPrefix(r.Diagnostics[0].Message, "the old entries of registry.terraform.io/hashicorp/p09 1.0.0, registry.terraform.io/hashicorp/p10 1.0.0, registry.terraform.io/hashicorp/p11 1.0.0 are taken") {
+			!strings.HasPrefix(r.Diagnostics[0].Message, "relock assumes that the old entries of registry.terraform.io/hashicorp/p09 1.0.0, registry.terraform.io/hashicorp/p10 1.0.0, registry.terraform.io/hashicorp/p11 1.0.0 cover") {
 			t.Errorf("diagnostics = %+v, want one warning about the last three", r.Diagnostics)
 		}
 		if r.File == nil {

@@ -248,8 +248,8 @@ func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
 	}
 	return []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
-		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
-		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
+		Message: fmt.Sprintf("relock assumes that the old entries of %s cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
+		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and relock assumes nothing",
 	}}
 }
 

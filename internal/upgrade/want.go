@@ -202,12 +202,12 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeUnreadModule, Place: u.Place, Outage: u.Outage,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
-		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
+		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because the requirements of this module are not known"),
 	}
 	switch {
 	case u.Entry != nil:
 		d.Code, d.Subject.Addr = u.Code, u.Entry.Addr
-		d.Message = fmt.Sprintf("what is required of the provider %s is not known: %s", u.Provider, u.Reason)
+		d.Message = fmt.Sprintf("the requirements on the provider %s are not known: %s", u.Provider, u.Reason)
 		d.Hint = cmp.Or(u.Hint, "its entry stays as it is")
 	case u.Module == "":
 		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
@@ -217,7 +217,7 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 	}
 	if rests == onRecords {
 		d.Severity, d.Hint = problem.SeverityWarning, u.Hint
-		d.Message += "; the recorded constraints stand in for it"
+		d.Message += "; the recorded constraints are used instead"
 	}
 	return d
 }

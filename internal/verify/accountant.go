@@ -229,7 +229,7 @@ func (a *accountant) outages() []problem.Problem {
 	for _, host := range slices.Sorted(maps.Keys(causes)) {
 		if !answered[host] {
 			d := problem.Of(causes[host])
-			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
+			d.Message = "the registry " + host.ForDisplay() + " answered no question: " + d.Message
 			all = append(all, d)
 		}
 	}

@@ -160,7 +160,7 @@ func (e judgedEntry) coverage() {
 		signed = signed || h.Scheme() == provider.SchemeZH
 	}
 	if !signed && !e.of.unsigned {
-		e.add(problem.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
+		e.add(problem.CodeZHMissing, "%s %s has no zh hash, so no signature covers it", l.Addr, l.Version)
 	}
 	for _, p := range e.policy.Platforms {
 		file, published := e.of.file(p)
