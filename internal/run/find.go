@@ -282,11 +282,11 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("%d root modules have no lock file: ", len(s.unlocked)),
-		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them, and so does the setting create; unlocked: ignore leaves this line out"),
+		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them; the setting create takes them in every run, and unlocked: ignore leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
 		d.Message = "1 root module has no lock file: "
-		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it, and so does the setting create; unlocked: ignore leaves this line out")
+		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it; the setting create takes it in every run, and unlocked: ignore leaves this line out")
 	}
 	if fails {
 		d.Severity = problem.SeverityError
