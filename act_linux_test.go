@@ -41,10 +41,12 @@ runs:
 }
 
 // playedGo is go on the runner: relock's action builds the program where a commit has no
-// release. What it builds is the program of this test.
+// release. What it builds starts the program of this test, without the variable that act
+// gives to steps and GitHub's runner does not.
 const playedGo = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
-cp "$PLAYED_PROGRAM" "$2"
+printf '#!/bin/sh\nunset GITHUB_TOKEN\nexec "%s" "$@"\n' "$PLAYED_PROGRAM" >"$2"
+chmod +x "$2"
 `
 
 var usedAction = regexp.MustCompile(`uses: (\S+)@(\S+)`)
