@@ -72,11 +72,15 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 // tryIt is the hint for people who look for a demonstration among the verbs.
 const tryIt = "go run github.com/relock-dev/relock/demo@latest shows the main job on this machine"
 
-// unknownFlag says which flag was meant, or which verbs have it. Behind a word that is
+// unknownFlag says which flag was meant, which verbs have it, or what its value is. Behind a word that is
 // no command, it is the word that is wrong.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 		return noSuchCommand(cmd, words)
+	}
+	var bare *pflag.ValueRequiredError
+	if errors.As(err, &bare) {
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Hint: "write " + written(bare.GetFlag())}}
 	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {

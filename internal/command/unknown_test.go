@@ -32,6 +32,8 @@ func TestMistypedCommandLines(t *testing.T) {
 		"scan --exact":           "next: --exact is a flag of relock lock, upgrade",
 		"upgrade --dry-run":      "next: write relock check: it says what would change, and writes nothing",
 		"check --nonsense":       "next: relock check --help lists the flags",
+		"check --platform":       "next: write --platform OS_ARCH",
+		"scan --format":          "next: write --format text|json",
 		"version more":           "relock:",
 		"scan --format markdown": "scan has no markdown format; it must be text or json",
 		"demo":                   "next: " + tryIt,
