@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"go/types"
 	"io/fs"
 	"maps"
 	"path"
@@ -259,4 +260,25 @@ func membersOf(typ ast.Expr) []string {
 		}
 	}
 	return members
+}
+
+// TestRegistryAnswersItsQuestions holds that the decision about the questions to registries names each of them: the
+// methods of registry.Client that wait for an answer.
+func TestRegistryAnswersItsQuestions(t *testing.T) {
+	t.Parallel()
+	const page = "docs/decisions/ten-questions.md"
+	text, questions := string(read(t, page)), 0
+	roomAt(t, "internal/registry").functions(func(name string, f *ast.FuncDecl) {
+		waits := len(f.Type.Params.List) > 0 && types.ExprString(f.Type.Params.List[0].Type) == "context.Context"
+		if receiver(f) != "Client" || !f.Name.IsExported() || !waits {
+			return
+		}
+		questions++
+		if !strings.Contains(text, "`"+f.Name.Name+"`") {
+			t.Errorf("%s does not name the question %s", page, name)
+		}
+	})
+	if questions != 10 {
+		t.Errorf("registry.Client has %d questions, and %s says ten", questions, page)
+	}
 }
