@@ -24,7 +24,7 @@ var errFrugal = fmt.Errorf("without a token relock asks GitHub no more than %d q
 // errNoGraphQL is a request that GitHub would refuse.
 var errNoGraphQL = errors.New("GitHub answers no GraphQL without a token")
 
-// frugal lets only as many requests through as whoever has no token may send, and
+// frugal lets only as many requests through as anyone who has no token may send, and
 // none that GitHub refuses without one.
 type frugal struct {
 	next http.RoundTripper

@@ -290,7 +290,7 @@ func (t *tokens) mintLess(ctx context.Context, refused error) (made *github.Inst
 		made, err = t.mint(ctx)
 	}
 	if err != nil {
-		t.app = whole // for the hint, and for whoever tries again when it is granted
+		t.app = whole // for the hint, and for anyone who tries again when it is granted
 	}
 	return made, err
 }

@@ -84,7 +84,7 @@ type Client struct {
 	as connection
 }
 
-// connection is what a client is made of, besides what authenticates it.
+// connection is what a client is made of, in addition to what authenticates it.
 type connection struct {
 	options Options
 	server  server
@@ -249,7 +249,7 @@ func graphqlOf(api string) string {
 	return api + "/graphql"
 }
 
-// authorized adds the token to requests for the given origins. It stands below
+// authorized adds the token to requests for the given origins. It is below
 // the redirects of http.Client and so decides for each hop, which go-github's
 // own WithAuthToken does not: that one hands the token to any redirect target.
 type authorized struct {

@@ -121,7 +121,7 @@ func (r *Repository) React(ctx context.Context, under Discussion, id int64, reac
 	return made.GetUser().GetLogin(), resp.StatusCode == http.StatusOK, nil
 }
 
-// WorkflowLogin is the login of whoever speaks with a workflow's own token, the
+// WorkflowLogin is the login of the account that speaks with a workflow's own token, the
 // GITHUB_TOKEN. Its prefix does not tell: Apps have such tokens too.
 const WorkflowLogin = "github-actions[bot]"
 

@@ -18,7 +18,7 @@ type dependents struct {
 
 // Dependents returns the numbers, ascending, of the open pull requests that GitHub
 // closes when the branch is deleted: those that have it as their base, and those that
-// have it as their head, but for the pull request except [docs "Managing branches":
+// have it as their head, without the one numbered except [docs "Managing branches":
 // deletion by the API does not retarget]. It is one request, and one more where forks
 // have over a hundred pull requests from a branch of the same name. Pull requests in
 // other repositories, which may have it as their head, cannot be asked for.

@@ -35,7 +35,7 @@ const (
 	// answer. GitHub itself gives up after ten seconds.
 	sendingTime = 2 * time.Minute
 	// largestAnswer bounds an answer. A page of 100 pull requests with bodies of
-	// 65,536 characters is the largest that is asked for, but for archives. Reading
+	// 65,536 characters is the largest that is asked for, except for archives. Reading
 	// JSON takes some times as much memory.
 	largestAnswer = 32 << 20
 	// mostAnswered bounds the lists, objects and values of an answer to a question. The
@@ -114,14 +114,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 // limits waits for GitHub's rate limits and repeats the requests that met one,
 // and questions that got no answer.
 //
-// It stands below go-github, because that library, once it has seen a limit,
+// It is below go-github, because that library, once it has seen a limit,
 // refuses further calls by itself until the limit is over, on its own clock,
 // and repeats nothing. It is shown a limit only when we give up.
 type limits struct {
 	next  http.RoundTripper
 	clock Clock
 	log   *slog.Logger
-	// impatient says that no limit is waited for: a token spares whoever has none
+	// impatient says that no limit is waited for: a token spares anyone who has none
 	// the hour.
 	impatient bool
 	*rates
@@ -437,7 +437,7 @@ func forget(h http.Header) {
 	h.Del("X-RateLimit-Reset")
 }
 
-// boundedBody fails once more than the bound has been read.
+// boundedBody fails as soon as more than the bound has been read.
 type boundedBody struct {
 	body io.ReadCloser
 	left int64

@@ -24,7 +24,7 @@ const (
 	mostNames     = 32 << 20  // bytes of all names, as of a tree that GitHub lists
 )
 
-// SnapshotOf is Snapshot for whoever has been told the id of the commit's tree, as List
+// SnapshotOf is Snapshot for callers that know the id of the commit's tree, as List
 // does; without one it is Snapshot. It is one request for an archive, and one for what
 // that redirects to. That the archive holds the whole commit and nothing else is proved
 // by git's id of what is in it. Where the proof fails, since .gitattributes leaves files

@@ -40,7 +40,7 @@ type PullRequest struct {
 	HeadRepository string // OWNER/NAME; empty if it has been deleted
 	// Fork says that the head is not in this repository.
 	Fork bool
-	// MaintainerCanModify says that whoever may push to this repository may push
+	// MaintainerCanModify says that anyone who may push to this repository may push
 	// to the branch of the fork too. Lists do not tell.
 	MaintainerCanModify bool
 }
@@ -97,7 +97,7 @@ func pullRequest(p *github.PullRequest) PullRequest {
 
 // ChangedFiles returns the paths that a pull request changes, both of a file
 // that it renames: one request for every hundred files. It reads no further
-// than a number of files; complete tells whether those were all. GitHub itself
+// than a number of files; complete says whether those were all. GitHub itself
 // lists no more than 3,000.
 func (r *Repository) ChangedFiles(ctx context.Context, number, most int) (paths []string, complete bool, err error) {
 	opts := &github.ListOptions{Page: 1, PerPage: 100}

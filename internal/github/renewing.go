@@ -125,7 +125,7 @@ func (r *renewing) RoundTrip(req *http.Request) (*http.Response, error) {
 // trial is what was done for a request so far.
 type trial struct {
 	waits    int  // for the token that it was sent with last
-	replaced bool // there was to be another one
+	replaced bool // there should have been another one
 }
 
 // again waits, or has the token replaced, and reports whether to send the request again. That

@@ -20,7 +20,7 @@ type Repository struct {
 // String returns OWNER/NAME.
 func (r *Repository) String() string { return r.owner + "/" + r.name }
 
-// Pause waits, on the client's clock. Whoever lost a race waits before reading
+// Pause waits, on the client's clock. A caller that lost a race waits before reading
 // again.
 func (r *Repository) Pause(ctx context.Context, d time.Duration) error {
 	return r.client.clock.Sleep(ctx, d)

@@ -18,8 +18,8 @@ const (
 // revalidating remembers answers with their ETags for the life of a Client, and
 // asks again with If-None-Match. GitHub does not count an answer that nothing
 // has changed [docs.github.com, "Best practices for using the REST API", "Use
-// conditional requests if appropriate"]: whoever lost a race reads again for
-// nothing. It stands above the limits, whose refusals are not remembered.
+// conditional requests if appropriate"]: a caller that lost a race reads again for
+// nothing. It is above the limits, whose refusals are not remembered.
 type revalidating struct {
 	next http.RoundTripper
 
@@ -28,7 +28,7 @@ type revalidating struct {
 	size int
 }
 
-// question is what the answer to a GET depends on, besides the token.
+// question is what the answer to a GET depends on, in addition to the token.
 type question struct{ url, accept string }
 
 type answer struct {

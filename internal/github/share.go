@@ -54,8 +54,8 @@ type shares struct {
 	log   *slog.Logger
 }
 
-// Share says what the run may take. No request is refused for it: Ready tells whoever
-// begins something. What makes content is spread over the hour.
+// Share says what the run may take. No request is refused for it: a caller that
+// begins something asks Ready. What makes content is spread over the hour.
 func (s shares) Share(r Ration) {
 	s.rates.mu.Lock()
 	defer s.rates.mu.Unlock()

@@ -210,7 +210,7 @@ func (l *listing) wanted(keep func(string) bool) (map[string]int64, error) {
 	return ids, nil
 }
 
-// linked returns what is to be read of files only because links lead to them.
+// linked returns what must be read of files only because links lead to them.
 func (l *listing) linked(t *filetree.Tree, keep func(string) bool) map[string]int64 {
 	ids := map[string]int64{}
 	for _, e := range l.entries {

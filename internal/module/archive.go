@@ -112,12 +112,12 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 }
 
 // unpackCopy unpacks an archive that has to be fetched, by way of a temporary file,
-// since the table of a zip archive stands at its end. Without a kind, the first
+// since the table of a zip archive is at its end. Without a kind, the first
 // bytes tell it, as they do for OpenTofu where an archive comes from a registry
 // itself [opentofu 1.12 internal/registry/package_extract.go].
 //
 // A bit may be flipped on the way, and a cache may keep what came so. So an archive that
-// may be damaged is fetched once more, past caches.
+// may be damaged is fetched again, past caches.
 func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
 	t, found, err := unpackFetched(ctx, kind, fetch)
 	if damaged(err) && ctx.Err() == nil {
@@ -244,7 +244,7 @@ func (i interruptible) Read(p []byte) (int, error) {
 	return i.Reader.Read(p)
 }
 
-// capped fails once more than left bytes have been read.
+// capped fails as soon as more than left bytes have been read.
 type capped struct {
 	io.Reader
 	left   int64

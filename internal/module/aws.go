@@ -116,7 +116,7 @@ func readOwn(path string) (string, error) {
 // readSection adds the settings of a section, by the format that AWS documents:
 // a setting a line, comments in lines of their own, and below a setting, behind
 // spaces, its parts, which no key is. A value ends at the first space, which no
-// key has either. Libraries for INI files replace what stands in values between
+// key has either. Libraries for INI files replace what is in values between
 // percent signs and quotes.
 // https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 func readSection(settings map[string]string, text, section string) {

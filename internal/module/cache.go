@@ -22,7 +22,7 @@ import (
 // cache keeps packages by their ID in a directory of the operator's, one file
 // each: what is kept of the package, as a tar archive. A file that is damaged
 // is as good as none. Nothing here is secret or trusted more than its source,
-// but whoever can write to the directory decides what modules say.
+// but anyone who can write to the directory decides what modules say.
 type cache struct {
 	dir     string // "": keeps nothing
 	log     *slog.Logger

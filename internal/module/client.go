@@ -30,7 +30,7 @@ import (
 const DefaultJobs = 8
 
 // Options are the settings of a Client. The zero value of each is its default,
-// which suits a person who runs relock on a checkout of their own, but for
+// which suits a person who runs relock on a checkout of their own, except for
 // AllowLocal.
 type Options struct {
 	Log *slog.Logger

@@ -146,7 +146,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	if err != nil {
 		return unread("running git: %v", err)
 	}
-	defer context.AfterFunc(ctx, func() { stdout.Close() })() // whoever else holds it
+	defer context.AfterFunc(ctx, func() { stdout.Close() })() // anyone else who holds it
 	release, err := startGroup(cmd)
 	if err != nil {
 		switch over := ended(ctx); {
@@ -164,7 +164,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	}
 	err = cmd.Wait()
 	p.opts.Log.DebugContext(ctx, "git", "command", commandOf(args), "url", redact(p.remote.url), "failed", err != nil)
-	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before what was to be read
+	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before everything was read
 	switch {
 	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
 		return p.failure(ctx, commandOf(args), readComplaint(stderr.kept.String()), err)

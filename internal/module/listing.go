@@ -142,7 +142,7 @@ func detailOf(v listedVersion) []listedDetail {
 
 // spelled is equal for equal details.
 func spelled(all []listedDetail) string {
-	text, _ := json.Marshal(all) // it has nothing but texts
+	text, _ := json.Marshal(all) // it has only texts
 	return string(text)
 }
 

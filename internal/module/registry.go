@@ -83,7 +83,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	if v, err := provider.ParseVersion(exact); call.Versioned && err == nil && v.String() == exact { // mostly it is listed, and then its location is known by then
 		var beside sync.WaitGroup
 		defer beside.Wait()
-		beside.Go(func() { _, _ = rs.download(ctx, r, exact) }) // whoever needs the answer has its error, too
+		beside.Go(func() { _, _ = rs.download(ctx, r, exact) }) // anyone who needs the answer has its error, too
 	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {

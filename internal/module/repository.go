@@ -84,7 +84,7 @@ func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, err
 	if ref.shallow {
 		return "", unread("the git repository has no branch or tag %q; with depth, the ref must be one", ref.name)
 	}
-	// Only a clone can tell what else it names: an abbreviated commit, HEAD~1, or
+	// Only a clone can say what else it names: an abbreviated commit, HEAD~1, or
 	// origin/main. The clone has commits alone, if the server can do that.
 	if err := r.clone(ctx, "--filter=tree:0"); err != nil {
 		return "", err
@@ -171,7 +171,7 @@ func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	return err
 }
 
-// reset makes the repository, or makes it anew. Having a commit without its files,
+// reset makes the repository, or makes it again. Having a commit without its files,
 // a server would take it for whole and send nothing; and a fetch that failed may
 // have left settings behind, by which git would look for objects at the remote.
 func (r *gitRepository) reset(ctx context.Context) error {
@@ -187,7 +187,7 @@ func (r *gitRepository) reset(ctx context.Context) error {
 
 // fetch gets one commit without its history, and without files that no
 // configuration is as large as: see fetchMissing. Not every server gives a commit
-// that it does not advertise, and one that is no more than files over HTTP knows
+// that it does not advertise, and a server that only has files over HTTP gives
 // neither; then all of them are fetched.
 func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	err := r.bounded(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",

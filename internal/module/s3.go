@@ -39,7 +39,7 @@ type s3Bucket struct {
 // without one, and perhaps with the bucket before it.
 var awsHost = regexp.MustCompile(`^(?:(.+)\.)?s3(?:[.-]([a-z0-9-]+))?\.amazonaws\.com$`)
 
-// awsRegion is what may stand in the name of a host; a region is what stores say.
+// awsRegion is what may be in the name of a host; a region is what stores say.
 var awsRegion = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 
 // amazon is where S3 is in a region. With the bucket in the path one certificate
@@ -83,7 +83,7 @@ func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 }
 
 // s3Keys are those of the URL, unless it names a profile of the machine, or those
-// of the machine. Whoever proposes changes chooses no keys.
+// of the machine. Anyone who proposes changes chooses no keys.
 func s3Keys(opts Options, u *url.URL, place string, isAWS bool) (aws.Credentials, error) {
 	query := u.Query()
 	profile := query.Get("aws_profile")
@@ -118,7 +118,7 @@ const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
 const regionHeader = "X-Amz-Bucket-Region"
 
-// get asks for an object, or for a list of objects if it has no name, and once more
+// get asks for an object, or for a list of objects if it has no name, and again
 // where the store says that the bucket is in another region. The caller closes the
 // body. https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
@@ -209,7 +209,7 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 	return names, next, nil
 }
 
-// tagReader reads XML, and fails once more tags have come than are left. The library
+// tagReader reads XML, and fails as soon as more tags have come than are left. The library
 // remembers every element that is open, and takes long to leave them.
 type tagReader struct {
 	io.Reader

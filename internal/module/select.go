@@ -40,7 +40,7 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 
 // asksForPrerelease reports whether a constraint asks for a prerelease. The tools read it
 // a second time for that, by a grammar where terms stand side by side and not
-// with commas, and where nothing may stand between an operator and a number.
+// with commas, and where nothing may be between an operator and a number.
 // What both grammars read and what admits a prerelease is an exact version alone
 // [terraform 1.11 internal/initwd/module_install.go].
 func asksForPrerelease(v *goversion.Version, constraint string, tool provider.Tool) bool {

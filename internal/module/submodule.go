@@ -18,7 +18,7 @@ const (
 )
 
 // submodules adds the files of submodules where they belong. The tools fetch
-// all of them and give up where one fails; here a failure is found by whoever
+// all of them and give up where one fails; here a failure is found by anyone who
 // reads the directory, since most submodules have nothing to do with modules [go-getter 1.7 get_git.go].
 func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitEntry, depth int) error {
 	config, err := r.gitmodules(ctx, commit)

@@ -3,7 +3,7 @@ package pr
 import "github.com/relock-dev/relock/internal/safe"
 
 // RebaseWhen says what is done about a branch that proposes what is wanted and has not all of
-// its base. Whatever it says, one that proposes something else, or conflicts, is made anew.
+// its base. Whatever it says, one that proposes something else, or conflicts, is made again.
 type RebaseWhen string
 
 // The choices. The zero value is RebaseAuto.
@@ -17,7 +17,7 @@ const (
 	RebaseConflicted RebaseWhen = "conflicted"
 )
 
-// lag is what comes of a branch that has not all of its base.
+// lag is what happens to a branch that has not all of its base.
 type lag int
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// tailStart is the hidden line below which a body is ours to write anew at any
+// tailStart is the hidden line below which a body is ours to write again at any
 // time: what is ignored, what the branch waits for, the box that asks for a rebase, the marker. What a
 // report quotes holds no such line.
 const tailStart = "<!-- relock-tail -->"

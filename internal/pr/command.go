@@ -22,7 +22,7 @@ type Owned struct {
 	Touched bool
 }
 
-// Find tells whether a pull request is ours: from a branch of this repository
+// Find says whether a pull request is ours: from a branch of this repository
 // that is named like ours and holds our commits. It is one request, or none, and
 // four more where the base was merged into it.
 func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest, prefix string) (Owned, bool, error) {
@@ -87,8 +87,8 @@ func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Mar
 }
 
 // deleteSurely deletes a branch that is at a commit. Where GitHub refuses that, or nobody knows
-// what became of it, it looks: a branch that is elsewhere is somebody's by now, and one of which
-// nothing was heard is deleted once more.
+// what happened to it, it looks: a branch that is elsewhere is somebody's by now, and one of which
+// nothing was heard is deleted again.
 func deleteSurely(ctx context.Context, repo *github.Repository, branch, at string) error {
 	err := repo.DeleteBranch(ctx, branch, at)
 	uncertain := errors.Is(err, github.ErrUncertain)

@@ -145,7 +145,7 @@ func (s state) lag(when RebaseWhen) lag {
 }
 
 // unsettled reports whether the branch may have to be updated without anything having happened
-// to the pull request that a list shows: a check passes, or GitHub computes the state anew.
+// to the pull request that a list shows: a check passes, or GitHub computes the state again.
 func (s state) unsettled(when RebaseWhen) bool {
 	return s.behind() && (when == RebaseBehindBase || when != RebaseConflicted && s.awaited())
 }

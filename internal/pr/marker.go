@@ -35,7 +35,7 @@ type Marker struct {
 	FormerBase string `json:"former-base,omitempty"`
 	// Behind is the base of which the body says that the branch is behind it, and waits.
 	Behind string `json:"behind,omitempty"`
-	// Leaves says that the branch is to be deleted when no other pull request needs it
+	// Leaves says that the branch must be deleted when no other pull request needs it
 	// any more, though a person has closed this one: relock did so for them.
 	Leaves bool `json:"leaves-branch,omitempty"`
 	// Ignores are what people told relock not to propose for this group.

@@ -23,7 +23,7 @@ type presenter struct {
 	outcome *Outcome
 }
 
-// presented is what became of a presentation.
+// presented is what happened to a presentation.
 type presented struct {
 	// settled says that nothing was lost on the way: what is not applied was refused.
 	settled bool
@@ -34,7 +34,7 @@ type presented struct {
 	unmerging bool
 }
 
-// Unapplied is what of a presentation is to be tried again: the token might not apply it, or
+// Unapplied is what of a presentation must be tried again: the token might not apply it, or
 // nobody knows whether it was applied.
 type Unapplied struct {
 	Reviewers     []string `json:"reviewers,omitempty"`
@@ -112,7 +112,7 @@ func (p Presentation) remaining(m Marker) Presentation {
 	return p
 }
 
-// manual reports whether something is to be applied beside auto-merge.
+// manual reports whether something must be applied beside auto-merge.
 func (p Presentation) manual() bool {
 	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != ""
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// preview is Propose for whoever has no token: what would become of the proposals,
+// preview is Propose for anyone who has no token: what would happen to the proposals,
 // and of our pull requests that none of them stands for, as far as the newest pull
 // requests tell. GitHub answers without a token by REST alone, and seldom: commits
 // are not compared, so that it is not seen who has pushed to a branch. It is two

@@ -2,12 +2,12 @@
 // branch, when it is updated, left alone or closed.
 //
 // A group of changes has one branch and at most one open pull request. A branch
-// is ours if its newest commit carries our trailers, has the tree and stands on the
+// is ours if its newest commit carries our trailers, has the tree and is on the
 // commit that they name; who pushed it proves nothing, since every workflow speaks
 // as github-actions[bot]. The digest in the trailers says what
 // is proposed: while it stays the same, nothing is pushed and nothing edited.
 //
-// [Propose] reads, decides and writes in this order, and begins anew when
+// [Propose] reads, decides and writes in this order, and begins again when
 // GitHub says that something moved meanwhile. It never forces a branch from a
 // commit that it has not read. What it must remember from run to run, as the
 // ignores that people ask for in comments, is in a [Marker] hidden in the body.
@@ -35,14 +35,14 @@ type File struct {
 	Mode string // of git; an ordinary file, 100644, if empty
 	// Content is the file as proposed.
 	Content []byte
-	// Old is the file as it stands on the base, nil if there is none. If the
-	// base changes it, the proposal is made anew on top of that.
+	// Old is the file as it is on the base, nil if there is none. If the
+	// base changes it, the proposal is made again on top of that.
 	Old []byte
 }
 
 func (f File) mode() string { return cmp.Or(f.Mode, "100644") }
 
-// Proposal is what shall be merged into a base branch for one group of changes.
+// Proposal is what should be merged into a base branch for one group of changes.
 // New makes the fields that must agree with each other.
 type Proposal struct {
 	Group  string
@@ -64,8 +64,8 @@ type Proposal struct {
 	// Write makes the body when it is needed, for one that is dear; nil if Body
 	// is it.
 	Write func() safe.Markdown
-	// Facts is a digest of what the text tells that is not in the files, as what
-	// was held back and why. The text is written anew when it changes.
+	// Facts is a digest of what the text says that is not in the files, as what
+	// was held back and why. The text is written again when it changes.
 	Facts string
 	// From is what stood for the group when the files were chosen, by a run that did
 	// not see everything; nil: it saw everything. Where something else stands by now,
@@ -82,7 +82,7 @@ type Proposal struct {
 }
 
 // Presentation is how a pull request is presented to people. It is applied when
-// it is opened and never again: whoever takes a label off, or asks another
+// it is opened and never again: anyone who takes a label off, or asks another
 // reviewer, meant it. What GitHub has refused is tried again by later runs, and so is
 // auto-merge until it holds.
 type Presentation struct {

@@ -18,7 +18,7 @@ type Options struct {
 	// Holds reports whether the proposals would be the same from another commit,
 	// which the base has moved to; nil: they would not.
 	Holds func(ctx context.Context, sha string) (bool, error)
-	// Bases are all branches that there shall be pull requests for. Those of ours
+	// Bases are all branches that there should be pull requests for. Those of ours
 	// for another base are closed. Empty: the other bases are not known, and
 	// their pull requests are left alone.
 	Bases []string
@@ -109,7 +109,7 @@ const (
 	None    Operation = "none"
 )
 
-// Outcome is what became of one group.
+// Outcome is what happened to one group.
 type Outcome struct {
 	Group     string // empty if all groups failed together
 	Operation Operation
@@ -118,7 +118,7 @@ type Outcome struct {
 	Branch    string
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
-	Waits     bool   // what is to be done waits for room
+	Waits     bool   // work waits for room
 	// Until is what a proposal without an open pull request waits for.
 	Until Until
 	// ClosedNumber and ClosedURL are those of the pull request that a person has closed,
@@ -126,10 +126,10 @@ type Outcome struct {
 	ClosedNumber int
 	ClosedURL    string
 	// Stale says that nothing was done since the proposal was made from another commit
-	// than stands for the group by now: it is to be made again.
+	// than stands for the group by now: it must be made again.
 	Stale bool
 	// Unsettled says that the branch is behind, and that GitHub may say later, without anything
-	// that a list of pull requests shows, that it is to be updated.
+	// that a list of pull requests shows, that it must be updated.
 	Unsettled bool
 	Err       error // *problem.Error
 	Unbegun   bool  // Options.Begins was against it
@@ -144,7 +144,7 @@ type Outcome struct {
 // in their order, then those of what was closed or left over, by branch. One
 // that fails does not stop the others.
 //
-// Where nothing is to be done it costs a request, none after Look, and two more for
+// Where there is nothing to do it costs a request, none after Look, and two more for
 // each proposal or branch of ours. The proposals must be of the base's present head: where
 // that has moved and Options.Holds says no, the outcome is an error that wraps a
 // Moved, and nothing is written. Without a token there are dry runs alone.

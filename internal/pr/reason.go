@@ -7,7 +7,7 @@ import (
 )
 
 // Reasons why nothing is done about a pull request or a branch, or why it ends, as far as
-// several cases have them. They stand behind what was done, so that they begin small and
+// several cases have them. They are behind what was done, so that they begin small and
 // end without a stop.
 const (
 	movedMeanwhile = "its branch has moved since it was looked at"

@@ -112,7 +112,7 @@ func (t ending) spared(ctx context.Context, s state, base string) (string, error
 }
 
 // readUnwanted finds out whose a branch is and returns the base that it is for:
-// that of the run, or one that there shall be no pull requests for any more. It
+// that of the run, or one that there should be no pull requests for any more. It
 // returns none for a branch that is not this run's to end.
 func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err error) {
 	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {

@@ -105,14 +105,14 @@ func (s state) strangers(base string) bool { return s.open() && s.pull.Base != b
 func (s state) open() bool { return s.pull != nil && s.pull.Open }
 
 // done reports whether the branch is that of a merged pull request of ours, and
-// nothing was pushed to it since: whoever had commits on it has them merged.
+// nothing was pushed to it since: anyone who had commits on it has them merged.
 func (s state) done() bool {
 	return s.head != "" && s.pull != nil && s.pull.Merged && s.pull.Head == s.head && (s.owner != foreign || s.marked)
 }
 
-// read finds out about the branch of a proposal, which stands at head or, if
+// read finds out about the branch of a proposal, which is at head or, if
 // that is empty, does not exist. A pull request that the survey has seen is not
-// asked for again if nothing is to be done about it: whatever became of it since
+// asked for again if there is nothing to do about it: whatever happened to it since
 // then is no reason to do something.
 func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, error) {
 	s := state{branch: p.Branch, head: head}
@@ -123,7 +123,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 			return s, err
 		}
 	}
-	// What a merge of the base holds besides our files is seen without a request
+	// What a merge of the base holds in addition to our files is seen without a request
 	// where those are the ones of the proposal. Their modes are not: before
 	// anything is done about the branch they are looked at.
 	looked := s
@@ -204,7 +204,7 @@ func (r *surveyor) readLag(ctx context.Context, p Proposal, s *state) error {
 	if s.asked || when == RebaseConflicted || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || !s.behind() {
 		return nil
 	}
-	// Asking once more often helps, but is not worth a request if nothing follows from it.
+	// Asking again often helps, but is not worth a request if nothing follows from it.
 	said := when != RebaseBehindBase && (!s.marked || s.marker.Behind == p.Base)
 	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown && (!said || s.awaited()) {
 		if err := r.readMerging(ctx, s); err != nil {
@@ -383,7 +383,7 @@ func (r *surveyor) readHead(ctx context.Context, branch, sha string) (mark trail
 			if t.made(c) {
 				return t, n == 0, nil
 			}
-			if len(c.Parents) == 1 { // a rebase makes it anew, onto nobody knows what
+			if len(c.Parents) == 1 { // a rebase makes it again, onto nobody knows what
 				_, ok, err := t.proposed(ctx, r.repo, c.Parents[0], sha)
 				if err != nil || ok {
 					return t, false, err

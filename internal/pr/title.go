@@ -212,7 +212,7 @@ func enumerate(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// plainDir is a directory that can stand in a title as it is.
+// plainDir is a directory that can be in a title as it is.
 var plainDir = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,47}$`)
 
 // inDirs says where: the name of a single directory, the number of several, and

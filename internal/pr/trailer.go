@@ -19,7 +19,7 @@ type trailers struct {
 	// Tree is the commit's own tree. Somebody who amends our commit keeps its
 	// message; without this the amended commit would pass for ours.
 	Tree string
-	// On is the commit of the base that the commit stands on. Somebody who puts our
+	// On is the commit of the base that the commit is on. Somebody who puts our
 	// tree on a newer one takes back what that has changed.
 	On string
 }
@@ -116,14 +116,14 @@ type judged struct {
 	mark  trailers      // of own
 	own   github.Commit // the newest commit of ours along the first parents
 	head  github.Commit
-	// rewritten says that own stands on a commit that the base had, and has no more.
+	// rewritten says that own is on a commit that the base had, and no longer has.
 	rewritten bool
 }
 
-// base is the commit of the base that our own stands on.
+// base is the commit of the base that our own is on.
 func (j judged) base() string { return j.own.Parents[len(j.own.Parents)-1] }
 
-// rebased reports whether our commit was made anew, as git and GitHub do at a rebase.
+// rebased reports whether our commit was made again, as git and GitHub do at a rebase.
 func (j judged) rebased() bool { return !j.mark.made(j.own) }
 
 // judge decides whose a branch is, from what it has and its base has not. What is

@@ -164,7 +164,7 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 }
 
 // update lets GitHub merge the base into the branch, which keeps approvals that a
-// new commit would cost. Where GitHub will not, the branch is made anew on the base.
+// new commit would cost. Where GitHub will not, the branch is made again on the base.
 func (t *task) update(ctx context.Context, p Proposal, s state) error {
 	if err := t.ready(ctx); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 }
 
 // openPull opens the pull request. What people told relock to ignore for the
-// group stands in its newest pull request, so it moves on to this one.
+// group is in its newest pull request, so it moves on to this one.
 func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	ignores, err := t.ignores(ctx, s)
 	if err != nil {
@@ -275,7 +275,7 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 	return s.marker.Ignores, nil
 }
 
-// edit writes title and body anew. The text may take its time; what people told
+// edit writes title and body again. The text may take its time; what people told
 // relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}

@@ -26,7 +26,7 @@ type versionList struct {
 	Versions []struct {
 		Version   string   `json:"version"`
 		Protocols []string `json:"protocols"`
-		// The tools do not read the platforms, so nothing that stands there may
+		// The tools do not read the platforms, so nothing that is there may
 		// make an answer unusable [terraform 1.11 internal/getproviders/registry_client.go].
 		Platforms json.RawMessage `json:"platforms"`
 	} `json:"versions"`

@@ -23,7 +23,7 @@ type Options struct {
 	Origin bool
 	// Cache remembers what packages hash to from one run to the next; nil
 	// remembers nothing. It is asked only for packages whose zh is sure: it
-	// stands in a verified checksum list, names the package in an OCI registry,
+	// is in a verified checksum list, names the package in an OCI registry,
 	// or was computed. It is believed only where relock itself has hashed the
 	// bytes, or where HashSource admits what a registry states.
 	Cache *hash.Cache
@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // Client asks provider registries and mirrors. It is safe for concurrent use;
-// how much is asked at once is its callers' business, but for downloads.
+// how much is asked at once is its callers' business, except for downloads.
 type Client struct {
 	fetch   *fetcher
 	tools   map[provider.ToolName]installation

@@ -357,7 +357,7 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 }
 
 // manifest is the manifest of a release, and the zh that the checksum list has of it
-// [protocol: publishing providers]. It stands beside the list, where releases are
+// [protocol: publishing providers]. It is beside the list, where releases are
 // published as files; elsewhere nothing is known, and there is no zh.
 func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPackage) ([]byte, provider.Hash) {
 	name := fmt.Sprintf("terraform-provider-%s_%s_manifest.json", want.Addr.Type, want.Version)

@@ -29,7 +29,7 @@ type fetcher struct {
 	queue     *queue
 	patience  time.Duration // with a server that does not say how large an archive is
 
-	// archives has what became of each link, failures too, and sums what archives
+	// archives has what happened to each link, failures too, and sums what archives
 	// hash to by their zh, which identifies an archive whatever its URL.
 	archives memo.Memo[reference, hash.Hashed]
 	sums     memo.Memo[provider.Hash, hash.Hashed]
@@ -81,7 +81,7 @@ func newFetcher(t *transport.Client, opts Options) *fetcher {
 	return f
 }
 
-// errNotKnown is what becomes of a sum that must not cost a download.
+// errNotKnown is what happens to a sum that must not cost a download.
 var errNotKnown = errors.New("not known")
 
 // archive downloads and hashes an archive, without the token, unless an archive of
@@ -200,7 +200,7 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 }
 
 // stream hashes an archive without a copy of it. One that is not what it should be is
-// asked for once more: a bit of it may have been flipped on the way, and a cache may
+// asked for again: a bit of it may have been flipped on the way, and a cache may
 // have kept that. So every answer but the first comes past caches.
 func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Hashed, error) {
 	opened := 0

@@ -23,7 +23,7 @@ const maxMirrorRedirects = 5
 
 // network is a server that mirrors providers [protocol: provider network mirror].
 //
-// It may name hashes of its packages. They prove nothing but that the mirror
+// It may name hashes of its packages. They prove only that the mirror
 // serves what it says, so each package must match one of them, and what is
 // recorded is what was computed.
 type network struct {

@@ -52,7 +52,7 @@ func (c *Client) Download(ctx context.Context, tool provider.Tool, want provider
 }
 
 // Modified returns when the server of a package says that the package was last
-// changed: for want of anything better, the day of its release. The package is that of
+// changed: without anything better, the day of its release. The package is that of
 // Download. It is zero if the server does not say, if the registry lists no package, or if
 // there is no registry to ask.
 //
@@ -85,7 +85,7 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 // list of whichever package was asked about first in this run, so that it costs
 // no request if any was; else that of the wanted package.
 //
-// The listing is zero where the release must not be held against its registry:
+// The listing is zero where the release must not be compared with its registry:
 // if the tool may take the provider from a mirror, lock files rightly hold what
 // the mirror has. With Want.Origin it is the registry's wherever the methods let
 // it be asked at all. Errors are those of Hashes.
@@ -145,7 +145,7 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 }
 
 // Recheck downloads a package of which the cache knows what it hashes to, and
-// hashes it anew; it returns how many bytes that took. The error has
+// hashes it again; it returns how many bytes that took. The error has
 // CodeBadChecksum and no more if the cache is wrong; others are those of Package.
 func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) {
@@ -225,7 +225,7 @@ func (c *Client) onlyMirrors(tool provider.Tool, want provider.Want) bool {
 	return d == nil && want.Origin
 }
 
-// held is the registry that the hashes of a release are held against; nil where
+// held is the registry that the hashes of a release are compared with; nil where
 // they must not be: unless it was asked for, it must be the one place that the tool's
 // configuration leaves for the provider, whatever place this run was told to ask.
 // What is wrong with the methods, they say themselves.

@@ -83,7 +83,7 @@ func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 
 // recorded returns the hashes that OpenTofu records on the word of its registry
 // alone: those of known schemes, of all platforms. It would take any; here each
-// platform's zip must stand in the checksum list, and what is known of the
+// platform's zip must be in the checksum list, and what is known of the
 // wanted platform must agree [case 80e].
 func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}

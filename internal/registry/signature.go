@@ -186,7 +186,7 @@ func checkDetached(keys openpgp.EntityList, document, signature io.Reader) (*ope
 	return entity, err
 }
 
-// label tells who stands behind a key that has been found to have signed.
+// label tells who is behind a key that has been found to have signed.
 func (t trust) label(s signed, key signingKey) (string, error) {
 	if signedBy(t.hashicorp, bytes.NewReader(s.list), bytes.NewReader(s.signature)) == nil {
 		return labelHashiCorp, nil

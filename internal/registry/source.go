@@ -182,7 +182,7 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 // only with nothing.
 type joinedReleases map[provider.Version]provider.Release
 
-// add keeps what an earlier place says of a version, but for the platforms:
+// add keeps what an earlier place says of a version, except for the platforms:
 // each package is taken from the first place that has it. Where one of the places
 // does not say what it has, nobody knows what they have together.
 func (u *joinedReleases) add(releases ...provider.Release) {

@@ -8,7 +8,7 @@ type Download interface {
 	// Read says that so many more bytes have arrived.
 	Read(n int64)
 	// Done says that no more will: with an error if the line broke, not if the
-	// package turned out to be bad, which is the business of whoever wanted it.
+	// package turned out to be bad, which is the business of its caller.
 	Done(err error)
 }
 
@@ -19,7 +19,7 @@ type watched struct {
 	err      error // of reading
 }
 
-// watch shows the download of a package to whoever watches, if anybody does. A
+// watch shows the download of a package to anyone who watches, if anybody does. A
 // size that is not above zero is not known.
 func watch(begin func(name string, size int64) Download, name string, size int64, body io.ReadCloser) io.ReadCloser {
 	if begin == nil {

@@ -15,7 +15,7 @@ import (
 
 // accountAll finds recorded hashes that belong to nothing, in the entries as they
 // were read, of the providers that the plan is about. A root module with providers
-// of its own is held against its own source, which knows that no list covers
+// of its own is compared with its own source, which knows that no list covers
 // these.
 func accountAll(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageAccount)()
@@ -59,7 +59,7 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 // of a merge differ: of their hashes only proven ones are written.
 //
 // A check asks about what is committed now: also of an entry that matches no
-// package of its release, whose hashes are held against the lists alone. The other verbs
+// package of its release, whose hashes are compared with the lists alone. The other verbs
 // fail for that one. They write nothing of an entry that they leave, and download nothing
 // for it.
 func suspectsOf(j job, r upgrade.Result) []verify.Suspect {

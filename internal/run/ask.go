@@ -20,7 +20,7 @@ import (
 )
 
 // Ask is what a person or an event wants of relock: which verb, about which files, and
-// what becomes of the result. There is one constructor for each verb and event, and
+// what happens to the result. There is one constructor for each verb and event, and
 // nothing changes an Ask after that. The settings of a repository are not in it: each
 // job has its own.
 type Ask struct {
@@ -49,7 +49,7 @@ type Ask struct {
 	platforms []provider.Platform
 	// named are the providers that must be there.
 	named []provider.Pattern
-	// lockedOnly leaves out root modules without a lock file, and does not speak of them.
+	// lockedOnly leaves out root modules without a lock file, and says nothing of them.
 	lockedOnly bool
 	judged     JudgedBy
 	// public says that it reads what is public without a token.
@@ -79,7 +79,7 @@ type Means struct {
 	Head Head
 }
 
-// JudgedBy is what Check and Verify judge by, besides settings.
+// JudgedBy is what Check and Verify judge by, in addition to settings.
 type JudgedBy struct {
 	// Ledger is what earlier runs have seen; nil: there is none. What the run sees is
 	// added to it.
@@ -205,7 +205,7 @@ func ToRepair(m Means, verb verbs.Verb, h PullHead, w Wanted, to *Push) Ask {
 	return a
 }
 
-// ToRebuild asks for a pull request of ours to be made anew on its base branch, of which
+// ToRebuild asks for a pull request of ours to be made again on its base branch, of which
 // these are the files.
 func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p Pulls) Ask {
 	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}

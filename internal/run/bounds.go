@@ -144,7 +144,7 @@ func (b *bounds) skip(rest report.Unbegun) {
 }
 
 // asking returns the context of what a session asks. It ends with an interrupt, and
-// with the time, which a hard end tells beforehand.
+// with the time, which a hard end announces.
 func (b *bounds) asking(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if b.isInterrupted() {
@@ -186,7 +186,7 @@ func (b *bounds) timed(ctx context.Context) (context.Context, context.CancelFunc
 	return asking, func() { cancel(nil) }
 }
 
-// watch notes which packages arrive, besides whoever watches already.
+// watch notes which packages arrive, in addition to anyone who watches already.
 func (b *bounds) watch(others func(string, int64) registry.Download) func(string, int64) registry.Download {
 	return func(name string, size int64) registry.Download {
 		d := download{bounds: b}

@@ -15,7 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// learns reports whether the run may add to what is remembered. Whoever can
+// learns reports whether the run may add to what is remembered. Anyone who can
 // write to that decides what lock files say, so that on GitHub only runs of the
 // base branch do, and none about somebody's head.
 func learns(env Env, a Ask) bool {
@@ -48,7 +48,7 @@ func openCache(env Env, a Ask) (*hash.Cache, error) {
 	return nil, nil
 }
 
-// heal puts a damaged cache aside and begins it anew. A run that may add nothing to it
+// heal puts a damaged cache aside and begins it again. A run that may add nothing to it
 // does without.
 func heal(env Env, a Ask, name string) *hash.Cache {
 	if !learns(env, a) {
@@ -101,7 +101,7 @@ func moduleCache(env Env, a Ask, hashes string) string {
 	return name
 }
 
-// ofHead reports whether whoever wrote the head of a pull request may have
+// ofHead reports whether anyone who wrote the head of a pull request may have
 // written a file: it lies in the workspace, or in a repository that is read from
 // disk.
 func ofHead(env Env, a Ask, name string) bool {

@@ -30,7 +30,7 @@ type carrier struct {
 	// notices are what a person should know of a group: what could not be read, and which
 	// entries were not carried over.
 	notices map[string][]problem.Problem
-	// over says, by branch, how much of a proposal is what stood before.
+	// over says, by branch, how much of a proposal is what was before.
 	over map[string]report.CarriedOver
 }
 

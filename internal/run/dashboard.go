@@ -184,7 +184,7 @@ type unsaid struct {
 }
 
 // leftUnsaid is what none of the pull requests says that are open by now. The text of each
-// has what failed or was not read in any root module, besides what its group holds back.
+// has what failed or was not read in any root module, in addition to what its group holds back.
 func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
 	rest := &unsaid{partial: p.unseen.asksForPart()}
 	open := map[string]bool{}
@@ -215,7 +215,7 @@ func withoutCommon(r upgrade.Result) upgrade.Result {
 	return r
 }
 
-// keepDashboard brings the issue of a repository up to date with what became of each base
+// keepDashboard brings the issue of a repository up to date with what happened to each base
 // branch. Nothing is written by what was not seen.
 func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
 	board, repo := b.visit.board, b.first.planned.proposing.repo

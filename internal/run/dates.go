@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 )
 
-// dates is an upgrade.DateSource: it asks for the day of a release whoever may
-// know it, the one nearest to the release first.
+// dates is an upgrade.DateSource: it asks every server that may know the day of
+// a release, the one nearest to the release first.
 type dates struct {
 	known  *memo.Memo[ask.Question, time.Time] // by release, whatever release of a tool asks
 	source *registry.Client

@@ -74,7 +74,7 @@ func Unwritten(what, name string, err error) problem.Problem {
 // WriteLock replaces a lock file in one step: a reader sees the old bytes or the
 // new ones, also after a crash. The mode of an existing file is kept, and
 // a link is not replaced. If it is not as
-// it was, nor as it is to be, the error is file.ErrChanged; nil replaces whatever is
+// it was, nor as it should be, the error is file.ErrChanged; nil replaces whatever is
 // there.
 func WriteLock(name string, content []byte, was *file.Was) error {
 	mode := fs.FileMode(0o644)

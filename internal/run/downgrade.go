@@ -15,7 +15,7 @@ import (
 )
 
 // downgradeKnown makes warnings of what was wrong before the change that is checked: who
-// proposes a change need not mend what others have left. The base is read only if
+// proposes a change need not fix what others have left. The base is read only if
 // something is wrong, and planned for those root modules alone.
 func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string

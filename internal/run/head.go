@@ -24,11 +24,11 @@ const (
 )
 
 // contact says which hosts may be contacted because a file names them; nil
-// admits all. Whoever proposes changes from a fork must not be able to make a
+// admits all. Anyone who proposes changes from a fork must not be able to make a
 // runner speak to hosts of their choice: only the public registries, GitHub's
 // own host, those that the operator's configuration names and those that the
 // base branch is known to use remain. What a registry says or redirects to is
-// not asked about, but for its addresses: see client.
+// not asked about, except for its addresses: see client.
 func (j job) contact() func(host string) bool {
 	if j.ask.head != ForkHead {
 		return nil
@@ -57,7 +57,7 @@ func markUncontacted(j job, m scan.RootModule) scan.RootModule {
 	}
 	wanted := m.All().Requirements
 	if j.plan.Preserve {
-		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // which may stand in
+		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // which may be in
 	}
 	for _, r := range wanted {
 		host := r.Addr.Host

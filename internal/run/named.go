@@ -115,7 +115,7 @@ func where(j job) string {
 }
 
 // misses takes the directories out of a scan's diagnostics that were named and
-// are none, or in which there is no root module: what becomes of that depends on
+// are none, or in which there is no root module: what happens to that depends on
 // the other targets of the run.
 func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem.Problem {
 	if s.extent.touched != nil { // no directory is named, but a setting narrows what is touched

@@ -35,7 +35,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// planOptions are those of the job, with what the run knows besides.
+// planOptions are those of the job, with what else the run knows.
 func planOptions(j job, p planned) upgrade.Options {
 	opts := j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)

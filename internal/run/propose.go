@@ -134,7 +134,7 @@ type proposer struct {
 }
 
 // proposeAll brings the planned lock files to GitHub, a pull request for each
-// group of changes. What its text would say besides is asked as long as the run
+// group of changes. What its text would say in addition is asked as long as the run
 // asks at all. moved is as in runJob.
 func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ planned, moved string) {
 	defer j.clock.stage(stagePropose)()
@@ -158,7 +158,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	}
 	holds := at.holds(known.found)
 	if at.client.Anonymous() {
-		holds = nil // trees are dear to whoever has no token
+		holds = nil // trees are dear to anyone who has no token
 	}
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
 	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
@@ -192,7 +192,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	return p.planned, moved
 }
 
-// did says at once what became of a pull request, if anything did.
+// did says at once what happened to a pull request, if anything did.
 func did(j job, o pr.Outcome) {
 	if j.env.Did != nil && o.Operation != pr.None && !j.settings.DryRun {
 		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.repository))
@@ -302,7 +302,7 @@ func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key stri
 	}
 	s.notices = carrier.notices[key]
 	one := p.proposal(ctx, key, s, stands.Standing)
-	if narrowed { // so that a run over everything writes the text anew
+	if narrowed { // so that a run over everything writes the text again
 		one.Facts += "-narrowed"
 	}
 	carrier.over[one.Branch] = s.carriedOver(stands.Standing)
@@ -385,7 +385,7 @@ func (p *proposer) shared(s *share) []found {
 
 // enrich adds to the report what a reviewer reads and no lock file needs: when
 // releases were published, and what is said about them. It is asked only when a
-// text is to be written, so that a run with nothing to do does not ask.
+// text must be written, so that a run with nothing to do does not ask.
 func (p *proposer) enrich(ctx context.Context) {
 	fillDates(ctx, p.job, p.found, p.report.Modules)
 	if p.readNotes != nil {
@@ -418,7 +418,7 @@ func (s *share) carriedOver(stands pr.Standing) report.CarriedOver {
 	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: stands.Head}
 }
 
-// carries reports whether some changes are what stood before: who signed them, and what
+// carries reports whether some changes are what was before: who signed them, and what
 // else asks for an eye, the run that proposed them knew.
 func carries(modules []report.Module) bool {
 	return slices.ContainsFunc(modules, func(m report.Module) bool {
@@ -431,8 +431,8 @@ func carries(modules []report.Module) bool {
 // they are asked only for a text that is written.
 func facts(modules []report.Module, general []problem.Problem) string {
 	h := sha256.New()
-	// Each field is written by itself: the digest stands in open pull requests, and one
-	// that is another for the same facts writes each of them anew.
+	// Each field is written by itself: the digest is in open pull requests, and one
+	// that is another for the same facts writes each of them again.
 	signer := func(s provider.Signer) string {
 		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
 	}
@@ -490,7 +490,7 @@ func (p *proposer) sawAll() bool {
 	return !p.narrowed() && !seen.Failed()
 }
 
-// record puts what became of a proposal into the report.
+// record puts what happened to a proposal into the report.
 func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.CarriedOver) {
 	if o.Err != nil {
 		p.report.Diagnostics = append(p.report.Diagnostics, problem.Of(o.Err))

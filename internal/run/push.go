@@ -107,7 +107,7 @@ func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
 
 // forward moves the branch to a commit that was made on what was read. Where GitHub refuses
 // that, the branch is elsewhere, which is ErrMoved, or a rule of the repository is against it.
-// Where nobody knows what became of it, the branch says so, and is moved once more if it is
+// Where nobody knows what happened to it, the branch says so, and is moved again if it is
 // where it was.
 func (p *Push) forward(ctx context.Context, repo *github.Repository, read, sha string) error {
 	err := repo.FastForward(ctx, p.Branch, sha)

@@ -94,7 +94,7 @@ func (u Undelivered) finish(ctx context.Context) report.Report {
 	return r
 }
 
-// withoutTree is the same without the file trees that were read, but for what delivering
+// withoutTree is the same without the file trees that were read, except for what delivering
 // looks at.
 func (u Undelivered) withoutTree() Undelivered {
 	if u.err != nil {

@@ -149,7 +149,7 @@ func (b plannedBase) deliver(ctx context.Context) (planned, error) {
 
 // runJob finds, plans, checks and delivers. When the time for asking is over, or an
 // interrupt comes, what is known is carried through to the end. moved is the commit that
-// the base was found at, for which all is to be planned again; empty if there is nothing
+// the base was found at, for which all must be planned again; empty if there is nothing
 // to do again.
 func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
 	b := planJob(ctx, j)
@@ -235,7 +235,7 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 }
 
 // deliver brings the planned lock files where the ask wants them, and adds to the report
-// what became of that. moved is as in runJob.
+// what happened to that. moved is as in runJob.
 func deliver(acting, asking context.Context, j job, p planned) (_ planned, moved string, err error) {
 	switch to := j.ask.to.(type) {
 	case Disk:

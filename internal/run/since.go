@@ -68,7 +68,7 @@ func filesAt(t tree, revision, config string) (*Remote, error) {
 	return &Remote{FS: files, Commit: at.Commit}, nil
 }
 
-// treeOf is a file tree of nothing but these files.
+// treeOf is a file tree of only these files.
 func treeOf(files map[string][]byte) (*filetree.Tree, error) {
 	var none filetree.Builder
 	return filetree.Overlay(none.Tree(), files)

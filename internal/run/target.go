@@ -37,7 +37,7 @@ type Files interface {
 	trees(workDir string, dirs []string) ([]tree, error)
 }
 
-// Checkout is what is known of files on disk besides where they are.
+// Checkout is what is known of files on disk in addition to where they are.
 type Checkout struct {
 	Repository    string // on the GitHub server, OWNER/NAME; empty if nothing names one
 	DefaultBranch string // of that; empty if nobody says so

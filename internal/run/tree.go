@@ -22,7 +22,7 @@ const everything = "./..."
 // tree is a file tree and the directories in it that a run is about.
 type tree struct {
 	root   string   // on disk: absolute, the system's separators
-	loose  bool     // it is in no repository: nothing but what was named says how far it goes
+	loose  bool     // it is in no repository: only what was named says how far it goes
 	remote *Remote  // nil for a tree on disk
 	dirs   []string // slash-separated, relative to the top, "/..." where a search was asked for
 	// named are those of dirs that somebody named, without "/...": not where the
@@ -254,7 +254,7 @@ func (t tree) locked(enters func(dir string) bool) []string {
 }
 
 // visible calls visit with the regular files of a tree on disk at or below a directory
-// of it, by their paths and their names in the tree, but for those in toolDirs. Links are
+// of it, by their paths and their names in the tree, except for those in toolDirs. Links are
 // none: nobody's leads elsewhere.
 func (t tree) visible(start string, visit func(file, name string) error) error {
 	start = t.path(start)

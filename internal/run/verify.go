@@ -15,7 +15,7 @@ import (
 )
 
 // proveAll proves or refutes every hash of the lock files that were found. Root
-// modules with providers of their own are held against their own source, which
+// modules with providers of their own are compared with their own source, which
 // knows that no list covers these.
 func proveAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageVerify)()

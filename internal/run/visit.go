@@ -25,14 +25,14 @@ type Visit struct {
 	board *board
 }
 
-// Recorder gets what the plans of a repository depend on besides its files.
+// Recorder gets what the plans of a repository depend on in addition to its files.
 type Recorder interface {
 	// Planned is called after each plan, before anything of it is written. The context is
 	// that in which the run asks.
 	Planned(ctx context.Context, b Basis)
 }
 
-// Basis is what one plan depends on besides the files of the repository.
+// Basis is what one plan depends on in addition to the files of the repository.
 type Basis struct {
 	Branch    string // that the plan is for
 	AutoMerge bool   // some pull requests are to merge by themselves

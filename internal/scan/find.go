@@ -135,10 +135,10 @@ const (
 	NotSelected                  // Include or Exclude leaves out its lock file
 )
 
-// everything is the last element of a DIR that is to be searched.
+// everything is the last element of a DIR that must be searched.
 const everything = "..."
 
-// cutEverything is the directory of a DIR, and whether it is to be searched.
+// cutEverything is the directory of a DIR, and whether it must be searched.
 func cutEverything(dir string) (name string, search bool) {
 	name = path.Clean(dir)
 	if path.Base(name) == everything {
@@ -151,7 +151,7 @@ func cutEverything(dir string) (name string, search bool) {
 // since modules call each other across it. They are sorted by Dir. Each says what is
 // wrong with its lock file; the diagnostics returned here are about none in
 // particular: a DIR that is no directory of the tree, lock files without
-// configuration, searches in vain.
+// configuration, searches that found nothing.
 //
 // For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
 // ctx is done or a glob is malformed.

@@ -57,11 +57,11 @@ type Root struct {
 	// is none.
 	Named bool
 	// Files are those of the searched file tree that the configuration depends on
-	// besides the ones in directories that are read. One that ends in a slash stands
+	// in addition to the ones in directories that are read. One that ends in a slash stands
 	// for all files in that directory and below it.
 	Files []string
 	// AnyChange says that it depends on files that are not known by their names: it
-	// was read through a link, or something was looked for in vain. Any change may be
+	// was read through a link, or something was looked for and not found. Any change may be
 	// one of such a file.
 	AnyChange bool
 	// Made is what is known of a configuration that another program makes; its zero
@@ -138,7 +138,7 @@ type Hole struct {
 	problem.Place        // of what generates it
 }
 
-// Standalone reports whether nothing but the lock file says what is required.
+// Standalone reports whether only the lock file says what is required.
 func (r Root) Standalone() bool { return r.StandIn == StandInUnit || r.StandIn == StandInAll }
 
 // Preserves reports whether what the lock file records stands in for what is Unread,

@@ -88,7 +88,7 @@ func (t *toolFiles) read(name string) ([]versionfile.Pin, error) {
 	return pins, err
 }
 
-// tool tells which tool is run in a directory: by the lock file if that is OpenTofu's,
+// tool says which tool is run in a directory: by the lock file if that is OpenTofu's,
 // by files that only OpenTofu reads, by the nearest version file. A lock file of
 // Terraform proves little, since OpenTofu takes those over
 // [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
@@ -108,7 +108,7 @@ func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (name provi
 	return provider.Terraform, true
 }
 
-// release tells which release of a tool is run in a directory. It is exact if it is set,
+// release says which release of a tool is run in a directory. It is exact if it is set,
 // or if a version file names it. Else it is the newest known one, of those that the
 // version file leaves if there is one.
 func (t *toolFiles) release(at tfconfig.Directory, name provider.ToolName) (tool provider.Tool, pin *versionfile.Pin, exact bool) {

@@ -108,7 +108,7 @@ type visit struct {
 	installed string
 	path      string // of calls, joined by dots
 	// above are the modules that lead here by calls that always do: one of
-	// them once more has no end.
+	// them again has no end.
 	above []tfconfig.Directory
 	depth int
 	test  bool // a run of a test file calls it, which may leave variables out
@@ -258,7 +258,7 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 
 // fromModulesDir follows a call of a module by its directory in modulesDir, as a second
 // init does: the first one fails where the package is installed later. What is there
-// in the searched tree is not read, since init writes it anew. It returns false for
+// in the searched tree is not read, since init writes it again. It returns false for
 // another directory of the tree.
 func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string, to *visit) bool {
 	below, ok := strings.CutPrefix(name+"/", w.config.Directory.Join(modulesDir)+"/")
@@ -432,7 +432,7 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	w.module(to)
 }
 
-// judgeUnknown says what becomes of what no known release takes. For one of these it is an
+// judgeUnknown says what happens to what no known release takes. For one of these it is an
 // error. A newer one may take it: a block that says nothing of providers here is then a
 // note, or a warning of the run, and a provider that it is about is in doubt.
 func (w *walker) judgeUnknown(h *harvest) {

@@ -11,7 +11,7 @@ import (
 
 // Reads reports whether Find or Load may read the content of a file with this path.
 // Of every other file it wants no more than to see that it is there, so that
-// whoever brings a file tree from afar can leave the rest behind.
+// anyone who brings a file tree from afar can leave the rest behind.
 func Reads(name string) bool {
 	base := path.Base(name)
 	switch {
@@ -32,7 +32,7 @@ func Reads(name string) bool {
 	})
 }
 
-// Notices reports whether it matters to Find or Load, or to whoever takes its results,
+// Notices reports whether it matters to Find or Load, or to anyone who takes its results,
 // that a file with this path is there, whatever is in it: those that it Reads, and
 // those by which it knows a Terragrunt unit or packages of providers. Of every
 // directory it matters that it is there: one without configuration can be called.
