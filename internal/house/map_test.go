@@ -1,6 +1,7 @@
 package house
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"io/fs"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/uudashr/gocognit"
 )
 
 // maxMap is how many words the map has, those of its tables among them.
@@ -86,9 +89,19 @@ func TestMapSaysHowLarge(t *testing.T) {
 			t.Errorf("%s has %q of the law %q, which %d names break", mapFile, row, l.name, found)
 		}
 	}
-	lines := 0
+	lines, tangled := 0, 0
 	for _, s := range house {
 		lines += s.figures().lines
+		if s.name == "upgrade" || s.name == "coverage" {
+			s.functions(func(_ string, f *ast.FuncDecl) {
+				if gocognit.Complexity(f) > 15 {
+					tangled++
+				}
+			})
+		}
+	}
+	if row := fmt.Sprintf("| functions with a cognitive complexity above 15 in `upgrade` and `coverage` | %d | 5 |", tangled); !strings.Contains(shape, row) || tangled > 5 {
+		t.Errorf("%s has not the row %q", mapFile, row)
 	}
 	row := regexp.MustCompile(`(?m)^\| thousand lines without tests, all packages \| (\d+) \|`).FindStringSubmatch(shape)
 	if row == nil {
