@@ -18,7 +18,7 @@ type inert struct {
 	// blank says that the line so far could be trimmed away: it has nothing
 	// but white space, control characters and characters beyond ASCII.
 	blank  bool
-	colon  bool // the line so far is blank but for a colon at its end
+	colon  bool // the line so far is blank except for a colon at its end
 	hashes int  // number signs at the end of the line so far
 	inLine bool // the line has begun
 }

@@ -34,7 +34,7 @@ type Discovery struct {
 }
 
 // Documents are what hosts say of their services, for all in a run who ask them: a
-// host is asked once, whoever needs a service of it first. A failure is not among
+// host is asked once, for all who need a service of it. A failure is not among
 // them. It is kept by the Discovery that met it, and the next one tries itself: what
 // was down when the first module was fetched may answer about providers. They are
 // safe for concurrent use.

@@ -11,6 +11,6 @@
 // configuration names.
 //
 // Settings that only change how the tools run are left alone. plugin_cache_dir
-// is one of them: an unpacked package cannot be held against a checksum list,
+// is one of them: an unpacked package cannot be compared with a checksum list,
 // which is about zips, so there is nothing that such a directory could prove.
 package cliconfig

@@ -134,7 +134,7 @@ func (m *merged) addInstallation(path string, block *ast.ObjectItem) {
 	}
 }
 
-// methodBody has the arguments of every method, but for dev_overrides.
+// methodBody has the arguments of every method, except for dev_overrides.
 type methodBody struct {
 	Path            string   `hcl:"path"`
 	URL             string   `hcl:"url"`

@@ -63,7 +63,7 @@ func (e ociEntry) reach(r Repository) int {
 // OCICredential returns the credential for a repository: that of the most
 // specific entry among oci_credentials blocks, the helper of
 // oci_default_credentials, and the files that container tools keep; among
-// equals the first one in this order. It is asked for anew each time, since
+// equals the first one in this order. It is asked for again each time, since
 // helpers may hand out credentials that do not last.
 //
 // Errors are *problem.Error: CodeUnauthorized if a helper fails, CodeCLIConfig

@@ -67,7 +67,7 @@ func MayCommand(permission string) bool { return permission == "admin" || permis
 // Decide decides whether the command of a comment for which Addressed holds is carried out.
 // It asks for a fact when nothing that is known before refuses the command. So a closed pull
 // request costs no settings, and Help no pull request. Under relock's issue the permission
-// decides alone. Its errors are each a *Refusal, but for those of the source.
+// decides alone. Its errors are each a *Refusal, except for those of the source.
 func Decide(ctx context.Context, text string, under Thread, from Source) (Decision, error) {
 	permission, err := from.Permission(ctx)
 	if err != nil {

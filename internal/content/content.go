@@ -55,7 +55,7 @@ func Inspect(archive io.ReaderAt, size int64) Inside {
 	return f
 }
 
-// look notes what is to be said of one entry.
+// look notes what must be said of one entry.
 func (f *Inside) look(e *zip.File) {
 	switch mode := e.Mode(); {
 	case escapes(e.Name):
@@ -76,7 +76,7 @@ func (f *Inside) note(format, name string) {
 	}
 }
 
-// quoted is the name of an entry as a message repeats it: whoever made the archive
+// quoted is the name of an entry as a message repeats it: anyone who made the archive
 // may have written anything.
 func quoted(name string) string {
 	if len(name) > longestName {

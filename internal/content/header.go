@@ -13,7 +13,7 @@ import (
 )
 
 // The kindOf of programs. The readers of the standard library want a whole program,
-// whose tables stand at its end; its header, as they describe it, is enough here.
+// whose tables are at its end; its header, as they describe it, is enough here.
 const (
 	closed   = "unreadable"
 	elfKind  = "ELF"

@@ -27,7 +27,7 @@ type Event struct {
 	Author                string // login
 	ViaApp                bool   // an App wrote it in the author's name
 	Body                  string // as it was written; comment.Addressed holds for it
-	// Config is a file of the repository that Means.Of reads, besides those of
+	// Config is a file of the repository that Means.Of reads, in addition to those of
 	// settings.FileNames.
 	Config string
 	// Ledger is the path in the repository of the ledger by which Verify judges;
@@ -105,7 +105,7 @@ type conversation struct {
 	reportOnly bool // the result is shown and not pushed
 }
 
-// carryOut does what was decided, and returns what is to be said at the end. What changes
+// carryOut does what was decided, and returns what must be said at the end. What changes
 // something is announced, so that nothing is changed where no answer can be given. With an
 // error comes the report of what was done before.
 func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {

@@ -22,7 +22,7 @@ type page struct {
 	command comment.Command
 }
 
-// carryOut does what was decided, and returns what is to be said at the end.
+// carryOut does what was decided, and returns what must be said at the end.
 func (p page) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	if err := p.readBase(ctx); err != nil {
 		return r, said, err

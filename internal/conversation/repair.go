@@ -115,7 +115,7 @@ func pushFailed(r report.Report, err error) bool {
 	return len(r.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
 }
 
-// outcome says in a sentence or two what became of the lock files, and why if
+// outcome says in a sentence or two what happened to the lock files, and why if
 // they could not be pushed.
 func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.Verb, why safe.Markdown) safe.Markdown {
 	if r.Pushed != "" {
@@ -245,7 +245,7 @@ func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Mark
 	return r, render.Comment(safe.Markdown{}, r), nil
 }
 
-// rebuild makes our pull request anew on the base as it is now. It does as a
+// rebuild makes our pull request again on the base as it is now. It does as a
 // scheduled run would, for this pull request alone.
 func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
 	r, said, err = c.propose(ctx, discard)
@@ -289,7 +289,7 @@ func (c conversation) propose(ctx context.Context, discard bool) (r report.Repor
 	return r, said, nil
 }
 
-// outcomeOf says what became of the pull request.
+// outcomeOf says what happened to the pull request.
 func (c conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.Markdown {
 	switch pushed := p.HeadSHA != c.request.pull.Head; {
 	case p.Operation == string(pr.Closed):

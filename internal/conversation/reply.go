@@ -53,7 +53,7 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 }
 
 // edit replaces our answer. What was written twice is there once, so that an edit is sent
-// once more where nobody knows what became of the first.
+// again where nobody knows what happened to the first.
 func (c *reply) edit(ctx context.Context, text safe.Markdown) error {
 	err := c.repo.EditComment(ctx, c.discussion(), c.posted, text)
 	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {

@@ -126,12 +126,12 @@ const (
 // todo is the least that makes the issue say what it is to say.
 type todo struct {
 	does deed
-	// younger are issues of ours besides the one that counts, by a race of two runs.
+	// younger are issues of ours in addition to the one that counts, by a race of two runs.
 	younger []github.Issue
 	reason  string // why it is left
 }
 
-// whatToDo compares what was found with what is to be said.
+// whatToDo compares what was found with what must be said.
 func whatToDo(found github.OwnIssues, t Page) todo {
 	switch {
 	case found.Err != nil:
@@ -176,7 +176,7 @@ func whyNot(err error) string {
 	return text
 }
 
-// Outcome is what became of the issue.
+// Outcome is what happened to the issue.
 type Outcome struct {
 	Operation string // created, updated or none
 	Number    int

@@ -19,7 +19,7 @@ import (
 var ours = regexp.MustCompile(`^.+\.relock-([0-9a-f]{8})-([0-9]+)-[0-9]+$`)
 
 // patience is after which time what is temporary counts as left behind, where
-// nobody can tell whether its process still runs. A run ends earlier.
+// nobody can say whether its process still runs. A run ends earlier.
 const patience = time.Hour
 
 // pattern is what os.CreateTemp and os.MkdirTemp make a name of.
@@ -41,7 +41,7 @@ var swept sync.Map
 
 // Sweep removes from a directory what runs that were killed have left in it:
 // what is temporary and of a process that is gone or, where that cannot be told,
-// older than an hour. Whoever writes to a directory calls it before; it looks
+// older than an hour. Anyone who writes to a directory calls it before; it looks
 // once in a process. What cannot be removed stays, which is no reason to fail.
 func Sweep(dir string) {
 	if abs, err := filepath.Abs(dir); err == nil {

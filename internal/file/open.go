@@ -37,7 +37,7 @@ func Open(name string) (*os.File, error) {
 // Read returns the content of a file that Open opens.
 func Read(name string) ([]byte, error) { return ReadAtMost(name, math.MaxInt64) }
 
-// ReadAtMost returns so many bytes of that at most. Whoever must not take a part for
+// ReadAtMost returns so many bytes of that at most. Anyone who must not take a part for
 // the whole asks for one more than there may be.
 func ReadAtMost(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
@@ -64,7 +64,7 @@ func regular(name string, info fs.FileInfo, err error) error {
 	return err
 }
 
-// Tree returns a file tree of which nothing but regular files and directories
+// Tree returns a file tree of which only regular files and directories
 // opens, through links; other files are ErrIrregular. Unlike Open, it would wait
 // for a pipe that takes the place of a file just then.
 func Tree(fsys fs.FS) fs.FS { return tree{fsys, "."} }

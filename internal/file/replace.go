@@ -1,6 +1,6 @@
 // Package file opens and replaces files that are known by name: settings, lock
 // files, reports, and what is remembered from one run to the next. Opening one
-// never waits, and whoever reads one that is replaced sees all of it, as it was
+// never waits, and anyone who reads one that is replaced sees all of it, as it was
 // or as it is. It also has the temporary files of what must be read twice, and
 // removes those that a run has left which was killed. Few others write to the
 // disk; the tests of package house name them.
@@ -38,7 +38,7 @@ type Options struct {
 	// file stays as it is.
 	Unless func() bool
 	// Was, if given, is compared with the file right before that is replaced: it must
-	// still be so, or as it is to be. Else the error is ErrChanged. nil is for files
+	// still be so, or as it must be. Else the error is ErrChanged. nil is for files
 	// that nobody but relock writes.
 	Was *Was
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Why a path cannot be followed, besides fs.ErrNotExist and what the file system
+// Why a path cannot be followed, in addition to fs.ErrNotExist and what the file system
 // says.
 var (
 	ErrLeadsOut = errors.New("it leads out of the file tree")
@@ -55,7 +55,7 @@ func (w Way) Resolve(fsys fs.FS, name string) (Way, error) {
 	})
 }
 
-// resolve follows a path from a directory, asking what stands at paths without links, but perhaps
+// resolve follows a path from a directory, asking what is at paths without links, but perhaps
 // at their ends: of which type it is, and where a link leads to. A link at the end of
 // name is followed if last is set.
 func resolve(from Way, name string, last bool, at func(name string) (typ fs.FileMode, target string, err error)) (Way, error) {

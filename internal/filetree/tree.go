@@ -247,7 +247,7 @@ func Below(t *Tree, dir string) (*Tree, error) {
 }
 
 // Overlay returns the tree with these files in it, by paths without links. They
-// take the place of whatever stands in their way; of a file they keep the
+// take the place of whatever is in their way; of a file they keep the
 // permissions.
 func Overlay(t *Tree, files map[string][]byte) (*Tree, error) {
 	var b Builder

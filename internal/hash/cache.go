@@ -34,7 +34,7 @@ type Entry struct {
 // package's content follows from its zh, so that an entry is valid for ever and
 // for every registry.
 //
-// It is a trust root: whoever can write to it decides what h1 lock files get. A
+// It is a trust root: anyone who can write to it decides what h1 lock files get. A
 // caller looks up only a zh that it has verified, and decides by Origin what an
 // entry is good for. Where entries disagree, those FromPackage win over those
 // FromRegistry; among those of one origin none is believed, since one of them

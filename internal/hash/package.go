@@ -97,7 +97,7 @@ func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
 // that it says of them: nobody needs more.
 //
 // It calls open once for nearly all packages. An archive may be such that its
-// table, which stands at its end, decides what it holds: then it calls open
+// table, which is at its end, decides what it holds: then it calls open
 // again. Such archives are rare, and few of them can be told before they end;
 // to keep a copy of every package on their account is the dearer way.
 func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Hashed, error) {

@@ -46,7 +46,7 @@ func (a *digested) Read(p []byte) (n int, err error) {
 	return n, a.err
 }
 
-// reset begins anew, with another archive.
+// reset begins again, with another archive.
 func (s *zipStream) reset(r io.Reader) {
 	if s.ahead == nil {
 		s.ahead = bufio.NewReaderSize(nil, 64<<10)

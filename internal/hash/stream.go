@@ -86,9 +86,9 @@ const (
 const (
 	flagDescriptor = 1 << 3
 	// Bits 1 and 2 say how hard the compressor tried, bit 11 that names are
-	// UTF-8. The others change how data is to be read.
+	// UTF-8. The others change how data must be read.
 	flagsKnown = 1<<1 | 1<<2 | flagDescriptor | 1<<11
-	// max32 and max16 in a field say that the value stands in a zip64 record.
+	// max32 and max16 in a field say that the value is in a zip64 record.
 	max32 = 1<<32 - 1
 	max16 = 1<<16 - 1
 	// maxNames bounds the names of all entries, which are kept in memory.
@@ -105,7 +105,7 @@ type member struct {
 	external uint32
 }
 
-// fields are what stands beside each member's data and again in the table.
+// fields are what is beside each member's data and again in the table.
 type fields struct {
 	name          string
 	flags, method uint16
@@ -114,7 +114,7 @@ type fields struct {
 }
 
 // parseFields reads the fields that headers and the table's entries have in
-// common, from the flags on, but for the name.
+// common, from the flags on, except for the name.
 func parseFields(b []byte) fields {
 	return fields{
 		flags:  binary.LittleEndian.Uint16(b),
@@ -231,7 +231,7 @@ func (p *pass) readData(m *member, stated fields) error {
 	return nil
 }
 
-// checkStated compares what stands beside the data with what the data is.
+// checkStated compares what is beside the data with what the data is.
 // Where a descriptor follows the data, the header may leave values at 0.
 func (p *pass) checkStated(is, stated fields) error {
 	if is.flags&flagDescriptor == 0 {

@@ -7,7 +7,7 @@ import (
 
 // piecesNative counts the pieces of a file in native syntax, and returns the line
 // at which it has more than most, or 0. It counts at least as much as the lexer makes tokens, wherever
-// a string, a template or a comment may begin: it does not tell them apart, so
+// a string, a template or a comment may begin: it does not distinguish them, so
 // that it counts what strings hold as well. Only the lines that are a comment as
 // a whole are told, since files have many.
 func piecesNative(src []byte, most int) (pieces, line int) {

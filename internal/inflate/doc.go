@@ -17,7 +17,7 @@
 // apart, from bytes that double.
 //
 // The compiler checks each index that it cannot prove to be in range. Those of the
-// inner loop it can, but for near matches: the input is a slice that becomes shorter,
+// inner loop it can, except for near matches: the input is a slice that becomes shorter,
 // whose length the loop asks for, and the output has a fixed size, of a power of two
 // for masks where the proof ends.
 //

@@ -22,7 +22,7 @@ type Input interface {
 }
 
 // Reader decompresses streams. Its zero value is ready; it takes some 150 kB,
-// so that whoever reads many streams keeps it.
+// so that anyone who reads many streams keeps it.
 type Reader struct {
 	input Input
 	in    []byte // what Peek has returned
@@ -42,7 +42,7 @@ const (
 	// window is how far back a match may reach.
 	window = 32 << 10
 	// turnMargin is what a turn of the inner loop may look at: twice it takes up to
-	// 7 bytes by looking at 8. Before the first turn this happens once more.
+	// 7 bytes by looking at 8. Before the first turn this happens again.
 	turnMargin = 7 + 8
 	margin     = 7 + turnMargin
 
@@ -58,7 +58,7 @@ const (
 
 // Inflate reads one stream, leaves the input behind its last byte, and writes its
 // content to w. It needs margin bytes and some behind the stream; in an archive,
-// more stand there. Its errors are of type Error, and those of the input and w;
+// more are there. Its errors are of type Error, and those of the input and w;
 // where the input stands then is not known.
 func (z *Reader) Inflate(w io.Writer, input Input) error {
 	z.input, z.in, z.next, z.bits, z.nbits, z.fresh, z.end = input, nil, 0, 0, 0, 0, 0

@@ -104,7 +104,7 @@ func plain() (symbols [maxLens]symbol) {
 	return symbols
 }
 
-// with adds a code of n bits, of which the table that it stands in sees the
+// with adds a code of n bits, of which the table that it is in sees the
 // last ones, to a symbol.
 func (s symbol) with(n int) symbol {
 	if s == invalid {

@@ -18,7 +18,7 @@ import (
 )
 
 // A ledger says what was first seen of a release and when. It does not say that
-// this was right: it is what later findings are held against. Its file is text, a
+// this was right: it is what later findings are compared with. Its file is text, a
 // line a package, sorted, so that git can merge two by union.
 
 // Sighting is one package of a verified list.

@@ -10,7 +10,7 @@ import (
 // Read is Parse, except that it also reads a file in which git has left the
 // markers of a merge conflict: then it returns what both sides of the merge come
 // to, and Conflict is the line of the first marker. See File.Disputed. What both
-// come from may stand between the markers; where it does not, or is no lock file
+// come from may be between the markers; where it does not, or is no lock file
 // there, stored is asked for it, which may be nil or know nothing.
 //
 // Markers that are nested, or of which some are missing, are an error, and so is
@@ -31,7 +31,7 @@ func Read(src []byte, path string, stored func() []byte) (*File, []problem.Probl
 	var base *File
 	if sides.based {
 		// Git moves lines that both sides have added out of the marked part, and
-		// then they stand in the base as well: it need not be a lock file.
+		// then they are in the base as well: it need not be a lock file.
 		base, _ = Parse(sides.base, path)
 	}
 	if base == nil && stored != nil {

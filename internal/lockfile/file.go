@@ -5,7 +5,7 @@
 // refuses what the tools accept and refuse, and says where. Print has one form,
 // the canonical one: what it prints, Parse reads as the same locks, and Print
 // then gives the same bytes again. The exception is an entry marked Kept, which
-// prints as it stood in its file [terraform 1.11 internal/depsfile/locks_file.go].
+// prints as it was in its file [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // Where git has left the markers of a merge conflict, Read unites both sides; and
 // Merge makes one file of two and of what they come from, as git's merge driver
@@ -44,7 +44,7 @@ type File struct {
 	Conflict int `json:"-"`
 	// Disputed are the entries about which the two sides of a merge differ: for
 	// each version that a side has one, the preferred one first, which also stands
-	// in Locks. None is proven to be of one piece: whoever writes it must ask for
+	// in Locks. None is proven to be of one piece: anyone who writes it must ask for
 	// its packages.
 	Disputed map[provider.Addr][]Lock `json:"-"`
 }

@@ -22,7 +22,7 @@ type Lock struct {
 	Constraints provider.Constraints `json:"constraints"`
 	Hashes      []provider.Hash      `json:"hashes"`
 
-	// source is the block as it stands in the file; Print repeats it if kept.
+	// source is the block as it is in the file; Print repeats it if kept.
 	source []byte
 	kept   bool
 	line   int
@@ -40,7 +40,7 @@ type hashPlaces struct {
 	first int32           // from this one on
 }
 
-// of is the zero value for a hash that does not stand there.
+// of is the zero value for a hash that is not there.
 func (p hashPlaces) of(h provider.Hash) hashPlace {
 	i, ok := slices.BinarySearch(p.lines, h)
 	if !ok {
@@ -83,11 +83,11 @@ func (l Lock) AddrColumns() (from, to int) {
 }
 
 // HashLine is the line of a hash of the entry in its file, counted from 1; 0
-// if it does not stand there.
+// if it is not there.
 func (l Lock) HashLine(h provider.Hash) int { return int(l.places.of(h).line) }
 
 // HashColumns are the columns in which a hash of the entry begins in its line, and
-// behind which it ends, counted from 1; 0 if it does not stand there or is written
+// behind which it ends, counted from 1; 0 if it is not there or is written
 // over several lines.
 func (l Lock) HashColumns(h provider.Hash) (from, to int) {
 	p := l.places.of(h)

@@ -291,7 +291,7 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 	return value.AsString(), true
 }
 
-// invalid adds an error about what stands at a place.
+// invalid adds an error about what is at a place.
 func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
 	p.report(problem.Problem{
 		Code:    problem.CodeInvalidLock,

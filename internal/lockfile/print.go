@@ -78,7 +78,7 @@ func (l Lock) appendBlock(b []byte) []byte {
 	return append(b, '}')
 }
 
-// hashIndent stands before each hash.
+// hashIndent is before each hash.
 const hashIndent = "    "
 
 func appendArgument(b []byte, name, value string) []byte {

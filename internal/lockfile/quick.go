@@ -13,7 +13,7 @@ import (
 // pieces, of which a file of this size cannot have too many.
 const maxQuick = 256 << 10
 
-// quick reads a lock file that stands in the one form in which the tools write it
+// quick reads a lock file that is in the one form in which the tools write it
 // [terraform 1.11 internal/depsfile/locks_file.go], as nearly all do, in a twentieth of
 // the time that HCL needs. It knows only printable ASCII without escapes and templates, where every literal means itself.
 //

@@ -58,7 +58,7 @@ type entries struct {
 	based              bool // base is known
 }
 
-// agreed returns the entry that needs no decision, nil if there is to be none.
+// agreed returns the entry that needs no decision, nil if there must be none.
 func (e entries) agreed() (l *Lock, ok bool) {
 	switch {
 	case same(e.ours, e.theirs):
@@ -108,7 +108,7 @@ func withoutSource(l *Lock) *Lock {
 //
 // The hashes of a version are those of the sides that have it. A hash that stands
 // under two versions belongs to at most one: where git has mixed the lines of both
-// sides nothing tells which, and neither has it.
+// sides nothing says which, and neither has it.
 func (e entries) candidates() []Lock {
 	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
 	if first.Version == second.Version {
@@ -140,7 +140,7 @@ func (e entries) candidates() []Lock {
 // terms are the constraints that the configuration is taken to state after the
 // merge, where it cannot be asked: what both sides record, what either has added,
 // and nothing that either has removed. If that allows neither version, it is what
-// stands beside the preferred one.
+// is beside the preferred one.
 func (e entries) terms(first, second Lock) provider.Constraints {
 	var known []provider.Term
 	if e.base != nil {

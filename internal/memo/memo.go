@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Memo remembers answers. Whoever asks while the answer is on its way waits for
+// Memo remembers answers. Anyone who asks while the answer is on its way waits for
 // it. An answer cut off by the end of a context is not kept. The zero value is
 // ready for use, which may be concurrent.
 type Memo[K comparable, V any] struct {

@@ -1,5 +1,5 @@
 // Package moduleaddr reads module source addresses: the paths, addresses of
-// registries and remote addresses that stand in the source argument of a module
+// registries and remote addresses that are in the source argument of a module
 // block. Both tools have frozen this grammar, which go-getter had when they did
 // [terraform 1.11 internal/addrs/module_source.go, internal/getmodules/moduleaddrs].
 //

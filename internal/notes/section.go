@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Kind says how much a section matters to whoever upgrades.
+// Kind says how much a section matters to anyone who upgrades.
 type Kind int
 
 // The kinds, the most important first.

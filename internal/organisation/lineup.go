@@ -14,7 +14,7 @@ import (
 const (
 	// mostReaders is how many repositories are read at once.
 	mostReaders = 8
-	// mostAhead is how many repositories are read, or wait to be written, besides the one
+	// mostAhead is how many repositories are read, or wait to be written, in addition to the one
 	// whose turn it is.
 	mostAhead = 16
 	// requestsAhead is how many requests must be left for each turn before a repository is

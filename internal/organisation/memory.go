@@ -14,7 +14,7 @@ import (
 )
 
 // memory is what runs over an organisation know of its repositories, by their ids. It
-// names private repositories. What stands in it decides only which repositories are
+// names private repositories. What is in it decides only which repositories are
 // read: whatever is written is decided from the repository itself.
 type memory struct {
 	FormatVersion int    `json:"format_version"`

@@ -21,7 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// recorder takes down what is found out about a repository in its turn, besides its report.
+// recorder takes down what is found out about a repository in its turn, in addition to its report.
 type recorder struct {
 	listed   github.Listed
 	requires map[neededProvider]bool
@@ -60,7 +60,7 @@ type recollection struct {
 	remembered
 	unchanged bool // the list shows the repository as it was
 	waits     bool // for room that the run may have: then it is read
-	opens     bool // what waits is to be opened, and not to be changed
+	opens     bool // what waits opens pull requests, and changes none
 }
 
 // open reads what earlier runs know. Trouble with that costs requests, and is reported.
@@ -131,7 +131,7 @@ func unremembered(name string, err error) []problem.Problem {
 	}}
 }
 
-// recorder returns what takes down what is to be remembered; nil if nothing is. A dry run
+// recorder returns what takes down what must be remembered; nil if nothing is. A dry run
 // remembers nothing, since what it would do is not done.
 func (t *turns) recorder(l github.Listed) *recorder {
 	if t.memory == nil || t.ask.Settings().DryRun {

@@ -190,7 +190,7 @@ const (
 
 // handOut divides what all shards may do by how many repositories they have, requests by
 // what those cost, and contents by what the shard may open and update. Nothing is handed
-// out twice, but for the one that everybody has.
+// out twice, except for the one that everybody has.
 func handOut(shards []Shard, loads []int64, s Sharing) {
 	repositories, total := 0, int64(0)
 	for i, shard := range shards {

@@ -324,7 +324,7 @@ func (t *turns) waits(late int) problem.Problem {
 	}
 }
 
-// outcomeOf is what became of a repository, by its report.
+// outcomeOf is what happened to a repository, by its report.
 func outcomeOf(name string, r report.Report, requests int64) report.Outcome {
 	f := report.Outcome{
 		Name: name, State: report.UpToDate, Modules: len(r.Modules), Pending: len(r.PendingDirs()), Requests: requests,

@@ -82,7 +82,7 @@ func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	return safe.Format("nothing in the repository changes %s", c.termOf(m))
 }
 
-// edit is what becomes of a term of the repository's own.
+// edit is what happens to a term of the repository's own.
 func (c counsel) edit(m upgrade.Measure) safe.Markdown {
 	if m.Becomes.Op == 0 {
 		return safe.Format("%s goes", c.termOf(m))

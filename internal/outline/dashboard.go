@@ -23,7 +23,7 @@ type Glance struct {
 // glanced are the concerns that the issue has.
 var glanced = []Concern{ConcernFailed, ConcernHash, ConcernReReleased, ConcernRule, ConcernUnread, ConcernWarning}
 
-// GlanceOf returns what is to be said of a report of what no open pull request says.
+// GlanceOf returns what must be said of a report of what no open pull request says.
 // Nothing in it changes by the passing of time, or by which dates a run has asked for.
 func GlanceOf(r report.Report) Glance {
 	r.Modules = collect.Mapped(r.Modules, undated)

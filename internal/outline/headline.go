@@ -174,7 +174,7 @@ func ScannedCounts(r report.Report) []string {
 	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
-// WrittenCounts counts what became of the lock files, and those with findings. One of these
+// WrittenCounts counts what happened to the lock files, and those with findings. One of these
 // is not up to date.
 func WrittenCounts(r report.Report) []string {
 	counts := map[string]int{}
@@ -225,7 +225,7 @@ func foundCount(r report.Report, noun bool) string {
 	return fmt.Sprintf("%s %s %s", files, verb, report.Count(r.Findings(), "finding", "findings"))
 }
 
-// pendingWord says what became of a changed lock file that was not written.
+// pendingWord says what happened to a changed lock file that was not written.
 func pendingWord(r report.Report, m report.Module) string {
 	switch {
 	case r.DryRun:
@@ -238,7 +238,7 @@ func pendingWord(r report.Report, m report.Module) string {
 	return "would change"
 }
 
-// proposed says what became of a root module in pull requests.
+// proposed says what happened to a root module in pull requests.
 func proposed(pulls []report.PullRequest, dir string) string {
 	word := "not proposed"
 	for _, p := range pulls {

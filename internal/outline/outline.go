@@ -188,7 +188,7 @@ func commonChanges(r report.Report, d Vocabulary) map[provider.Addr][]CommonChan
 	return common
 }
 
-// ChangeRow is what becomes of a provider in all root modules.
+// ChangeRow is what happens to a provider in all root modules.
 type ChangeRow struct {
 	Name, From, To, Move, Kind safe.Markdown
 	Where                      safe.Markdown // the root modules

@@ -30,12 +30,12 @@ type Rulebook struct {
 	// Rules all apply where they are about a release. Of several that set the same
 	// property the last one counts.
 	Rules []Rule
-	// GroupBy is what becomes of a change that no group takes: one pull request for
+	// GroupBy is what happens to a change that no group takes: one pull request for
 	// all, or one for each provider, directory or namespace.
 	GroupBy GroupBy
 	// Groups are tried in order.
 	Groups []Group
-	// Now is the time that dates and ages are held against: without it every release
+	// Now is the time that dates and ages are compared with: without it every release
 	// is too young.
 	Now time.Time
 }
@@ -91,8 +91,8 @@ type Rule struct {
 	// AutoMerge says whether a pull request with such an update may merge by itself.
 	AutoMerge *bool
 
-	// Place is where the rule stands in a configuration file. By is the login of the
-	// person whose comment it is, if it stands in none.
+	// Place is where the rule is in a configuration file. By is the login of the
+	// person whose comment it is, if it is in none.
 	Place problem.Place
 	By    string
 }
@@ -150,7 +150,7 @@ func (r Rule) Markdown() safe.Markdown {
 	return safe.Format("%s: %s: %s", safe.Code(r.Origin()), safe.Join(", ", who...), safe.Join(", ", what...))
 }
 
-// UnknownAge says what becomes of a release that must have some age and of which
+// UnknownAge says what happens to a release that must have some age and of which
 // nobody knows when it was published.
 type UnknownAge string
 

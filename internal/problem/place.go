@@ -37,7 +37,7 @@ func (p Place) Whole() Place { return Place{Path: p.Path, Package: p.Package} }
 // Named returns the place as programs have it: File is its path, and it has no Package.
 func (p Place) Named() Place { return Place{Path: p.File(), Line: p.Line, From: p.From, To: p.To} }
 
-// Unnamed returns the place that Named has made that of: what stands behind the last "//"
+// Unnamed returns the place that Named has made that of: what is behind the last "//"
 // of the path is in a package, unless the "//" is that of a URL.
 func (p Place) Unnamed() Place {
 	i := strings.LastIndex(p.Path, "//")

@@ -73,7 +73,7 @@ func (p Problem) Compare(q Problem) int {
 }
 
 // Fingerprint names the problem for as long as it is there: by what it is about,
-// not by where it stands in the file, so that a changed neighbour does not make
+// not by where it is in the file, so that a changed neighbour does not make
 // another one of it. The number behind it is what code scanning expects of its key
 // primaryLocationLineHash.
 func (p Problem) Fingerprint() string {

@@ -163,7 +163,7 @@ func (a Addr) Twin() (Addr, bool) {
 	return a, true
 }
 
-// Lockable reports whether the address may stand in a lock file.
+// Lockable reports whether the address may be in a lock file.
 func (a Addr) Lockable() bool { return a != (Addr{}) && !a.Builtin() && !a.Legacy() }
 
 // MarshalText implements encoding.TextMarshaler with String's form.

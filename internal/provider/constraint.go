@@ -13,7 +13,7 @@ import (
 // the constraints argument of a lock file. The zero value allows any release
 // [terraform 1.11 internal/getproviders/providerreqs/version.go].
 //
-// The type stands beside go-version because that library alone would select
+// The type is beside go-version because that library alone would select
 // other versions than the tools do: "~> 1" has an upper bound here, prereleases
 // are admitted by an exact term only, and exact terms compare build metadata.
 // That is Terraform's behaviour for providers, which it gets from go-versions.
@@ -51,7 +51,7 @@ var opText = map[Op]string{
 }
 
 // termForm splits a term into operator and version. At most one space may
-// stand between them, and only after an operator.
+// are between them, and only after an operator.
 var termForm = regexp.MustCompile(`^(?:(=|!=|>|>=|<|<=|~>) ?)?([0-9].*)$`)
 
 // ParseConstraints reads a version constraint string as the tools read it for

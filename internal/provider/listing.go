@@ -34,7 +34,7 @@ type Downloads struct {
 	Size     int64 // together in bytes, about, as those who serve them say
 }
 
-// Signed reports whether hashes can be held against the list.
+// Signed reports whether hashes can be compared with the list.
 func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 
 // Size returns how large the package for a platform is; 0 if that is not known.

@@ -64,7 +64,7 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Literal reports whether the pattern has no wildcards, so that whoever wrote it
+// Literal reports whether the pattern has no wildcards, so that anyone who wrote it
 // means one provider, which should be there.
 func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }
 

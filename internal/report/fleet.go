@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Fleet is what became of the repositories of an organisation.
+// Fleet is what happened to the repositories of an organisation.
 type Fleet struct {
 	Owner        string
 	Listed       int            // repositories that the token sees
@@ -17,7 +17,7 @@ type Fleet struct {
 	Repositories []Outcome      // the others, by name
 }
 
-// Outcome is what became of one repository, by its root modules and pull requests.
+// Outcome is what happened to one repository, by its root modules and pull requests.
 type Outcome struct {
 	Name         string `json:"name"` // OWNER/NAME
 	State        State  `json:"state"`
@@ -29,7 +29,7 @@ type Outcome struct {
 	Requests     int64  `json:"requests"`       // that were made at its turn
 }
 
-// State says in a word what became of a repository.
+// State says in a word what happened to a repository.
 type State string
 
 // The states of repositories.

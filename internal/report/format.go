@@ -742,7 +742,7 @@ func (j notesJSON) notes() notes.Notes {
 	return n
 }
 
-// fleetJSON is what became of the repositories of an organisation.
+// fleetJSON is what happened to the repositories of an organisation.
 type fleetJSON struct {
 	Owner        string         `json:"owner"`
 	DryRun       bool           `json:"dry_run"`

@@ -35,7 +35,7 @@ type Report struct {
 	// Verb is the verb that ran, as on the command line.
 	Verb verbs.Verb
 	// Modules are the root modules of the run, or the compared lock files of a
-	// diff, in the order in which they are to be shown.
+	// diff, in the order in which they must be shown.
 	Modules []Module
 	// Diagnostics are the problems that belong to no module. The paths of their places are
 	// as people are to see them, since they may be of several file trees or of none.
@@ -55,7 +55,7 @@ type Report struct {
 	PullRequests []PullRequest
 	// Dashboards are the issues that show what waits, one for each repository that wants it.
 	Dashboards []Dashboard
-	// Fleet is what became of the repositories of an organisation; nil where the run is
+	// Fleet is what happened to the repositories of an organisation; nil where the run is
 	// about none.
 	Fleet *Fleet
 	// Footer ends the body of a pull request, whatever else is cut: Markdown of
@@ -127,7 +127,7 @@ type Module struct {
 	// Left is true if the lock file was not examined, since what is required is not
 	// known.
 	Left bool
-	// HashesOnly is true if nothing but the hashes of the lock file was judged, since no
+	// HashesOnly is true if only the hashes of the lock file was judged, since no
 	// search enters its directory.
 	HashesOnly bool
 	// Unread are module calls that could not be followed.
@@ -143,7 +143,7 @@ type Module struct {
 	Verified *Verified
 }
 
-// Facts is what a run learned of a provider besides the change of its entry.
+// Facts is what a run learned of a provider in addition to the change of its entry.
 type Facts struct {
 	// Coverage are the platforms that the entry covers, as far as known.
 	Coverage []provider.Platform
@@ -165,7 +165,7 @@ type Facts struct {
 	// Marks are the grounds, weaker than a signed list, that some hashes rest on.
 	Marks []provider.Mark
 	// Origins say which of the versions of fetched modules the constraints in Held
-	// stand in.
+	// are in.
 	Origins Origins
 	// FromPull is true if the entry is what the pull request proposed before, since
 	// the run failed to find out about the provider.
@@ -241,7 +241,7 @@ type Waiting struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// Dashboard is what became of the issue that shows what waits in a repository.
+// Dashboard is what happened to the issue that shows what waits in a repository.
 type Dashboard struct {
 	Operation  string `json:"operation"` // created, updated or none
 	Repository string `json:"repository"`
@@ -317,7 +317,7 @@ func FromScan(m scan.RootModule) Module {
 // these root modules, which may be in part themselves, with the release notes of
 // what they change and the use of the providers that they tell of. What belongs
 // to no root module is in every part, but not what was named and not found: that
-// is for whoever made the run.
+// is for anyone who made the run.
 func (r Report) About(modules []Module) Report {
 	told := map[provider.Addr]bool{}
 	for _, m := range modules {

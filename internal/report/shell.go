@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Asked is what whoever asked for a run restricted it to. What a configuration
+// Asked is what the person who asked for a run restricted it to. What a configuration
 // file says holds on every machine, and is not in it.
 type Asked struct {
 	Providers []provider.Pattern

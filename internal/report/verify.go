@@ -5,7 +5,7 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Verified is what a verification found of a lock file besides its findings.
+// Verified is what a verification found of a lock file in addition to its findings.
 type Verified struct {
 	// Counts say how many of its hashes have which verdict.
 	Counts verify.Counts
@@ -23,7 +23,7 @@ func FromVerification(v verify.Verification) Module {
 }
 
 // Tampered reports that a pull request changes a file that it is judged by. head names
-// what the file is there: whoever accepts that has looked at no other.
+// what the file is there: anyone who accepts that has looked at no other.
 func Tampered(name, what, head string) Module {
 	meaning, _ := problem.MeaningOf(problem.CodeTamperedBoth)
 	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Problem{{

@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Whatever waits for the world stands in this file.
+// Whatever waits for the world is in this file.
 
 // learned is the answer to a question, or why there is none. Its zero value is that of a
 // question that nobody has asked.

@@ -110,7 +110,7 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
-// notSpan matches what cannot stand between two backticks: a backtick, a bar,
+// notSpan matches what cannot be between two backticks: a backtick, a bar,
 // which would end a table cell, and what looks like a tag or a comment to a
 // program that searches the source, as we do for our own marker.
 var notSpan = regexp.MustCompile("[`|]|<[!/?a-zA-Z]")
@@ -121,10 +121,10 @@ func codeElement(s string) string {
 	return "<code>" + entities(unlinked(unclosing(s))) + "</code>"
 }
 
-// linkable matches an address that can stand in a link of Markdown as it is.
+// linkable matches an address that can be in a link of Markdown as it is.
 var linkable = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*)?$`)
 
-// Linkable reports whether an address can stand in a link of Markdown as it is.
+// Linkable reports whether an address can be in a link of Markdown as it is.
 func Linkable(url string) bool { return linkable.MatchString(url) }
 
 // link returns a link, or the text and the address as code.

@@ -15,7 +15,7 @@ import (
 //
 // It is comparable, and the zero value is the empty text.
 //
-// It holds one string. What comes from outside stands in it between marks: bytes that
+// It holds one string. What comes from outside is in it between marks: bytes that
 // no UTF-8 text has, so that no text can forge them. A list of pieces would cost a
 // report of thousands of root modules several allocations a sentence.
 type Markdown struct{ s string }
@@ -67,7 +67,7 @@ func Link(text Markdown, url string) Markdown {
 	return Markdown{string([]byte{linkMark}) + text.s + string([]byte{linkTo}) + url + string([]byte{markEnd})}
 }
 
-// Arrow stands between what was and what is.
+// Arrow is between what was and what is.
 var Arrow = Markdown{string([]byte{arrowMark})}
 
 // Int returns a number.
@@ -106,7 +106,7 @@ func (m Markdown) And(format wording, texts ...Markdown) Markdown {
 	return fillIn(m.s, string(format), texts)
 }
 
-// fillIn returns what stands before, and a format with the texts in place of each %s.
+// fillIn returns what is before, and a format with the texts in place of each %s.
 func fillIn(before, format string, texts []Markdown) Markdown {
 	if strings.Count(format, "%s") != len(texts) {
 		panic("safe: there is not one text for each place in " + strconv.Quote(format))
@@ -134,14 +134,14 @@ func (m Markdown) Empty() bool { return m.s == "" }
 // Len is the number of bytes that GitHub gets.
 func (m Markdown) Len() int { return len(m.String()) }
 
-// Trimmed returns the text without blanks and ends of lines around it, but for those of
+// Trimmed returns the text without blanks and ends of lines around it, except for those of
 // pieces from outside.
 func (m Markdown) Trimmed() Markdown { return Markdown{strings.Trim(m.s, " \t\r\n")} }
 
 // Line returns the text with the end of one line at its end, however many it had.
 func (m Markdown) Line() Markdown { return Markdown{strings.TrimRight(m.s, "\n") + "\n"} }
 
-// Written returns the text as GitHub gets it. What stands in it is not told apart any
+// Written returns the text as GitHub gets it. What is in it is not told apart any
 // more, so that it is for GitHub alone, and its length is found without writing it again.
 func (m Markdown) Written() Markdown { return Markdown{m.String()} }
 

@@ -8,7 +8,7 @@ import (
 // Unbroken is a space at which no line may end. Plain text has none of them.
 const Unbroken = "\u00A0"
 
-// String returns the text as GitHub gets it. It may stand in a paragraph, a list item
+// String returns the text as GitHub gets it. It may be in a paragraph, a list item
 // or a table cell, but not in an HTML attribute.
 func (m Markdown) String() string {
 	if !marked(m.s) {

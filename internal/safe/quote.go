@@ -18,14 +18,14 @@ const (
 	sourcePerByte = 4
 	// longestParagraph is in characters of the source.
 	longestParagraph = 1000
-	// deepest is how many lists and quotations may stand in each other. What is
+	// deepest is how many lists and quotations may be in each other. What is
 	// deeper is left out.
 	deepest = 4
 )
 
 // Quoted makes outside Markdown harmless, such as release notes, and keeps what
 // makes it readable: headings, paragraphs, lists, quotations and code. It is
-// parsed and written anew from these few elements, each text in them made inert, so
+// parsed and written again from these few elements, each text in them made inert, so
 // that no more than they can come out: no HTML, image or comment, no mention,
 // reference or closing keyword, and no block that is left open. A link to
 // github.com leads through redirect.github.com, which keeps GitHub from noting
@@ -83,7 +83,7 @@ func head(s string, limit int) (beginning string, whole bool) {
 	return s, false
 }
 
-// quoter writes a Markdown document anew.
+// quoter writes a Markdown document again.
 type quoter struct {
 	source []byte
 	cut    bool // something was left out because it is too long or too deep

@@ -147,7 +147,7 @@ var fileTable = []fileRow{
 
 	// The checkout of a branch goes by its own file.
 	{headVerbs, no, no, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
-	// The operator's file stands in for it: nothing in a repository decides what it is held against.
+	// The operator's file stands in for it: nothing in a repository decides what it is judged by.
 	{workingVerbs, no, no, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
 	// What is proposed goes by the repository's own file, laid over the operator's.
 	{proposingVerbs, no, no, operatorPaths, either, either, Layers{FromDisk, FromDisk}},

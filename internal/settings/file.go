@@ -108,7 +108,7 @@ func ParseFile(src []byte, name string) (File, []problem.Problem) {
 
 // ParseOperatorFile reads a configuration file that the operator of the run
 // gives, which may say where credentials are. It must lie outside of every
-// repository that the run reads: whoever writes there must not choose to whom
+// repository that the run reads: anyone who writes there must not choose to whom
 // credentials are sent.
 func ParseOperatorFile(src []byte, name string) (File, []problem.Problem) {
 	operators := configuration

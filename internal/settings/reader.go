@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// maxNesting bounds how deeply lists and maps may stand in each other. The
+// maxNesting bounds how deeply lists and maps may be in each other. The
 // settings need three levels; the parser's cost grows with the square.
 const maxNesting = 16
 
@@ -241,7 +241,7 @@ func (r *reader) value(at int, v Value, sc scope) Value {
 // changes.
 const enforced = "enforced"
 
-// enforcing reads what stands below that key.
+// enforcing reads what is below that key.
 func (r *reader) enforcing(at int, value ast.Node) {
 	m, ok := value.(ast.MapNode)
 	switch {

@@ -40,7 +40,7 @@ func addSettings(root map[string]any, holds func(Setting) bool) {
 	}
 }
 
-// enforceableSchema is what may stand below the key enforced.
+// enforceableSchema is what may be below the key enforced.
 func enforceableSchema() map[string]any {
 	o := object("", "What no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
 	addSettings(o, func(s Setting) bool { return s.Key != "" && !s.Operator && s.Key != "version" })

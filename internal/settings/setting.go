@@ -199,7 +199,7 @@ func (s Setting) ValuesOf(verb verbs.Verb) []string {
 	})
 }
 
-// DocOf returns Doc and what is to be said about the values that a verb takes.
+// DocOf returns Doc and what must be said about the values that a verb takes.
 func (s Setting) DocOf(verb verbs.Verb) string { return s.docAbout(s.ValuesOf(verb)) }
 
 func (s Setting) docAbout(values []string) string {

@@ -87,7 +87,7 @@ type Settings struct {
 	Baseline      string // path; empty: none
 	MaxDownload   int64  // of verify, in bytes
 	SARIFCategory string
-	Recheck       int // packages of the hash cache that verify proves anew
+	Recheck       int // packages of the hash cache that verify proves again
 
 	Offline, NoCache bool
 

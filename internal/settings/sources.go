@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Sources are what the settings of a run are made of, but for the repository's own
+// Sources are what the settings of a run are made of, except for the repository's own
 // configuration file. They are made once and not changed.
 type Sources struct {
 	// Given is what flags, inputs and words say, the strongest first.
@@ -56,7 +56,7 @@ func (s Sources) With(own File) (Settings, error) {
 	return c, nil
 }
 
-// Check refuses what With refuses, but for variables of the environment that are not set.
+// Check refuses what With refuses, except for variables of the environment that are not set.
 func (s Sources) Check() error {
 	c, problems := s.resolve(File{})
 	if len(problems) > 0 {

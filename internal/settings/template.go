@@ -15,7 +15,7 @@ type Template string
 // maxTemplate bounds a template, in bytes; GitHub cuts titles at 256 characters.
 const maxTemplate = 256
 
-// Placeholder is a name that may stand between {{ and }}, and what for.
+// Placeholder is a name that may be between {{ and }}, and what for.
 type Placeholder struct{ Name, Doc string }
 
 // Placeholders are those of pull-request.title and pull-request.commit-message.

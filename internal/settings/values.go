@@ -27,7 +27,7 @@ type Value struct {
 	// parts are what several files have put together, the weakest first; nil: one source
 	// says it all.
 	parts []Value
-	// over are what the value stands in place of, the strongest first.
+	// over are what the value is in place of, the strongest first.
 	over []Value
 	// implied says that the value only follows from another one at its place.
 	implied bool

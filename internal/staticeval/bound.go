@@ -22,7 +22,7 @@ const (
 	maxReferences = 10_000   // that are evaluated for a Bound
 	maxChain      = 200      // references that lead to each other, across scopes
 
-	perValue = 64 // bytes that a value takes besides its text, roughly
+	perValue = 64 // bytes that a value takes in addition to its text, roughly
 )
 
 // Bound is what many evaluations may cost together: those for one root module.

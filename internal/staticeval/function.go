@@ -22,7 +22,7 @@ type Function struct {
 	// Call evaluates it. An error that is an Unknown says that it has no value
 	// here; any other is an error in the expression.
 	Call function.Function
-	// Cost is an upper bound of the size of what it gives and of its work, besides the
+	// Cost is an upper bound of the size of what it gives and of its work, in addition to the
 	// size of its arguments together, some of which may be unknown; nil for nothing.
 	Cost func(args []cty.Value) int
 }
@@ -250,7 +250,7 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	return args[2], nil
 }
 
-// replaceFunc takes what stands between slashes as a regular expression, or does not
+// replaceFunc takes what is between slashes as a regular expression, or does not
 // take it: how long one works is not bounded by its length.
 func replaceFunc(regular bool) function.Function {
 	return functionOf(cty.String, func(args []cty.Value) (cty.Value, error) {

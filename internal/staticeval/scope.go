@@ -1,5 +1,5 @@
 // Package staticeval evaluates expressions of configuration that may come from
-// anyone, with nothing but what is known before anything runs: the values that
+// anyone, with only what is known before anything runs: the values that
 // its caller has for references, and a table of functions.
 //
 // It takes references, templates, conditionals, indexes, operators, and functions

@@ -16,7 +16,7 @@ type providerBlock struct {
 	Place   problem.Place
 	ref     providerRef
 	version *VersionText
-	empty   bool // nothing but an alias: a stand-in for what the caller passes
+	empty   bool // only an alias: a stand-in for what the caller passes
 }
 
 func (p providerBlock) compare(q providerBlock) int {

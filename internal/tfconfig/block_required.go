@@ -43,7 +43,7 @@ type scoped struct {
 	written string
 }
 
-// early reports whether the entry is to be evaluated.
+// early reports whether the entry must be evaluated.
 func (r requiredProvider) early() bool { return r.source.expr != nil || r.constraint.expr != nil }
 
 // misplacedRequired reports a required_providers block at the top of a file.

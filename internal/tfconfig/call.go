@@ -177,7 +177,7 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 		d.Add(at, "invalid module source address: it must not be null")
 		return ModuleSource{}
 	}
-	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // whoever fetches the package says what is wrong with its address
+	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // anyone who fetches the package says what is wrong with its address
 	m := ModuleSource{Text: source.text, Addr: addr, Version: version.text, Versioned: version.set, Place: at}
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:

@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestDir is where test files are, besides the root module itself.
+// TestDir is where test files are, in addition to the root module itself.
 const TestDir = "tests"
 
 // moduleFiles are the files of a module, each list in the order in which the
@@ -80,7 +80,7 @@ var (
 )
 
 // Extensions are those of all files that modules are made of, the one list of
-// them: whoever brings a module from afar keeps the files that have one, and what
+// them: anyone who brings a module from afar keeps the files that have one, and what
 // is kept by another list is something else.
 func Extensions() []string { return slices.Concat(bothExtensions, variableExtensions) }
 

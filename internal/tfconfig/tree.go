@@ -19,7 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Why a path of a file tree could not be followed, besides fs.ErrNotExist.
+// Why a path of a file tree could not be followed, in addition to fs.ErrNotExist.
 var (
 	ErrOutside = errors.New("it leads out of the repository")
 	errPackage = errors.New("it leads out of the module package")

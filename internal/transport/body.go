@@ -52,7 +52,7 @@ func (b *bounded) watched(p []byte) (int, error) {
 
 func (b *bounded) Close() error { return b.body.Close() }
 
-// arriving is the body of an answer, as it arrives: it is counted, and tells how the
+// arriving is the body of an answer, as it arrives: it is counted, and says how the
 // host is.
 type arriving struct {
 	io.ReadCloser

@@ -11,7 +11,7 @@ const (
 	// host. One alone may be broken by itself, however often it is asked.
 	pathsInRow = 3
 	// hiccup is how long they have to last. It is as long as one question is tried
-	// again: a server that refuses for a shorter time, as one that starts anew, is
+	// again: a server that refuses for a shorter time, as one that starts again, is
 	// not down.
 	hiccup = 3 * time.Second
 	// probeTimeout is how long a host that did not answer has for its next chance.

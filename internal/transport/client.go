@@ -129,7 +129,7 @@ func (c *Client) Stats() Stats {
 }
 
 // HTTP returns a client for libraries that want one. It keeps the rules of this
-// package but for bounds on bodies, and does not retry.
+// package except for bounds on bodies, and does not retry.
 func (c *Client) HTTP() *http.Client {
 	return &http.Client{
 		Transport:     c.guard,
@@ -267,7 +267,7 @@ func keepWhole(limit int64) func(*http.Response) error {
 	}
 }
 
-// Whole replaces the body of an answer by one in memory, so that whoever repeats
+// Whole replaces the body of an answer by one in memory, so that anyone who repeats
 // questions can tell a body that breaks off before anything is made of it. Of a
 // body that is longer than the limit it keeps one byte more than that.
 func Whole(resp *http.Response, limit int64) error {
@@ -396,7 +396,7 @@ func unknownName(err error) bool {
 }
 
 // shouldRetry is the policy of go-retryablehttp, except that refusals, host names that
-// are unknown once more and what the state of the host forbids are final.
+// are unknown again and what the state of the host forbids are final.
 func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return false, ctx.Err()

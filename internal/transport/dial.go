@@ -8,10 +8,10 @@ import (
 // Namer is who named a host: what may be connected to depends on it.
 type Namer int
 
-// Those who name hosts. What a server refers to counts as named by whoever the
+// Those who name hosts. What a server refers to counts as named by those whom the
 // client is for, except as guard.inherited says.
 const (
-	Base     Namer = iota // a file of the base branch, or of whoever runs relock by hand
+	Base     Namer = iota // a file of the base branch, or of anyone who runs relock by hand
 	Operator              // the runner: its CLI configuration, settings and variables; see Client.Admit
 	OwnHead               // a file of a pull request from a branch of the repository
 	ForkHead              // a file of a pull request from a fork
@@ -43,7 +43,7 @@ func (k kind) String() string { return kindNames[k] }
 
 // dialTable says which kinds of addresses are connected to, by who named the
 // host. The operator knows the network that the runner is in. The base branch is
-// theirs, and whoever can push a branch can run a workflow there anyway; whoever
+// theirs, and anyone who can push a branch can run a workflow there anyway; anyone who
 // opens a pull request from a fork cannot. A server on the runner itself, such
 // as the agent of a password manager, expects to be asked by the runner's own
 // programs alone. Nothing that relock needs is served where machines get their
@@ -96,7 +96,7 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // embeddings are the networks of IPv6 whose addresses stand for one of IPv4, and
-// the bytes that it may stand in: a packet to such an address may end there.
+// the bytes that it may be in: a packet to such an address may end there.
 var embeddings = []struct {
 	prefix netip.Prefix
 	name   string
@@ -133,7 +133,7 @@ func kindOf(ip netip.Addr) kind {
 	return public
 }
 
-// embedded is the kind of the address of IPv4 that stands in these bytes. Of
+// embedded is the kind of the address of IPv4 that is in these bytes. Of
 // several readings those that begin with a zero byte are the padding of another.
 func embedded(ip netip.Addr, at [4]int, several bool) kind {
 	bytes := ip.As16()

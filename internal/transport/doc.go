@@ -12,9 +12,9 @@
 //
 // Questions that change nothing are asked again here and nowhere else: also where
 // a body breaks off. A long transfer that breaks goes on where it broke.
-// A host that leaves questions without an answer is asked no more, but for probes.
+// A host that leaves questions without an answer is asked no more, except for probes.
 //
-// No answer outlives a run: one that did would stand for TLS, and whoever could
+// No answer outlives a run: one that did would stand for TLS, and anyone who could
 // write it would speak for every server.
 //
 // What a status or a body means is left to the callers.

@@ -25,7 +25,7 @@ type hosts struct {
 	mu     sync.Mutex
 	known  map[string]*host // by host and port
 	stuck  map[string]*gate // of what has not been answered in its time, by inquiry.key
-	events int64            // counts what is sent and what is heard, to tell which was first
+	events int64            // counts what is sent and what is heard, to say which was first
 	// answered is whether any host has, silent those that timed out before.
 	answered bool
 	silent   map[string]bool
@@ -73,7 +73,7 @@ func (h *hosts) place(ctx context.Context, hostport string) (leave func(), err e
 	}
 }
 
-// attempt is one request to a host, from when it may be sent to what becomes of it.
+// attempt is one request to a host, from when it may be sent to what happens to it.
 type attempt struct {
 	hosts    *hosts
 	host     *host
@@ -83,7 +83,7 @@ type attempt struct {
 	began    time.Time
 	sent     int64 // by hosts.events
 	brief    bool  // the answer has to begin within probeTimeout
-	probing  bool  // others wait for what becomes of it
+	probing  bool  // others wait for what happens to it
 }
 
 // enter waits until a request may be sent. While the circuit is open, or the host

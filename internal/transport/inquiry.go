@@ -22,7 +22,7 @@ const (
 	questionTime = time.Minute
 	floorSize    = 64 << 10
 	// standTime is for how long nothing of a stream may arrive before its rest is
-	// asked for anew.
+	// asked for again.
 	standTime = 30 * time.Second
 )
 
@@ -71,7 +71,7 @@ type inquiry struct {
 	arrived     int64     // of floorSize
 	flowing     bool      // the body of a stream has begun
 
-	// What has become of it so far.
+	// What has happened to it so far.
 	probing  *gate // that the question passed as a probe
 	repeated bool  // it has been sent before
 	last     bool  // it must not be sent again

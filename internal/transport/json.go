@@ -50,7 +50,7 @@ func checkParts(body []byte) error {
 	return parts.count(body)
 }
 
-// LimitParts returns a reader of JSON that fails once more parts than most have
+// LimitParts returns a reader of JSON that fails as soon as more parts than most have
 // been read: for decoders that others own.
 func LimitParts(r io.Reader, most int) io.Reader {
 	return &partReader{r, partCounter{most: most}}

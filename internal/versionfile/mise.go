@@ -48,7 +48,7 @@ type miseReader struct {
 // tools.terraform.version.
 const deepestKey = 3
 
-// keyPath is a key in a table as a path. No more of it is kept than tells that it is too
+// keyPath is a key in a table as a path. No more of it is kept than says that it is too
 // deep to matter.
 func keyPath(key unstable.Iterator, table []string) []string {
 	path := slices.Clone(table)
@@ -58,7 +58,7 @@ func keyPath(key unstable.Iterator, table []string) []string {
 	return path
 }
 
-// value takes what stands at a path of the file.
+// value takes what is at a path of the file.
 func (r *miseReader) value(path []string, v *unstable.Node) {
 	switch {
 	case path[0] != "tools" || len(path) > deepestKey:

@@ -22,7 +22,7 @@ type Filter struct {
 	Reads func(name string) bool
 	// Notices reports whether it matters that a file is there which HEAD does not have.
 	Notices func(name string) bool
-	// Unlisted are the names of directories whose files on disk do not matter, but for
+	// Unlisted are the names of directories whose files on disk do not matter, except for
 	// those that HEAD has and Kept holds of.
 	Unlisted []string
 	Kept     func(name string) bool
@@ -79,7 +79,7 @@ func readWorkingTree(root string, head Revision, f Filter) (workingTree, error) 
 	return w, w.list()
 }
 
-// list lists what is on disk, but for the directories that the filter leaves out.
+// list lists what is on disk, except for the directories that the filter leaves out.
 func (w workingTree) list() error {
 	return filepath.WalkDir(w.root, func(file string, d fs.DirEntry, err error) error {
 		switch own := slices.Contains(w.filter.Unlisted, d.Name()); {

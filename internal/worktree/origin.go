@@ -116,7 +116,7 @@ func remoteList(remotes []remote) string {
 	return strings.Join(all, ", ")
 }
 
-// sshHost is where github.com answers ssh for those whose networks let nothing but
+// sshHost is where github.com answers ssh for those whose networks let only
 // https through [docs.github.com, "Using SSH over the HTTPS port"].
 const sshHost = "ssh.github.com"
 
