@@ -3,12 +3,14 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +25,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
+
+var compared = flag.Int("compared", 50, "compare relock with the tools on `N` root modules, 15 or more")
 
 // BenchmarkMonorepo measures the whole program on a monorepo, against a registry
 // on loopback: 10 providers in 5 versions each for 4 platforms, which are 200
@@ -52,18 +56,22 @@ import (
 //	go test -run '^$' -bench Monorepo -benchtime 1x -timeout 1h ./internal/command
 func BenchmarkMonorepo(b *testing.B) {
 	m := newMonorepo(b)
+	n := *compared
 	var terraform, tofu, tfupdate, floor time.Duration
 	var judged, alike map[string]string // terraform's lock files, and tofu's
-	b.Run("terraform/50", func(b *testing.B) { terraform, judged = m.commands(b, "terraform", m.write(b, 50, "~> %d.0")) })
-	b.Run("tofu/50", func(b *testing.B) { tofu, alike = m.commands(b, "tofu", m.write(b, 50, "~> %d.0")) })
-	b.Run("tfupdate/50", func(b *testing.B) { tfupdate = m.tfupdate(b, m.write(b, 50, "%d.0.0")) })
-	b.Run("floor/50", func(b *testing.B) { floor = m.floor(b) })
-	for _, roots := range []int{50, 500, 5000} {
+	printVersion(b, "terraform", "version")
+	b.Run(fmt.Sprintf("terraform/%d", n), func(b *testing.B) { terraform, judged = m.commands(b, "terraform", m.write(b, n, "~> %d.0")) })
+	printVersion(b, "tofu", "version")
+	b.Run(fmt.Sprintf("tofu/%d", n), func(b *testing.B) { tofu, alike = m.commands(b, "tofu", m.write(b, n, "~> %d.0")) })
+	printVersion(b, "tfupdate", "--version")
+	b.Run(fmt.Sprintf("tfupdate/%d", n), func(b *testing.B) { tfupdate = m.tfupdate(b, m.write(b, n, "%d.0.0")) })
+	b.Run(fmt.Sprintf("floor/%d", n), func(b *testing.B) { floor = m.floor(b) })
+	for _, roots := range []int{n, 500, 5000} {
 		b.Run(fmt.Sprintf("cold/%d", roots), func(b *testing.B) {
 			dir := m.write(b, roots, "~> %d.0")
 			took := m.relock(b, dir, m.sandbox.CLIConfig(), m.forget)
 			m.checkDownloads(b, b.N)
-			if roots == 50 {
+			if roots == n {
 				reportRatio(b, "x-floor", took, floor)
 				reportRatio(b, "x", terraform, took)
 				reportRatio(b, "x-tofu", tofu, took)
@@ -365,6 +373,21 @@ func (m *monorepo) fetch(b *testing.B, version string) [][]byte {
 		}
 	}
 	return packages
+}
+
+// printVersion prints which release of a tool is on PATH, in the form in which results
+// of benchmarks have their surroundings: a key and a value.
+func printVersion(b *testing.B, name, argument string) {
+	b.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return
+	}
+	out, err := exec.CommandContext(b.Context(), program, argument).Output()
+	if err != nil {
+		b.Fatalf("%s %s: %v", name, argument, err)
+	}
+	fmt.Printf("%s: %s\n", name, regexp.MustCompile(`\d+\.\d+\.\d+\S*`).Find(out)) // tofu begins with warnings
 }
 
 func tool(b *testing.B, name string) string {
