@@ -60,6 +60,9 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox/waves": {},
 	// bubble is for tests in virtual time.
 	"sandbox/bubble": {},
+	// pictures draws what the README shows, and is part of no program of a release.
+	"pictures":     {importers: []string{".ci/pictures"}},
+	".ci/pictures": {imports: []string{"pictures"}},
 	// mutate makes mistakes that the tests must notice, and is a program of its own.
 	".ci/mutate": {},
 	// house has the tests that read the repository, as this one.
@@ -88,7 +91,7 @@ var direct = []rule{
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
 	{"oras.land/oras-go/v2/registry/remote", []string{"oci"}, "OCI registries are asked in one place"},
 	{"github.com/owenrumney/go-sarif/", []string{"render"}, "SARIF is one format of the report"},
-	{"github.com/yuin/goldmark", []string{"safe"}, "Markdown of others is read in one place"},
+	{"github.com/yuin/goldmark", []string{"safe", "pictures"}, "Markdown of others is read in one place; pictures are of our own"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"settings", "sandbox"}, "our only YAML is the configuration file"},
 	{"github.com/pelletier/go-toml/", []string{"versionfile"}, "our only TOML is mise's"},
