@@ -14,46 +14,51 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Advice is what a person could do so that a provider goes on which constraints hold: the
-// smallest thing that is known. Its zero value is none. relock does nothing of it.
+// Advice is the smallest known change by which a person lets a provider move on, although
+// constraints hold it. The zero value is no advice. relock itself changes none of this.
 type Advice struct {
-	// Version is the newest release that the rules allow, for which the measures are.
+	// Version is the newest release that the rules allow. The measures let the provider
+	// reach it.
 	Version provider.Version
-	// Leaves is what is selected once all of them are taken; zero where that is no newer
-	// version than now, or where it is not known.
+	// Leaves is the version that is selected once all measures are taken. It is zero if
+	// that version is not newer than the current one, or is not known.
 	Leaves provider.Version
-	// Measures are one for each term and each call that has to change, all of them.
+	// Measures has one measure for each term and each call that must change. All are
+	// required.
 	Measures []Measure
 }
 
-// Measure is what of an Advice one place has to do, or why nothing is known for it.
+// Measure is the part of an Advice that concerns one place, or the reason why nothing is
+// known for that place.
 type Measure struct {
 	Kind MeasureKind `json:"kind"`
-	// Term excludes the version: of a module the first term that does.
+	// Term excludes the version. If a module has several such terms, it is the first.
 	Term scan.Term `json:"term"`
-	// Becomes is the term in its place, of MeasureEdit; its zero value says that Term goes.
+	// Becomes replaces Term in a MeasureEdit. The zero value says that a person must remove
+	// Term.
 	Becomes provider.Term `json:"becomes"`
-	// Call is the module call that has to change, of all kinds but MeasureEdit and MeasureFixed.
+	// Call is the module call that must change. MeasureEdit and MeasureFixed have none.
 	Call HoldingCall `json:"call,omitzero"`
-	// Release is the version of the module, or its ref, that it speaks of.
+	// Release is the version of the module, or its ref, that the measure is about.
 	Release string `json:"release,omitempty"`
-	// ByName says that the registry's list names the provider and no source.
+	// ByName says that the registry's list names the provider, but not its source.
 	ByName bool `json:"by_name,omitempty"`
-	// Against is the term of the release that was read, of MeasureRefuted.
+	// Against is the term that excludes the version in the release that was read
+	// (MeasureRefuted).
 	Against scan.Term `json:"against,omitzero"`
-	// Why says why the release was not read, of MeasureUnread.
+	// Why says why the release was not read (MeasureUnread).
 	Why string `json:"why,omitempty"`
 }
 
-// HoldingCall is a call of a fetched module that a person can change: the outermost one on
-// the way to a term.
+// HoldingCall is a call of a fetched module that a person can change. It is the outermost
+// such call on the way to a term.
 type HoldingCall struct {
 	Module        string `json:"module"` // path of the call, joined by dots
-	problem.Place        // its keys are those of the call
+	problem.Place        // Place of the call; its keys are in the same JSON object
 	Source        string `json:"source"`     // as in scan.Fetched
-	Version       string `json:"version"`    // in use; empty if the module is of no registry
+	Version       string `json:"version"`    // in use; empty if the module comes from no registry
 	Constraint    string `json:"constraint"` // of the call, as evaluated
-	Ref           string `json:"ref"`        // that the source asks for
+	Ref           string `json:"ref"`        // the ref in the source
 }
 
 // MeasureKind is what is known of a measure.
@@ -61,18 +66,18 @@ type MeasureKind string
 
 // The kinds of measures.
 const (
-	MeasureEdit    MeasureKind = "edit"    // a term of the repository's own becomes another one
-	MeasureListed  MeasureKind = "listed"  // by the registry's list the release of the module allows the version
-	MeasureRead    MeasureKind = "read"    // the module tree of the release was read, and allows it
-	MeasureRefuted MeasureKind = "refuted" // that was read, and does not
-	MeasureUnread  MeasureKind = "unread"  // that could not be read
-	MeasureUnknown MeasureKind = "unknown" // there are newer releases, of which nothing is known without reading them
+	MeasureEdit    MeasureKind = "edit"    // change a term in the repository
+	MeasureListed  MeasureKind = "listed"  // the registry's list says that this release of the module allows the version
+	MeasureRead    MeasureKind = "read"    // relock read the module tree of the release, and it allows the version
+	MeasureRefuted MeasureKind = "refuted" // relock read the module tree of the release, and it excludes the version
+	MeasureUnread  MeasureKind = "unread"  // the module tree of the release could not be read
+	MeasureUnknown MeasureKind = "unknown" // newer releases exist; only reading them would say more
 	MeasureNone    MeasureKind = "none"    // no newer release of the module allows it
-	MeasureFixed   MeasureKind = "fixed"   // no file of the repository can be changed for it
+	MeasureFixed   MeasureKind = "fixed"   // no file of the repository can change it
 )
 
-// advise finds what lets the provider go on to the newest release that the rules allow.
-// It asks nobody: of modules it knows what the lists say that were needed anyway. newer are
+// advise finds the changes that let the provider move to the newest release that the rules
+// allow. It sends no requests: it uses the module lists that the run has anyway. newer are
 // the releases above the selected one, the newest first.
 func advise(c chosen, newer []provider.Release) Advice {
 	i := slices.IndexFunc(newer, func(r provider.Release) bool { return c.applied.Judge(r).Reason == "" })
@@ -92,8 +97,8 @@ func advise(c chosen, newer []provider.Release) Advice {
 	return h
 }
 
-// reached is the newest release that the rules and these constraints allow; zero if that is
-// not above the selected one.
+// reached is the newest release that the rules and these constraints allow. It is zero
+// unless that release is above the selected one.
 func reached(c chosen, constraints provider.Constraints) provider.Version {
 	var newest provider.Version
 	for _, r := range c.offered.releases {
@@ -104,16 +109,16 @@ func reached(c chosen, constraints provider.Constraints) provider.Version {
 	return newest
 }
 
-// holder is a place that holds a provider: a term that a person can change, or the call of
-// a module with terms that only another release of the module changes.
+// holder is a place that holds a provider back. It is a term that a person can change, or a
+// call of a module whose terms only another release of that module changes.
 type holder struct {
 	wanted *wanted
-	terms  []scan.Term   // that exclude the version
-	call   *scan.Fetched // nil: the term is the repository's own
+	terms  []scan.Term   // the terms that exclude the version
+	call   *scan.Fetched // nil: a term in the repository
 }
 
-// holders are the places that hold the provider below a version, in the order of terms. A
-// module that is called twice has its terms once.
+// holders are the places that hold the provider below a version, in the order of their
+// terms. Two calls of one fetched module give its terms once.
 func (w *wanted) holders(v provider.Version) []holder {
 	var all []holder
 	for _, t := range w.requirement.Terms {
@@ -133,7 +138,8 @@ func (w *wanted) holders(v provider.Version) []holder {
 	return all
 }
 
-// Which of the fetched calls on the way to a module is meant.
+// Two fetched calls can be on the way to a module: a fetched module may call another one.
+// These constants choose one of them.
 const (
 	outermost = -1
 	innermost = 1
@@ -150,16 +156,16 @@ func (w *wanted) fetchedOn(module string, which int) *scan.Fetched {
 	return found
 }
 
-// isBelow reports whether a module is the one that a call leads to, or below it.
+// isBelow reports whether a call leads to this module or to one that contains it.
 func isBelow(module, call string) bool {
 	return module == call || strings.HasPrefix(module, call+".")
 }
 
-// measure is what of an Advice the holder has to do, as far as lists say.
+// measure is the measure for the holder, as far as the registry's lists know it.
 func (h holder) measure(v provider.Version) Measure {
 	s := Measure{Kind: MeasureFixed, Term: h.terms[0]}
 	if h.call == nil {
-		if s.Term.Place.Package == "" && path.Base(s.Term.Place.Path) != lockfile.Name { // no other program's, and no record
+		if s.Term.Place.Package == "" && path.Base(s.Term.Place.Path) != lockfile.Name { // neither a file of another program nor a recorded constraint
 			s.Kind, s.Becomes = MeasureEdit, s.Term.Constraint.Raised(v)
 		}
 		return s
@@ -186,7 +192,7 @@ func (h holder) measure(v provider.Version) Measure {
 	return s
 }
 
-// taken are the terms of the whole module tree once a measure is taken.
+// taken are the terms of the whole module tree after a measure is taken.
 func (h holder) taken(s Measure, terms []scan.Term) []scan.Term {
 	switch s.Kind {
 	case MeasureEdit:
@@ -207,10 +213,11 @@ func (h holder) taken(s Measure, terms []scan.Term) []scan.Term {
 	return terms
 }
 
-// listed is the first release of the module above the one in use that allows the version
-// by the registry's list. The list speaks if it says of the release in use what was read of
-// that, and of each further one what its modules require in place of those with the terms.
-// Of modules in other packages, which these call, it says nothing.
+// listed is the first release of the module, above the one in use, that allows the version
+// according to the registry's list. speaks reports whether the list can answer: for the
+// release in use it says the same as the files, and for each newer release it has the terms
+// of the modules that hold the provider. The list says nothing about modules in other
+// packages that these call.
 func (h holder) listed(v provider.Version) (first scan.ModuleRelease, speaks bool) {
 	holding, all := h.paths(h.terms), h.paths(h.wanted.requirement.Terms)
 	current, above, listed := h.call.Versions.Above(h.call.Version)
@@ -221,7 +228,7 @@ func (h holder) listed(v provider.Version) (first scan.ModuleRelease, speaks boo
 	for _, r := range above {
 		said := h.termsOf(r, holding)
 		speaks = speaks && len(said) == len(holding)
-		// What else it says of modules that require the provider now counts, too.
+		// The list's other modules that require the provider now count, too.
 		allowed := !slices.ContainsFunc(h.termsOf(r, all), func(t scan.ListedTerms) bool { return !t.Constraints.Allows(v) })
 		if len(said) == len(holding) && allowed {
 			return r, true
@@ -230,14 +237,15 @@ func (h holder) listed(v provider.Version) (first scan.ModuleRelease, speaks boo
 	return first, speaks
 }
 
-// refutes reports whether the list does not say of a release that it has the term.
+// refutes reports that the list does not have this term for a release.
 func (h holder) refutes(r scan.ModuleRelease, t scan.Term) bool {
 	return !slices.ContainsFunc(h.termsOf(r, h.paths([]scan.Term{t})), func(said scan.ListedTerms) bool {
 		return slices.Contains(said.Constraints.Terms(), t.Constraint)
 	})
 }
 
-// termsOf is what a list says of the modules at these paths of a release, as far as it does.
+// termsOf is what the list says about the modules at these paths of a release. Paths that
+// the list does not have are left out.
 func (h holder) termsOf(r scan.ModuleRelease, paths []string) []scan.ListedTerms {
 	var all []scan.ListedTerms
 	for _, name := range paths {
@@ -248,8 +256,8 @@ func (h holder) termsOf(r scan.ModuleRelease, paths []string) []scan.ListedTerms
 	return all
 }
 
-// paths are where in the package of the call terms are, as a registry lists the modules
-// there. Those in other packages are left out.
+// paths are the paths of the modules that have these terms, inside the package of the call,
+// as a registry lists them. Modules in other packages are left out.
 func (h holder) paths(terms []scan.Term) []string {
 	address, err := moduleaddr.Parse(h.call.Call.Source, h.wanted.tool.Name)
 	top, ok := "/"+h.call.Dir, err == nil

@@ -18,81 +18,79 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Whatever waits for the world stands in this file, and nothing else does. The
-// steps of a plan collect their questions over all root modules, and have them
-// asked here: each distinct one once.
+// This file has everything that waits for a network, and nothing else. The steps of a plan
+// collect their questions over all root modules. Each distinct question is asked once,
+// here.
 
 // Source answers the questions about providers. Implementations must be safe
 // for concurrent use; they may answer a repeated question from memory.
 type Source interface {
-	// Versions returns the releases that the tool's installation methods offer
-	// for the provider, in any order, and the methods that were asked. What only
-	// mirrors lack may still be released, and what is missing may be with a method
-	// that has not answered with a list. Errors are *problem.Error.
+	// Versions returns the releases that the tool's installation methods offer for the
+	// provider, in any order, and the methods that were asked. A release that only mirrors
+	// lack may still be published. A missing release may be at a method that returned no
+	// list. Errors are *problem.Error.
 	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error)
-	// Listing returns what is known of a release's packages without downloading
-	// any; zero if nothing is.
+	// Listing returns what is known about a release's packages without a download. It is
+	// zero if nothing is known.
 	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
 	// Hashes downloads and verifies one package. It returns a *problem.Error
 	// with CodeNoPackage if the release has none for the platform.
 	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
 }
 
-// DateSource says when releases were published, for rules that ask for their
-// age. It is asked of releases that Source.Versions gives no date of, one by one
-// from the newest, until one is old enough. Implementations must be safe for
-// concurrent use.
+// DateSource says when releases were published, for rules about their age. It is asked only
+// about releases whose date Source.Versions does not know: one at a time from the newest,
+// until one is old enough. Implementations must be safe for concurrent use.
 type DateSource interface {
-	// Published returns when the release was published, the zero time if that is
-	// not known. The wanted package has no platform. An error means not known.
+	// Published returns when the release was published, or the zero time if that is not
+	// known. The wanted package has no platform. On an error the date is not known.
 	Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error)
 }
 
-// SignerSource says who signed the checksum list of a release. It may be another one
-// than the Source of the plan, which a root module may have for itself.
+// SignerSource says who signed the checksum list of a release. It need not be the Source of
+// the plan, which a root module may have for itself.
 type SignerSource interface {
-	// Listing has the signer of the verified list of the release, which is zero where
+	// Listing has the signer of the verified list of the release. The signer is zero if
 	// there is none, as in a mirror.
 	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
 }
 
-// SizeSource says how large a download is, for whoever waits for it. Nothing is
-// decided by that, and nobody waits for the answer.
+// SizeSource says how large a download is, for the people who wait for it. No decision
+// depends on the size, and nothing waits for it.
 type SizeSource interface {
-	// Size returns how many bytes Source.Hashes downloads for the package:
-	// provider.AtHand if none, 0 if nobody says.
+	// Size returns how many bytes Source.Hashes downloads for the package: provider.AtHand
+	// if none, 0 if the size is not known.
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
-// Rereader reads module trees with other releases of modules than those in use. It decides
-// how many packages it fetches for that.
+// Rereader reads module trees again, with other releases of some modules. It decides how
+// many packages it fetches for that.
 type Rereader interface {
-	// Latest returns the call that leads to the newest release of a module that no registry
-	// lists, and the name of that release, which may be the one in use; an empty name if
-	// that is not known. Errors are *problem.Error.
+	// Latest returns the call of the newest release of a module that no registry lists, and
+	// the name of that release. That may be the release in use. The name is empty if it is
+	// not known. Errors are *problem.Error.
 	Latest(ctx context.Context, tool provider.Tool, call scan.Call) (latest scan.Call, release string, err error)
-	// Reread returns root modules as they are if others are called in place of calls. The
-	// result is in their order; one that could not be read again has no directory.
+	// Reread returns the root modules with some calls replaced by others. The results are
+	// in the order of modules. A root module that could not be read again has no directory.
 	Reread(ctx context.Context, modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule
 }
 
-// ToolCall is a call in root modules of a tool.
+// ToolCall is a call in the root modules of a tool.
 type ToolCall struct {
 	Tool provider.ToolName
 	scan.Call
 }
 
-// Plan decides about every root module. Results are in the order of modules;
-// a module that could not be planned says so in its diagnostics and has no
-// File. Plan never writes. After ctx is done, what could not be asked any more
-// has failed, and what is complete is in the File.
+// Plan decides about every root module. Results are in the order of modules. A module that
+// could not be planned says so in its diagnostics and has no File. Plan writes nothing.
+// After ctx is done, each open question fails, and File has what is complete.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
 	return plan(modules, opts.behaviour(), asker{ctx, src, opts})
 }
 
-// Foresee asks for the releases that a plan of these root modules will ask for,
-// which may be read in part: what they lack may require more, and what they require
-// is required then, too. The source remembers what it answers.
+// Foresee asks early for the releases that a plan of these root modules will need. The
+// modules may be read only in part: their requirements remain, and the rest may add more.
+// The source remembers the answers.
 func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Options) {
 	b := opts.behaviour()
 	var asked []ask.Question
@@ -104,12 +102,12 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 			}
 		}
 	}
-	asker{ctx, src, opts}.versions(asked) // failures meet the plan again
+	asker{ctx, src, opts}.versions(asked) // the plan meets the failures again
 }
 
-// Cornered returns, for each root module, the providers of which a plan would select a release
-// though a rule holds it: the rules leave none of the releases that the constraints allow. It
-// asks what choosing versions asks, and no more.
+// Cornered returns, for each root module, the providers whose selected release a rule
+// holds. A plan selects such a release if the rules leave none of those that the
+// constraints allow. Cornered asks only the questions that choosing versions asks.
 func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts Options) [][]provider.Addr {
 	b := opts.behaviour()
 	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
@@ -126,9 +124,10 @@ func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts O
 	return cornered
 }
 
-// Examine says which version of each provider Plan would select, and what holds it, without
-// making an entry. It asks what choosing versions asks, and reads the releases of modules
-// that could help, as the reader allows. Results are in the order of modules.
+// Examine says which version of each provider Plan would select, and what holds newer ones.
+// It makes no entries. It asks the questions that choosing versions asks. It also reads
+// other releases of modules that could help, as far as the reader allows. Results are in
+// the order of modules.
 func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Options, reader Rereader) [][]Selection {
 	b := opts.behaviour()
 	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
@@ -141,7 +140,8 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	})
 }
 
-// rereading asks the reader of one Examine, and lives no longer than that.
+// rereading asks the reader on behalf of one Examine. It does not outlive that call, so it
+// may hold its context.
 type rereading struct {
 	ctx    context.Context
 	reader Rereader
@@ -155,15 +155,14 @@ func (r rereading) again(modules []scan.RootModule, instead map[ToolCall]scan.Ca
 	return r.reader.Reread(r.ctx, modules, instead)
 }
 
-// FormerSigners notes in each selection that leaves one release for another who
-// signed the one it leaves, so that a change of signer can be shown. A lock
-// file does not say that, so the registry is asked for the old list, once for
-// each distinct release. Nobody is asked of a release that was replaced under
-// its version: its old list is gone, and only the new one is offered.
+// FormerSigners notes who signed the release that each selection leaves, so that relock can
+// show a change of signer. The lock file does not record signers. So the registry is asked
+// for the old list, once for each distinct release. It is not asked about a release that
+// was replaced under its version: the registry has only the new list.
 //
-// What cannot be learned stays unknown: an old release may have been withdrawn,
-// or its key may have been revoked since. That is no reason to stop an upgrade.
-// jobs bounds the questions that are open at once; 0 means a default.
+// A signer that cannot be learned stays unknown: the old release may be withdrawn, or its
+// key revoked. That stops no upgrade. jobs bounds the questions that are open at once; 0
+// means a default.
 func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs int) {
 	var asked []ask.Question
 	for _, r := range results {
@@ -182,8 +181,9 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 	}
 }
 
-// askSigners asks who signed the lists of releases, each by one of its packages; zero
-// where that is not known. A mirror beside the registry keeps nobody from asking it.
+// askSigners asks who signed the lists of these releases, each named by one of its
+// packages. The signer is zero if it is not known. The registry is asked even if a mirror
+// is configured.
 func askSigners(ctx context.Context, src SignerSource, asked []ask.Question, jobs int) map[ask.Question]provider.Signer {
 	return ask.Each(jobs, asked, func(k ask.Question) provider.Signer {
 		k.Want.Origin = true
@@ -195,17 +195,17 @@ func askSigners(ctx context.Context, src SignerSource, asked []ask.Question, job
 	})
 }
 
-// asker asks the questions of one plan and lives no longer than that, so that it may
-// hold its context.
+// asker asks the questions of one plan. It does not outlive that plan, so it may hold its
+// context.
 type asker struct {
 	ctx    context.Context
 	source Source
 	opts   Options
 }
 
-// Half returns the context of a step that others follow. It ends with half of the time
-// that ctx has, so that a question without an answer leaves time for what follows.
-// Where nobody knows when ctx ends, it ends with ctx.
+// Half returns a context for one step of several. It ends after half of the time that ctx
+// has left, so that a question without an answer leaves time for the next steps. If ctx has
+// no deadline, neither has the result.
 func Half(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, known := ctx.Deadline()
 	if !known {
@@ -230,8 +230,9 @@ func (a asker) versions(asked []ask.Question) map[ask.Question]offered {
 	})
 }
 
-// published asks when releases were. A failure is no missing date, since it would
-// be known on another day; a source that has none may say so by any other error.
+// published asks when releases were published. A failure of the network does not mean that
+// a release has no date: the next run may learn it. Any other error means that the source
+// has no date.
 func (a asker) published(asked []ask.Question) map[ask.Question]date {
 	ctx, done := Half(a.ctx)
 	defer done()
@@ -247,13 +248,13 @@ func (a asker) published(asked []ask.Question) map[ask.Question]date {
 	})
 }
 
-// remembered asks what the source knows of packages without a download: of one of
-// a release for all of that release.
+// remembered returns what the source knows about packages without a download. One package
+// of a release is asked about; the answer is for all of that release.
 func (a asker) remembered(asked []ask.Question) map[ask.Question]coverage.Evidence {
 	listings := ask.Each(a.opts.Jobs, asked, func(k ask.Question) provider.Listing {
 		l, err := a.source.Listing(a.ctx, k.Tool, k.Want)
 		if err != nil {
-			return provider.Listing{} // the packages may tell
+			return provider.Listing{} // the download may succeed
 		}
 		return l
 	})
@@ -269,13 +270,13 @@ func (a asker) remembered(asked []ask.Question) map[ask.Question]coverage.Eviden
 	return known
 }
 
-// ahead is how many packages are asked for at once for each job. Most questions
-// are answered without a download, and the source bounds those that are not: it
-// can only begin with the largest of the packages that it has been asked for.
+// ahead is how many packages are requested at once for each job. Most requests need no
+// download, and the source bounds the downloads. It starts with the largest package among
+// the open requests.
 const ahead = 4
 
-// packages asks for packages. Meanwhile it lets the source learn who signed the
-// releases that are left, of which the packages tell nothing.
+// packages asks for packages. At the same time the source learns who signed the releases in
+// left, because the packages do not say it.
 func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Evidence {
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -284,7 +285,7 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Ev
 	}
 	if a.opts.Announce != nil {
 		unknown := a.unknown(asked)
-		a.opts.Announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are
+		a.opts.Announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are yet
 		sizing, enough := context.WithCancel(a.ctx)
 		defer enough()
 		beside.Go(func() { a.size(sizing, unknown) })
@@ -295,13 +296,13 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Ev
 	})
 }
 
-// size announces how large packages are. One of each release is asked about, since a
-// question costs a request: those for other platforms are about as large.
+// size announces how large the packages are. Each question costs a request, so only one
+// package of each release is asked about: packages for other platforms are about as large.
 func (a asker) size(ctx context.Context, unknown map[provider.Want]ask.Question) {
 	if a.opts.Sizes == nil || len(unknown) == 0 {
 		return
 	}
-	one, count := map[provider.Want]ask.Question{}, map[ask.Question]int{} // of each release
+	one, count := map[provider.Want]ask.Question{}, map[ask.Question]int{} // of each release; one[release] is the package asked about
 	for _, want := range slices.SortedFunc(maps.Keys(unknown), func(p, q provider.Want) int { return p.Platform.Compare(q.Platform) }) {
 		release := want
 		release.Platform = provider.Platform{}
@@ -313,12 +314,12 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]ask.Question)
 	sizes := ask.Each(a.opts.Jobs, slices.Collect(maps.Values(one)), func(k ask.Question) int64 {
 		size, err := a.opts.Sizes.Size(ctx, k.Tool, k.Want)
 		if err != nil || size > hash.MaxSize {
-			return 0 // of an error whoever wants the package hears, and no package is larger
+			return 0 // the request for the package reports the error, and no package is larger
 		}
 		return size
 	})
 	if ctx.Err() != nil {
-		return // the packages have come
+		return // the packages have arrived
 	}
 	var known provider.Downloads
 	for k, size := range sizes {
@@ -330,8 +331,8 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]ask.Question)
 	a.opts.Announce(known)
 }
 
-// unknown are the packages of which the source does not know what they hash to, each
-// with one of the questions about it.
+// unknown are the packages whose hashes the source does not know, each with one of the
+// questions about it.
 func (a asker) unknown(asked []ask.Question) map[provider.Want]ask.Question {
 	one := map[ask.Question]ask.Question{} // of each release
 	for _, k := range asked {
@@ -342,7 +343,7 @@ func (a asker) unknown(asked []ask.Question) map[provider.Want]ask.Question {
 	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]ask.Question{}
 	for _, k := range asked {
 		if _, ok := known[k]; !ok {
-			unknown[k.Want] = k // whichever release of a tool asks
+			unknown[k.Want] = k // one question for each package
 		}
 	}
 	return unknown

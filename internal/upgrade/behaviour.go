@@ -12,66 +12,66 @@ const (
 	Complete
 )
 
-// behaviour is the options of a plan, with what the mode, Exact, Strict and Prune mean
-// for it. Nothing else looks at these four.
+// behaviour is the options of a plan, with the effects of the mode, Exact, Strict and
+// Prune. No other code reads these four.
 type behaviour struct {
 	options Options
 
-	// What is required.
-	readsTests       bool // in releases whose providers lock does not, too
-	settlesConflicts bool // the sides of a merge become one lock file
-	leavesGenerated  bool // the lock file of what a program makes is left to that program
-	takesRecorded    bool // recorded constraints may stand in for unread modules
+	// Which providers are required.
+	readsTests       bool // also in tool releases whose providers lock does not read tests
+	settlesConflicts bool // the two sides of a merge become one lock file
+	leavesGenerated  bool // if a program generates the root module, that program writes its lock file
+	takesRecorded    bool // recorded constraints may replace unread modules
 	twoCommands      bool // init writes first, and then providers lock
-	skipsOverridden  bool // what the CLI configuration overrides keeps its bytes, or is left out
+	skipsOverridden  bool // an entry that the CLI configuration overrides keeps its bytes, or is left out
 
 	// Which version is selected.
 	keepsVersions  bool // a locked version stays, or that is an error
-	keepsWithdrawn bool // also one that is not offered any more
-	lowers         bool // a version may go down without being asked to
+	keepsWithdrawn bool // a locked version stays even if it is no longer offered
+	lowers         bool // a version may go down without --allow-downgrade
 	carriesAll     bool // OpenTofu's registry takes over the entries of every namespace
-	reselects      bool // what cannot be taken over is selected anew
-	tellsHeld      bool // people hear what holds newer releases
-	spares         bool // what the rules let nothing in for raises no question if its entry is complete,
-	forgives       bool // or no failure
+	reselects      bool // a version that cannot be taken over is selected again
+	tellsHeld      bool // the result says what holds newer releases
+	spares         bool // if the rules let no release in: a complete entry raises no question,
+	forgives       bool // and no failure
 
 	// Which packages are asked for, and what they must be.
 	packagesFrom   packagesFrom
-	skipsPlatforms bool // what a release does not serve is left out with a notice
+	skipsPlatforms bool // a platform that a release does not serve is left out with a notice
 	provenOnly     bool // a signature must cover every hash
 	refuses        refusal
-	refusesAltered bool // a mirror must not have other content than the registry
+	refusesAltered bool // a mirror's package must equal the registry's
 
-	// What is written.
+	// What a plan writes.
 	keepsUnknown      bool // hashes of unknown schemes stay
-	keepsHashes       bool // and so do those that no package has
-	keepsUnreferenced bool // and so do entries that nothing requires
+	keepsHashes       bool // hashes that no package has stay
+	keepsUnreferenced bool // entries that nothing requires stay
 	allOrNothing      bool // one failure leaves the root module as it is
-	allBytes          bool // entries and files are as the tools write them, also where that says the same [case 15]
+	allBytes          bool // entries and files are as the tools write them, even if they say the same already [case 15]
 }
 
 // packagesFrom says whose packages are asked for.
 type packagesFrom int
 
 const (
-	fromChosen       packagesFrom = iota // as HashesFrom has it
-	fromMethodsFirst                     // the first platform's by the methods, as init does, and every one from its origin
-	fromOrigins                          // every one from its origin, as providers lock does
+	fromChosen       packagesFrom = iota // as HashesFrom says
+	fromMethodsFirst                     // the first platform by the methods, as init does, and every platform from its origin
+	fromOrigins                          // every platform from its origin, as providers lock does
 )
 
-// refusal says which packages are refused for matching no recorded hash of their
+// refusal says which packages are refused because they match no recorded hash of their
 // version.
 type refusal int
 
 const (
-	refuseReplaced refusal = iota // each that took the place of a recorded one
-	refuseFirst                   // that of the platform that init runs on
+	refuseReplaced refusal = iota // each package that replaced a recorded one
+	refuseFirst                   // the package of the platform that init runs on
 	refuseNone
 )
 
-// behaviour is the table of what these options mean. In brackets stand recorded
-// cases of the tools in which a row shows; where relock departs from them,
-// docs/decisions/deviations.md says why.
+// behaviour is the table of what these options mean. The brackets name recorded cases of
+// the tools in which a row shows. docs/decisions/deviations.md says why relock departs from
+// them.
 func (o Options) behaviour() behaviour {
 	upgrade, complete := o.Mode == Upgrade, o.Mode == Complete
 	exact, strict, prune := o.Exact, o.Strict, o.Prune

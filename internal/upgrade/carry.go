@@ -14,11 +14,11 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Standing is what an earlier plan made of a root module's entries, and what is
-// proposed still.
+// Standing is an earlier plan's proposal for the entries of a root module, which is still
+// open.
 type Standing struct {
-	// Before are the entries that it was made from, After those that it proposes;
-	// both as they were read from files.
+	// Before are the entries that the proposal started from. After are the entries that it
+	// proposes. Both were read from files.
 	Before, After []lockfile.Lock
 	// Take selects the providers that the proposal is about.
 	Take func(provider.Addr) bool
@@ -26,36 +26,38 @@ type Standing struct {
 	Refuted func(lockfile.Lock) bool
 }
 
-// Carriage is what became of a standing proposal where the plan knows no better.
+// Carriage says what happened to the entries of an open proposal that the new plan could
+// not decide.
 type Carriage struct {
-	// FromPull says that the proposal says something in place of what was not seen.
+	// FromPull says that the plan takes some entries from the proposal, since it did not
+	// see the answers.
 	FromPull bool
-	// Overtaken are the providers whose proposed entry cannot stand, since the old lock
-	// file has another by now than the one that it replaces.
+	// Overtaken are the providers whose proposed entry no longer fits: the lock file's
+	// entry is not the one that the proposal replaces.
 	Overtaken []provider.Addr
-	// Refused are the proposed entries that the requirements, the rules or what the run
-	// has found speak against: the old ones stay. One without a version stands for an
-	// entry that was to go.
+	// Refused are the proposed entries that the requirements, the rules or the findings of
+	// the run forbid. The old entries stay. A Lock without a version means that the
+	// proposal removes the entry.
 	Refused []lockfile.Lock
 }
 
-// Failed reports whether something failed, so that the plan says less than it
-// would without that.
+// Failed reports whether something failed, so that the plan knows less than it could.
 func (r Result) Failed() bool {
 	return r.untouched || slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil })
 }
 
-// Carry returns the plan in which the entries of a standing proposal stand in for
-// what failed, and for what Options.Only leaves out: neither an outage nor a narrower
-// run takes anything back that is proposed. It carries over what
-// follows from nothing that has changed since: the old lock file still has the
-// entry that the proposed one replaces, the requirements and the rules allow its
-// version, and nothing that this run was told speaks against it. The options are
-// those of the plan.
+// Carry returns the plan with the proposed entries for the providers that failed, and for
+// those that Options.Only leaves out. So an outage or a narrower run does not withdraw a
+// proposed change. A proposed entry is carried over only if nothing that it depends on has
+// changed:
 //
-// Where a failure left the whole root module as it is, all of the proposal is
-// carried over; under Exact and Strict, and where an entry would be lacking, all
-// or nothing.
+//   - The lock file still has the entry that the proposed one replaces.
+//   - The requirements and the rules allow its version.
+//   - Nothing that the run has learned speaks against it.
+//
+// opts are those of the plan. If a failure left the whole root module as it is, Carry takes
+// the whole proposal. Under Exact and Strict, and if an entry would be missing, it takes
+// all of the proposal or none.
 func (r Result) Carry(standing Standing, opts Options) (with Result, became Carriage) {
 	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
 	entries, selections := map[provider.Addr]lockfile.Lock{}, map[provider.Addr]Selection{}
@@ -103,10 +105,10 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 	return with, became
 }
 
-// Unseen returns the plan of a root module that nobody has looked at: a standing
-// proposal for its lock file as it is, but for entries that the rules forbid or that
-// the run has refuted. Of the root module no more is known than its directory, and
-// the old lock file, which must be the one that the proposal replaces.
+// Unseen returns the plan of a root module that the run has not read. It takes the open
+// proposal as it is, except for entries that the rules forbid or that the run has refuted.
+// Only the directory of m is known. The old lock file must be the one that the proposal
+// replaces.
 func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) (Result, Carriage) {
 	r := Result{Module: m, Old: standing.Before, File: content}
 	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
@@ -139,7 +141,7 @@ func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) 
 	return r, became
 }
 
-// note adds what became of an entry.
+// note records what happens to an entry.
 func (b *Carriage) note(f fate, l lockfile.Lock) {
 	switch f {
 	case carriable:
@@ -151,21 +153,21 @@ func (b *Carriage) note(f fate, l lockfile.Lock) {
 	}
 }
 
-// carrier decides what can be carried over.
+// carrier decides which proposed entries can be carried over.
 type carrier struct {
 	standing  Standing
 	behaviour behaviour
 	result    Result
 }
 
-// fate is what becomes of one entry of a standing proposal.
+// fate is what happens to one entry of an open proposal.
 type fate int
 
 const (
-	nothing   fate = iota // nothing is proposed for it
-	carriable             // what is proposed can stand
-	overtaken             // it cannot, since the old lock file has another entry by now
-	barred                // nor can it here, since something speaks against it
+	nothing   fate = iota // the proposal does not change the entry
+	carriable             // the proposed entry still fits
+	overtaken             // the lock file has another entry by now
+	barred                // something speaks against the proposed entry
 )
 
 // all are the providers of the proposal, sorted.
@@ -175,7 +177,7 @@ func (c carrier) all() []provider.Addr {
 	return slices.Compact(addrs)
 }
 
-// unseen are the providers of the proposal about which the plan knows too little.
+// unseen are the providers of the proposal that the plan could not decide about.
 func (c carrier) unseen() []provider.Addr {
 	var addrs collect.Set[provider.Addr]
 	proposal := Result{Old: c.standing.Before, New: c.standing.After}
@@ -197,7 +199,8 @@ func (c carrier) unseen() []provider.Addr {
 	return addrs.List
 }
 
-// carry decides about one entry. The entry without a version stands for none.
+// carry decides about one entry. If the proposal removes the entry, the returned Lock has
+// no version.
 func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	was, before := find(c.standing.Before, addr)
 	l, after := find(c.standing.After, addr)
@@ -226,9 +229,9 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
 }
 
-// rewritten is an old entry of which nothing but how it is written is proposed: in normal
-// form if the proposal has it so, since the file that a faultless plan writes is, and else
-// as it stands in the old lock file. Nothing of a proposal's form but that is taken over.
+// rewritten decides about an entry whose proposal changes its form alone. If the proposal
+// brings the entry to normal form, as a plan without failures does, the result is that
+// form. Any other form in the proposal is ignored.
 func (c carrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
 	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
 	isNormal := func(l lockfile.Lock) bool {
@@ -240,10 +243,9 @@ func (c carrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
 	return old, nothing
 }
 
-// allowed reports whether a proposed entry may still take the place of the old
-// one: what is known of the requirements, the rules as they are now, and what the
-// run has learned decide. The age of a release is not asked about again, since the
-// rules let it through before.
+// allowed reports whether a proposed entry may still replace the old one. The known
+// requirements, the current rules and what the run has learned decide. The age of a release
+// is not checked again: the rules let it through before.
 func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
 	allows := func(v provider.Version) bool { return required == nil || required.Constraints().Allows(v) }
 	stays := !old.Version.IsZero() && allows(old.Version)
@@ -257,8 +259,8 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	case down && !c.behaviour.options.AllowDowngrade && !c.behaviour.lowers:
 		return false
 	}
-	// An error may be no outage but an answer: the release is not offered, or not what
-	// it should be. One about another version says nothing about this one.
+	// Some errors are answers, not outages: the release is not offered, or its packages are
+	// wrong. An error about another version says nothing about this one.
 	var e *problem.Error
 	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == l.Addr })
 	if i < 0 || !errors.As(c.result.Selections[i].Err, &e) {
@@ -274,25 +276,26 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	return true
 }
 
-// condemned reports whether a proposed entry must not take the place of an old one,
-// whatever is required: the rules forbid its version, no plan has made its hashes, or
-// the run has found one of them to be false.
+// condemned reports whether a proposed entry must not replace the old one, whatever is
+// required. The rules forbid its version, no plan can have made its hashes, or the run has
+// found a false hash.
 func (c carrier) condemned(old, l lockfile.Lock) bool {
 	rules := c.behaviour.options.Policy.About(c.result.Module.Dir, l.Addr)
 	rules.From = old.Version
-	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
+	// No plan adds a malformed hash.
+	malformed := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) }
 	held := rules.Judge(provider.Release{Version: l.Version}).Reason
-	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.standing.Refuted != nil && c.standing.Refuted(l)
+	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, malformed) || c.standing.Refuted != nil && c.standing.Refuted(l)
 }
 
-// Refuted returns a function that reports whether a run found a hash of an entry to be
-// false: that it belongs to nothing, or that the signed list of the same release, which
-// the run has seen for another root module, does not have it.
+// Refuted returns a function that reports whether the run found a hash of an entry to be
+// false. A hash is false if it belongs to nothing. It is also false if the run has seen the
+// signed list of that release, for another root module, and the list does not have it.
 func Refuted(results []Result) func(lockfile.Lock) bool {
 	type recorded struct {
 		addr    provider.Addr
 		version provider.Version
-		hash    provider.Hash // empty: the list of the release
+		hash    provider.Hash // empty: the list of the release was seen
 	}
 	found, listed := map[recorded]bool{}, map[recorded]bool{}
 	for _, r := range results {

@@ -18,28 +18,28 @@ import (
 // chosen is a wanted provider with its version.
 type chosen struct {
 	wanted  *wanted
-	old     lockfile.Lock // the entry that counts: of a disputed one that of a side
+	old     lockfile.Lock // the entry that counts; of a disputed entry, the chosen side
 	offered offered
-	applied policy.Applied   // with the version that can stay
+	applied policy.Applied   // with the locked version, if it can stay
 	to      provider.Version // zero: none
 	release provider.Release // of that version
 	held    []Held
-	notices []error // what is no failure but must be said
-	undated bool    // the date of release decides, and is to be asked for
-	idle    bool    // the entry stays as it is, and nobody was asked
-	gone    bool    // the locked version stays, and is not offered by the methods that were asked
-	unheard error   // why it is not known what is offered
+	notices []error // no failure, but people must see them
+	undated bool    // the date of release decides, and must be asked for
+	idle    bool    // the entry stays as it is, and no source was asked
+	gone    bool    // the locked version stays, though the methods that were asked do not offer it
+	unheard error   // why the offered releases are not known
 	err     error
 }
 
-// chooseVersions decides about the wanted providers of each root module. Where a rule
-// asks for the age of a release that nobody has told yet, its date is asked for and the
-// choice is made anew: so only those are asked of that decide.
+// chooseVersions decides about the wanted providers of each root module. If a rule needs
+// the age of a release whose date is not known, the date is asked for, and the provider is
+// chosen again. So only dates that decide are asked for.
 func chooseVersions(wanted [][]*wanted, b behaviour, world asker) [][]chosen {
 	all := slices.Concat(wanted...)
 	choices := make([]chosen, len(all))
 	var asked []ask.Question
-	open := make([]int, len(all)) // of which nothing is decided yet
+	open := make([]int, len(all)) // the providers without a decision
 	for i, w := range all {
 		asked, open[i] = append(asked, w.provider()), i
 	}
@@ -63,7 +63,7 @@ func chooseVersions(wanted [][]*wanted, b behaviour, world asker) [][]chosen {
 	return shaped(choices, wanted)
 }
 
-// shaped cuts a list into lists that are as long as these.
+// shaped cuts a list into lists with the same lengths as these.
 func shaped[T, U any](all []T, like [][]U) [][]T {
 	lists := make([][]T, len(like))
 	for i, l := range like {
@@ -72,9 +72,9 @@ func shaped[T, U any](all []T, like [][]U) [][]T {
 	return lists
 }
 
-// chooseIdle adds what the rules want no release for. Where an entry covers what
-// its root module's must, it stays as it is; about the others the questions are
-// still to be asked.
+// chooseIdle adds the providers for which the rules let no release in. If an entry covers
+// the platforms that its root module needs, it stays as it is. For the others, the sources
+// are asked.
 func chooseIdle(roots []root, choices [][]chosen, covers []coverage.Cover, b behaviour, world asker) [][]chosen {
 	incomplete := make([][]*wanted, len(roots))
 	all := make([][]chosen, len(roots))
@@ -108,8 +108,9 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	}
 	c.to = c.release.Version
 	if w.relocked && !w.records.Allows(c.to) {
-		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
-		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
+		// init selects this version because tests ask for it. providers lock reads no
+		// tests, and refuses a prerelease that no other file names [terraform 1.11
+		// internal/providercache/installer.go].
 		err := w.failure(problem.CodeLockedVersion, c.to, "%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", w.addr(), c.to, w.records)
 		err.Problem.Hint = "name that version in the configuration, too, or run without --exact"
 		c.err = err
@@ -124,8 +125,8 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	return c
 }
 
-// withRelease is the choice with its release: one of a side of a merge, the locked one, that
-// of a predecessor's entry, or else the newest.
+// withRelease adds the release to the choice. It is, in this order: the release of a side
+// of a merge, the locked one, the one in a predecessor's entry, or the newest.
 func (c chosen) withRelease(b behaviour) chosen {
 	w := c.wanted
 	switch {
@@ -134,12 +135,12 @@ func (c chosen) withRelease(b behaviour) chosen {
 	case w.isLock && (b.keepsVersions || w.lockAlone):
 		c.release, c.err = c.stay(w.locked.Version)
 		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
-			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // what becomes of it, its platforms decide
+			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // its platforms decide what happens to it
 		}
 		return c
 	case b.keepsVersions && !w.carried.IsZero():
 		release, err := c.stay(w.carried)
-		if err == nil || !b.reselects { // OpenTofu fails for what cannot be had here
+		if err == nil || !b.reselects { // OpenTofu fails if the version is not available here
 			c.release, c.err = release, err
 			return c
 		}
@@ -147,8 +148,8 @@ func (c chosen) withRelease(b behaviour) chosen {
 	return c.newest(b)
 }
 
-// passedOver is the newest release that an upgrade would select in place of the locked
-// one. A date that nobody has told is not asked for, since nothing depends on it.
+// passedOver is the newest release that an upgrade would select instead of the locked one.
+// No date is asked for, since no decision depends on it.
 func (c chosen) passedOver(b behaviour) []Held {
 	would := c.newest(b)
 	r := would.release
@@ -158,7 +159,7 @@ func (c chosen) passedOver(b behaviour) []Held {
 	return []Held{{Version: r.Version, By: policy.Hold{Reason: HeldByLock}, Published: r.Published}}
 }
 
-// stay keeps a locked version, which must be allowed and still be offered:
+// stay keeps a locked version. The constraints must allow it and a method must offer it:
 // providers lock fails otherwise.
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.wanted.constraints.Allows(locked) {
@@ -173,13 +174,14 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	return provider.Release{}, c.offered.methods.notOffered(c.wanted.addr(), locked)
 }
 
-// newest selects the newest release that the constraints and the rules allow.
-// Platforms and protocols play no part, as in the tools.
+// newest selects the newest release that the constraints and the rules allow. Platforms and
+// protocols play no part, as in the tools.
 //
-// A locked release that is not offered any more is among those that can be
-// selected, since a version goes down by a wish only: unless the wish is there and
-// every installation method has listed what it offers, or another one of the same
-// precedence is offered.
+// A version goes down only if somebody asks for it. So a locked release that is no longer
+// offered can still be selected, with two exceptions:
+//
+//   - AllowDowngrade is set and every installation method has listed its releases.
+//   - Another release of the same precedence is offered.
 func (c chosen) newest(b behaviour) chosen {
 	locked := c.old.Version
 	allowed := c.allowed()
@@ -193,8 +195,8 @@ func (c chosen) newest(b behaviour) chosen {
 		return c
 	}
 	// Releases that differ in build metadata alone have one precedence, and the tools
-	// pick one by chance; here the locked one wins, then one without metadata, then the
-	// bytewise greatest.
+	// choose one by chance. relock prefers the locked release, then one without metadata,
+	// then the bytewise greatest.
 	locked = cmp.Or(locked, c.wanted.carried)
 	slices.SortStableFunc(allowed, func(r, s provider.Release) int {
 		v, w := r.Version, s.Version
@@ -212,17 +214,16 @@ func (c chosen) allowed() []provider.Release {
 	return collect.Those(c.offered.releases, func(r provider.Release) bool { return c.wanted.constraints.Allows(r.Version) })
 }
 
-// newestUnheld selects the first of the releases that no rule holds, and may find
-// that it has to know the date of one before. The releases are those that the
-// constraints allow, the newest first.
+// newestUnheld selects the first release that no rule holds. It stops if it needs a date
+// that was not asked for yet. allowed are the releases that the constraints allow, the
+// newest first.
 //
-// A rule must not bring a version down: none below the locked one is looked at,
-// unless the constraints leave nothing else. If the rules leave no release at
-// all, as may happen where there is no locked version or it cannot stay, the
-// first one is selected all the same, since the tools refuse to work without an
-// entry that meets the constraints; people are told. It fails where a date decides
-// that could not be asked for: what rules say of releases without a date is not
-// meant for those [case 75].
+// A rule must not bring a version down. So releases below the locked one are looked at only
+// if the constraints leave nothing else. If the rules leave no release at all, the first
+// one is selected, with a notice: the tools do not work without an entry that meets the
+// constraints. That happens if no version is locked, or the locked one cannot stay. If a
+// date decides and could not be asked for, the choice fails. Rules for releases without a
+// date do not apply then [case 75].
 func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version, b behaviour) chosen {
 	c.applied.From = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
@@ -249,7 +250,7 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 	against := c.applied
 	against.From = locked
 	if against.WantsAge(c.release) && c.lacksDate(c.release, b) {
-		c.undated = true // a rule for this kind of update holds it, or not
+		c.undated = true // a rule for this kind of update may hold it
 		return c
 	}
 	if h := against.Judge(c.release); h.Reason != "" {
@@ -263,8 +264,8 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 	return c
 }
 
-// lacksDate reports whether the date of a release is still to be asked for. Where many
-// have been asked for in vain, one is not unless the rules hold releases without a date.
+// lacksDate reports whether the date of a release must still be asked for. After
+// mostUndated releases without a date, it must only if the rules hold releases without one.
 func (c chosen) lacksDate(r provider.Release, b behaviour) bool {
 	_, asked := c.offered.dates[r.Version]
 	if asked || b.options.Dates == nil || !r.Published.IsZero() {
@@ -273,7 +274,7 @@ func (c chosen) lacksDate(r provider.Release, b behaviour) bool {
 	return c.offered.inVain() < mostUndated || !c.applied.HoldsUndated(r)
 }
 
-// noVersion is the error of a provider of which no release is allowed.
+// noVersion is the error for a provider that has no allowed release.
 func (c chosen) noVersion() error {
 	methods, releases := c.offered.methods, c.offered.releases
 	err := &problem.Error{
@@ -311,10 +312,10 @@ func excludes(t scan.Term, v provider.Version) bool {
 	return t.Constraint.Op != 0 && !t.Constraint.Meets(v)
 }
 
-// holding explains why no newer release was selected: for each reason the newest
-// release that it holds, the newest first. Where the constraints exclude a
-// release, what the rules say of it is not told. Of the terms that exclude a release
-// the one decides that excludes the oldest release above the selected one.
+// holding explains why no newer release was selected. It has one element for each reason,
+// the newest release that the reason holds, sorted from the newest. If the constraints
+// exclude a release, the rules are not mentioned. If several terms exclude it, Term is the
+// one that excludes the oldest release above the selected one.
 func (c chosen) holding() []Held {
 	newer := collect.Those(c.offered.releases, func(r provider.Release) bool { return r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 })
 	slices.SortFunc(newer, func(a, b provider.Release) int { return b.Version.Compare(a.Version) })
@@ -338,7 +339,7 @@ func (c chosen) holding() []Held {
 	return all
 }
 
-// excluders are the terms that exclude a release, the one that decides before the
+// excluders are the terms that exclude a release: first the one that decides, then the
 // others. newer are the releases above the selected one, the newest first.
 func excluders(required scan.Requirement, r provider.Release, newer []provider.Release) (decides scan.Term, others []scan.Term) {
 	for _, oldest := range slices.Backward(newer) {

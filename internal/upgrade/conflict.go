@@ -10,23 +10,24 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Where the lock file is made of the two sides of a merge, most entries are of one
-// piece and planned like any other. A disputed one is planned anew:
+// A conflicted lock file has the two sides of a merge. Most of its entries are the same on
+// both sides, and are planned like any other. A disputed entry differs. It is planned
+// again:
 //
-//   - Its version is the preferred one of the two that the configuration allows and
-//     that is offered; if there is none, the newest that is, as for a provider
-//     without an entry. A version goes down by a wish only, so that is the newer
-//     one, unless it is known that one side alone has moved it.
+//   - Its version is the preferred side's, if the configuration allows it and it is offered.
+//     Else the other side's, else the newest release, as for a provider without an entry.
+//     The preferred side has the newer version, unless only one side has moved it: a
+//     version goes down only if somebody asks for it.
 //   - Its constraints are those of the configuration, as always.
-//   - Its hashes are those that its packages and verified lists prove, on all
-//     platforms that either side covers. The recorded ones are only held against
-//     them, as always: that a side had a hash says nothing of where git put it.
+//   - Its hashes are those that its packages and verified lists prove, on all platforms
+//     that either side covers. The recorded hashes are only compared with them: the text
+//     that git merged does not say which version a hash belongs to.
 //
-// If that fails the lock file keeps its markers: there is no old entry to keep.
+// If that fails, the lock file keeps its markers: there is no old entry to keep.
 
-// settled is the root module without what is wrong with a conflicted lock file,
-// and with its disputed entries required: what nothing requires would keep its
-// entry, and there is none that could be kept.
+// settled is the root module without the problem of its conflicted lock file. Each disputed
+// entry becomes required. If nothing required it, its old entry would stay, and it has
+// none.
 func settled(m scan.RootModule) scan.RootModule {
 	conflict, conflicted := problem.Problem{}, false
 	if m.Lock != nil {
@@ -45,7 +46,8 @@ func disputed(m scan.RootModule, addr provider.Addr) bool {
 	return m.Lock != nil && m.Lock.Disputed[addr] != nil
 }
 
-// chooseSide decides which side of a disputed entry counts, selects, and tells.
+// chooseSide decides which side of a disputed entry counts. It selects that side's release
+// and adds a notice.
 func chooseSide(c chosen, b behaviour) chosen {
 	had, why := c.wanted.sides[0].Version.String(), ""
 	if len(c.wanted.sides) > 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// coverRoots finds out which platforms the new entries of each root module must cover.
+// coverRoots finds which platforms the new entries of each root module must cover.
 func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []coverage.Cover {
 	if asked := b.options.Platforms; asked.All || len(asked.List) > 0 {
 		if asked.All {
@@ -36,12 +36,12 @@ func coverRoots(roots []root, choices [][]chosen, b behaviour, world asker) []co
 	}
 }
 
-// fileOf is the lock file of a root module as coverage reads it.
+// fileOf is the lock file of a root module in the form that coverage reads.
 func fileOf(tool provider.Tool, choices []chosen) coverage.LockFile {
 	return coverage.LockFile{Tool: tool, Renewals: collect.Mapped(choices, chosen.renewal)}
 }
 
-// renewal is the choice as coverage reads it.
+// renewal is the choice in the form that coverage reads.
 func (c chosen) renewal() coverage.Renewal {
 	e := coverage.Renewal{
 		Addr: c.wanted.addr(), InLock: c.wanted.isLock, Old: c.offered.locked(c.old), Sides: collect.Mapped(c.wanted.sides, c.offered.locked), New: c.release, ByRule: c.wanted.ownPlatforms,
@@ -53,22 +53,22 @@ func (c chosen) renewal() coverage.Renewal {
 	return e
 }
 
-// locked is an entry with what is offered of its version.
+// locked is an entry with the platforms that are offered of its version.
 func (o offered) locked(l lockfile.Lock) coverage.Locked {
 	return coverage.Locked{Version: l.Version, H1: h1(l.Hashes), Release: o.release(l.Version)}
 }
 
-// covered is a chosen provider with the packages that its entry is made of.
+// covered is a chosen provider with the packages that its entry is made from.
 type covered struct {
 	chosen   chosen
 	demand   coverage.Demand
-	packages []ask.Question // in order of wanting
+	packages []ask.Question // in the order of the wanted platforms
 	kept     bool           // the old entry stays as it is
 	notices  []error
 	err      error
 }
 
-// coverEach says of the providers of a root module what their entries are made of.
+// coverEach finds the packages that the new entries of a root module are made from.
 func coverEach(r root, v coverage.Cover, choices []chosen, b behaviour) []covered {
 	all := make([]covered, len(choices))
 	f := fileOf(r.module.Tool, choices)
@@ -79,7 +79,7 @@ func coverEach(r root, v coverage.Cover, choices []chosen, b behaviour) []covere
 	return all
 }
 
-// covering adds the packages that cover what is demanded.
+// covering adds the packages that cover the demand.
 func (c chosen) covering(demand coverage.Demand, b behaviour) covered {
 	e := covered{chosen: c, demand: demand, kept: c.idle, notices: c.notices, err: cmp.Or(c.err, demand.Err)}
 	if e.err == nil && c.gone {
@@ -91,9 +91,9 @@ func (c chosen) covering(demand coverage.Demand, b behaviour) covered {
 	return e
 }
 
-// needs are the packages that the new entry is made of. Under Exact the package of the
-// platform of init comes first: init follows the methods on its one platform, and
-// providers lock asks the registries.
+// needs are the packages that the new entry is made from. Under Exact the package of init's
+// platform comes first: init follows the methods on its one platform, and providers lock
+// asks the registries.
 func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question {
 	if c.wanted.initAlone {
 		platforms = platforms[:min(1, len(platforms))]
@@ -113,8 +113,8 @@ func (c chosen) needs(platforms []provider.Platform, b behaviour) []ask.Question
 	return packages
 }
 
-// sources says whether a package is asked for by the installation methods, and whether
-// from its origin.
+// sources says whether a package comes from the installation methods, and whether from its
+// origin.
 func (c chosen) sources(first bool, b behaviour) (methods, origin bool) {
 	switch b.packagesFrom {
 	case fromMethodsFirst:
@@ -126,10 +126,10 @@ func (c chosen) sources(first bool, b behaviour) (methods, origin bool) {
 	return from != FromOrigin, from == FromOrigin || from == FromBoth
 }
 
-// withdrawn decides about a locked version that is selected but not offered. If its
-// own registry lists one no more, a person must look. A mirror may never have had
-// it, and a registry that does not know the provider has listed nothing: then the
-// entry is as good as before, unless something of it is missing.
+// withdrawn decides about a locked version that is selected but not offered. If its own
+// registry has a list without it, a person must look. Otherwise the entry is kept, if it is
+// complete: a mirror may never have had the version, and a registry that does not know the
+// provider has listed nothing.
 func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	choice, w := c.chosen, c.chosen.wanted
 	methods := choice.offered.methods
@@ -140,7 +140,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 			best = r.Version
 		}
 	}
-	switch down := best.Precedence(choice.old.Version) < 0; { // the command that moves it
+	switch down := best.Precedence(choice.old.Version) < 0; { // the command that moves the version
 	case best.IsZero():
 		err.Problem.Hint = "change the constraints: they allow no version that is offered"
 	case down && !methods.allListed():
@@ -168,8 +168,8 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	return false, c.notices, err
 }
 
-// former names a package of the release that the entry leaves, most likely the one
-// that Selection.former will name.
+// former names a package of the release that the entry leaves. Selection.former will
+// probably name the same package.
 func (c covered) former() []ask.Question {
 	if len(c.packages) == 0 || !c.chosen.wanted.isLock || c.chosen.old.Version == c.chosen.to {
 		return nil
@@ -178,7 +178,7 @@ func (c covered) former() []ask.Question {
 	return []ask.Question{c.chosen.wanted.key(c.chosen.old.Version, first.Want.Platform)}
 }
 
-// h1 are the hashes of that scheme.
+// h1 are the hashes of the scheme h1.
 func h1(hashes []provider.Hash) []provider.Hash {
 	return collect.Those(hashes, func(h provider.Hash) bool { return h.Scheme() == provider.SchemeH1 })
 }

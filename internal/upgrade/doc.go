@@ -1,14 +1,18 @@
-// Package upgrade decides what a dependency lock file should say: which version
-// of each required provider is selected and which hashes its entry holds.
+// Package upgrade decides what a dependency lock file should say: the selected version of
+// each required provider, and the hashes of its entry.
 //
-// It works in batches over all root modules of a run, and in steps: a required
-// provider is wanted, a version of it is chosen, the packages are known that its
-// entry must cover, they prove its hashes, and of these the entry is made. Each
-// step makes values of those before it and changes none. What has to be asked
-// between two steps is asked in ask.go, each distinct question once; only that
-// waits for the world. Everything else is pure.
+// It handles all root modules of a run together, in five steps:
 //
-// The rules are those of "terraform init -upgrade" followed by "terraform
-// providers lock" (and tofu's), with the deliberate differences that Options
-// and the functions below state.
+//   - want: which providers are required.
+//   - choose: which version of each.
+//   - cover: which packages the entry must cover.
+//   - prove: which hashes these packages prove.
+//   - result: the new entries.
+//
+// Each step makes new values from those of earlier steps and changes none. Questions to
+// registries and mirrors are asked between the steps, in ask.go, each distinct one once.
+// Only that code waits for a network. All other code is pure.
+//
+// The rules are those of "terraform init -upgrade" followed by "terraform providers lock"
+// (and tofu's). Options and the functions below state the deliberate differences.
 package upgrade

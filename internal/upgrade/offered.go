@@ -14,55 +14,55 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// offered is what is offered of a provider, as far as that is known.
+// offered are the known releases that are offered of a provider.
 type offered struct {
 	releases []provider.Release
-	methods  methods // that were asked
+	methods  methods // the methods that were asked
 	err      error
-	dates    map[provider.Version]date // that were asked for
+	dates    map[provider.Version]date // the dates that were asked for
 }
 
-// date is when a release was published, which is zero if nobody knows it, or why
-// nobody could be asked.
+// date is when a release was published: zero if no source knows it. err says why no source
+// could be asked.
 type date struct {
 	at  time.Time
 	err error
 }
 
-// mostUndated is how many releases of a provider are asked about in vain. Where
-// no dates can be had at all, the others need not be asked.
+// mostUndated is how many releases of a provider are asked about without a date in return.
+// If a source has no dates at all, the other releases need no question.
 const mostUndated = 10
 
-// release is what is offered of a version; nil if it is not.
+// release is the offered release of a version, or nil.
 func (o offered) release(v provider.Version) *provider.Release {
 	return provider.Offer{Releases: o.releases}.Release(v)
 }
 
-// dated is what is offered, with the date of a release. Choices that are made keep what
-// they were made from.
+// dated is a copy with the date of a release. Earlier choices keep the value that they were
+// made from.
 func (o offered) dated(v provider.Version, d date) offered {
 	o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates)
 	o.release(v).Published, o.dates[v] = d.at, d
 	return o
 }
 
-// inVain counts the releases whose date nobody knows who was asked.
+// inVain counts the releases that were asked about and have no known date.
 func (o offered) inVain() int {
 	return collect.CountIf(slices.Collect(maps.Values(o.dates)), func(d date) bool { return d.err == nil && d.at.IsZero() })
 }
 
-// methods are the installation methods that were asked which versions of a
-// provider there are. A version is not offered if none of them lists it and each
-// of them has listed something: one that answers 404 may have lost what it had.
+// methods are the installation methods that were asked for the versions of a provider. A
+// version is not offered only if each of them has listed something, and no list has it. A
+// method that answers 404 may have lost its list.
 type methods []provider.Method
 
-// allListed reports whether each of them has listed what it offers.
+// allListed reports whether each method has listed what it offers.
 func (m methods) allListed() bool { return m.unlisted() == "" }
 
-// unlisted names those that have not.
+// unlisted names the methods that have listed nothing.
 func (m methods) unlisted() string { return m.names(func(a provider.Method) bool { return !a.Listed }) }
 
-// notOffered is the error about a locked version that none of them lists.
+// notOffered is the error about a locked version that no method lists.
 func (m methods) notOffered(addr provider.Addr, locked provider.Version) *problem.Error {
 	return &problem.Error{
 		Problem: problem.Problem{
@@ -73,8 +73,8 @@ func (m methods) notOffered(addr provider.Addr, locked provider.Version) *proble
 	}
 }
 
-// host is that of the one mirror that has answered, if it alone has, and else
-// that of the provider's registry: nobody is blamed who has said nothing.
+// host is the mirror's host if one mirror alone has answered. Otherwise it is the host of
+// the provider's registry. So the error names no host that did not answer.
 func (m methods) host(addr provider.Addr) svchost.Hostname {
 	answered := collect.Those(m, func(a provider.Method) bool { return a.Listed })
 	if len(answered) == 1 && answered[0].Mirror {
@@ -83,7 +83,8 @@ func (m methods) host(addr provider.Addr) svchost.Hostname {
 	return addr.Host
 }
 
-// answered says who has, behind a preposition, where that is not the registry alone.
+// answered names the methods that have answered, after a preposition. It is empty if that
+// is the registry alone.
 func (m methods) answered(preposition string) string {
 	names := m.names(func(a provider.Method) bool { return a.Listed })
 	if names == "" || !slices.ContainsFunc(m, func(a provider.Method) bool { return a.Mirror }) {

@@ -16,109 +16,110 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Options are the choices of one run. The zero value upgrades everything on
-// the platforms that each lock file covers now.
+// Options are the choices of one run. The zero value upgrades every provider, on the
+// platforms that each lock file covers now.
 type Options struct {
 	Mode Mode
-	// Exact reproduces the bytes of the tools: the first platform is the one
-	// that init runs on, a failure leaves the root module untouched, and the
-	// file is written whenever a byte would change.
+	// Exact reproduces the bytes of the tools:
+	//
+	//   - The first platform is the one that init runs on.
+	//   - A failure leaves the root module untouched.
+	//   - The file is written if any byte would change.
 	Exact bool
-	// Strict turns what would be skipped with a notice into a failure.
+	// Strict turns each notice about something left out into a failure.
 	Strict bool
-	// Prune drops hashes that no package of the wanted platforms and no
-	// verified checksum list accounts for. It applies to Complete.
+	// Prune drops hashes that neither a package of the wanted platforms nor a verified
+	// checksum list has. It applies to Complete.
 	Prune bool
-	// AllowDowngrade lets a version go down where the locked one is not offered any
-	// more. Without it the locked one is kept. Exact does as the tools
-	// [terraform 1.11 internal/providercache/installer.go].
+	// AllowDowngrade lets a version go down if the locked one is no longer offered. Without
+	// it the locked version stays. Exact does as the tools do [terraform 1.11
+	// internal/providercache/installer.go].
 	AllowDowngrade bool
 	Platforms      Platforms
-	// HashesFrom says whose packages are hashed. Exact decides it by itself.
+	// HashesFrom says which source's packages are hashed. Exact ignores it.
 	HashesFrom HashesFrom
-	// Only restricts the run to these providers; every other entry keeps its
-	// bytes. Empty means all.
+	// Only restricts the run to these providers. Every other entry keeps its bytes. Empty
+	// means all providers.
 	Only []provider.Pattern
-	// Keep names providers whose entries stay though nothing requires them;
-	// KeepUnreferenced is for all providers.
+	// Keep names providers whose entries stay although nothing requires them.
+	// KeepUnreferenced keeps the entries of all such providers.
 	Keep             []provider.Pattern
 	KeepUnreferenced bool
-	// Overridden are the providers that the CLI configuration of each tool replaces by
-	// ones of a developer's own making. Releases that do not install them leave their
-	// entries alone.
+	// Overridden are the providers that the CLI configuration of each tool replaces by a
+	// developer's own builds. Tool releases that do not install such a provider leave its
+	// entry alone.
 	Overridden map[provider.ToolName][]provider.Addr
-	// Preserve lets the constraints that a lock file records stand in for module
-	// calls that could not be followed. The result is Partial. Without it such a
-	// root module fails, as it does without a lock file and under Exact.
+	// Preserve lets relock use the constraints that a lock file records for module calls
+	// that could not be followed. The result is then Partial. Without it such a root module
+	// fails. It also fails without a lock file, and under Exact.
 	Preserve bool
-	// OneSet lets a lock file be as init leaves it with one of several sets of values: what
-	// the others require is not asked for then.
+	// OneSet accepts a lock file that init made with one of several sets of values. relock
+	// then does not ask for the providers that only other sets require.
 	OneSet bool
-	// Newer notes in Mode Complete, as Held, the release that Upgrade would select.
+	// Newer notes in Mode Complete, in Held, the release that Upgrade would select.
 	Newer bool
-	// Policy is what newly selected versions follow.
+	// Policy has the rules for newly selected versions.
 	Policy policy.Rulebook
-	// Dates says when releases were published of which Versions does not tell; it may be
-	// nil.
+	// Dates says when releases were published, if Source.Versions does not say it. It may
+	// be nil.
 	Dates DateSource
-	// Former is asked meanwhile who signed the releases that entries leave, so that
-	// FormerSigners need not wait for it; it may be nil.
+	// Former is asked early who signed the releases that entries leave, so that
+	// FormerSigners need not wait. It may be nil.
 	Former SignerSource
-	// Signers pins who may sign the releases of a provider: the keys that stand
-	// here with any pattern that names it, as whole fingerprints or as their last 16
-	// hexadecimal digits. A provider that no pattern names may have any signer.
+	// Signers pins who may sign the releases of a provider. The keys of every pattern that
+	// names the provider are allowed, as whole fingerprints or their last 16 hexadecimal
+	// digits. A provider that no pattern names may have any signer.
 	Signers provider.Signers
-	// AcceptReReleased names releases whose packages may differ from what was
-	// locked: the recorded hashes of these are replaced.
+	// AcceptReReleased names releases whose packages may differ from the locked ones. Their
+	// recorded hashes are replaced.
 	AcceptReReleased []provider.ReleasePattern
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
-	// Announce is told how many packages are to be downloaded at most, before any of
-	// them is: the source may still find that it knows one. It costs asking for the
-	// lists of all releases first. nil: nobody is. How large they are Sizes says a
-	// little later, while the first of them are asked for; it may be nil.
+	// Announce receives the number of packages that must be downloaded at most, before the
+	// first download. The source may still know some of them. Announce costs a question for
+	// the list of every release first. Sizes then adds how large the packages are, during
+	// the first downloads. Both may be nil.
 	Announce func(provider.Downloads)
 	Sizes    SizeSource
 }
 
-// HashesFrom names the sources of packages. Versions always come from the
-// installation methods.
+// HashesFrom names the sources of packages. The versions always come from the installation
+// methods.
 type HashesFrom string
 
 // The sources. The zero value is FromMethods.
 const (
-	FromMethods HashesFrom = "methods" // the installation methods of the CLI configuration, as init has it
-	FromOrigin  HashesFrom = "origin"  // each provider's own registry, as providers lock has it
+	FromMethods HashesFrom = "methods" // the installation methods of the CLI configuration, as in init
+	FromOrigin  HashesFrom = "origin"  // each provider's own registry, as in providers lock
 	FromBoth    HashesFrom = "both"
 )
 
-// Platforms says which platforms' packages the entries must cover. The zero
-// value is "auto": the set that the lock file covers now if it has two or more
-// platforms, else the default list and what the lock file covers.
+// Platforms says which platforms' packages the entries must cover. The zero value is
+// "auto". If the lock file covers two or more platforms now, that set; else the default
+// list and the platforms of the lock file.
 type Platforms struct {
-	// All stands for every platform that a release serves.
+	// All means every platform that a release serves.
 	All bool
-	// List is an explicit set, in order; under Exact the first one is the
-	// platform whose package is verified against the old entry.
+	// List is an explicit set, in order. Under Exact the package of the first platform is
+	// verified against the old entry.
 	List []provider.Platform
-	// Demanded says that somebody asks for the set now, on a command line. Then
-	// no rule stands in for it, and a provider fails whose release does not serve
-	// one of the List, as in providers lock. Else that is a fact to tell.
+	// Demanded says that somebody asks for the set on a command line. Then no rule replaces
+	// it, and a provider fails if its release does not serve a platform of List, as in
+	// providers lock. Otherwise the missing platform is only reported.
 	Demanded bool
 }
 
-// plan is Plan with what asks its questions. Each step makes its values once, from
-// those of the one before, and the questions between two steps are asked for all
-// root modules together.
+// plan is Plan with an asker for its questions. Each step makes its values once, from those
+// of the previous step. The questions between two steps are asked for all root modules
+// together.
 func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	roots := collect.Mapped(modules, func(m scan.RootModule) root { return want(m, b) })
 	choices := chooseVersions(collect.Mapped(roots, func(r root) []*wanted { return r.wanted }), b, world)
 	covers := coverRoots(roots, choices, b, world)
 	choices = chooseIdle(roots, choices, covers, b, world)
-	// What the entries are made of, and of the releases that entries leave the lists that
-	// tell who signed these. What else is known of the entries is found out anew when
-	// their packages are there: that of thousands of root modules would fill the memory
-	// meanwhile.
+	// Collect the packages that the new entries are made from, and one package of each
+	// release that an entry leaves. The other values of coverEach are computed again below:
+	// for thousands of root modules, keeping them would fill the memory.
 	var packages, left collect.Set[ask.Question]
 	for i, r := range roots {
 		for _, e := range coverEach(r, covers[i], choices[i], b) {
@@ -140,7 +141,7 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 				proofs = append(proofs, p)
 			}
 			results[i] = resultOf(r, covers[i].Assumed, proofs, b)
-			roots[i], choices[i], covers[i] = root{}, nil, coverage.Cover{} // which take as much memory
+			roots[i], choices[i], covers[i] = root{}, nil, coverage.Cover{} // frees as much memory as the result takes
 			return nil
 		})
 	}

@@ -15,18 +15,17 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// proven is a covered provider with what its packages prove.
+// proven is a covered provider with the hashes that its packages prove.
 type proven struct {
 	covered   covered
 	selection Selection
-	hashes    []provider.Hash // of the new entry
+	hashes    []provider.Hash // the hashes of the new entry
 	kept      bool            // the old entry stays as it is
 	notices   []error
 }
 
-// prove merges what the packages prove with what the old entry holds. A provider
-// that the rules ignore stays as it is where it cannot be completed and covers what
-// is wanted.
+// prove merges what the packages prove with the old entry. If the rules ignore a provider
+// and its entry covers the wanted platforms, the entry stays as it is on a failure.
 func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) proven {
 	choice, w := c.chosen, c.chosen.wanted
 	p := proven{covered: c, kept: c.kept, notices: c.notices, selection: Selection{
@@ -44,8 +43,8 @@ func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) p
 		p.notices, p.selection.Err, p.kept = append(slices.Clone(p.notices), err), nil, true
 		return p
 	}
-	// A selected release that is newer than the locked one may stay out of the lock file
-	// for what its packages are.
+	// A new release that fails here stays out of the lock file. The result names it as a
+	// held release.
 	reason := heldFor[problem.Of(err).Code]
 	if reason != "" && c.err == nil && w.isLock && choice.to.Precedence(choice.old.Version) > 0 {
 		p.selection.Held = append(slices.Clone(choice.held), Held{Version: choice.to, By: policy.Hold{Reason: reason}, Published: choice.release.Published})
@@ -53,12 +52,12 @@ func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) p
 	return p
 }
 
-// heldFor is the reason by which a failure to prove a release holds it.
+// heldFor is the reason for holding a release after each failure to prove it.
 var heldFor = map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol}
 
-// gather collects the evidence of every wanted package, in order of wanting. A
-// platform that the release does not serve is missing, unless that fails the provider,
-// as under Exact and Strict, where it does in the tools.
+// gather collects the evidence of every wanted package, in the order of the packages. A
+// platform that the release does not serve is missing. Under Exact and Strict it fails the
+// provider, as in the tools.
 func (c covered) gather(answers map[ask.Question]coverage.Evidence, b behaviour) (found []provider.Hashes, missing []provider.Platform, err error) {
 	lacking := map[provider.Platform]bool{}
 	for _, k := range c.packages {
@@ -76,13 +75,13 @@ func (c covered) gather(answers map[ask.Question]coverage.Evidence, b behaviour)
 		found = append(found, e.Hashes)
 	}
 	for _, h := range found {
-		delete(lacking, h.Platform) // one source of two has it
+		delete(lacking, h.Platform) // the other source has it
 	}
 	return found, slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare), nil
 }
 
 // serving is the newest allowed release before the chosen one that serves all platforms
-// that are asked for by name; zero if none is known.
+// that are named in the settings. It is zero if none is known.
 func (c covered) serving() (newest provider.Version) {
 	for _, r := range c.chosen.allowed() {
 		lacks := func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }
@@ -94,7 +93,7 @@ func (c covered) serving() (newest provider.Version) {
 	return newest
 }
 
-// since are the first releases that serve platforms; nil if none is known.
+// since are the first releases that serve these platforms. It is nil if none is known.
 func (c covered) since(missing []provider.Platform) map[provider.Platform]provider.Version {
 	var all map[provider.Platform]provider.Version
 	for _, p := range missing {
@@ -110,8 +109,8 @@ func (c covered) since(missing []provider.Platform) map[provider.Platform]provid
 	return all
 }
 
-// firstFor is the first release that serves a platform, if it is newer than the chosen one
-// and all that are older say that they do not; zero otherwise.
+// firstFor is the first release that serves a platform. It is zero unless that release is
+// newer than the chosen one, and the lists of all older ones lack the platform.
 func (c covered) firstFor(p provider.Platform) (first provider.Version) {
 	silent := false
 	for _, r := range c.chosen.offered.releases {
@@ -126,8 +125,8 @@ func (c covered) firstFor(p provider.Platform) (first provider.Version) {
 	return first
 }
 
-// unreleased is the failure of a release that lacks platforms which somebody asks for
-// now, or that has no package at all. It does not depend on how the sources word it.
+// unreleased is the failure of a release that lacks platforms of the command line, or that
+// has no package at all. It does not depend on the sources' words.
 func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
 	to, w, missing := p.covered.chosen.to, p.covered.chosen.wanted, p.selection.Missing
 	if demanded := b.options.Platforms.Demanded && len(b.options.Platforms.List) > 0; demanded && len(missing) > 0 {
@@ -148,7 +147,7 @@ func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
 	return nil
 }
 
-// enter proves the hashes of the new entry, or fails.
+// enter proves the hashes of the new entry, or sets the selection's error.
 func (p proven) enter(answers map[ask.Question]coverage.Evidence, b behaviour) proven {
 	found, missing, err := p.covered.gather(answers, b)
 	if len(missing) > 0 {
@@ -181,17 +180,16 @@ func (p proven) enter(answers map[ask.Question]coverage.Evidence, b behaviour) p
 		platforms = append(platforms, h.Platform)
 	}
 	slices.SortFunc(platforms, provider.Platform.Compare)
-	p.selection.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
+	p.selection.Platforms = slices.Clone(slices.Compact(platforms)) // a clone without the spare capacity
 	return p
 }
 
-// confront holds the packages against the hashes of the old entry and against each
-// other, and returns those that the new entry keeps.
+// confront compares the packages with the hashes of the old entry and with each other. It
+// returns the old hashes that the new entry keeps.
 func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior []provider.Hash, err error) {
 	choice, w := p.covered.chosen, p.covered.chosen.wanted
-	// init throws hashes of unknown schemes away and providers lock keeps them; they
-	// are kept here too unless the bytes must be init's, since a newer tool may know
-	// the scheme.
+	// init drops hashes of unknown schemes and providers lock keeps them. relock keeps
+	// them, too, unless the bytes must be init's: a newer tool may know the scheme.
 	if w.isLock && choice.old.Version == choice.to {
 		prior = collect.Those(choice.old.Hashes, func(h provider.Hash) bool { return h.Known() || b.keepsUnknown || w.lockAlone })
 	}
@@ -203,8 +201,8 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 		accepted := slices.ContainsFunc(b.options.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(w.addr(), choice.to) })
 		switch {
 		case refuses == refuseNone:
-			// providers lock adds new hashes to old ones that belong to other bytes
-			// without a word, which exact bytes must repeat, but people should know.
+			// providers lock silently adds new hashes to old ones of other bytes. Exact
+			// bytes must repeat that, but people should know.
 			p.notices = append(slices.Clone(p.notices), p.reReleased(h))
 		case accepted:
 			prior = nil
@@ -224,10 +222,10 @@ func (p proven) confront(found []provider.Hashes, b behaviour) (_ proven, prior 
 	return p, prior, nil
 }
 
-// toRecord are the hashes that an entry records of packages. Of each one the tool
-// writes the h1, every line of the signed list, and what the source finds verified or
-// reported, which it leaves empty where the tool does not record it [cases 33, 80].
-// Under Strict nothing is recorded on a source's word alone.
+// toRecord are the hashes of packages that an entry records. For each package the tool
+// writes the h1, every line of the signed list, and what the source verified or reported.
+// The source leaves these empty if the tool does not record them [cases 33, 80]. Under
+// Strict, hashes that a source only reports are not recorded.
 func toRecord(found []provider.Hashes, b behaviour) []provider.Hash {
 	var recorded []provider.Hash
 	for _, h := range found {
@@ -241,8 +239,8 @@ func toRecord(found []provider.Hashes, b behaviour) []provider.Hash {
 	return recorded
 }
 
-// platformsOf says which platform each h1 of an entry belongs to. What a package is
-// found to hash to goes before what others report.
+// platformsOf says which platform each h1 of an entry belongs to. A computed h1 has
+// precedence over reported ones.
 func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.Hash]provider.Platform {
 	platforms := map[provider.Hash]provider.Platform{}
 	for _, h := range found {
@@ -259,16 +257,17 @@ func platformsOf(hashes []provider.Hash, found []provider.Hashes) map[provider.H
 	return platforms
 }
 
-// contradicting finds a package whose bytes changed under the same version. init
-// -upgrade demands that the package of its own platform matches one old hash,
-// and providers lock demands nothing. Here every package must match, if the
-// entry holds zh hashes to match (an entry of h1 alone cannot know other
-// platforms), unless all of those are still in the checksum lists: then the
-// release grew and was not replaced.
+// contradicting finds a package whose bytes changed under the same version. init -upgrade
+// demands that the package of its own platform matches one old hash. providers lock demands
+// nothing. relock demands that every package matches, with two exceptions:
 //
-// Packages that were never zips here, those of a mirror, are held against what the
-// entry says of content. Nobody knows which platform an h1 belongs to, so that one
-// of them must match, unless the entry has none.
+//   - The entry has no zh hashes. An h1 of another platform proves nothing about this one.
+//   - All recorded zh hashes are still in the checksum lists. Then the release grew and was
+//     not replaced.
+//
+// Packages of a mirror that were never zips are compared by content. Nobody knows which
+// platform an h1 belongs to. So one of these packages must match, unless the entry has no
+// h1.
 func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, refuses refusal) (provider.Hashes, bool) {
 	choice := p.covered.chosen
 	zips := collect.Those(prior, func(h provider.Hash) bool { return h.Scheme() == provider.SchemeZH })
@@ -276,7 +275,7 @@ func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, re
 	case refuseNone:
 		return replaced(choice.old.Hashes, zips, found)
 	case refuseFirst:
-		// zh hashes say nothing about an unpacked package.
+		// A zh hash says nothing about an unpacked package.
 		applicable := slices.ContainsFunc(prior, func(h provider.Hash) bool {
 			return h.Known() && (!found[0].Unpacked() || h.Scheme() != provider.SchemeZH)
 		})
@@ -290,8 +289,8 @@ func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, re
 	return found[0], !packed && !matching && len(h1(prior)) > 0
 }
 
-// replaced finds a package that took the place of a recorded one: some recorded
-// zip is in no checksum list any more, and the package matches nothing.
+// replaced finds a package that replaced a recorded one: no checksum list has some recorded
+// zip any more, and the package matches no old hash.
 func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Hashes, bool) {
 	listed := map[provider.Hash]bool{}
 	for _, h := range found {
@@ -309,10 +308,9 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 	return found[i], true
 }
 
-// altered compares the packages of mirrors with those of the registry where both
-// were asked. The tools record the hashes of both, whatever they are
-// [case 54b]; here a mirror that has other content is refused, unless the bytes must
-// be theirs.
+// altered compares the packages of mirrors with those of the registry, if both were asked.
+// The tools record the hashes of both, even if they differ [case 54b]. relock refuses a
+// mirror with other content, unless the bytes must be the tools'.
 func (p proven) altered(found []provider.Hashes) error {
 	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	origin := map[provider.Platform]provider.Hash{}
@@ -343,10 +341,10 @@ func (p proven) reReleased(h provider.Hashes) error {
 	return err
 }
 
-// untrusted says why a package is refused that nothing is wrong with but who
-// vouches for it: where every hash must be proven one of a mirror, or of a list
-// that nobody has signed, and one of a signer who is not among the keys that are
-// configured for the provider.
+// untrusted says why a package is refused although its bytes are right:
+//
+//   - Every hash must be proven, and the package is from a mirror or its list is not signed.
+//   - The signer is not among the configured keys of the provider.
 func untrusted(want provider.Want, h provider.Hashes, b behaviour) error {
 	err := &problem.Error{
 		Problem: problem.Problem{

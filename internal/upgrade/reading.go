@@ -11,12 +11,12 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// mostRereads is how often root modules are read again: with the first candidate of each
-// module, and with the newest of those that do not help.
+// mostRereads is how often root modules are read again: first with one candidate for each
+// module, then with the newest release of each module whose candidate does not help.
 const mostRereads = 2
 
-// examine reads what could help where constraints hold the choices, and says what that shows
-// in their advice.
+// examine reads the releases of modules that could help the held providers, and adds the
+// findings to their advice.
 func examine(modules []scan.RootModule, choices [][]chosen, b behaviour, world rereading) {
 	e := trials{modules: modules, behaviour: b, instead: map[ToolCall]readRelease{}}
 	for i, choice := range choices {
@@ -32,7 +32,7 @@ func examine(modules []scan.RootModule, choices [][]chosen, b behaviour, world r
 	}
 }
 
-// trials are the readings of what could help.
+// trials are the module releases to read, and the advice that depends on them.
 type trials struct {
 	modules   []scan.RootModule
 	behaviour behaviour
@@ -40,8 +40,8 @@ type trials struct {
 	instead   map[ToolCall]readRelease
 }
 
-// openAdvice is the advice for a provider of a root module, with the holders that its
-// measures are for.
+// openAdvice is the advice for a provider of a root module, with the holder of each
+// measure.
 type openAdvice struct {
 	module  int
 	choice  chosen
@@ -49,14 +49,14 @@ type openAdvice struct {
 	holders []holder
 }
 
-// readRelease is a release of a module that is read in place of the one in use.
+// readRelease is a release of a module that is read instead of the one in use.
 type readRelease struct {
 	call    scan.Call
 	release string
-	number  *goversion.Version // nil: of no registry
+	number  *goversion.Version // nil: the module comes from no registry
 }
 
-// openIn is the advice for a provider; none where nothing is held by constraints.
+// openIn is the advice for a provider, or none if no constraint holds it.
 func openIn(module int, c chosen) []openAdvice {
 	for i := range c.held {
 		if a := &c.held[i].Help; len(a.Measures) > 0 {
@@ -66,7 +66,7 @@ func openIn(module int, c chosen) []openAdvice {
 	return nil
 }
 
-// calls are those that are read in place of others.
+// calls are the replacement of each call.
 func (e *trials) calls() map[ToolCall]scan.Call {
 	calls := map[ToolCall]scan.Call{}
 	for key, c := range e.instead {
@@ -75,8 +75,9 @@ func (e *trials) calls() map[ToolCall]scan.Call {
 	return calls
 }
 
-// propose notes which release of each module is to be read next, of several for one call
-// the newest. It reports whether there is any that has not been read.
+// propose notes which release of each module is read next. If one call has several
+// candidates, it is the newest. propose reports whether there is a release that has not
+// been read.
 func (e *trials) propose(world rereading) bool {
 	further := false
 	for _, o := range e.open {
@@ -103,8 +104,8 @@ func (e *trials) propose(world rereading) bool {
 	return further
 }
 
-// nextRelease is the release of a module that is read next; none where nothing is left to read. why
-// says what keeps it from being known.
+// nextRelease is the release of a module that is read next, or none if all are read. why
+// says what prevents an answer.
 func nextRelease(world rereading, m Measure, h holder) (_ readRelease, why string) {
 	_, above, listed := h.call.Versions.Above(h.call.Version)
 	release := ""
@@ -139,7 +140,8 @@ func nextRelease(world rereading, m Measure, h holder) (_ readRelease, why strin
 	return readRelease{call, release, number}, ""
 }
 
-// judge says of each measure what reading its release has shown, and what all of them leave.
+// judge records for each measure what reading its release has shown, and which version
+// remains after all measures.
 func (e *trials) judge(reread []scan.RootModule) {
 	for _, o := range e.open {
 		now := root{}
@@ -173,8 +175,8 @@ func (e *trials) judge(reread []scan.RootModule) {
 	}
 }
 
-// findingOf is what was read of a module in a tree that has another release of it: terms are
-// those of the module and the ones that it calls.
+// findingOf is the finding about a module in a tree with another release of it. terms are
+// those of the module and of the ones that it calls.
 func findingOf(before scan.RootModule, now root, module string, terms []scan.Term, v provider.Version) (kind MeasureKind, why string, against scan.Term) {
 	if now.module.Dir == "" {
 		return MeasureUnread, "the root module could not be read again", against

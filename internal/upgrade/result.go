@@ -21,28 +21,27 @@ import (
 // Result is the plan for one root module.
 type Result struct {
 	Module scan.RootModule
-	// Partial says that the module tree could not be read in whole, and that
-	// the constraints of the old lock file stand in for the rest: Requirements
-	// of Module are what is known and those.
+	// Partial says that parts of the module tree could not be read, and that the
+	// constraints of the old lock file replace them. The Requirements of Module have both.
 	Partial bool
-	// Left says that the lock file stays as it is, unexamined: what is required is
-	// known to nobody but the program that makes the configuration.
+	// Left says that the lock file stays as it is, unexamined: only the program that
+	// generates the configuration knows what is required.
 	Left bool
 	// Selections has one element for each required provider and for each entry
 	// that the new lock file drops, sorted by address.
 	Selections []Selection
 	// Old and New are the entries before and after, sorted by address.
 	Old, New []lockfile.Lock
-	// File is the new content of the lock file; nil if nothing is to be written.
+	// File is the new content of the lock file, or nil if nothing must be written.
 	File []byte
-	// Diagnostics are the problems met, those of the scan included. An error
-	// among them makes the run exit with status 1.
+	// Diagnostics are the problems of the plan and of the scan. An error among them makes
+	// the run exit with status 1.
 	Diagnostics []problem.Problem
-	// Findings are recorded hashes that belong to nothing, and Undecided those of
-	// which that is not known, sorted by place; a plan leaves both empty.
+	// Findings are recorded hashes that belong to nothing. Undecided are hashes for which
+	// that is not known. Both are sorted by place, and a plan leaves both empty.
 	Findings, Undecided []problem.Problem
-	// Refuted are the hashes that Findings speak of, each with its release: one finding may
-	// speak of many.
+	// Refuted are the hashes in Findings, each with its release. One finding may be about
+	// many hashes.
 	Refuted []problem.Subject
 
 	allBytes bool // File is what the tools write, byte for byte [terraform 1.11 internal/depsfile/locks_file.go]
@@ -50,70 +49,68 @@ type Result struct {
 	untouched bool
 }
 
-// Selection is the decision about one provider of one root module. A provider
-// that failed is a value here: its siblings go on.
+// Selection is the decision about one provider of one root module. A failed provider is a
+// value here, so the other providers continue.
 type Selection struct {
 	Requirement scan.Requirement
 	From        provider.Version // zero if the lock had no entry
-	To          provider.Version // zero if the entry goes or nothing was selected
+	To          provider.Version // zero if the entry is dropped or nothing was selected
 	// Held explains why a newer release was not taken, newest first.
 	Held []Held
-	// Platforms are those whose h1 the new entry holds, sorted.
+	// Platforms are the platforms whose h1 the new entry has, sorted.
 	Platforms []provider.Platform
-	// Missing are wanted platforms that the release does not serve, sorted.
+	// Missing are the wanted platforms that the release does not serve, sorted.
 	Missing []provider.Platform
-	// Since are the first releases that serve those of Missing, as far as known: they are
+	// Since are the first releases that serve the platforms in Missing, if known. They are
 	// newer.
 	Since map[provider.Platform]provider.Version
-	// Serving is the newest allowed release before it that serves all wanted
-	// platforms, where this one does not; zero if none is known. It is advice:
+	// Serving is the newest allowed release before this one that serves all wanted
+	// platforms. It is set if this release does not; zero if none is known. It is advice:
 	// platforms select no version.
 	Serving provider.Version
 	// Hashes says which platform each h1 of the new entry belongs to.
 	Hashes map[provider.Hash]provider.Platform
 	Signer provider.Signer
-	// SignerFrom is who signed the list of the release From; FormerSigners
-	// fills it where another release was selected. Zero if it is not known.
+	// SignerFrom signed the list of the release From. FormerSigners fills it if another
+	// release was selected. It is zero if it is not known.
 	SignerFrom provider.Signer
-	// Published is when the selected release was; zero if it is not known.
+	// Published is when the selected release was published; zero if it is not known.
 	Published time.Time
-	// Replaced says that the packages of the locked version were replaced after it
-	// was locked, and that the new entry holds other hashes all the same.
+	// Replaced says that the packages of the locked version were replaced after it was
+	// locked, and that the new entry has the hashes of the new packages.
 	Replaced bool
-	// Marks are the weaker grounds that some of the hashes rest on, sorted.
+	// Marks are the weaker grounds of some of the hashes, sorted.
 	Marks []provider.Mark
-	// Warnings are the registry's words about the provider, untrusted.
+	// Warnings are the registry's warnings about the provider. They are untrusted text.
 	Warnings []string
 	Err      error
-	// FromPull says that the new entry is that of a standing proposal: Err or a
-	// problem of the whole root module kept the run from knowing better, or it was not
-	// asked to: then it is Unasked as well.
+	// FromPull says that the new entry is from an open proposal, because Err or a
+	// problem of the whole root module hid the answer. Unasked says that it is so because
+	// the run was about other providers.
 	FromPull, Unasked bool
 }
 
-// Held is a release that was not selected though it is newer: the newest of
-// those that one reason holds.
+// Held is a newer release that was not selected: the newest of those that one reason holds.
 type Held struct {
 	Version provider.Version
-	By      policy.Hold // what holds it
-	// Published is when the version was; zero if it is not known.
+	By      policy.Hold // the reason or rule
+	// Published is when the release was published; zero if it is not known.
 	Published time.Time
-	// Term is the term that decides, if By.Reason is HeldByConstraint: to get any
-	// further than the selected version, it has to change first. Others are the
-	// further terms that exclude the version.
+	// Term excludes the version and decides, if By.Reason is HeldByConstraint: it must
+	// change first before any newer version is selected. Others are the other terms that
+	// exclude the version.
 	Term   scan.Term
 	Others []scan.Term
-	// Help is what lets the provider go on, if By.Reason is HeldByConstraint.
+	// Help is the advice to let the provider move on, if By.Reason is HeldByConstraint.
 	Help Advice
 }
 
-// The reasons that are no rules. Platforms and protocols select no version, as they
-// select none in the tools; but a selected release that fails for one of them stays out
-// of the lock file.
+// The reasons that are no rules. Platforms and protocols select no version, as in the
+// tools. But a selected release that fails for one of them stays out of the lock file.
 const (
 	HeldByConstraint policy.Reason = "constraint" // a version constraint of the module tree excludes it
 	HeldByPlatform   policy.Reason = "platform"   // it is not published for a platform that must be covered
-	HeldByLock       policy.Reason = "lock"       // Options.Newer: versions stay, and this one is only told
+	HeldByLock       policy.Reason = "lock"       // Options.Newer: versions stay, and this one is only reported
 	HeldByProtocol   policy.Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
@@ -128,9 +125,9 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 		r.Selections = append(r.Selections, p.selection)
 		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 		if p.selection.Err != nil {
-			// Always where there is no old entry to fall back to, since a lock file that lacks
-			// a required provider would be worse than the old one, or where there are two of
-			// which none could be kept.
+			// All or nothing if the provider has no old entry: a lock file without a
+			// required provider would be worse than the old one. The same if a merge left
+			// two entries: neither could stay.
 			choice := p.covered.chosen
 			r.untouched = r.untouched || b.allOrNothing || choice.old.Version.IsZero() || choice.wanted.sides != nil
 		} else if !p.kept {
@@ -142,12 +139,16 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, r.warnAssumed(assumed)...)
-	// An old entry whose provider failed or was not asked for keeps its bytes. One that
-	// nothing requires stays where providers lock keeps it, where links share the lock file
-	// with root modules that may, where it is named to be kept,
-	// or where the run is about other providers; otherwise it goes, as with init. Where it
-	// stays the tools write it anew, with its hashes in order [terraform 1.11
-	// internal/depsfile/locks.go].
+	// An old entry keeps its bytes if its provider failed or was not asked for. An entry
+	// that nothing requires stays in four cases; otherwise it is dropped, as in init:
+	//
+	//   - providers lock keeps it.
+	//   - Links share the lock file with other root modules, which may require it.
+	//   - Options.Keep names it.
+	//   - The run is about other providers.
+	//
+	// In the first three cases the tools write it again, with its hashes in order
+	// [terraform 1.11 internal/depsfile/locks.go].
 	r.New = make([]lockfile.Lock, 0, max(len(r.Old), len(entries)))
 	for _, l := range r.Old {
 		_, again := entries[l.Addr]
@@ -170,7 +171,7 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	return r
 }
 
-// entriesBefore are the old entries: of a disputed one that of the side that counts.
+// entriesBefore are the old entries. For a disputed entry it is the chosen side's.
 func entriesBefore(f *lockfile.File, proofs []proven) []lockfile.Lock {
 	if f == nil {
 		return nil
@@ -191,15 +192,15 @@ func entriesBefore(f *lockfile.File, proofs []proven) []lockfile.Lock {
 func (p proven) entry() lockfile.Lock {
 	choice, w := p.covered.chosen, p.covered.chosen.wanted
 	l := lockfile.New(w.addr(), choice.to, w.records, p.hashes)
-	if slices.Equal(l.Hashes, choice.old.Hashes) { // mostly: of thousands of root modules these are shared
+	if slices.Equal(l.Hashes, choice.old.Hashes) { // mostly equal: thousands of root modules then share the hashes
 		l.Hashes = choice.old.Hashes
 	}
 	return l
 }
 
-// explain turns a failure, or else the notices, into diagnostics at the place
-// that requires the provider. What is no failure (missing platforms, the
-// registry's warnings) stays a fact of the selection.
+// explain turns a failure, or else the notices, into diagnostics at the place that requires
+// the provider. Facts that are no failure (missing platforms, the registry's warnings) stay
+// in the selection.
 func (p proven) explain() []problem.Problem {
 	w := p.covered.chosen.wanted
 	causes, severity := p.notices, problem.SeverityWarning
@@ -224,9 +225,9 @@ func (s Selection) compare(t Selection) int { return s.Requirement.Addr.Compare(
 // signed reports whether the run has seen the signed list of the selected release.
 func (s Selection) signed() bool { return s.Err == nil && s.Signer.KeyID != "" && !s.FromPull }
 
-// former names the package whose list tells who signed the release that the
-// selection leaves; none if it stays, or if nobody is known to have signed the
-// new one. The platform is one of the new entry's: releases rarely lose any.
+// former names the package whose list says who signed the release that the selection
+// leaves. There is none if the version stays, or if the new release has no known signer.
+// The platform is one of the new entry: releases rarely lose a platform.
 func (s Selection) former(tool provider.Tool) []ask.Question {
 	if s.Err != nil || s.From.IsZero() || s.To.IsZero() || s.From == s.To || len(s.Platforms) == 0 || s.Signer == (provider.Signer{}) {
 		return nil
@@ -234,8 +235,8 @@ func (s Selection) former(tool provider.Tool) []ask.Question {
 	return []ask.Question{{Tool: tool, Want: provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
 }
 
-// warnAssumed says which new entries have the platforms of others though only the
-// number of their old hashes tells that they had the same.
+// warnAssumed warns about new entries whose platforms are taken from other entries. The
+// only ground is that the old entries have equally many hashes.
 func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
 	var names []string
 	for _, w := range assumed {
@@ -253,9 +254,9 @@ func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
 	}}
 }
 
-// print returns the new bytes of the lock file, or nil if it is to stay as it
-// is. Without Exact only facts count: a file in another order or with comments
-// is left alone, and an empty one is not created.
+// print returns the new bytes of the lock file, or nil if it stays as it is. Without Exact,
+// a file that differs only in order or comments is left alone, and an empty file is not
+// created.
 func (r Result) print() []byte {
 	conflicted := r.Module.Lock != nil && r.Module.Lock.Conflict > 0
 	if !r.allBytes && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
@@ -268,20 +269,19 @@ func (r Result) print() []byte {
 	return printed
 }
 
-// printed is a lock file of these entries.
+// printed is a lock file with these entries.
 func (r Result) printed(locks ...lockfile.Lock) []byte {
 	return (&lockfile.File{Tool: r.Module.Tool.Name, Keeper: r.Module.Made.Keeper, Locks: locks}).Print()
 }
 
-// Only returns the part of the plan that is about the providers that take
-// selects: what else the plan changes stays as it is in the old lock file, byte
-// for byte, and is not told of. File is nil if nothing is left to change. The
-// parts of a plan can be written one after the other, in any order, if each is
-// planned anew once another one is written.
+// Only returns the part of the plan for the providers that take selects. Every other entry
+// stays as it is in the old lock file, byte for byte, and the part does not mention it.
+// File is nil if nothing is left to change. The parts of a plan can be written in any
+// order, if each is planned again after another one is written.
 //
-// An entry that goes because its provider has moved to the registry of the other
-// tool goes with the entry that takes its place. What is no provider's, such as
-// the order of the entries under Exact, is the first entry's.
+// If a provider has moved to the registry of the other tool, its old entry is dropped in
+// the same part that adds the new one. Changes that belong to no provider, such as the
+// order of the entries under Exact, belong to the first entry.
 func (r Result) Only(take func(provider.Addr) bool) Result {
 	taken := func(addr provider.Addr) bool { return take(r.successor(addr)) }
 	takenLock := func(l lockfile.Lock) bool { return taken(l.Addr) }
@@ -310,8 +310,8 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	return part
 }
 
-// changes reports whether the plan changes an entry: what it says or, under Exact, how it
-// is written.
+// changes reports whether the plan changes the meaning of an entry or, under Exact, its
+// bytes.
 func (r Result) changes(l lockfile.Lock) bool {
 	old, was := find(r.Old, l.Addr)
 	now, is := find(r.New, l.Addr)
@@ -322,8 +322,8 @@ func (r Result) changes(l lockfile.Lock) bool {
 }
 
 // Accounted returns the plan without the failure of a provider whose recorded hashes match
-// no package of its release: findings say that of each hash. What the failure kept back
-// stays out of the plan.
+// no package of its release. Use it if findings report each of those hashes. The entry that
+// failed stays as it was.
 func (r Result) Accounted(addr provider.Addr) Result {
 	r.Selections, r.Diagnostics = slices.Clone(r.Selections), slices.Clone(r.Diagnostics)
 	for i, s := range r.Selections {
@@ -338,8 +338,8 @@ func (r Result) Accounted(addr provider.Addr) Result {
 	return r
 }
 
-// successor is the address whose entry takes the place of one that goes: the
-// same name in the registry of the other tool. It is addr itself if there is none.
+// successor is the address whose new entry replaces one that is dropped: the same name in
+// the registry of the other tool. It is addr itself if there is none.
 func (r Result) successor(addr provider.Addr) provider.Addr {
 	twin, ok := addr.Twin()
 	if !ok {

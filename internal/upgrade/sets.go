@@ -13,12 +13,12 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Where a root module is run with several sets of values, its lock file serves all of
-// them: its versions meet the terms of every set, and it has an entry for every provider
-// that any of them requires. What its entries state may be what one set's init states.
+// A root module with several sets of values has one lock file, which must serve all of
+// them. Its versions meet the terms of every set. It has an entry for every provider that
+// any set requires. The constraints of an entry may be those that init writes with one set.
 
-// stated are the constraints that the entry of a provider is to state, by the old entry,
-// whose zero value is none.
+// stated are the constraints that the entry of a provider must state. They may depend on
+// the old entry; its zero value means that there is none.
 func stated(required scan.Requirement, old lockfile.Lock) provider.Constraints {
 	if old.Addr == (provider.Addr{}) {
 		return required.Constraints()
@@ -35,8 +35,8 @@ func removedBySets(m scan.RootModule) []problem.Problem {
 	})
 }
 
-// asOneSetLeaves is the root module with what one set requires, if its lock file is what
-// init leaves with that and does not serve the others.
+// asOneSetLeaves is the root module with the requirements of one set, if its lock file is
+// the one that init leaves with that set and does not serve the others.
 func (r root) asOneSetLeaves() root {
 	lock := r.module.Lock
 	if lock == nil || !slices.ContainsFunc(r.module.Tree.Requirements, func(q scan.Requirement) bool { return !serves(lock, q) }) {
@@ -59,14 +59,14 @@ func (r root) asOneSetLeaves() root {
 	return r
 }
 
-// serves reports whether a lock file has an entry that meets all that is required.
+// serves reports whether a lock file has an entry that meets the requirement.
 func serves(lock *lockfile.File, q scan.Requirement) bool {
 	l, ok := lock.Lock(q.Addr)
 	return ok && q.Constraints().Allows(l.Version)
 }
 
-// leaves reports whether init leaves such a lock file: with these entries and no other,
-// each with its constraints.
+// leaves reports whether init leaves such a lock file for these requirements: exactly their
+// entries, each with its constraints.
 func leaves(lock *lockfile.File, required []scan.Requirement) bool {
 	return len(lock.Locks) == len(required) && !slices.ContainsFunc(required, func(q scan.Requirement) bool {
 		l, ok := lock.Lock(q.Addr)
@@ -74,7 +74,7 @@ func leaves(lock *lockfile.File, required []scan.Requirement) bool {
 	})
 }
 
-// requiredIn is what one set requires.
+// requiredIn are the requirements of one set.
 func requiredIn(all []scan.Requirement, set string) (part []scan.Requirement) {
 	for _, q := range all {
 		if in, ok := q.In(set); ok {
@@ -84,11 +84,12 @@ func requiredIn(all []scan.Requirement, set string) (part []scan.Requirement) {
 	return part
 }
 
-// mostTerms is how many terms of sets that do not agree are named.
+// mostTerms is how many terms are named for sets that do not agree.
 const mostTerms = 4
 
-// disagreement names the terms of sets of which no release meets all, though one meets
-// those of each set, and those of units that begin with one lock file; else it is empty.
+// disagreement names the terms of sets that agree with no common release, although some
+// release meets each set alone. It also names the terms of units that start from one lock
+// file. Otherwise it is empty.
 func disagreement(required scan.Requirement, offered []provider.Release) string {
 	var terms []string
 	for _, t := range required.Terms {

@@ -16,38 +16,38 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// root is a root module and what is to be decided about it.
+// root is a root module with the providers that the plan must decide about.
 type root struct {
-	module scan.RootModule // as the command sees it that the mode stands for
+	module scan.RootModule // as the command that the mode imitates reads it
 	basis  basis
-	// left are the providers whose entries stay as they are: what is required of them is not
+	// left are the providers whose entries stay as they are: their requirements are not
 	// known, or a rule does not permit them.
 	left        []provider.Addr
 	diagnostics []problem.Problem
-	undecided   bool // nothing is decided, since the diagnostics leave open what is required
+	undecided   bool // nothing is decided, since a problem hides what is required
 	wanted      []*wanted
-	idle        []*wanted // for which the rules let no release in, so that nobody need be asked
+	idle        []*wanted // the rules let no release in, so no source is asked
 }
 
-// basis is what the plan of a root module takes for its requirements, and why.
+// basis says where the requirements of a root module come from.
 type basis int
 
 const (
-	// onConfiguration is what the configuration says. Parts of it that could not be read
-	// leave open what is required.
+	// onConfiguration: the requirements are those of the configuration. If parts of it
+	// could not be read, what is required is not known.
 	onConfiguration basis = iota
-	// onRecords is also what the lock file records, for the parts that could not be read:
-	// Options.Preserve has it so, or another program makes the configuration, and the
-	// records are the best that is known of it (scan.Root.StandIn).
+	// onRecords: the records of the lock file replace the parts of the configuration that
+	// could not be read. Options.Preserve asks for it, or another program generates the
+	// configuration, and the records are the best knowledge (scan.Root.StandIn).
 	onRecords
-	// onNothing is nothing, and the lock file is left as it is: only the program that
-	// makes the configuration knows what is required.
+	// onNothing: the lock file is left as it is. Only the program that generates the
+	// configuration knows what is required.
 	onNothing
 )
 
-// basisOf decides what the plan of a root module rests on. Without a lock file no
-// constraints are recorded, and where bytes must be the tools' it is not known what they
-// would write.
+// basisOf decides where the requirements of a root module come from. Without a lock file
+// there are no records. Exact has no use for records: they do not show which bytes to
+// reproduce.
 func (b behaviour) basisOf(m scan.RootModule) basis {
 	known := len(m.Tree.Unread) == 0
 	switch {
@@ -61,35 +61,36 @@ func (b behaviour) basisOf(m scan.RootModule) basis {
 	return onConfiguration
 }
 
-// wanted is a required provider, before anybody is asked about it.
+// wanted is a required provider, before any source is asked about it.
 type wanted struct {
 	tool        provider.Tool
 	requirement scan.Requirement
 	constraints provider.Constraints
-	// records are the constraints that the new entry states, and initAlone says that
-	// of two commands only the first knows the provider, so that the second neither
-	// completes its hashes nor writes its constraints; relocked, that it knows it by
-	// records alone, as what tests require is nothing to it.
+	// records are the constraints that the new entry states. Under Exact, init and
+	// providers lock write the entry one after the other. initAlone says that providers
+	// lock does not know the provider, because only tests require it: it neither adds
+	// hashes nor writes constraints. relocked says that providers lock knows it, but only
+	// with records as its constraints.
 	records             provider.Constraints
 	initAlone, relocked bool
-	// lockAlone says that only the second one knows it: init leaves what the CLI
-	// configuration overrides alone, and providers lock completes it.
+	// lockAlone says that only providers lock writes the entry: init skips providers that
+	// the CLI configuration overrides.
 	lockAlone bool
 	locked    lockfile.Lock
 	isLock    bool // the old lock file has an entry
-	// sides are the entries of both sides of a merge if they differ, and locked is
-	// one of them.
+	// sides are the entries of both sides of a merge, if they differ. locked is one of
+	// them.
 	sides        []lockfile.Lock
-	carried      provider.Version // of the predecessor's entry; zero: none
+	carried      provider.Version // the version in the predecessor's entry; zero: none
 	rules        policy.Applied
-	ownPlatforms []provider.Platform // by a rule; empty: the root module has them
-	mayStay      bool                // the rules are for leaving the entry as it is
-	fetched      []scan.Fetched      // by the module tree
+	ownPlatforms []provider.Platform // from a rule; empty: use those of the root module
+	mayStay      bool                // the rules want the entry to stay as it is
+	fetched      []scan.Fetched      // the fetched modules of the module tree
 }
 
-// want collects what must be decided. A root module with an error, or with
-// unread module calls that nothing stands in for, has nothing to decide: its
-// requirements are not known.
+// want collects the providers that must be decided. It finds nothing to decide if the
+// requirements are not known: the root module has an error, or module calls could not be
+// read and no records replace them.
 func want(m scan.RootModule, b behaviour) root {
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
@@ -133,11 +134,12 @@ func want(m scan.RootModule, b behaviour) root {
 	return r
 }
 
-// lacks notes a module call that could not be followed, or an entry that leaves open
-// what it requires. The locked providers that such an entry may mean are left. Where
+// lacks notes a module call that could not be followed, or a provider entry with unknown
+// requirements. The locked providers that this entry may mean are left as they are. If
 // there are none, or the plan writes all or nothing, nothing is decided.
 func (r root) lacks(u scan.Unread, b behaviour) root {
-	// What a program has not made of the configuration it says itself, once for all.
+	// If a program has not generated the configuration, another problem says so, once for
+	// all.
 	if r.basis != onRecords || u.Module != "" || u.Entry != nil {
 		r.diagnostics = append(r.diagnostics, lacking(u, r.basis))
 	}
@@ -153,8 +155,8 @@ func (r root) lacks(u scan.Unread, b behaviour) root {
 	return r
 }
 
-// refuse leaves the providers alone that the rules do not permit, required or locked, and says
-// so once. The sides of a merge are united all the same.
+// refuse leaves the providers alone that the rules do not permit, required or locked, with
+// one warning for all. Disputed entries are still decided.
 func (r root) refuse(b behaviour) root {
 	var all collect.Set[provider.Addr]
 	for _, required := range r.module.Tree.Requirements {
@@ -189,15 +191,15 @@ func (r root) decides(addr provider.Addr, b behaviour) bool {
 	return named && !slices.Contains(r.left, addr) && !(b.skipsOverridden && b.overrides(r.module.Tool, addr))
 }
 
-// overrides reports whether the CLI configuration replaces the provider in a release
-// of the tool to which that matters.
+// overrides reports whether the CLI configuration replaces the provider, in a tool release
+// that then skips its entry.
 func (b behaviour) overrides(tool provider.Tool, addr provider.Addr) bool {
 	return tool.Has(provider.SkippedOverrides) && slices.Contains(b.options.Overridden[tool.Name], addr)
 }
 
-// lacking is the problem of a module call that could not be followed, or of an entry that
-// leaves open what it requires: an error, since nothing is known of what is required,
-// or a warning where recorded constraints stand in for it.
+// lacking is the problem of a module call that could not be followed, or of a provider
+// entry with unknown requirements. It is an error if the requirements are not known. It is
+// a warning if recorded constraints replace them.
 func lacking(u scan.Unread, rests basis) problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeUnreadModule, Place: u.Place, Outage: u.Outage,
@@ -222,8 +224,8 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 	return d
 }
 
-// wantProvider does so for one provider. untested is what is required where no test
-// files are read.
+// wantProvider collects what must be decided about one provider. untested are the
+// requirements without test files.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints(), fetched: m.Tree.Fetched}
 	w.lockAlone = b.twoCommands && b.overrides(m.Tool, required.Addr)
@@ -256,10 +258,10 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	return w
 }
 
-// predecessor is the provider whose version a provider of OpenTofu's registry begins at:
-// its twin on Terraform's, which the configuration required before it moved. OpenTofu does
-// this for the namespace hashicorp from 1.10 on [case 81c]
-// [opentofu 1.12 internal/depsfile/locks.go]; here it holds for every one.
+// predecessor is the provider that OpenTofu's registry takes the first version from: the
+// twin in Terraform's registry, which the configuration required before. OpenTofu does this
+// for the namespace hashicorp from 1.10 on [case 81c] [opentofu 1.12
+// internal/depsfile/locks.go]. relock does it for every namespace.
 func (b behaviour) predecessor(tool provider.Tool, addr provider.Addr) (provider.Addr, bool) {
 	asTool := addr.Namespace == "hashicorp" && tool.Has(provider.PredecessorLocks)
 	if tool.Name != provider.OpenTofu || addr.Host != provider.OpenTofu.DefaultHost() || !asTool && !b.carriesAll {
@@ -268,7 +270,7 @@ func (b behaviour) predecessor(tool provider.Tool, addr provider.Addr) (provider
 	return addr.Twin()
 }
 
-// lockedIn is the version that a lock file has of a provider; zero if there is none.
+// lockedIn is the version of a provider in a lock file, or zero.
 func lockedIn(f *lockfile.File, addr provider.Addr) provider.Version {
 	if f == nil {
 		return provider.Version{}
@@ -277,13 +279,12 @@ func lockedIn(f *lockfile.File, addr provider.Addr) provider.Version {
 	return l.Version
 }
 
-// addr is the provider's.
 func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
 
-// provider names the provider.
+// provider is the question about the provider itself, without a version.
 func (w *wanted) provider() ask.Question { return w.key(provider.Version{}, provider.Platform{}) }
 
-// key names a package of the provider.
+// key is the question about a package of the provider.
 func (w *wanted) key(v provider.Version, p provider.Platform) ask.Question {
 	return ask.Question{Tool: w.tool, Want: provider.Want{Addr: w.addr(), Version: v, Platform: p}}
 }
@@ -293,13 +294,13 @@ func (w *wanted) failure(code problem.Code, v provider.Version, format string, a
 	return &problem.Error{Problem: problem.Problem{Code: code, Host: w.addr().Host, Subject: problem.Subject{Addr: w.addr(), Version: v, Versioned: !v.IsZero()}, Message: fmt.Sprintf(format, args...)}}
 }
 
-// spared reports whether the rules let no release in, so that nobody need be asked.
+// spared reports whether the rules let no release in, so that no source is asked.
 func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 
-// preserved joins what is known of the requirements with what the lock file
-// records: the union when it was last written. So nothing is required less than
-// it was, and nothing is dropped. A recorded term that the configuration states
-// as well is the configuration's.
+// preserved joins the known requirements with those that the lock file records. The records
+// are all requirements at the time of the last write. So no requirement is lost, and no
+// entry is dropped. If the configuration states a recorded term as well, the term counts as
+// the configuration's.
 func preserved(m scan.RootModule) []scan.Requirement {
 	open := func(r scan.Requirement) bool {
 		return slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(r.Addr) })
@@ -319,7 +320,8 @@ func preserved(m scan.RootModule) []scan.Requirement {
 	return merged
 }
 
-// supplemented adds to requirements what they say nothing of, in a list of its own.
+// supplemented is the requirements, and of further those for other providers. It is a new
+// slice.
 func supplemented(required, further []scan.Requirement) []scan.Requirement {
 	lacking := collect.Those(further, func(r scan.Requirement) bool { return requirementFor(required, r.Addr) == nil })
 	all := slices.Concat(required, lacking)
@@ -327,7 +329,7 @@ func supplemented(required, further []scan.Requirement) []scan.Requirement {
 	return all
 }
 
-// requirementFor is what is required of a provider; nil if nothing is.
+// requirementFor is the requirement of a provider, or nil.
 func requirementFor(all []scan.Requirement, addr provider.Addr) *scan.Requirement {
 	i := slices.IndexFunc(all, func(r scan.Requirement) bool { return r.Addr == addr })
 	if i < 0 {
@@ -336,7 +338,7 @@ func requirementFor(all []scan.Requirement, addr provider.Addr) *scan.Requiremen
 	return &all[i]
 }
 
-// selected reports whether the patterns, if there are any, name the provider.
+// selected reports whether the patterns name the provider. An empty list names all.
 func selected(only []provider.Pattern, addr provider.Addr) bool {
 	return len(only) == 0 || matches(only, addr)
 }
