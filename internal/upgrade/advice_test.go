@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// required adds a term to what a root module requires of the provider a. The place is that
-// of the module's own main.tf, in the package of the call that is fetched on the way.
+// required adds a term about the provider a to a root module. The term's place is in the
+// module's own main.tf. If a fetched call leads to the module, it is in the call's package.
 func required(t *testing.T, m *scan.RootModule, module, text, place string) {
 	t.Helper()
 	if len(m.Tree.Requirements) == 0 {
@@ -27,8 +27,8 @@ func required(t *testing.T, m *scan.RootModule, module, text, place string) {
 	}
 }
 
-// releasesOfModule are a registry's list: each "VERSION PATH SOURCE CONSTRAINT", where a
-// SOURCE of - is none, and a VERSION alone says nothing of it.
+// releasesOfModule is a registry's list. Each line is "VERSION PATH SOURCE CONSTRAINT". The
+// SOURCE - means none. A line with a VERSION alone gives no terms.
 func releasesOfModule(t *testing.T, lines ...string) *scan.ModuleVersions {
 	t.Helper()
 	v := &scan.ModuleVersions{}
@@ -83,7 +83,8 @@ func helpText(h Advice) string {
 	return text
 }
 
-// TestAdvice says for each way in which constraints hold a provider what would let it go on.
+// TestAdvice checks, for each way in which constraints hold a provider, the advice to let
+// it move on.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	const own, vpc = "main.tf", "acme/vpc/aws//main.tf"
@@ -140,7 +141,7 @@ func TestAdvice(t *testing.T) {
 			terms: []term{{"vpc", "~> 1.0", vpc}}, fetched: []scan.Fetched{call("vpc", releasesOfModule(t, "1.1.0 . - ~> 1.0", "1.2.0 . - >= 1.0"))},
 			want: "2.5.0: listed ~> 1.0 in vpc 1.1.0 -> 1.2.0 by name",
 		},
-		// It says of the release in use what is not so.
+		// The list is wrong about the release in use.
 		"a list that lies": {
 			terms: []term{{"vpc", "~> 1.0", vpc}}, fetched: []scan.Fetched{call("vpc", releasesOfModule(t, "1.1.0 . hashicorp/a >= 0", "1.2.0 . hashicorp/a >= 0"))},
 			want: "2.5.0: unknown ~> 1.0 in vpc 1.1.0",
@@ -153,8 +154,8 @@ func TestAdvice(t *testing.T) {
 			terms: []term{{"vpc", ">= 1", vpc}, {"vpc.x", "~> 1.0", "acme/vpc/aws//modules/x/main.tf"}},
 			fetched: []scan.Fetched{call("vpc", releasesOfModule(t,
 				"1.1.0 . hashicorp/a >= 1", "1.1.0 modules/x hashicorp/a ~> 1.0",
-				"1.2.0 . hashicorp/a < 2", "1.2.0 modules/x hashicorp/a >= 1.0", // the one at the top does not
-				"1.3.0 . hashicorp/a >= 1", // which says nothing of the holder
+				"1.2.0 . hashicorp/a < 2", "1.2.0 modules/x hashicorp/a >= 1.0", // the module at the top does not allow it
+				"1.3.0 . hashicorp/a >= 1", // the list says nothing about the holder
 				"1.4.0 . hashicorp/a >= 1", "1.4.0 modules/x hashicorp/a >= 1.0",
 			))},
 			want: "2.5.0: listed ~> 1.0 in vpc 1.1.0 -> 1.4.0",
@@ -193,8 +194,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviceReadsPathsFromTheTopOfTheModule holds that, as registries list paths, whatever the
-// directory in the package that a call leads to.
+// TestAdviceReadsPathsFromTheTopOfTheModule holds that the paths of a registry's list begin
+// at the top of the module, for every directory that a call can lead to.
 func TestAdviceReadsPathsFromTheTopOfTheModule(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ source, dir, place, want string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// behaviourCase is a root module whose plan another row of the table of behaviour changes.
+// behaviourCase is a root module whose plan changes with one row of the table of behaviour.
 type behaviourCase struct {
 	module scan.RootModule
 	src    *offer
@@ -92,7 +92,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 	}
 }
 
-// outcome is what people and registries see of a plan.
+// outcome is the part of a plan that people and registries see.
 func (c behaviourCase) outcome(ctx context.Context, b behaviour) string {
 	c.src.asked = nil
 	r := plan([]scan.RootModule{c.module}, b, asker{ctx, c.src, Options{Jobs: 1}})[0]
@@ -107,15 +107,15 @@ func (c behaviourCase) outcome(ctx context.Context, b behaviour) string {
 	return text + fmt.Sprint(c.src.asked)
 }
 
-// Each row of the table is one that some plan depends on: with another value there,
-// and all else equal, its outcome is another.
+// Every row of the table matters to some plan: with another value in that row alone, the
+// outcome changes.
 func TestEachRowOfBehaviourMatters(t *testing.T) {
 	t.Parallel()
 	cases := behaviourCases(t)
 	row := reflect.TypeFor[behaviour]()
 	for i := range row.NumField() {
 		name := row.Field(i).Name
-		if name == "options" { // no row
+		if name == "options" { // the one field that is no row
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

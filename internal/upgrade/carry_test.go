@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// zh and dirH1 are the well-formed hashes of what a name stands for.
+// zh and dirH1 are well-formed hashes made from a name.
 func zh(name string) provider.Hash {
 	return provider.ZH(fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
 }
@@ -28,24 +28,25 @@ func dirH1(name string) provider.Hash {
 	return provider.Hash("h1:" + base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// carryCase is a run after one that has proposed a and b at 1.1.0 in place of
-// 1.0.0, and what has changed in between.
+// carryCase is a run after an earlier one, which proposed a and b at 1.1.0 instead of
+// 1.0.0. It also has the changes in between.
 type carryCase struct {
 	name     string
 	requires []string
-	locks    []string                         // none: as they were
-	proposed func(string) string              // what somebody made of the proposal
-	earlier  func(*Options)                   // of the run before
-	later    func(*scan.RootModule, *Options) // of this run
-	fails    func(provider.Want) error        // no answer about a package
+	locks    []string                         // none: unchanged
+	proposed func(string) string              // how a person edited the proposal
+	earlier  func(*Options)                   // options of the earlier run
+	later    func(*scan.RootModule, *Options) // changes for this run
+	fails    func(provider.Want) error        // requests for a package that fail
 	lacks    string                           // a provider whose registry does not answer
-	refuted  func([]Result) []Result          // what the run has found out besides
+	refuted  func([]Result) []Result          // other findings of the run
 	take     func(provider.Addr) bool         // none: all
 	want     []string                         // versions; "same" for the bytes of the proposal, none for no file
-	carried  string                           // the providers that are told to be carried over
-	// overtaken and refused are those of which it is said why they are not.
+	carried  string                           // the providers that the plan reports as carried over
+	// overtaken and refused are the providers that the plan reports as not carried over, by
+	// reason.
 	overtaken, refused string
-	check              func(*testing.T, Result) // and what else must be so
+	check              func(*testing.T, Result) // more checks
 }
 
 func unreachable(typ string) func(provider.Want) error {
@@ -270,8 +271,8 @@ func (tt carryCase) run(t *testing.T) {
 	}
 }
 
-// unseenOf is the plan of a root module that nobody has looked at, for which an earlier
-// plan has proposed a and b.
+// unseenOf is the plan of a root module that this run has not read. An earlier plan has
+// proposed a and b.
 func unseenOf(t *testing.T, opts Options, refuted func(lockfile.Lock) bool) (got Result, became Carriage, proposed []byte) {
 	t.Helper()
 	entry := func(typ, v string) lockfile.Lock {

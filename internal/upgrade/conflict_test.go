@@ -15,8 +15,8 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// merged is a root module whose lock file two people have changed. Without a base
-// the file is as git leaves it: with both sides alone.
+// merged is a root module whose lock file two people have changed. Without a base the file
+// has only the two sides, as git leaves it.
 func merged(t *testing.T, requirements, base, ours, theirs []string) scan.RootModule {
 	t.Helper()
 	print := func(locks []string) []byte { return lockfile.Print(provider.Terraform, entries(t, locks)) }
@@ -40,7 +40,7 @@ func merged(t *testing.T, requirements, base, ours, theirs []string) scan.RootMo
 	return m
 }
 
-// what is recorded of a release of "a" on some platforms.
+// recordedOf are the recorded hashes of a release of "a" on some platforms.
 func recordedOf(version string, platforms ...string) string {
 	hashes := []string{}
 	for _, p := range platforms {
@@ -155,7 +155,7 @@ func TestCompleteSettlesMergeConflicts(t *testing.T) {
 	}
 }
 
-// There is no old entry to keep: what cannot be settled leaves the markers.
+// There is no old entry to keep: if a conflict cannot be settled, its markers stay.
 func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 	t.Parallel()
 	broken := func(version string) func(provider.Want, *provider.Hashes) error {

@@ -34,33 +34,32 @@ var (
 	seed   = flag.Uint64("seed", 1, "seed of the first of them")
 )
 
-// broken are seeds of worlds that once broke a rule below; they are always played.
+// broken are seeds of worlds that once broke a rule below. The test always plays them.
 var broken = []uint64{30448, 50387, 61079, 61924, 62031, 300072}
 
-// TestFailuresMakeNothingWorse makes a registry, a root module and its lock file
-// from a seed, plans once in a faultless world and then with failing requests, and
-// until an interrupt:
+// TestFailuresMakeNothingWorse makes a registry, a root module and its lock file from a
+// seed. It plans in a faultless world, then with failing requests, then until an interrupt.
+// These rules hold:
 //
-//   - every entry is then that of the faultless world, or the old one;
-//   - where the entries of the old lock file were made for different platforms, and
-//     an error says that something failed, it may cover others of these; and more,
-//     where no entry of the old lock file has more than one h1. An entry that the
-//     faultless world keeps, since its release serves none of the platforms there,
-//     may be made for those: it is then what the faultless world gives for these;
-//   - where an entry is another than in the faultless world, an error says so;
-//   - where the options let a version go down that is gone, it does not stay;
-//   - and in either world no version goes down, and no platform that the old
-//     entry covered is lost, unless the constraints exclude the locked version,
-//     the options ask for it, or the selection says which platform is missing.
+//   - Every entry is then that of the faultless world, or the old one.
+//   - If the old entries were made for different platforms, and an error reports a failure,
+//     an entry may cover others of these platforms. It may cover more if no old entry has
+//     more than one h1. If a release serves none of the platforms of the faultless world, its
+//     entry may be made for the others, as the faultless world makes it for these.
+//   - If an entry differs from the faultless world's, an error says so.
+//   - If the options let a withdrawn version go down, it does not stay.
+//   - In both worlds no version goes down, and no platform of an old entry is lost. The
+//     exceptions: the constraints exclude the locked version, the options ask for it, or the
+//     selection names the missing platform.
 //
-// A place that answers 404 for a whole provider says, by its protocol, that it does
-// not have it, so that another one may be selected of: then only the last holds of
-// that provider and, where one provider stops or lets all others, of these.
+// A registry or mirror that answers 404 for a whole provider says, by its protocol, that it
+// does not have it. Another version may then be selected. So only the last rule holds for
+// that provider. If one provider can stop or release all others, it is the only rule for
+// these, too.
 //
-// That entries of different platforms are excused is a choice: they do not say which
-// platforms were meant for all, so that one registry that does not answer would stop
-// the upgrades of all others. What an excused entry may lack is told by an error, and
-// the next run adds it.
+// The exception for entries of different platforms is a choice. Such entries do not say
+// which platforms were meant for all, so one silent registry would stop the upgrades of all
+// others. An error reports what such an entry may lack, and the next run adds it.
 //
 // To look for longer, and to repeat a failure:
 //
@@ -84,7 +83,7 @@ func TestFailuresMakeNothingWorse(t *testing.T) {
 // root module.
 type faultyWorld struct {
 	rand      *rand.Rand
-	more      *rand.Rand // for what was added, so that a seed's world stays what it was
+	more      *rand.Rand // for later additions, so that each seed keeps its world
 	tool      provider.Tool
 	providers []*randomOffer
 	module    scan.RootModule
@@ -94,13 +93,13 @@ type faultyWorld struct {
 	platforms map[provider.Hash]provider.Platform
 	before    string // the registry's text when the lock file was written
 	after     string // and now
-	// methods are the kinds of installation methods, in order; none: no block. The
-	// filesystem mirror and the OCI mirror have these packages, by path: the address
-	// to get each from.
+	// methods are the kinds of installation methods, in order. None means no block. The
+	// filesystem mirror and the OCI mirror have these packages. The key is a path, the
+	// value the address of the package.
 	methods  []string
 	mirrored map[string]string
-	dir      string        // of the filesystem mirror of this moment
-	patience time.Duration // with an answer; 0: the default
+	dir      string        // of the filesystem mirror in this plan
+	patience time.Duration // the time limit of an answer; 0: the default
 }
 
 // randomOffer is a provider of the world.
@@ -110,10 +109,10 @@ type randomOffer struct {
 	versions    []string
 	later       map[string]bool // versions released after the lock file was written
 	gone        map[string]bool // and withdrawn after it
-	silent      bool            // about its platforms
-	grows       bool            // later versions serve one platform more
-	shrinks     bool            // or one less
-	keyless     bool            // its lists are signed by nobody who is known
+	silent      bool            // its registry lists no platforms
+	grows       bool            // later versions serve one more platform
+	shrinks     bool            // later versions serve one platform less
+	keyless     bool            // no known key signs its lists
 	constraints string
 }
 
@@ -146,7 +145,7 @@ func (w *faultyWorld) chance(percent int) bool { return w.rand.IntN(100) < perce
 
 func pick[T any](w *faultyWorld, list ...T) T { return list[w.rand.IntN(len(list))] }
 
-// some is a part of a list, in its order, with one element at least.
+// some is a part of a list, in its order, with at least one element.
 func some[T any](w *faultyWorld, list []T) []T {
 	var part []T
 	for _, e := range list {
@@ -217,12 +216,12 @@ func (o *randomOffer) served(v string) []string {
 	return platforms
 }
 
-// chooseMethods lets providers come from other places than their registries, too.
-// The filesystem mirror and the OCI mirror have some packages of some providers.
+// chooseMethods adds other sources than the registries. The filesystem mirror and the OCI
+// mirror have some packages of some providers.
 func (w *faultyWorld) chooseMethods() {
 	w.methods = pick(w, nil, nil, nil, nil, []string{"network", "direct"}, []string{"network"},
 		[]string{"filesystem", "direct"}, []string{"filesystem", "network"}, []string{"filesystem", "network", "direct"})
-	if w.tool.Name == provider.OpenTofu && w.more.IntN(100) < 30 { // Terraform knows none
+	if w.tool.Name == provider.OpenTofu && w.more.IntN(100) < 30 { // Terraform has no OCI mirrors
 		lists := [][]string{{"oci"}, {"oci", "direct"}, {"oci", "network"}, {"filesystem", "oci", "direct"}}
 		w.methods = lists[w.more.IntN(len(lists))]
 	}
@@ -240,8 +239,8 @@ func (w *faultyWorld) chooseMethods() {
 	}
 }
 
-// serve starts the registry with one of its texts, and fills the mirrors. What is
-// not released yet is in no mirror either.
+// serve starts the registry with one of its texts, and fills the mirrors. Unreleased
+// versions are in no mirror either.
 func (w *faultyWorld) serve(t *testing.T, text string) *sandbox.Sandbox {
 	t.Helper()
 	s := serve(t, text)
@@ -305,7 +304,7 @@ func (w *faultyWorld) installation(s *sandbox.Sandbox) string {
 	return "provider_installation {\n" + b.String() + "}\n"
 }
 
-// fetch gets a file of the sandbox; nil if there is none.
+// fetch gets a file of the sandbox, or nil.
 func fetch(t *testing.T, url string) []byte {
 	t.Helper()
 	resp, err := http.Get(url)
@@ -323,7 +322,7 @@ func fetch(t *testing.T, url string) []byte {
 	return body
 }
 
-// write makes the root module, and its lock file as it was in the world before.
+// write makes the root module, and its lock file as the earlier world had it.
 func (w *faultyWorld) write(t *testing.T) {
 	t.Helper()
 	w.module = scan.RootModule{Root: scan.Root{Dir: "root", Tool: w.tool}}
@@ -340,7 +339,7 @@ func (w *faultyWorld) write(t *testing.T) {
 	slices.SortFunc(w.module.Tree.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	earlier := w.module
 	earlier.Tree.Requirements = slices.Clone(earlier.Tree.Requirements)
-	for i := range earlier.Tree.Requirements { // what it was locked at did not have to be the newest
+	for i := range earlier.Tree.Requirements { // the locked version need not be the newest
 		if w.chance(40) {
 			earlier.Tree.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], Place: problem.Place{Path: "main.tf", Line: 1}}}
 		}
@@ -377,8 +376,8 @@ func (w *faultyWorld) write(t *testing.T) {
 	w.module.Lock = file
 }
 
-// differ reports whether entries were made for different platforms: one does without
-// a platform that its release serves and another one covers.
+// differ reports whether entries were made for different platforms: an entry lacks a
+// platform that its release serves and another entry covers.
 func (w *faultyWorld) differ(locks []lockfile.Lock) bool {
 	all := map[provider.Platform]bool{}
 	for _, l := range locks {
@@ -392,7 +391,7 @@ func (w *faultyWorld) differ(locks []lockfile.Lock) bool {
 	})
 }
 
-// covering leaves the h1 hashes of some platforms alone, but one at least.
+// covering keeps the h1 hashes of the covered platforms, and at least one.
 func (w *faultyWorld) covering(hashes []provider.Hash, covered []string) []provider.Hash {
 	part := slices.DeleteFunc(slices.Clone(hashes), func(h provider.Hash) bool {
 		return h.Scheme() == provider.SchemeH1 && !slices.Contains(covered, w.platforms[h].String())
@@ -403,8 +402,7 @@ func (w *faultyWorld) covering(hashes []provider.Hash, covered []string) []provi
 	return part
 }
 
-// spoil takes some of the hashes of an entry away, or adds one that belongs to
-// nothing.
+// spoil removes some hashes of an entry, or adds one that belongs to nothing.
 func (w *faultyWorld) spoil(hashes []provider.Hash) []provider.Hash {
 	scheme := func(s string) func(provider.Hash) bool {
 		return func(h provider.Hash) bool { return h.Scheme() == s }
@@ -442,8 +440,8 @@ func (w *faultyWorld) chooseOptions() {
 	}
 }
 
-// plan asks a client of its own, so that nothing is remembered but by the hash
-// cache, and notes which platform each h1 that it learns of belongs to.
+// plan uses a new client, so that only the hash cache remembers anything. It notes the
+// platform of each h1 that it learns.
 func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox, m scan.RootModule, opts Options) Result {
 	t.Helper()
 	home := t.TempDir()
@@ -456,7 +454,7 @@ func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox
 		case name == "XDG_DATA_DIRS":
 			return filepath.Join(home, "none")
 		case name == "TF_REGISTRY_CLIENT_TIMEOUT" && w.patience > 0 && slices.Contains(w.methods, "oci"):
-			return "1" // in whole seconds; questions to OCI registries take it from here alone
+			return "1" // in whole seconds; only questions to OCI registries use it
 		}
 		return ""
 	}}
@@ -502,12 +500,13 @@ func (w *faultyWorld) check(t *testing.T) {
 	}
 	w.checkWishes(t, "the faultless world", faultless)
 	w.checkLowered(t, faultless)
-	requests := s.Requests() // in an order that no clock decides, so that a seed is a world
+	requests := s.Requests() // in an order that does not depend on a clock: a seed always gives the same world
 	slices.SortFunc(requests, func(a, b sandbox.Request) int { return strings.Compare(a.Path, b.Path) })
 	for range 3 {
 		faults := w.faults(requests)
 		if document := requests[w.more.IntN(len(requests))].Path; w.more.IntN(100) < 4 && !strings.HasSuffix(document, ".zip") {
-			// It comes when nobody waits for it any more. What else is late then may fail as well.
+			// This document comes after its time limit. Other late answers may then fail as
+			// well.
 			faults, w.patience = append(faults, sandbox.Fault{Method: "*", Path: document, Wild: "hang"}), 100*time.Millisecond
 		}
 		for _, f := range faults {
@@ -527,8 +526,7 @@ func (w *faultyWorld) check(t *testing.T) {
 	}
 }
 
-// checkInterrupt ends the plan at one of its requests: what was not asked by then
-// has failed.
+// checkInterrupt ends the plan at one of its requests: later questions fail.
 func (w *faultyWorld) checkInterrupt(t *testing.T, s *sandbox.Sandbox, requests []sandbox.Request, faultless Result) {
 	t.Helper()
 	if len(requests) == 0 {
@@ -544,7 +542,7 @@ func (w *faultyWorld) checkInterrupt(t *testing.T, s *sandbox.Sandbox, requests 
 		}
 	}
 	if w.more.IntN(2) == 0 {
-		s.Before(end) // the answer to the request comes too late
+		s.Before(end) // the answer to the request arrives too late
 	} else {
 		s.After(end)
 	}
@@ -584,8 +582,7 @@ func (w *faultyWorld) faults(requests []sandbox.Request) []sandbox.Fault {
 	return faults
 }
 
-// checkFaults holds what a world with faults gave against the faultless one, in which s
-// is again.
+// checkFaults compares a plan with faults with the faultless one. s is faultless again.
 func (w *faultyWorld) checkFaults(t *testing.T, s *sandbox.Sandbox, faults []sandbox.Fault, faultless, got Result) {
 	t.Helper()
 	var old []lockfile.Lock
@@ -597,7 +594,7 @@ func (w *faultyWorld) checkFaults(t *testing.T, s *sandbox.Sandbox, faults []san
 		is, was, ought := entry(got.New, o.addr), entry(old, o.addr), entry(faultless.New, o.addr)
 		w.checkVersion(t, faults, o, old, faultless, got)
 		deniesAny := slices.ContainsFunc(w.providers, func(o *randomOffer) bool { return w.denied(faults, o) })
-		if w.denied(faults, o) || deniesAny && (w.opts.Strict || w.opts.Exact) { // then one decides about all
+		if w.denied(faults, o) || deniesAny && (w.opts.Strict || w.opts.Exact) { // then one provider decides about all
 			continue
 		}
 		different = different || is != ought
@@ -623,8 +620,7 @@ func unserved(r Result, addr provider.Addr) bool {
 	return i >= 0 && problem.Coded(r.Selections[i].Err, problem.CodeNoPackage) && len(r.Selections[i].Missing) > 0
 }
 
-// servedIn is the entry that the faultless world gives for the platforms that another
-// one was made for.
+// servedIn is the faultless world's entry for the platforms of another entry.
 func (w *faultyWorld) servedIn(t *testing.T, s *sandbox.Sandbox, o *randomOffer, made Result) string {
 	t.Helper()
 	i := slices.IndexFunc(made.Selections, func(s Selection) bool { return s.Requirement.Addr == o.addr })
@@ -633,8 +629,8 @@ func (w *faultyWorld) servedIn(t *testing.T, s *sandbox.Sandbox, o *randomOffer,
 	return entry(w.plan(t.Context(), t, s, w.module, opts).New, o.addr)
 }
 
-// checkVersion looks for a version that goes down for a failure, and may: the wish
-// to lower what is gone holds for no version that somebody may only have lost.
+// checkVersion looks for a version that goes down because of a failure. AllowDowngrade
+// applies only to versions that are known to be withdrawn.
 func (w *faultyWorld) checkVersion(t *testing.T, faults []sandbox.Fault, o *randomOffer, old []lockfile.Lock, faultless, got Result) {
 	t.Helper()
 	was, isLock := find(old, o.addr)
@@ -658,8 +654,9 @@ func besidesH1(entry string) string {
 	return b.String()
 }
 
-// likeFewer reports whether two entries differ by their platforms alone. With several
-// methods a package less may be a checksum list less, and one more may be one more.
+// likeFewer reports whether two entries differ only by their platforms. With several
+// methods, one package less may mean one checksum list less, and one more may mean one list
+// more.
 func (w *faultyWorld) likeFewer(is, ought string) bool {
 	is, ought = besidesH1(is), besidesH1(ought)
 	return is == ought || len(w.methods) > 1 && (contains(is, ought) || contains(ought, is))
@@ -675,15 +672,14 @@ func contains(entry, other string) bool {
 	return true
 }
 
-// single reports whether each entry has one h1 at most, so that the default list joins
-// the platform if it is the same, and one entry that nobody can ask about may hide that
-// it is not.
+// single reports whether each entry has at most one h1. Then the default list is added if
+// the platforms are equal. One entry that nobody can ask about may hide that they are not.
 func single(locks []lockfile.Lock) bool {
 	return !slices.ContainsFunc(locks, func(l lockfile.Lock) bool { return len(h1(l.Hashes)) > 1 })
 }
 
-// denied reports whether a fault is how a registry or a mirror says that it does not
-// have a provider that another place may have.
+// denied reports whether a fault means, by the protocol, that a registry or a mirror does
+// not have a provider. Another source may have it.
 func (w *faultyWorld) denied(faults []sandbox.Fault, o *randomOffer) bool {
 	return len(w.methods) > 1 && slices.ContainsFunc(faults, func(f sandbox.Fault) bool {
 		list := strings.HasSuffix(f.Path, "/versions") || strings.HasSuffix(f.Path, "/index.json") || strings.HasSuffix(f.Path, "/tags/list")
@@ -691,7 +687,7 @@ func (w *faultyWorld) denied(faults []sandbox.Fault, o *randomOffer) bool {
 	})
 }
 
-// entry prints an entry as the tools do; nothing if there is none.
+// entry prints an entry as the tools do, or nothing.
 func entry(locks []lockfile.Lock, addr provider.Addr) string {
 	l, ok := find(locks, addr)
 	if !ok {
@@ -700,7 +696,7 @@ func entry(locks []lockfile.Lock, addr provider.Addr) string {
 	return string(lockfile.Print(provider.Terraform, []lockfile.Lock{lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)}))
 }
 
-// checkWishes looks for versions and platforms that are less than before.
+// checkWishes looks for versions that go down and for lost platforms.
 func (w *faultyWorld) checkWishes(t *testing.T, where string, r Result) {
 	t.Helper()
 	for _, old := range r.Old {
@@ -726,9 +722,8 @@ func (w *faultyWorld) checkWishes(t *testing.T, where string, r Result) {
 	}
 }
 
-// checkLowered looks for a version that its registry has withdrawn, and that stays
-// though somebody asks for an older one. With other methods than the registry, some
-// may not have listed anything.
+// checkLowered looks for a withdrawn version that stays although somebody asks for an older
+// one. Methods other than the registry may have listed nothing.
 func (w *faultyWorld) checkLowered(t *testing.T, r Result) {
 	t.Helper()
 	if !w.opts.AllowDowngrade || w.opts.Mode != Upgrade || len(w.methods) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// hanging is a source, also of dates, that gives no answer. It notes how long it was
-// waited for.
+// hanging is a source of answers and dates that never answers. It notes how long the plan
+// waited.
 type hanging struct {
 	Source
 	waited *time.Duration

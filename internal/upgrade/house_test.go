@@ -29,8 +29,8 @@ func sources(t *testing.T) map[string]*ast.File {
 	return files
 }
 
-// What the mode, Exact, Strict and Prune mean stands in one table: whoever asks
-// them elsewhere makes a second one.
+// One table says what the mode, Exact, Strict and Prune mean. Code that reads them
+// elsewhere makes a second table.
 func TestOnlyTheTableLooksAtModes(t *testing.T) {
 	t.Parallel()
 	for name, file := range sources(t) {
@@ -58,8 +58,8 @@ func isEncoding(e ast.Expr) bool {
 	return ok && strings.HasSuffix(s.Sel.Name, "Encoding")
 }
 
-// What waits for the world stands in ask.go, so that everything else is a function
-// of its arguments.
+// Code that waits for a network is in ask.go. All other code is a function of its
+// arguments.
 func TestOnlyQuestionsHaveAContext(t *testing.T) {
 	t.Parallel()
 	for name, file := range sources(t) {

@@ -14,8 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// A locked version that is not offered any more stays, whatever becomes of it
-// otherwise, unless somebody asks for less.
+// A locked version that is no longer offered stays, unless somebody asks for an older one.
 func TestWithdrawnVersions(t *testing.T) {
 	t.Parallel()
 	const gone = "a 1.5.0 ~> 1.0; h1:a-1.5.0-darwin_arm64 h1:a-1.5.0-linux_amd64"
@@ -42,7 +41,7 @@ func TestWithdrawnVersions(t *testing.T) {
 		hint     string
 		warning  bool
 		warns    string
-		host     svchost.Hostname // to talk about; empty: the registry's
+		host     svchost.Hostname // the host in the error; empty: the registry's
 	}{
 		{
 			name: "kept for a person to look", releases: older, want: "1.5.0",
@@ -140,8 +139,8 @@ func TestWithdrawnVersions(t *testing.T) {
 	}
 }
 
-// Whoever lets no release in is asked nothing about where the entry is as it
-// should be: a registry that is down is then nobody's trouble.
+// If the rules let no release in and the entry is complete, no source is asked. So a
+// registry that is down causes no failure.
 func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false

@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// mirroring makes every package that is not asked of its origin one of a mirror,
-// with a content of its own; unpacked ones have no zip.
+// mirroring gives every package that is not requested from its origin another content, as
+// from a mirror. Unpacked packages have no zip.
 func mirroring(unpacked bool) func(provider.Want, *provider.Hashes) error {
 	return func(want provider.Want, h *provider.Hashes) error {
 		if want.Origin {
@@ -30,7 +30,7 @@ func mirroring(unpacked bool) func(provider.Want, *provider.Hashes) error {
 	}
 }
 
-// faithful is a mirror of the very packages of the registry.
+// faithful is a mirror that has the registry's packages.
 func faithful(want provider.Want, h *provider.Hashes) error {
 	content := h.Sum.H1
 	err := mirroring(false)(want, h)
@@ -150,7 +150,7 @@ func TestAllPlatformsOfAReleaseThatSaysNone(t *testing.T) {
 	}
 }
 
-// silent is a source that says nothing of platforms, like a network mirror.
+// silent is a source that lists no platforms, like a network mirror.
 type silent struct{ *offer }
 
 func (s silent) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
@@ -183,7 +183,7 @@ func TestPackagesOfMirrorsAreHeldAgainstTheEntry(t *testing.T) {
 		{"packed_with_its_zh", false, "zh:a-1.1.0-linux_amd64", false},
 		{"packed_with_its_h1", false, "h1:mirror-linux_amd64 zh:other", false},
 		{"packed_with_other_zh", false, "zh:other", true},
-		{"packed_with_other_h1_alone", false, "h1:other", false}, // of which platform, nobody knows
+		{"packed_with_other_h1_alone", false, "h1:other", false}, // nobody knows of which platform
 		{"unpacked_with_zh_alone", true, "zh:other", false},
 		{"unpacked_with_its_h1", true, "h1:mirror-linux_amd64 h1:other zh:other", false},
 		{"unpacked_with_other_h1", true, "h1:other zh:other", true},
@@ -215,8 +215,8 @@ func TestPackagesOfMirrorsAreHeldAgainstTheEntry(t *testing.T) {
 
 func modules(m ...scan.RootModule) []scan.RootModule { return m }
 
-// half says of a release that it serves one platform and may serve others, like a
-// directory beside a network mirror.
+// half lists one platform of a release that may serve others, like a directory beside a
+// network mirror.
 type half struct{ *offer }
 
 func (h half) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
@@ -227,8 +227,8 @@ func (h half) Versions(ctx context.Context, tool provider.Tool, addr provider.Ad
 	return all, err
 }
 
-// Where one method says what it has and another one does not, the platforms that
-// it says are not all that there are.
+// If one method lists its platforms and another one does not, there may be platforms beyond
+// the list.
 func TestPlatformsThatOneMethodDoesNotSay(t *testing.T) {
 	t.Parallel()
 	all := Platforms{All: true}

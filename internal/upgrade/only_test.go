@@ -118,7 +118,7 @@ func TestOnlyUnderExact(t *testing.T) {
 	}
 }
 
-// The tools read what nothing requires, too, and write it anew.
+// The tools also read entries that nothing requires, and write them again.
 func TestExactWritesWhatNothingRequiresInNormalForm(t *testing.T) {
 	t.Parallel()
 	releases := map[string]map[string][]string{"b": {"2.0.0": {"linux_amd64"}}}

@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// An entry of required_providers that leaves open what it requires leaves the entry in the
-// lock file alone that it may be about. Others are written.
+// An entry of required_providers with unknown requirements keeps the lock entry that it may
+// be about. Other lock entries are written.
 func TestPlanOfOpenEntries(t *testing.T) {
 	t.Parallel()
 	releases := map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two}, "b": {"3.0.0": two, "3.1.0": two}}

@@ -11,9 +11,10 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// What the CLI configuration overrides is locked as ever, but for releases that do not
-// install it: their init leaves its entry alone, byte for byte, and adds none
-// [cases dev-override-all, dev-override-lock-upgrade, dev-override-no-lock, dev-override-unneeded].
+// A provider that the CLI configuration overrides is locked as usual. Tool releases that do
+// not install it differ: their init leaves its entry alone, byte for byte, and adds none
+// [cases dev-override-all, dev-override-lock-upgrade, dev-override-no-lock,
+// dev-override-unneeded].
 func TestPlanOfOverriddenProviders(t *testing.T) {
 	t.Parallel()
 	releases := map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two}, "b": {"3.0.0": two, "3.1.0": two}}

@@ -21,7 +21,7 @@ func everything() *offer {
 	return &offer{releases: releases}
 }
 
-// versions says what a plan's new lock file selects, without hashes.
+// versions are the versions in a plan's new lock file, without hashes.
 func versions(r Result) []string {
 	var lines []string
 	for _, line := range summary(r) {
@@ -108,8 +108,8 @@ func TestPlan_unread_modules(t *testing.T) {
 	}
 }
 
-// A recorded term is explained at its entry, one that the configuration states
-// as well where it states it.
+// A recorded term is explained at its lock entry, unless the configuration states it too:
+// then at its place there.
 func TestPlan_recorded_terms_have_places(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0, < 1.1.0; h1:a"})
@@ -171,7 +171,7 @@ func TestPlan_kinds(t *testing.T) {
 	}
 }
 
-// Test files count for init, and for providers lock in releases that read them.
+// Test files count for init, and for providers lock in tool releases that read them.
 func TestPlan_test_files(t *testing.T) {
 	t.Parallel()
 	old, young := version("1.13.0"), version("1.14.0")
@@ -192,7 +192,7 @@ func TestPlan_test_files(t *testing.T) {
 		opts  Options
 		want  []string
 		fails bool
-		asks  int // for the package of b for linux_amd64
+		asks  int // requests for the package of b for linux_amd64
 	}{
 		{
 			name: "an upgrade follows init", tool: old, opts: Options{Platforms: both}, asks: 1,
@@ -253,7 +253,7 @@ func TestPlan_test_files(t *testing.T) {
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
 				t.Errorf("the new lock file (-want +got):\n%s", diff)
 			}
-			// providers lock asks the registry once more, for what it knows of.
+			// providers lock asks the registry again for the providers that it knows.
 			asked := 0
 			for _, q := range src.asked {
 				if q == "b 1.1.0 linux_amd64" {
@@ -267,9 +267,9 @@ func TestPlan_test_files(t *testing.T) {
 	}
 }
 
-// What a plan rests on depends on what makes the configuration, on what of it could not
-// be read, and on the options. A lock file that is left alone is not called partial, even
-// where the reading of what is beside it was cut off.
+// The basis of a plan depends on the program that generates the configuration, on the parts
+// that could not be read, and on the options. A lock file that is left alone is not called
+// partial, even if the scan stopped before the end of its module tree.
 func TestBasis(t *testing.T) {
 	t.Parallel()
 	unread := []scan.Unread{{Reason: "the run was interrupted"}}
@@ -277,7 +277,7 @@ func TestBasis(t *testing.T) {
 		name    string
 		standIn scan.StandIn
 		unread  bool
-		made    bool // what is unread was known before anything was read
+		made    bool // a generator was known before the scan read anything
 		opts    Options
 		want    basis
 	}{

@@ -20,14 +20,14 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// offer is a Source over a table: provider -> version -> platforms. The hashes
-// of a package are made of its name, so that a test can state them.
+// offer is a Source over a table: provider -> version -> platforms. The hashes of a package
+// are made from its name, so that a test can state them.
 type offer struct {
 	releases  map[string]map[string][]string
 	edit      func(provider.Want, *provider.Hashes) error
-	mirror    bool              // and not the providers' own registry
-	methods   []provider.Method // nil: that registry, or that mirror
-	remembers bool              // what its packages hash to
+	mirror    bool              // not the providers' own registry
+	methods   []provider.Method // nil: the registry or the mirror
+	remembers bool              // the hashes of its packages
 	mu        sync.Mutex
 	asked     []string
 }
@@ -55,7 +55,7 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 	return provider.Offer{Releases: releases, Methods: o.asks(addr)}, ctx.Err()
 }
 
-// asks are the installation methods of a provider that is offered.
+// asks are the installation methods that answered about a provider.
 func (o *offer) asks(addr provider.Addr) []provider.Method {
 	switch {
 	case o.methods != nil:
@@ -66,7 +66,7 @@ func (o *offer) asks(addr provider.Addr) []provider.Method {
 	return []provider.Method{{Name: "registry registry.terraform.io", Host: addr.Host, Listed: true}}
 }
 
-// Listing knows the content of the packages of remembered releases.
+// Listing knows the content of packages of remembered releases.
 func (o *offer) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
 	name := want.Addr.Type + "-" + want.Version.String() + "-"
 	var l provider.Listing
@@ -127,8 +127,8 @@ func addr(typ string) provider.Addr {
 	return provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: typ}
 }
 
-// module is a root module that requires each "TYPE CONSTRAINTS" and whose lock
-// file holds each "TYPE VERSION CONSTRAINTS; HASH HASH…".
+// module is a root module with the requirements "TYPE CONSTRAINTS". Its lock file has the
+// entries "TYPE VERSION CONSTRAINTS; HASH HASH…".
 func module(t *testing.T, requirements, locks []string) scan.RootModule {
 	t.Helper()
 	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: provider.Newest(provider.Terraform)}}
@@ -187,7 +187,7 @@ func entries(t *testing.T, locks []string) []lockfile.Lock {
 	return list
 }
 
-// summary says what a plan's new lock file holds, one line an entry.
+// summary is a plan's new lock file, one line for each entry.
 func summary(r Result) []string {
 	if r.File == nil {
 		return nil
@@ -485,8 +485,8 @@ func TestPlanAsksEachQuestionOnce(t *testing.T) {
 	}
 }
 
-// What the entries of thousands of root modules have in common is in memory once, and
-// what differs stays apart.
+// Values that the entries of thousands of root modules share are in memory once. Values
+// that differ stay separate.
 func TestPlanSharesWhatEntriesCover(t *testing.T) {
 	t.Parallel()
 	var modules []scan.RootModule
@@ -534,7 +534,7 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-// interrupting is an offer whose packages of a arrive, and then an interrupt.
+// interrupting is an offer whose packages of a arrive before an interrupt.
 type interrupting struct {
 	*offer
 	once    sync.Once
@@ -552,8 +552,8 @@ func (s *interrupting) Hashes(ctx context.Context, tool provider.Tool, want prov
 	return s.offer.Hashes(ctx, tool, want)
 }
 
-// TestPlanKeepsWhatIsCompleteOnceInterrupted interrupts the plan once the packages
-// of a are there: b keeps its entry, and c, which has none, its whole root module.
+// TestPlanKeepsWhatIsCompleteOnceInterrupted interrupts the plan when the packages of a
+// have arrived. b keeps its entry. c has none, so its whole root module stays as it is.
 func TestPlanKeepsWhatIsCompleteOnceInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -582,7 +582,7 @@ func TestPlanRecordsWhatOpenTofuRecords(t *testing.T) {
 	}
 	m := module(t, []string{"a ~> 1.0"}, nil)
 	m.Tool = provider.Newest(provider.OpenTofu)
-	// The mark is for what is recorded on the registry's word alone.
+	// The mark is for hashes that only the registry reports.
 	marked := []provider.Mark{provider.MarkReported}
 	for _, tt := range []struct {
 		platforms Platforms
@@ -639,8 +639,8 @@ func TestNewestAmongBuildMetadata(t *testing.T) {
 	}
 }
 
-// A module that moved from Terraform to OpenTofu has entries of the other
-// registry, which say what versions it runs.
+// A module that moved from Terraform to OpenTofu has entries of the other registry. Their
+// versions are the ones in use.
 func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -681,7 +681,7 @@ func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
 	}
 }
 
-// Root modules share packages, tools share releases, and what is remembered is not
+// Root modules share packages, tools share releases, and remembered packages are not
 // downloaded again.
 func TestPlanAnnouncesWhatMayBeDownloaded(t *testing.T) {
 	t.Parallel()
@@ -711,8 +711,8 @@ func TestPlanAnnouncesWhatMayBeDownloaded(t *testing.T) {
 	}
 }
 
-// sized is an offer that says how large packages are, by the provider: 0 is nothing,
-// a missing one an error. Those of late it tells when nobody waits any more.
+// sized is an offer that knows how large packages are, by provider. 0 means not known; a
+// missing provider is an error. The sizes of the provider late come after the packages.
 type sized struct {
 	*offer
 	sizes map[string]int64
@@ -731,7 +731,7 @@ func (s *sized) Size(ctx context.Context, _ provider.Tool, want provider.Want) (
 	return size, nil
 }
 
-// One package of each release tells how large the others are, and nobody waits for that.
+// One package of each release gives the size of the others, and nothing waits for it.
 func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
 	t.Parallel()
 	two := []string{"linux_amd64", "darwin_arm64"}
@@ -753,7 +753,7 @@ func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
 			src := &sized{&offer{releases: map[string]map[string][]string{"a": {"1.0.0": two}, "b": {"1.0.0": two}}}, tt.sizes, tt.late}
 			known := make(chan bool, 2)
 			src.edit = func(provider.Want, *provider.Hashes) error {
-				if tt.late == "" { // packages take longer than to learn their sizes
+				if tt.late == "" { // packages take longer than the questions about sizes
 					<-known
 					known <- true
 				}
@@ -780,8 +780,8 @@ func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
 	}
 }
 
-// A prerelease that tests alone name is selected by init, and refused by providers
-// lock, which does not read them; from Terraform 1.14 on it does.
+// init selects a prerelease that only tests name. providers lock refuses it, since it does
+// not read tests; from Terraform 1.14 on it reads them.
 func TestPrereleaseThatTestsAloneName(t *testing.T) {
 	t.Parallel()
 	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": {"linux_amd64"}, "1.1.0-rc1": {"linux_amd64"}}}}

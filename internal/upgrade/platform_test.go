@@ -18,8 +18,8 @@ func platforms(names ...string) []provider.Platform {
 	return list
 }
 
-// What is demanded on the command line and not released fails its provider, as
-// in providers lock; what a file or an input wants is told and left out.
+// A platform of the command line that is not released fails its provider, as in providers
+// lock. A platform of a file or an input is reported and left out.
 func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 	t.Parallel()
 	const hint = "1.0.0 is released for all of them; else leave these out of --platform, or name them in the configuration file: there relock reports a platform without a package and leaves it out"
@@ -45,8 +45,8 @@ func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 	}
 }
 
-// TestMissingPlatformsSaySinceWhen names the first release for a platform that a held one
-// lacks, where all older ones say that they lack it.
+// TestMissingPlatformsSaySinceWhen names the first release for a missing platform, if the
+// lists of all older releases lack it.
 func TestMissingPlatformsSaySinceWhen(t *testing.T) {
 	t.Parallel()
 	linux, both := []string{"linux_amd64"}, []string{"linux_amd64", "darwin_arm64"}
@@ -69,8 +69,8 @@ func TestMissingPlatformsSaySinceWhen(t *testing.T) {
 	}
 }
 
-// A rule's platforms stand in for those of a setting, not for demanded ones, and
-// say nothing of other providers.
+// A rule's platforms replace those of a setting, but not those of a command line. They do
+// not affect other providers.
 func TestRulesNamePlatforms(t *testing.T) {
 	t.Parallel()
 	all := []string{"linux_amd64", "darwin_arm64", "windows_amd64"}

@@ -22,7 +22,7 @@ import (
 // calendar is a DateSource over a table from "TYPE VERSION" to a day.
 type calendar struct {
 	days  map[string]string
-	lost  map[string]problem.Code // those that fail in a way that another day would not
+	lost  map[string]problem.Code // failures after which another day may bring a date
 	mu    sync.Mutex
 	asked []string
 }
@@ -67,7 +67,7 @@ func allowing(t *testing.T, s string) *provider.Constraints {
 // at is the place of a rule in the file f.
 func at(line int) problem.Place { return problem.Place{Path: "f", Line: line} }
 
-// told are the reasons of a selection in short: VERSION REASON PLACE DAY.
+// told are the reasons of a selection in short form: VERSION REASON PLACE DAY.
 func told(held []Held) []string {
 	var texts []string
 	for _, h := range held {
@@ -134,7 +134,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "a change behind the numbers is a patch", requires: "a 1.0.0-rc2", locked: "1.0.0-rc1", releases: offering("1.0.0-rc1", "1.0.0-rc2"),
-			rules: []policy.Rule{{Updates: patch, Ignore: yes()}}, want: "1.0.0-rc2", noticed: true, // the locked one is not allowed any more
+			rules: []policy.Rule{{Updates: patch, Ignore: yes()}}, want: "1.0.0-rc2", noticed: true, // the constraints exclude the locked version
 		},
 		{
 			name: "a kind that is too young and alone is allowed", requires: "a >= 2.0.0", locked: "1.0.0",
@@ -316,7 +316,7 @@ func TestDatesAreAskedOfWhatDecides(t *testing.T) {
 			t.Parallel()
 			dates := &calendar{days: tt.dates}
 			var modules []scan.RootModule
-			for range 3 { // which ask the same
+			for range 3 { // each asks the same questions
 				modules = append(modules, module(t, []string{"a"}, []string{"a 1.0.0; h1:old"}))
 			}
 			Plan(t.Context(), &offer{releases: offering(many...)}, modules, Options{Platforms: linux, Policy: policy.Rulebook{Rules: tt.rules, Now: day("2026-11-10")}, Dates: dates})
@@ -370,8 +370,8 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	}
 }
 
-// TestALostDateIsNoMissingDate loses the date that decides: neither the release
-// nor an older one may be taken, whatever becomes of releases without a date.
+// TestALostDateIsNoMissingDate loses the date that decides. Neither the release nor an
+// older one may be selected, whatever the rules say about releases without a date.
 func TestALostDateIsNoMissingDate(t *testing.T) {
 	t.Parallel()
 	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeCancelled, problem.CodeGitHub} {

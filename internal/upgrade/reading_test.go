@@ -10,13 +10,13 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// shelf is a Rereader over a table: what the module of each version constraint requires of
-// the provider a; "unread" for a module that cannot be read, "gone" for a root module that
-// cannot, "invalid" for an error in it.
+// shelf is a Rereader over a table: for each version constraint, the module's term about
+// the provider a. "unread" is a module that cannot be read, "gone" a root module that
+// cannot be read, "invalid" one with an error.
 type shelf struct {
 	t      *testing.T
 	holds  map[string]string
-	latest string // of a module that no registry lists
+	latest string // the newest release of a module that no registry lists
 	err    error
 	asked  []string
 }
@@ -52,7 +52,7 @@ func (s *shelf) Reread(_ context.Context, modules []scan.RootModule, instead map
 	return again
 }
 
-// TestExamineSaysWhatItRead reads the first candidate and, where that does not help, the
+// TestExamineSaysWhatItRead reads the first candidate. If that does not help, it reads the
 // newest release, and no third one.
 func TestExamineSaysWhatItRead(t *testing.T) {
 	t.Parallel()

@@ -13,14 +13,14 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// mostProofs is how many old packages coverage asks for at most to prove what numbers
-// of hashes say.
+// mostProofs is how many old packages coverage requests at most to prove its guess from
+// numbers of hashes.
 const mostProofs = 40
 
 var six = []string{"linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64", "freebsd_386"}
 
-// A lock file's platforms are looked for one package after another, and no
-// further than its hashes demand.
+// coverage requests old packages one after another, and stops when the hashes are
+// explained.
 func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -87,8 +87,8 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 	}
 }
 
-// What a failure leaves open keeps the root module as it is: a platform must not
-// be lost because nobody could be asked about it.
+// If a failure leaves a platform unknown, the root module stays as it is: no platform may
+// be lost because a source did not answer.
 func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
 	unreachable := &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
@@ -105,7 +105,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 		name    string
 		locks   []string
 		edit    func(provider.Want, *provider.Hashes) error
-		unheard string // the provider of which nothing is known
+		unheard string // the provider whose versions are not known
 		want    []string
 		code    problem.Code // empty: no error
 	}{
@@ -176,8 +176,8 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	}
 }
 
-// An outage of one provider's old packages stops that provider, and no other that
-// can tell by itself what it covers.
+// An outage of one provider's old packages stops that provider. It does not stop providers
+// whose platforms are known without it.
 func TestRecoveryLetsOthersTell(t *testing.T) {
 	t.Parallel()
 	src := &offer{
@@ -203,8 +203,8 @@ func TestRecoveryLetsOthersTell(t *testing.T) {
 	}
 }
 
-// One platform alone is joined by the default list, unless a package that cannot be
-// had is what keeps a second one from being known.
+// The default list is added to a single platform. It is not added if a failed package may
+// hide a second platform.
 func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
 	t.Parallel()
 	for broken, want := range map[string][]provider.Platform{
@@ -232,8 +232,8 @@ func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
 	}
 }
 
-// A release that serves another set of platforms than that of the entry with the
-// most hashes has platforms of its own to keep.
+// A lock file covers the platforms of all its entries. Here the old releases of a and b
+// serve different platforms, so neither entry has all of them.
 func TestRecoveryJoinsEntries(t *testing.T) {
 	t.Parallel()
 	src := &offer{releases: map[string]map[string][]string{
@@ -250,7 +250,7 @@ func TestRecoveryJoinsEntries(t *testing.T) {
 	}
 }
 
-// What one entry covers beside the others stays covered, and is nobody else's.
+// Platforms that only one entry covers stay covered in that entry alone.
 func TestRecoveryLeavesEntriesTheirOwn(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -277,7 +277,7 @@ func TestRecoveryLeavesEntriesTheirOwn(t *testing.T) {
 	}
 }
 
-// A mirror does not say what its releases serve.
+// A mirror does not list the platforms of its releases.
 func TestRecoveryWhereNothingIsSaidOfPlatforms(t *testing.T) {
 	t.Parallel()
 	src := &quiet{offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}}}}
@@ -300,9 +300,9 @@ func (q *quiet) Versions(ctx context.Context, tool provider.Tool, addr provider.
 	return all, err
 }
 
-// Where many entries would have to be proven to be made for the same platforms as
-// the others, the number of their hashes is believed, and a warning says so, once
-// for each root module; unless it is known without a download.
+// Some runs would need many packages to prove that entries were made for the same
+// platforms. There relock trusts the number of hashes, and one warning for each root module
+// says so. It warns about nothing that is known without a download.
 func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 	t.Parallel()
 	for _, remembers := range []bool{false, true} {
@@ -344,9 +344,9 @@ func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 	}
 }
 
-// What the number of hashes says counts while nothing speaks against it. Here the
-// entry of a has as many as that of b, which is asked about first, and platforms of its
-// own: to find the last one takes more packages than a proof may.
+// A guess from the number of hashes counts until evidence contradicts it. Here the entries
+// of a and b have equally many hashes, and b is asked about first. a has platforms of its
+// own, and finding the last one takes more packages than a proof may.
 func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 	t.Parallel()
 	var all []string
@@ -358,9 +358,9 @@ func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 	}
 	b := "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_amd64 h1:b-1.0.0-windows_amd64 h1:b-1.0.0-freebsd_386"
 	for name, tt := range map[string]struct {
-		covers []string // by the entry of a
-		broken string   // the package that cannot be had
-		want   string   // the version of a
+		covers []string // the platforms of a's entry
+		broken string   // the package that fails
+		want   string   // the new version of a
 	}{
 		"one of them was not to be had": {[]string{"linux_amd64", "darwin_amd64", "windows_amd64", "windows_arm64"}, "freebsd_386", "1.1.0"},
 		"it covers another":             {[]string{"linux_amd64", "darwin_amd64", "linux_arm64", "windows_arm64"}, "", "1.1.0"},
@@ -396,8 +396,8 @@ func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 	}
 }
 
-// Where a package cannot be had, the number of hashes of an entry that stays may
-// still say that it covers what the others do; not that of one that is made anew.
+// If a package fails, the number of hashes may still say that an entry covers the others'
+// platforms. That counts only for an entry that stays.
 func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -409,8 +409,8 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// b does not say that the lock file does without windows, which its old
-			// release does not serve: only the number of a's hashes does.
+			// b's old release does not serve windows. So only the number of a's hashes says
+			// that the lock file does without windows.
 			src := &offer{releases: map[string]map[string][]string{
 				"a": {"1.0.0": six, "1.1.0": six},
 				"b": {"1.0.0": {"linux_amd64", "darwin_arm64", "freebsd_386"}, "1.1.0": six},
@@ -438,9 +438,8 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 	}
 }
 
-// Entries that were made for different platforms say nothing of each other, though
-// they have as many hashes: darwin_arm64 would join what b covers, if a's package
-// could be had.
+// Entries for different platforms prove nothing about each other, even with equally many
+// hashes. If a's package arrived, darwin_arm64 would be added to b's platforms.
 func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 	t.Parallel()
 	src := &offer{releases: map[string]map[string][]string{
@@ -463,7 +462,8 @@ func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 	}
 }
 
-// A lock file that covers all that there is says so of what a newer release lacks.
+// If a lock file covers all platforms that exist, the plan reports a platform that a newer
+// release lacks.
 func TestRecoveryOfAllTellsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six[1:]}}}

@@ -8,7 +8,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// releases of a provider: the newest lacks a platform that those before served.
+// shrinking are the releases of a provider whose newest one lacks a platform of the earlier
+// ones.
 func shrinking() map[string]map[string][]string {
 	return map[string]map[string][]string{"a": {
 		"1.0.0": {"linux_amd64", "darwin_arm64"},
@@ -33,7 +34,7 @@ func TestReleaseThatServesAllPlatformsIsNamed(t *testing.T) {
 	}
 }
 
-// What fails with a newer release keeps its entry, and says why it stays behind.
+// A provider whose newer release fails keeps its entry, and the result says why.
 func TestHeldByWhatItsPackagesAre(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[problem.Code]policy.Reason{
