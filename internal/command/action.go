@@ -168,7 +168,7 @@ func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
 	return verb
 }
 
-// commented reports whether a comment is to be answered. It is asked first: what
+// commented reports whether a comment must be answered. It is asked first: what
 // is checked out then, if anything, decides nothing.
 func commented(inputs settings.Values, rt *action.Runtime) bool {
 	command := inputs["command"].Items[0]
@@ -194,7 +194,7 @@ func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
 	return verb, err
 }
 
-// tell hands the report to the runner. What stands at its place in the workspace
+// tell hands the report to the runner. What is at its place in the workspace
 // may be a pull request's, such as a link that leads elsewhere: it is replaced.
 func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions) error {
 	kept, err := keepReport(r, dir)

@@ -63,7 +63,7 @@ type Env struct {
 
 	// Found is as in run.Env.
 	Found func(roots int)
-	// Trail hears of what is done on GitHub; nil: nobody wants to know.
+	// Trail hears of what is done on GitHub; nil if no caller wants it.
 	Trail *Trail
 	// Dial is as in transport.Options.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
@@ -122,7 +122,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.PersistentPreRunE = func(cmd *cobra.Command, words []string) error { return valueApart(env, cmd, words) }
 	root.SetArgs(env.Args)
 	if len(env.Args) == 1 && slices.Contains([]string{"--version", "-version", "-v"}, env.Args[0]) {
-		// All of them, as in terraform. cobra's own flag has words of its own, but for
+		// All of them, as in terraform. cobra's own flag has words of its own, except for
 		// a template: that brings text/template, with which the linker drops no method
 		// of any type.
 		root.SetArgs([]string{"version"})

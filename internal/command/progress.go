@@ -42,16 +42,16 @@ func during(env Env, ask run.Ask, act func(*run.Session) (report.Report, error))
 // terminal when it has ended, so that the report follows what was there before.
 type progress struct {
 	talk io.Writer // for what else is said meanwhile
-	// announce is for packages, as run.Env.Announce; nil: nobody sees them. A log does
+	// announce is for packages, as run.Env.Announce; nil if they are not shown. A log does
 	// without: it has one line for all that has come.
 	announce func(provider.Downloads)
 	watch    func(name string, size int64) registry.Download
-	// fetching is for modules, as run.Env.Fetching; nil: nobody sees them.
+	// fetching is for modules, as run.Env.Fetching; nil if they are not shown.
 	fetching func(source string)
 	end      func()
 }
 
-// newProgress shows bars on a terminal and a line in a log. Whoever asks for JSON is
+// newProgress shows bars on a terminal and a line in a log. Anyone who asks for JSON is
 // a program: then nothing is shown.
 func newProgress(env Env, format string) progress {
 	switch {
@@ -71,7 +71,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // lines counts the packages that have come, for the one line in which a log says how
-// many. A line says meanwhile how far a long download is. What becomes of the others is in
+// many. A line says meanwhile how far a long download is. What happens to the others is in
 // the report.
 type lines struct {
 	mu       sync.Mutex

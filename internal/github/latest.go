@@ -104,7 +104,7 @@ func (r *Repository) latest(ctx context.Context, branches []string, issues *issu
 }
 
 // candidates returns the newest pull requests of each branch, forks included,
-// newest first, and finds the issues that are searched with them; nil: none are.
+// newest first, and finds the issues that are searched with them; nil if none are searched.
 func (r *Repository) candidates(ctx context.Context, branches []string, issues *issueSearch) ([][]pullNode, error) {
 	const doing = "listing the newest pull requests"
 	var data struct {

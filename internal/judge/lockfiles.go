@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-// together is how many lock files stand in one repository.
+// together is how many lock files are in one repository.
 const together = 16
 
 // corpus is the folder of recorded lock files, which are no part of the project:

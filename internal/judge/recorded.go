@@ -249,7 +249,7 @@ func (c recordedCase) world(name string, files fs.FS, tool, version string) (wor
 	flags = append(flags, "--tool", tool, "--tool-version", version, "--format", "json", ".")
 	w.steps = []step{first}
 	for _, verb := range [][]string{{"check"}, {"upgrade", "--exact"}, {"lock"}} {
-		// Each begins with the same files, but for the lock file that is not
+		// Each begins with the same files, except for the lock file that is not
 		// there at first: what the one before has written stays.
 		w.steps = append(w.steps, step{write: first.write, args: append(slices.Clone(verb), flags...), dir: "root"})
 	}

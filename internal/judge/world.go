@@ -238,7 +238,7 @@ func (s *stage) layOut() error {
 	)
 }
 
-// spoil injects the faults anew: some have been used up by the other program.
+// spoil injects the faults again: some have been used up by the other program.
 func (s *stage) spoil() error {
 	s.sandbox.Mend()
 	for _, line := range s.faults {

@@ -6,7 +6,7 @@
 // an Ignore keeps it. A Rulebook holds all rules and groups of a repository. About applies
 // them to one provider of one root module, and Judge says what holds a release back: its
 // version, its date and the version that is locked are all it takes. No plan is needed, and
-// nobody is asked.
+// no server is asked.
 package policy
 
 import (

@@ -31,7 +31,7 @@ type Options struct {
 	// which none is opened: a group that has none waits. Those that are open are
 	// updated. 0: no limit.
 	Limit int
-	// Budget bounds what is opened and written, beside the limit; nil: nothing does.
+	// Budget bounds what is opened and written, beside the limit; nil sets no bound.
 	Budget Budget
 	// Only is the branch that the run is about; empty: all of ours.
 	Only string
@@ -54,7 +54,7 @@ type Options struct {
 	// Begins reports whether the work on another branch may begin; nil: it may. It is
 	// asked before each.
 	Begins func() bool
-	// Done hears of an outcome, when it is one; nil: nobody does.
+	// Done hears of an outcome, when it is one; nil if no caller wants it.
 	Done func(Outcome)
 	// Past are proposals that are made though the limit is reached, and Again those that are
 	// made though a person has closed the pull request that proposed the same, and so too.

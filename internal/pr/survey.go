@@ -60,7 +60,7 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 }
 
 // LookWith is Look, by the base, the bases and the prefix of the options, with the issues of
-// our own for which is holds; nil: none are looked for. They come with the pull requests.
+// our own for which is holds; nil if relock looks for none. They come with the pull requests.
 func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(github.Issue) bool, groups ...string) (Survey, error) {
 	base, prefix := o.Base, o.Prefix
 	r := newSurveyor(repo, o)

@@ -85,7 +85,7 @@ func glanceHeld(g outline.Glance) part {
 	return p
 }
 
-// dashboardSentence is what became of the issue, in one sentence.
+// dashboardSentence is what happened to the issue, in one sentence.
 func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
 	name := safe.Const("the issue")
 	if d.Number > 0 {

@@ -314,7 +314,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 // fewArguments is the number of root modules up to which a command line names them.
 const fewArguments = 8
 
-// sameHere is the command line that makes the report's changes. It stands in the
+// sameHere is the command line that makes the report's changes. It is in the
 // text of a pull request, so that it names root modules only if every name is
 // plain.
 func sameHere(r report.Report) string {

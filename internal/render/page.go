@@ -24,7 +24,7 @@ var pageStyle string
 //go:embed html/page.js
 var pageScript string
 
-// pageTemplate is the page. html/template escapes whatever stands in it; style and
+// pageTemplate is the page. html/template escapes whatever is in it; style and
 // script alone are written as they are, and they are ours.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"spans": safe.Markdown.Spans, "count": report.Count, "plain": safe.Plain,
@@ -121,7 +121,7 @@ func pageOf(r report.Report) pageView {
 	return p
 }
 
-// contentPolicy lets a browser load nothing, and run nothing but our style and our
+// contentPolicy lets a browser load nothing, and run only our style and our
 // script: https://www.w3.org/TR/CSP3/#match-element-to-source-list.
 var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceOf(pageStyle) + "; script-src " + sourceOf(pageScript)
 

@@ -223,7 +223,7 @@ func linkless(s string) string { return strings.ReplaceAll(safe.Plain(s), "](", 
 const rootID = "%SRCROOT%"
 
 // uriOf is the reference to a file of the repository. Whatever RFC 3986 reserves is
-// escaped: a colon would make a scheme of what stands before it.
+// escaped: a colon would make a scheme of what is before it.
 func uriOf(path string) string {
 	var b strings.Builder
 	for _, c := range []byte(path) {

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// outOfStep are findings of what a check says of a lock file besides what is wrong
+// outOfStep are findings of what a check says of a lock file in addition to what is wrong
 // with its hashes: what would change in it, and what it cannot cover.
 func outOfStep(r report.Report, m report.Module) []problem.Problem {
 	d := outline.VocabularyOf(r).Of(m)

@@ -51,7 +51,7 @@ func answerOf(r report.Report) safe.Markdown {
 	return safe.Ours(r.Answer).Line()
 }
 
-// pullSentence is what became of a pull request, in one sentence. The base is
+// pullSentence is what happened to a pull request, in one sentence. The base is
 // named where the run had several.
 func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	name := safe.Const("the pull request")
@@ -85,7 +85,7 @@ func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	return text
 }
 
-// pullSentences are what became of pull requests, and of the issues that show what waits.
+// pullSentences are what happened to pull requests, and of the issues that show what waits.
 func pullSentences(r report.Report) []safe.Markdown {
 	return slices.Concat(
 		collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
@@ -110,7 +110,7 @@ func outcome(operation string, dryRun bool) safe.Markdown {
 	return did
 }
 
-// fleetSentence says how many repositories there are, and what became of them.
+// fleetSentence says how many repositories there are, and what happened to them.
 func fleetSentence(f report.Fleet) string {
 	var parts []string
 	for _, s := range report.States {

@@ -422,7 +422,7 @@ func (t *text) why(m report.Module) {
 	}
 }
 
-// pullRequests says what became of each pull request.
+// pullRequests says what happened to each pull request.
 func (t *text) pullRequests() {
 	for _, p := range t.r.PullRequests {
 		t.paragraph(0, cell{}, pullSentence(t.r, p))

@@ -66,7 +66,7 @@ type Report struct {
 	// all the rest.
 	Answer string
 	// Proofs count what proves the hashes of the lock files that a pull request
-	// proposes; nil: nobody has looked.
+	// proposes; nil if relock did not look.
 	Proofs verify.Counts
 	// CarriedOver is what of a pull request the run has taken over unseen.
 	CarriedOver CarriedOver

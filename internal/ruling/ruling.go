@@ -25,7 +25,7 @@ type Examined struct {
 type Options struct {
 	// Rules refuse providers, versions and ages, by their Now.
 	Rules policy.Rulebook
-	// Signers are the keys that may sign; nil: nobody is asked who has signed.
+	// Signers are the keys that may sign; nil if relock does not ask who has signed.
 	Signers provider.Signers
 	// All judges every entry as if it were changed.
 	All        bool

@@ -45,7 +45,7 @@ type bounds struct {
 
 	mu      sync.Mutex
 	last    time.Time       // when a package arrived
-	signal  <-chan struct{} // closed by the first interrupt; nil: nobody can
+	signal  <-chan struct{} // closed by the first interrupt; nil if nothing can interrupt
 	at      time.Time       // of that
 	unbegun report.Unbegun
 }

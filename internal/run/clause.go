@@ -47,7 +47,7 @@ func idle(clauses []settings.Clause, all []found) []problem.Problem {
 }
 
 // Idle warns of clauses of the configuration file that nothing in the repository
-// on disk is about, by its files and lock files alone: nobody is asked. Without a
+// on disk is about, by its files and lock files alone: relock asks no server. Without a
 // repository, or if something is not known without asking, it says nothing.
 func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.Problem, error) {
 	root, ok := worktree.FindRoot(workDir)

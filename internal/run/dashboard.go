@@ -83,7 +83,7 @@ func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report
 	return nil, err
 }
 
-// search says which issues are looked for with the pull requests; nil: none are.
+// search says which issues are looked for with the pull requests; nil if relock looks for none.
 func (b *board) search() func(github.Issue) bool {
 	if b == nil || b.found != nil {
 		return nil

@@ -206,7 +206,7 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 }
 
 // rootModules finds the root modules of a file tree and reads what they require.
-// Without a source nobody is asked for modules that are elsewhere.
+// Without a source relock asks no server for modules that are elsewhere.
 func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]scan.RootModule, []problem.Problem, error) {
 	opts := units.Scan
 	opts.Made = terragrunt.Kinds

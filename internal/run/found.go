@@ -22,7 +22,7 @@ import (
 )
 
 // Found says of the repository on disk what bears on its settings, by its files
-// and lock files alone: nobody is asked.
+// and lock files alone: relock asks no server.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
 	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), terragrunt.Options{Scan: opts})

@@ -52,7 +52,7 @@ type Remote struct {
 	FS     fs.FS // an fs.ReadLinkFS of the whole repository
 	Commit string
 
-	// with reads the commit again, with the contents of further files; nil: nobody can.
+	// with reads the commit again, with the contents of further files; nil if that is not possible.
 	with func(ctx context.Context, named map[string]bool) (*filetree.Tree, error)
 }
 

@@ -24,7 +24,7 @@ var entryModes = map[string]fs.FileMode{
 
 // pack builds a zip archive whose bytes follow from the entries alone: it
 // records no times and compresses nothing, since the compressor's output may
-// change with the release of Go. Sizes stand in front of the contents, without
+// change with the release of Go. Sizes are in front of the contents, without
 // which what is not compressed cannot be read while it arrives.
 func pack(entries []entry) ([]byte, error) {
 	var archive bytes.Buffer

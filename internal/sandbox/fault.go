@@ -22,7 +22,7 @@ type Fault struct {
 	// Path is a pattern of path.Match, in which a final "..." stands for any
 	// rest. Paths begin with the host of the registry in its ASCII form.
 	Path string
-	// Asking is a text that must stand in the body of the request, if not empty.
+	// Asking is a text that must be in the body of the request, if not empty.
 	Asking string
 	// Times is how many requests are spoilt; 0 is all of them.
 	Times int
@@ -73,7 +73,7 @@ type fault struct{ Fault }
 // Of requests with a body, asking=TEXT chooses those that have the text in it.
 //
 // GitHub's two limits have words of their own. Who meets one is to come back in
-// a second, unless header=Retry-After:SECONDS stands before it:
+// a second, unless header=Retry-After:SECONDS is before it:
 //
 //	primary  secondary
 //

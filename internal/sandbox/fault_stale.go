@@ -13,7 +13,7 @@ import (
 )
 
 // staleReads are replicas of GitHub of which one has not heard of a write, and the other of
-// nothing after it. They tell which question is about what was written.
+// nothing after it. They say which question is about what was written.
 type staleReads struct{ before, after *GitHub }
 
 // writeStale lets a write happen, and makes the next answer stale that shows it.
@@ -67,7 +67,7 @@ func hearOfTokens(g, from *GitHub) {
 	g.tokens = tokens
 }
 
-// replicaOf returns a copy of GitHub as it is now, which hears of nothing but tokens from then on.
+// replicaOf returns a copy of GitHub as it is now, which hears of only tokens from then on.
 func replicaOf(g *GitHub) *GitHub {
 	g.mu.Lock()
 	defer g.mu.Unlock()

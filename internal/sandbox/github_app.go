@@ -131,7 +131,7 @@ func (g *GitHub) ExpireTokens() {
 	maps.DeleteFunc(g.tokens, func(_ string, who Identity) bool { return who.app != nil })
 }
 
-// Distrust refuses tokens of installations from now on, besides those that it refuses
+// Distrust refuses tokens of installations from now on, in addition to those that it refuses
 // already; without a Status it ends all that.
 func (g *GitHub) Distrust(d Distrust) {
 	g.mu.Lock()

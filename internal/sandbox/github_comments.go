@@ -189,7 +189,7 @@ func (c *apiCall) commentDoc(p *pullRequest, m *issueComment) doc {
 }
 
 // association is how GitHub names an author's relation to the repository. It
-// says little of rights: whoever was invited to read is a collaborator too.
+// says little of rights: anyone who was invited to read is a collaborator too.
 func (r *gitRepository) association(login string) string {
 	_, invited := r.settings.People[login]
 	switch {

@@ -436,7 +436,7 @@ func (c *apiCall) parentDocs(commit *object.Commit, path string) []doc {
 }
 
 // verificationDoc says whether GitHub signed the commit. The sandbox signs
-// nothing but remembers what GitHub would have signed: what a bot's token
+// only remembers what GitHub would have signed: what a bot's token
 // makes without naming an author or a committer.
 func (c *apiCall) verificationDoc(commit *object.Commit) doc {
 	switch {

@@ -53,7 +53,7 @@ type gitEntry struct {
 // listing is a whole tree, flat: entries by slash-separated path.
 type listing map[string]gitEntry
 
-// put writes a file into the listing, replacing whatever stands in its way.
+// put writes a file into the listing, replacing whatever is in its way.
 func (r *gitRepository) put(list listing, name string, f File) error {
 	if !validTreePath(name) {
 		return fmt.Errorf("%q is no path of a tree", name)

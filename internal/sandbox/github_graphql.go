@@ -315,7 +315,7 @@ type refUpdatesInput struct {
 
 // gqlUpdateRefs makes all of the changes or none. A zero afterOid deletes, a
 // zero beforeOid demands that the ref does not exist, another one that it
-// stands there; without one nothing is compared.
+// is there; without one nothing is compared.
 func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 	var in refUpdatesInput
 	if err := strictly(input, &in); err != nil {

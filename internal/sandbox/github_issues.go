@@ -224,7 +224,7 @@ func (c *apiCall) addLabels() (any, error) {
 	return each(p.labels, c.labelDoc), nil
 }
 
-// mayLabel refuses all labels if one is to be made by whoever may set them alone,
+// mayLabel refuses all labels if one must be made and the caller may only set labels,
 // since the spring of 2025 [github.com/actions/labeler issues 867 and 870].
 func (c *apiCall) mayLabel(names []string) error {
 	for _, name := range names {

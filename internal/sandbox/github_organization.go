@@ -174,7 +174,7 @@ func (c *apiCall) gqlRefs(r *gitRepository, args map[string]any) (any, error) {
 	}, nil
 }
 
-// gqlTarget is what a ref stands at.
+// gqlTarget is what a ref is at.
 func gqlTarget(r *gitRepository, hash plumbing.Hash) gqlObject {
 	target := gqlObject{"id": scalar("O_" + hash.String()), "oid": scalar(hash.String())}
 	if commit, err := r.commit(hash); err == nil {

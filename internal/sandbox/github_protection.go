@@ -25,7 +25,7 @@ type Protection struct {
 	DismissStale bool `yaml:"dismiss_stale"`
 	// Queue merges pull requests by a merge queue.
 	Queue bool `yaml:"merge_queue"`
-	// Ruleset says that the demands stand in a ruleset, which whoever may read the
+	// Ruleset says that the demands are in a ruleset, which anyone who may read the
 	// repository may read. Those of branch protection only administrators may.
 	Ruleset bool
 }
@@ -112,7 +112,7 @@ func (r *gitRepository) changes(p *pullRequest) string {
 }
 
 // dismiss takes back approvals for which a moved head is another one. GitHub
-// compares what the pull request changes, and keeps those that stand before a mere
+// compares what the pull request changes, and keeps those that are before a mere
 // merge of the base [strands-labs/robots#2796, measured 2026-08-26]. A branch that
 // is rewritten gets another merge base, which counts as a change since 2023
 // [github.blog changelog 2023-06-06].
@@ -245,7 +245,7 @@ func (c *apiCall) updateBranch() (any, error) {
 	head, by := p.headSHA, c.who.Login
 	c.hub.later = append(c.hub.later, func() {
 		update.before = &head
-		// Whoever moved the branch meanwhile has refused the update.
+		// Anyone who moved the branch meanwhile has refused the update.
 		_ = c.hub.updateRefs(p.headRepo, by, update)
 	})
 	return doc{"message": "Updating pull request branch.", "url": c.api(c.repo, "/pulls/%d", p.number)}, nil
@@ -292,7 +292,7 @@ func (g *GitHub) advance(r *gitRepository) {
 	}
 }
 
-// Protect lets a branch demand something of pull requests; nil: nothing any more.
+// Protect lets a branch demand something of pull requests; nil takes all demands away.
 func (g *GitHub) Protect(repo, branch string, p *Protection) error {
 	return g.Configure(repo, func(s *Settings) {
 		s.Protect = maps.Clone(s.Protect)
@@ -358,7 +358,7 @@ func (g *GitHub) UpdateBranch(repo string, number int, by string) error {
 	})
 }
 
-// RebaseBranch puts the commits of the head on the base anew, as "Update with rebase"
+// RebaseBranch puts the commits of the head on the base again, as "Update with rebase"
 // does: they keep author and message, merges and what the base has by now are left out.
 // https://github.blog/changelog/2022-02-03-more-ways-to-keep-your-pull-request-branch-up-to-date/
 func (g *GitHub) RebaseBranch(repo string, number int, by string) error {

@@ -305,7 +305,7 @@ func (r *gitRepository) allSigned(after, before plumbing.Hash) bool {
 // workflowTouched is a workflow that a commit has otherwise than its first parent,
 // on a branch that a token may only move with the permission for workflows. A merge
 // of a base that changed one is such a commit [chdsbd/kodiak#853]. Whether a branch
-// that stands on such a base, and touches no workflow, is refused anywhere is neither
+// that is on such a base, and touches no workflow, is refused anywhere is neither
 // documented nor reported; here it is not.
 func (c *apiCall) workflowTouched(r *gitRepository, after, before plumbing.Hash) string {
 	if c.who.Permissions == nil || c.who.Permissions["workflows"] == "write" || after.IsZero() {

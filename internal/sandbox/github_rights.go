@@ -25,7 +25,7 @@ const (
 
 var roles = []Role{RoleNone, RoleRead, RoleTriage, RoleWrite, RoleMaintain, RoleAdmin}
 
-// includes reports whether whoever has this role may do what the other may.
+// includes reports whether anyone who has this role may do what the other may.
 func (r Role) includes(other Role) bool { return slices.Index(roles, r) >= slices.Index(roles, other) }
 
 // permission is the role in the words of the API before there were more than
@@ -67,7 +67,7 @@ type Settings struct {
 	ForbidActionsPulls bool `yaml:"forbid_actions_pulls"`
 	// AutoMerge lets pull requests be merged by GitHub once they may be.
 	AutoMerge bool `yaml:"auto_merge"`
-	// Unprotected says that no check or review stands before a merge, in which
+	// Unprotected says that no check or review guards a merge, in which
 	// case GitHub refuses to wait for one.
 	Unprotected bool
 	// TooSoon is how often auto-merge is refused after the opening of a pull

@@ -105,7 +105,7 @@ func ParseRecorded(files fs.FS) (*World, error) {
 }
 
 // readPackage is the packer of recorded registries, which takes the zips as
-// they are. The names of their files hold the address as it was written, but for what no
+// they are. The names of their files hold the address as it was written, except for what no
 // file may be called.
 func readPackage(packages fs.FS, addr string) packer {
 	prefix := strings.NewReplacer("/", "_", ":", "-").Replace(addr)

@@ -54,7 +54,7 @@ type releaseText struct {
 	MirrorHashes map[string][]string     `yaml:"mirror_hashes"`
 }
 
-// versionText is a version before its body is read, since that stands on what
+// versionText is a version before its body is read, since that is on what
 // the provider says for all.
 type versionText struct {
 	name string

@@ -10,7 +10,7 @@
 // signatures and key IDs are the same on every machine.
 //
 // Faults, from the text or from Inject, spoil answers on purpose; hooks run
-// before and after each request; Requests tells what was asked.
+// before and after each request; Requests says what was asked.
 //
 // The GitHub keeps real git objects in go-git's memory storage, so that every
 // SHA is git's own and a clone of one is a repository like any other.
@@ -44,7 +44,7 @@ type Sandbox struct {
 	before []func(*http.Request)
 	after  []func(*http.Request)
 	faults []*fault
-	stale  *staleReads // nil: nothing is
+	stale  *staleReads // nil if no read is stale
 }
 
 // Start serves the world on two loopback ports, one of them with TLS, because

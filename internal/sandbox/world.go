@@ -82,7 +82,7 @@ type World struct {
 // The settings of a repository are those of Settings:
 //
 //	private: true
-//	internal: true                 as well, but for the members of an enterprise
+//	internal: true                 as well, except for the members of an enterprise
 //	topics: [terraform]
 //	properties: {team: platform, stages: [test, live]}   custom ones of the organization
 //	people: {hubot: read}          roles: none, read, triage, write, maintain, admin

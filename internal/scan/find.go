@@ -78,7 +78,7 @@ type Options struct {
 	// search comes to; nil is not called.
 	TerragruntStack func(dir string)
 	// Generated reports whether a directory of the file tree is in memory alone, since a
-	// stack of Terragrunt generates it: a search takes it, locked or not. nil: none is.
+	// stack of Terragrunt generates it: a search takes it, locked or not. nil: there are no such directories.
 	Generated func(dir string) bool
 
 	// Absent reports whether the repository has a directory that the file tree lacks,

@@ -61,7 +61,7 @@ type arriving struct {
 	ctx     context.Context // of the request: the body's life ends with it
 	cancel  context.CancelCauseFunc
 	stand   time.Duration // of a stream: for how long nothing of it may arrive; else 0
-	try     *time.Timer   // ends the request; nil: nothing does
+	try     *time.Timer   // ends the request; nil if nothing ends it
 	begins  func()        // called when the body does; then nil
 	read    int64
 	told    bool

@@ -3,7 +3,7 @@
 //
 //	GITHUB_TOKEN=… go run ./internal/watch OWNER/NAME
 //
-// There is never a second issue about a minor version, whatever became of the first. So
+// There is never a second issue about a minor version, whatever happened to the first. So
 // none is opened unless all issues of the repository have been read. The workflow tools
 // runs it every week.
 package main

@@ -1,5 +1,5 @@
 // Package bubble connects clients with a sandbox in memory. So the time of all of
-// them is virtual in a bubble of testing/synctest: a test sees what becomes of minutes
+// them is virtual in a bubble of testing/synctest: a test sees what happens to minutes
 // without waiting for them. It is part of no program.
 package bubble
 

@@ -26,7 +26,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/schema"
 )
 
-// API is a server of GitHub's API that lets a handler stand in front of it.
+// API is a server of GitHub's API that lets a handler are in front of it.
 type API interface {
 	Wrap(around func(http.Handler) http.Handler)
 }
@@ -111,7 +111,7 @@ func (d *published) between(next http.Handler, report func(*http.Request, verdic
 	})
 }
 
-// verdictOn compares an exchange, once for all that are the same to the byte but for
+// verdictOn compares an exchange, once for all that are the same to the byte except for
 // the address of the sandbox: relock reads most things again, and so do other tests.
 func (d *published) verdictOn(e exchange, isGraphQL bool) verdict {
 	sum := e.sum()

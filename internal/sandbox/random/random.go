@@ -205,7 +205,7 @@ func (w *World) spoiler() func(string) string {
 	}
 }
 
-// addTest adds a test that requires some of the providers once more, by a module
+// addTest adds a test that requires some of the providers again, by a module
 // or by a provider block, and perhaps some that nothing else requires.
 func (w *World) addTest() {
 	if w.chance(60) {

@@ -13,7 +13,7 @@ import (
 // Units is a repository of Terragrunt: modules, files that are included or read,
 // and one unit. Nothing promises that Terragrunt takes it.
 type Units struct {
-	// Files are the repository's, but for its .git.
+	// Files are the repository's, except for its .git.
 	Files []txtar.File
 	// Unit is the directory of the unit.
 	Unit string

@@ -125,7 +125,7 @@ func (x *Wild) module(dir string, others []string) {
 		x.use(&b, e, dir == "root")
 	}
 	for _, p := range w.providers {
-		// Implied: whoever does not list a provider means that of hashicorp.
+		// Implied: anyone who does not list a provider means that of hashicorp.
 		if strings.HasPrefix(p.source, "hashicorp/") && w.chance(15) && !slices.ContainsFunc(entries, func(e entry) bool { return e.local == p.name }) {
 			x.use(&b, entry{local: p.name, provider: p}, dir == "root")
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Waves answer questions in groups: none of a group before all of it are asked. So
-// whoever asks one of them only with the answer to another waits for ever, and the
+// anyone who asks one of them only with the answer to another waits for ever, and the
 // number of groups is how many round trips there are in sequence.
 type Waves struct {
 	mu    sync.Mutex
