@@ -24,9 +24,9 @@ var (
 	indexRow = regexp.MustCompile(`(?m)^\| \[(.+)\]\(([\w-]+\.md)\) \| (\S+) \|$`)
 )
 
-// TestDecisionsHaveAForm holds that each decision is a page of one form, which the index lists with its title and
+// TestDocumentsOfDecisionsHaveAForm holds that each decision is a page of one form, which the index lists with its title and
 // its day, and that the index lists nothing else.
-func TestDecisionsHaveAForm(t *testing.T) {
+func TestDocumentsOfDecisionsHaveAForm(t *testing.T) {
 	t.Parallel()
 	listed := map[string][2]string{}
 	for _, m := range indexRow.FindAllStringSubmatch(string(read(t, decisionIndex)), -1) {

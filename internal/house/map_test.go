@@ -31,8 +31,8 @@ var foreign = strings.Fields(`
 // codeSpan is a piece of a document in backticks.
 var codeSpan = regexp.MustCompile("`([^`\n]+)`")
 
-// TestMapIsShort keeps for the decisions and for doc comments what does not lead a reader to the place of a change.
-func TestMapIsShort(t *testing.T) {
+// TestArchitectureIsShort keeps for the decisions and for doc comments what does not lead a reader to the place of a change.
+func TestArchitectureIsShort(t *testing.T) {
 	t.Parallel()
 	words := 0
 	for word := range strings.FieldsSeq(string(read(t, mapFile))) {
@@ -48,8 +48,8 @@ func TestMapIsShort(t *testing.T) {
 // roomRow is a row of the table of packages: a level, or – beside the levels, and a package.
 var roomRow = regexp.MustCompile("(?m)^\\| (\\d+|–) \\| `(\\w+)` \\| \\S.* \\|$")
 
-// TestMapHasTheHouse holds that the table of packages has each of them at its level, in order, and no other.
-func TestMapHasTheHouse(t *testing.T) {
+// TestArchitectureHasTheHouse holds that the table of packages has each of them at its level, in order, and no other.
+func TestArchitectureHasTheHouse(t *testing.T) {
 	t.Parallel()
 	listed, last := map[string]bool{}, 0
 	for _, m := range roomRow.FindAllStringSubmatch(section(t, "The house"), -1) {
@@ -77,8 +77,8 @@ func TestMapHasTheHouse(t *testing.T) {
 	}
 }
 
-// TestMapSaysHowLarge holds what the map says of the shape of the code: what breaks each law, and lines.
-func TestMapSaysHowLarge(t *testing.T) {
+// TestArchitectureSaysHowLarge holds what the map says of the shape of the code: what breaks each law, and lines.
+func TestArchitectureSaysHowLarge(t *testing.T) {
 	t.Parallel()
 	shape := section(t, "Shape")
 	house := rooms(t)
@@ -115,9 +115,9 @@ func TestMapSaysHowLarge(t *testing.T) {
 // moduleRow is a row of the table of modules: a path, the packages that import it, what it saves.
 var moduleRow = regexp.MustCompile(`(?m)^\| ([\w./-]+\.[\w./-]+) \| (.+) \| (\S+ \S.*) \|$`)
 
-// TestMapNamesModules holds that the table of modules has each one that go.mod requires directly, with the packages
+// TestArchitectureNamesModules holds that the table of modules has each one that go.mod requires directly, with the packages
 // that import it: three of them at most, or many, or tests alone.
-func TestMapNamesModules(t *testing.T) {
+func TestArchitectureNamesModules(t *testing.T) {
 	t.Parallel()
 	listed := map[string]string{}
 	for _, m := range moduleRow.FindAllStringSubmatch(section(t, "Modules"), -1) {
@@ -161,10 +161,10 @@ func TestMapNamesModules(t *testing.T) {
 	}
 }
 
-// TestMapNamesWhatExists holds that what the map, the traces and the decisions put in backticks is there: a
+// TestArchitectureNamesWhatExists holds that what the map, the traces and the decisions put in backticks is there: a
 // file, a package, a name that is declared, a test, or a setting. What has a space is a command,
 // which other tests judge.
-func TestMapNamesWhatExists(t *testing.T) {
+func TestArchitectureNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	known := namesOfTheHouse(t)
 	spans := 0
@@ -275,9 +275,9 @@ func membersOf(typ ast.Expr) []string {
 	return members
 }
 
-// TestRegistryAnswersItsQuestions holds that the decision about the questions to registries names each of them: the
+// TestDocumentNamesEachQuestion holds that the decision about the questions to registries names each of them: the
 // methods of registry.Client that wait for an answer.
-func TestRegistryAnswersItsQuestions(t *testing.T) {
+func TestDocumentNamesEachQuestion(t *testing.T) {
 	t.Parallel()
 	const page = "docs/decisions/ten-questions.md"
 	text, questions := string(read(t, page)), 0
