@@ -12,93 +12,93 @@ type LockFile struct {
 	Renewals []Renewal
 }
 
-// Renewal is a required provider: what is locked of it, and what is to be locked.
+// Renewal is a required provider: its locked entry, and the release of its new entry.
 type Renewal struct {
 	Addr provider.Addr
-	// InLock says that the lock file has an entry. Old is that entry; of a disputed
-	// one the side that counts.
+	// InLock says that the lock file has an entry. Old is that entry. For a disputed entry
+	// it is the chosen side.
 	InLock bool
 	Old    Locked
 	// Sides are the entries of both sides of a merge, if they differ.
 	Sides []Locked
-	// New is the release that the new entry is about; without a version there is none.
+	// New is the release of the new entry. Without a version there is no new entry.
 	New provider.Release
-	// ByRule are the platforms that a rule names for this provider; mostly empty.
+	// ByRule are the platforms that a rule names for this provider. Most providers have
+	// none.
 	ByRule []provider.Platform
 	// Failed says that no release could be chosen.
 	Failed bool
-	// Gone says that the locked version stays, and is not offered any more.
+	// Gone says that the locked version stays although it is no longer offered.
 	Gone bool
-	// Unheard is why it is not known what is offered; nil if that is known.
+	// Unheard says why the offered releases are not known; nil if they are.
 	Unheard error
-	// NotOffered is the error about a locked version that nobody offers. It counts where
-	// the release of Old is nil and nothing is unheard.
+	// NotOffered is the error about a locked version that is not offered. It is used if Old
+	// has no release and Unheard is nil.
 	NotOffered error
 }
 
-// Locked is an entry as a lock file has it.
+// Locked is an entry of a lock file.
 type Locked struct {
 	Version provider.Version
 	H1      []provider.Hash
-	Release *provider.Release // what is offered of the version; nil if it is not
+	Release *provider.Release // the offered release of the version; nil if it is not offered
 }
 
-// Evidence is what is known of a package: its hashes, or why they cannot be had.
+// Evidence is what is known about a package: its hashes, or why they are not available.
 type Evidence struct {
 	Hashes provider.Hashes
 	Err    error
 }
 
-// Ground is why a new entry must cover its platforms.
+// Ground is the reason why a new entry must cover its platforms.
 type Ground int
 
-// The grounds, with what they mean for an old entry: it is complete if it has so many
-// h1 hashes. Which platforms these belong to, only packages say.
+// The grounds. After each colon: how many h1 hashes make an old entry complete. Only the
+// packages say which platform an h1 belongs to.
 const (
 	ByRule     Ground = iota // a rule names the platforms of the provider: one h1 for each
-	ByName                   // somebody names the platforms of all: one h1 for each
-	Served                   // somebody asks for all that a release serves: never complete
-	Everywhere               // the lock file covers whatever its releases serve: more than one machine's
-	Recovered                // the entries of the lock file cover them: one h1 for each
-	Own                      // and this one covers more than the others: one h1 for each
-	Unnamed                  // no entry says which platforms are meant: more than one machine's
+	ByName                   // a person names the platforms of all providers: one h1 for each
+	Served                   // a person asks for all platforms that a release serves: never complete
+	Everywhere               // the lock file covers all platforms of its releases: two
+	Recovered                // the entries of the lock file cover these platforms: one h1 for each
+	Own                      // this entry covers more platforms than the others: one h1 for each
+	Unnamed                  // no entry says which platforms are meant: two
 )
 
-// Demand is what the new entry of a provider must cover.
+// Demand says what the new entry of a provider must cover.
 type Demand struct {
 	Why Ground
-	// Named are the platforms that are asked for by name; none where the release
-	// says which.
+	// Named are the platforms that are known by name. It is empty if the release decides.
 	Named []provider.Platform
-	// Platforms are those whose packages the entry is made of.
+	// Platforms are the platforms whose packages the entry is made from.
 	Platforms []provider.Platform
-	// Complete says that the old entry has an h1 for every platform, as far as the
-	// number of its hashes says.
+	// Complete says that the old entry has enough h1 hashes for every platform. Only their
+	// number is compared.
 	Complete bool
-	// Err is why the platforms are not known; nil if they are.
+	// Err says why the platforms are not known; nil if they are.
 	Err error
 }
 
-// Cover is what the new entries of one lock file must cover.
+// Cover says what the new entries of one lock file must cover.
 type Cover struct {
-	// Assumed are the entries whose old platforms only the number of their hashes says.
+	// Assumed are the entries whose old platforms are guessed from the number of their
+	// hashes.
 	Assumed []provider.Want
 
 	all    bool
 	list   []provider.Platform
 	auto   bool
-	own    map[provider.Addr][]provider.Platform // what an old entry covers besides
+	own    map[provider.Addr][]provider.Platform // platforms that one old entry covers beyond the list
 	doubts map[provider.Addr]error
 }
 
-// Fixed is a cover that somebody asks for: these platforms or, if there are none, all
+// Fixed is a cover that a person asks for: these platforms or, if the list is empty, all
 // that a release serves.
 func Fixed(list []provider.Platform) Cover {
 	return Cover{all: len(list) == 0, list: list}
 }
 
-// Of is the demand on an entry. named says whether an entry of its lock file says which
-// platforms are meant, as LockFile.Tells has it.
+// Of is the demand on an entry. named is the result of LockFile.Tells for its lock file.
 func (c Cover) Of(e Renewal, named bool) Demand {
 	d := Demand{Why: c.why(e, named), Err: c.doubts[e.Addr]}
 	switch d.Why {
@@ -125,7 +125,7 @@ func (c Cover) Of(e Renewal, named bool) Demand {
 	return d
 }
 
-// why is the reason of a demand.
+// why is the ground of the demand on an entry.
 func (c Cover) why(e Renewal, named bool) Ground {
 	switch {
 	case len(e.ByRule) > 0:
@@ -144,7 +144,7 @@ func (c Cover) why(e Renewal, named bool) Ground {
 	return Recovered
 }
 
-// withOthers are the platforms with those of others that are not among them.
+// withOthers are the platforms, followed by those of others that are missing.
 func withOthers(platforms, others []provider.Platform) []provider.Platform {
 	all := slices.Clone(platforms)
 	for _, p := range others {
@@ -155,8 +155,8 @@ func withOthers(platforms, others []provider.Platform) []provider.Platform {
 	return all
 }
 
-// servedOf are the platforms that a release serves and, where that is not all
-// that can be said, those that it may serve besides: a mirror says nothing.
+// servedOf are the platforms that a release serves. If that list may not be whole, as from
+// a mirror, possible ones are added.
 func servedOf(r provider.Release, besides []provider.Platform) []provider.Platform {
 	if r.Closed() {
 		return r.Platforms

@@ -41,7 +41,7 @@ func contentOf(name string, p provider.Platform) provider.Hash {
 	return provider.Hash(fmt.Sprintf("h1:%s-%s", name, p))
 }
 
-// locked is an entry that covers platforms, of a release that serves these.
+// locked is an entry that covers some platforms of its release.
 func locked(name, v string, serves []provider.Platform, covers ...provider.Platform) Locked {
 	l := Locked{Version: version(v), Release: &provider.Release{Version: version(v), Platforms: serves}}
 	for _, p := range covers {
@@ -61,8 +61,8 @@ func moves(name string, serves []provider.Platform, covers ...provider.Platform)
 	return c
 }
 
-// recoverBy plays a recovery with a table: which packages are asked about in all, and
-// what the lock file covers. Packages of broken do not answer.
+// recoverBy runs a recovery with a table. It returns all packages that were asked about and
+// the cover. Packages of the provider broken do not answer.
 func recoverBy(table []numberRow, broken string, choices ...Renewal) (asked []string, cover Cover) {
 	r := Recover([]LockFile{{Renewals: choices}})
 	r.files[0].table = table
@@ -83,7 +83,7 @@ func recoverBy(table []numberRow, broken string, choices ...Renewal) (asked []st
 	}
 }
 
-// outcomeOf is what people and registries see of a recovery.
+// outcomeOf is the part of a recovery that people and registries see.
 func outcomeOf(table []numberRow, choices ...Renewal) string {
 	asked, cover := recoverBy(table, "", choices...)
 	text := fmt.Sprintln(asked)
@@ -94,8 +94,8 @@ func outcomeOf(table []numberRow, choices ...Renewal) string {
 	return text + fmt.Sprintln(cover.Assumed)
 }
 
-// tooMany are as many entries that are likely to cover what the first one does as
-// there may be packages asked for as proofs.
+// tooMany are so many likely entries that proving all of them needs more packages than
+// mostProofs.
 func tooMany() []Renewal {
 	choices := []Renewal{stays("a", served, linux, mac, arm)}
 	for i := range mostProofs {
@@ -104,8 +104,8 @@ func tooMany() []Renewal {
 	return choices
 }
 
-// Each row of the table is one that some lock file depends on: without it, and all else
-// equal, something else is asked or covered.
+// Every row of the table matters to some lock file: without that row alone, relock asks or
+// covers something else.
 func TestEachRowOfNumbersMatters(t *testing.T) {
 	t.Parallel()
 	first := stays("a", served, linux, mac)
@@ -131,7 +131,8 @@ func TestEachRowOfNumbersMatters(t *testing.T) {
 	}
 }
 
-// Every entry says why it must cover its platforms, and when the old one is complete.
+// Every demand says why the entry must cover its platforms, and whether the old entry is
+// complete.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	two, three := []provider.Platform{linux, mac}, []provider.Platform{linux, mac, arm}
@@ -140,9 +141,9 @@ func TestDemand(t *testing.T) {
 	small := []provider.Platform{mac, linux}
 	for name, tt := range map[string]struct {
 		why      Ground
-		fixed    *Cover // nil: recovered
+		fixed    *Cover // nil: recover it
 		choices  []Renewal
-		platform []provider.Platform // of the last one
+		platform []provider.Platform // the platforms of the last one
 		complete bool
 	}{
 		"a rule names them":                {ByRule, nil, []Renewal{stays("a", served, two...), ruled}, []provider.Platform{bsd}, true},
@@ -174,8 +175,8 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// A package that cannot be had leaves open what the entry covers: the entries fail to
-// which that matters, and a neighbour whose platforms a rule names does not.
+// If a package fails, the platforms of its entry are not known. The entries that depend on
+// it fail. A neighbour whose platforms a rule names does not.
 func TestFailureIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	neighbour := stays("c", served, linux)
@@ -194,8 +195,8 @@ func TestFailureIsNoAnswer(t *testing.T) {
 	}
 }
 
-// No more proofs are asked for than a plan may have. The number is taken for a proof
-// then, and the entry is named.
+// A plan requests no more proofs than mostProofs. Beyond that the number of hashes is the
+// proof, and the entry is named.
 func TestNumbersStandInForProofs(t *testing.T) {
 	t.Parallel()
 	asked, cover := recoverBy(numberTable, "", tooMany()...)

@@ -1,25 +1,27 @@
-// Package coverage says which platforms the entries of a lock file are made for, and
-// so which ones the new entries must cover.
+// Package coverage finds the platforms that the entries of a lock file cover, so that the
+// new entries cover them, too.
 //
-// A lock file does not name its platforms. They are recovered by hashing the packages
-// of locked versions and looking for the results among the h1 hashes of the entries.
-// Entries, releases and evidence about packages go in. What comes out is the demand on
-// each entry with its reason, or the packages to ask about next: the caller asks, and
-// calls again. This package asks nobody.
+// A lock file does not name its platforms. This package recovers them: it compares the
+// hashes of the locked versions' packages with the h1 hashes of the entries. The caller
+// passes entries, releases and evidence about packages. The result is the demand on each
+// entry with its ground, or the packages to ask about next. The caller asks, and calls
+// again. This package itself sends no requests.
 //
-// The entries of one lock file are taken to be made for the same platforms, and one
-// that covers fewer to be made on fewer machines. So the entry with the most h1 hashes
-// decides for all of them. Another entry needs packages if it has more hashes than
-// those platforms give it, or if its version moves: then its hashes are lost, and no
-// platform that it covers may get lost unseen. The run that locked its release knew
-// what the packages hash to, and the hash cache may have kept that. If it did not,
-// mostProofs old packages are downloaded where the number of hashes agrees with the
-// platforms of the others. Beyond that the number is taken for a proof while nothing
-// speaks against it, and a warning says so.
+// All entries of a lock file are assumed to be made for the same platforms. So the entry
+// with the most h1 hashes decides for all of them. An entry with fewer hashes was made on
+// fewer machines. The packages of another entry are needed in two cases:
 //
-// A platform that another entry evidently does without, though it covers no fewer and
-// its release serves the platform, stays with the entries that have it.
+//   - It has more hashes than the known platforms give it.
+//   - Its version moves. Then its hashes are lost, and so may be a platform that it covers.
 //
-// A failure is no answer. Another entry may answer instead. Where none does, those
-// entries stay as they are whose platforms the failure leaves open.
+// The hash cache may still know the packages of a locked release from an earlier run. If it
+// does not, up to mostProofs old packages are downloaded to prove that an entry with as
+// many hashes has the same platforms. Beyond that the number is taken as proof, unless
+// evidence contradicts it, and a warning says so.
+//
+// A platform may be missing from an entry that has as many hashes and whose release serves
+// the platform. Then only the entries that have the platform keep it.
+//
+// A failure is no answer. Another entry may give the answer. Otherwise the entries whose
+// platforms are not known stay as they are.
 package coverage

@@ -10,10 +10,12 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// harmless reports whether it does not matter what a failure leaves open: witnesses
-// before the entry cover those platforms anyway, or another one does and the number
-// of hashes says that this one does, too: all of them or, where no entry is made
-// anew, as many as are left.
+// harmless reports whether the failed packages of an entry do not matter, because other
+// entries cover their platforms:
+//
+//   - The witnesses before it cover all of them.
+//   - The lock file covers all of them, and as many hashes are left.
+//   - No new entry is made, platforms were selected, and enough of them are covered.
 func (r *recovered) harmless(p placed) bool {
 	among := func(covered []provider.Platform) int {
 		return collect.CountIf(p.unknown, func(q provider.Platform) bool { return slices.Contains(covered, q) })
@@ -28,9 +30,8 @@ func (r *recovered) harmless(p placed) bool {
 	return r.selected && p.left <= both && !p.entry.moves
 }
 
-// doubts say what cannot be decided where an entry does not say what it covers:
-// it may be platforms that no other covers, and the new entries of others would
-// lack them.
+// doubts are the errors of entries that cannot be decided. If an entry's platforms are not
+// known, it may cover a platform that no other does, and the new entries would lack it.
 func (r *recovered) doubts(f LockFile) map[provider.Addr]error {
 	doubts := map[provider.Addr]error{}
 	for _, e := range f.Renewals {
@@ -39,7 +40,7 @@ func (r *recovered) doubts(f LockFile) map[provider.Addr]error {
 		}
 	}
 	for _, p := range r.failed {
-		if p.entry.moves || p.entry.side { // it fails, which tells: then any entry of as many hashes can tell instead
+		if p.entry.moves || p.entry.side { // this entry fails, and an error says so; then any entry with as many hashes can answer instead
 			p.before, p.gaps = r.covered, r.gaps.atLeast(len(p.entry.old.H1))
 		}
 		r.doubt(p, f, doubts)
@@ -47,31 +48,31 @@ func (r *recovered) doubts(f LockFile) map[provider.Addr]error {
 	return doubts
 }
 
-// unheard is an entry that would be a witness, if what its registry offers were known,
-// or were what is locked: before others of fewer hashes.
+// unheard is an entry that would be a witness if its offered releases were known, or if its
+// locked version were offered. It would come before entries with fewer hashes.
 func (r *recovered) unheard(w witness, e Renewal) placed {
 	atLeast, err := len(w.old.H1), e.Unheard
 	if err == nil {
 		err = e.NotOffered
 		if len(r.covered) > 1 {
-			// A version that is gone is as gone in the next run. Then any entry
-			// can say what the lock file does without.
+			// A withdrawn version is still withdrawn in the next run. So any entry may say
+			// which platforms the lock file does not cover.
 			atLeast = 1
 		}
 	}
 	return placed{entry: w, unknown: provider.KnownPlatforms, before: r.covered, gaps: r.gaps.atLeast(atLeast), err: err}
 }
 
-// atLeast is what entries of so many hashes do without.
+// atLeast are the gaps of entries with at least count hashes.
 func (g gaps) atLeast(count int) gaps {
 	some := maps.Clone(g)
 	maps.DeleteFunc(some, func(_ provider.Platform, most int) bool { return most < count })
 	return some
 }
 
-// doubt notes what one entry leaves open, and itself where it would lose what
-// it covers. If it covers a platform that is open, that joins the others' unless a
-// witness before it does without it; if not, that stays with those that have it.
+// doubt adds an error for each entry that the failure of p makes uncertain. One is p's own
+// entry, if it would lose hashes. Another is every entry whose new release serves a
+// platform that p may cover.
 func (r *recovered) doubt(p placed, f LockFile, doubts map[provider.Addr]error) {
 	for _, e := range f.Renewals {
 		if e.Failed || doubts[e.Addr] != nil || e.Gone || len(e.ByRule) > 0 {
@@ -85,10 +86,10 @@ func (r *recovered) doubt(p placed, f LockFile, doubts map[provider.Addr]error) 
 	}
 }
 
-// opens reports whether an entry leaves open that the lock file covers a platform.
-// Where no two platforms are known for a failure, the default list must not join
-// them as if there were no more. Nobody knows that of a single hash of which nothing
-// was asked: it is taken to be that of the one platform that is known.
+// opens reports whether the failure of an entry hides whether the lock file covers a
+// platform. If a failure leaves fewer than two platforms known, the default list must not
+// be added: there may be more. An entry with a single hash and no question about it is
+// different: the hash is taken as that of the one known platform.
 func (r *recovered) opens(p placed, q provider.Platform) bool {
 	if slices.Contains(p.unknown, q) && p.gaps[q] == 0 && !slices.Contains(p.before, q) {
 		return true
@@ -98,11 +99,11 @@ func (r *recovered) opens(p placed, q provider.Platform) bool {
 	return cut && !slices.Contains(r.covered, q) && slices.Contains(provider.DefaultPlatforms, q)
 }
 
-// mayPass are the codes of failures that may pass by themselves. A release that is gone
-// does not come back.
+// mayPass are the codes of failures that may be over in the next run. A withdrawn release
+// does not return.
 var mayPass = []problem.Code{problem.CodeUnreachable, problem.CodeCancelled, problem.CodeGitHub}
 
-// failure is why it is not known what an entry covers.
+// failure is the error that says why an entry's platforms are not known.
 func (p placed) failure() error {
 	addr, v, code := p.entry.addr, p.entry.old.Version, problem.Of(p.err).Code
 	hint := "name the platforms with --platform or the setting platforms, and no old package is asked for"

@@ -6,37 +6,37 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// number is what the number of an entry's h1 hashes is compared with: how many of them
-// the platforms give it that are known by then.
+// number compares the number of an entry's h1 hashes with the number of known platforms
+// that its release serves.
 type number struct {
-	side        bool // the entry is of the side of a merge that does not count
-	fewer, same bool // its hashes are fewer than those, or as many
-	// loses says that the version moves, and that its release serves more than these
-	// platforms: the entry may lose one that it covers.
+	side        bool // the entry is from the side of a merge that does not count
+	fewer, same bool // there are fewer hashes than platforms, or as many
+	// loses says that the version moves and that its release serves more than these
+	// platforms. So the new entry may lose one.
 	loses bool
-	// selected says that an entry before it does without a platform of its release, so
-	// that somebody has selected platforms. Else the known ones may be all that some
-	// release serves, and the number says nothing.
+	// selected says that an earlier entry lacks a platform of its release: somebody has
+	// selected platforms. Otherwise the known platforms may be just all that one release
+	// serves, and the number proves nothing.
 	selected bool
 }
 
-// numberOf compares an entry with the platforms that are covered by then.
+// numberOf compares an entry with the platforms that are known so far.
 func numberOf(w witness, expected []provider.Platform, selected bool) number {
 	return number{
 		side: w.side, fewer: len(w.old.H1) < len(expected), same: len(w.old.H1) == len(expected), selected: selected,
-		// A source may not say what is served.
+		// A source may not list all platforms of a release.
 		loses: w.moves && (!w.old.Release.Closed() || len(w.old.Release.Platforms) > len(expected)),
 	}
 }
 
-// verdict is what the number of an entry's h1 hashes decides.
+// verdict is the decision about an entry from the number of its h1 hashes.
 type verdict int
 
 const (
-	open     verdict = iota // its packages must say which platforms the entry covers
-	silent                  // it covers some of the platforms, and says nothing else
+	open     verdict = iota // its packages must show which platforms it covers
+	silent                  // it covers some of the platforms and adds none
 	agrees                  // it covers these platforms
-	provable                // it likely does, and packages prove it, if they are not too many
+	provable                // it probably covers these platforms, and a few packages can prove it
 )
 
 // numberRow is a row of the table of numbers.
@@ -46,8 +46,8 @@ type numberRow struct {
 	says verdict
 }
 
-// numbers is the table of what the number of an entry's h1 hashes decides. The first
-// row that fits does; where none fits, the packages must say it.
+// numberTable has the verdicts about the number of an entry's h1 hashes. The first row that
+// fits decides. If none fits, the packages must show it.
 var numberTable = []numberRow{
 	{"the other side of a merge goes, and its platforms must not", func(n number) bool { return n.side }, open},
 	{"fewer hashes, and nothing can get lost", func(n number) bool { return n.fewer && !n.loses }, silent},
@@ -55,7 +55,7 @@ var numberTable = []numberRow{
 	{"as many hashes for selected platforms", func(n number) bool { return n.same && n.selected }, provable},
 }
 
-// verdictOf decides by a table.
+// verdictOf is the verdict of the first row that fits.
 func verdictOf(table []numberRow, n number) verdict {
 	i := slices.IndexFunc(table, func(r numberRow) bool { return r.fits(n) })
 	if i < 0 {

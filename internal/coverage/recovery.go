@@ -9,27 +9,27 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// mostProofs is how many old packages a plan asks for at most to prove what the
-// numbers of hashes say. It is enough for a root module or two; many root modules
-// are seldom without what their last run has hashed.
+// mostProofs is how many old packages a plan requests at most to prove its guesses from
+// numbers of hashes. It is enough for one or two root modules. A repository with many
+// usually still has the hash cache of its last run.
 const mostProofs = 40
 
 // Recovery recovers the platforms of the lock files of a plan.
 type Recovery struct {
 	files  []recovery
-	proofs map[ask.Question]bool // asked for as proofs
+	proofs map[ask.Question]bool // requested as proofs
 }
 
 // recovery recovers the platforms of one lock file.
 type recovery struct {
 	file       LockFile
 	witnesses  []witness
-	everywhere bool // it covers whatever its releases serve, so that there is nothing to ask
+	everywhere bool // it covers all platforms of its releases, so no question is needed
 	table      []numberRow
-	assumed    map[provider.Addr]bool // whose numbers are not to be proven
+	assumed    map[provider.Addr]bool // the entries whose numbers need no proof
 }
 
-// Recover begins to recover the platforms of lock files.
+// Recover starts to recover the platforms of lock files.
 func Recover(files []LockFile) *Recovery {
 	r := &Recovery{proofs: map[ask.Question]bool{}}
 	for _, f := range files {
@@ -38,8 +38,8 @@ func Recover(files []LockFile) *Recovery {
 	return r
 }
 
-// everywhere reports whether the lock file is meant to cover whatever its releases
-// serve: every entry has as many h1 hashes as its release serves platforms.
+// everywhere reports whether the lock file covers all platforms that its releases serve:
+// every entry has as many h1 hashes as its release has platforms.
 func (f LockFile) everywhere() bool {
 	compared := collect.Those(f.Renewals, func(e Renewal) bool {
 		return e.InLock && len(e.ByRule) == 0 && (!e.Failed || e.Unheard != nil)
@@ -51,9 +51,9 @@ func (f LockFile) everywhere() bool {
 	return !slices.ContainsFunc(compared, less) && slices.ContainsFunc(compared, several)
 }
 
-// Releases names a package of each release of which it is worth knowing what a source
-// remembers without a download: of releases that entries leave, and at once of those
-// that new entries are made of, whatever the platforms.
+// Releases names one package of each release whose remembered packages help, if the source
+// knows them without a download. These are releases that entries leave and releases of new
+// entries.
 func (r *Recovery) Releases() []ask.Question {
 	var releases []ask.Question
 	for _, f := range r.files {
@@ -62,7 +62,7 @@ func (r *Recovery) Releases() []ask.Question {
 	return releases
 }
 
-// left names a package of each release that an entry leaves, where that is to be read.
+// left names one package of each release that an entry leaves and that must be read.
 func (r recovery) left() []ask.Question {
 	if r.everywhere {
 		return nil
@@ -71,8 +71,8 @@ func (r recovery) left() []ask.Question {
 	return collect.Mapped(leaving, func(w witness) ask.Question { return w.of(w.old.candidates()[0]) })
 }
 
-// taken names a package of each release that a new entry is made of, where old entries
-// are compared: that of the most common platform that the release is known to serve.
+// taken names one package of each release of a new entry, if old entries must be compared.
+// Its platform is the most common one that the release is known to serve.
 func (r recovery) taken() (packages []ask.Question) {
 	if len(r.witnesses) == 0 || len(r.witnesses) == 1 && !r.witnesses[0].moves {
 		return nil
@@ -86,7 +86,7 @@ func (r recovery) taken() (packages []ask.Question) {
 	return packages
 }
 
-// Next names the packages to ask about before more is known; none if all is.
+// Next names the packages to ask about now. It is empty if enough is known.
 func (r *Recovery) Next(known map[ask.Question]Evidence) []ask.Question {
 	var asked []ask.Question
 	for _, f := range r.files {
@@ -97,8 +97,8 @@ func (r *Recovery) Next(known map[ask.Question]Evidence) []ask.Question {
 	return asked
 }
 
-// Covers are what the new entries of each lock file must cover, when there is nothing
-// to ask about any more.
+// Covers says what the new entries of each lock file must cover. Call it when Next is
+// empty.
 func (r *Recovery) Covers(known map[ask.Question]Evidence) []Cover {
 	covers := make([]Cover, len(r.files))
 	for i, f := range r.files {
@@ -107,13 +107,13 @@ func (r *Recovery) Covers(known map[ask.Question]Evidence) []Cover {
 	return covers
 }
 
-// cover is what the new entries must cover.
+// cover says what the new entries of the lock file must cover.
 func (r recovery) cover(known map[ask.Question]Evidence) Cover {
 	if r.everywhere {
 		c := Cover{all: true, auto: true, own: map[provider.Addr][]provider.Platform{}}
 		for _, e := range r.file.Renewals {
 			if e.InLock && e.Old.Release != nil {
-				c.own[e.Addr] = e.Old.Release.Platforms // one that the new release lacks is missing then
+				c.own[e.Addr] = e.Old.Release.Platforms // a platform that the new release lacks is then reported as missing
 			}
 		}
 		return c
@@ -121,8 +121,8 @@ func (r recovery) cover(known map[ask.Question]Evidence) Cover {
 	found := r.read(known)
 	list := found.covered
 	if len(list) < 2 {
-		// One platform alone is likely the machine of the person who ran init last, and nobody
-		// selected it: the default list joins it.
+		// A single platform is probably the machine of the person who last ran init. Nobody
+		// selected it, so the default list is added.
 		list = withOthers(provider.DefaultPlatforms, list)
 		slices.SortFunc(list, provider.Platform.Compare)
 	}
@@ -133,9 +133,9 @@ func (r recovery) cover(known map[ask.Question]Evidence) Cover {
 	return c
 }
 
-// next are the packages to ask about before more is known. All that is to be proven
-// is asked for at once, since it mostly is what it is taken for. What is asked for as a
-// proof is noted. Where that would be too much, the number of the entry is its proof.
+// next are the packages to ask about now. Packages for all proofs are requested together,
+// as most guesses are right. proofs notes them. If they would be too many, the number of
+// the entry's hashes is taken as proof.
 func (r recovery) next(known map[ask.Question]Evidence, proofs map[ask.Question]bool) (asked []ask.Question) {
 	meanwhile := r
 	meanwhile.assumed = maps.Clone(r.assumed)
@@ -145,7 +145,7 @@ func (r recovery) next(known map[ask.Question]Evidence, proofs map[ask.Question]
 			if len(asked) == 0 {
 				return found.next
 			}
-			return asked // what else is to be asked, the proofs tell
+			return asked // the proofs say what else is needed
 		}
 		further := collect.Those(found.next, func(k ask.Question) bool { return !proofs[k] })
 		addr := found.next[0].Want.Addr
@@ -161,25 +161,25 @@ func (r recovery) next(known map[ask.Question]Evidence, proofs map[ask.Question]
 	}
 }
 
-// recovered is what is known so far of the platforms that a lock file covers.
+// recovered is the current knowledge about the platforms of a lock file.
 type recovered struct {
-	covered []provider.Platform // by the lock file, sorted
+	covered []provider.Platform // the platforms of the lock file, sorted
 	own     map[provider.Addr][]provider.Platform
-	shown   map[provider.Addr][]provider.Platform // what entries cover, as packages show
-	next    []ask.Question                        // the packages to ask about before more is known,
-	proving bool                                  // to prove what is likely
-	assumed []witness                             // whose platforms nothing proves
+	shown   map[provider.Addr][]provider.Platform // the platforms of entries, as packages show them
+	next    []ask.Question                        // the packages to ask about now
+	proving bool                                  // next proves a guess
+	assumed []witness                             // the entries whose platforms nothing proves
 	gaps    gaps
-	// selected says that some entry does not cover all that its release serves.
+	// selected says that some entry lacks a platform that its release serves.
 	selected bool
-	failed   []placed // entries of which a failure leaves something open
+	failed   []placed // the entries with a failure that hides something
 }
 
-// gaps say of platforms how many h1 hashes an entry has, at most, that does
-// without the platform though its release serves it.
+// gaps has the platforms that an entry lacks although its release serves them, with the
+// number of the entry's h1 hashes. If several entries lack one, it is the greatest number.
 type gaps map[provider.Platform]int
 
-// read reads the witnesses, as far as packages are known.
+// read reads the witnesses in order, as far as their packages are known.
 func (r recovery) read(known map[ask.Question]Evidence) recovered {
 	found := recovered{own: map[provider.Addr][]provider.Platform{}, shown: map[provider.Addr][]provider.Platform{}, gaps: gaps{}}
 	for _, w := range r.witnesses {
@@ -206,8 +206,9 @@ func (r recovery) read(known map[ask.Question]Evidence) recovered {
 	return found
 }
 
-// add adds what the packages of an entry say. Witnesses come in the order of their
-// hashes: what one before this does without stays this one's own.
+// add adds the platforms of an entry, as its packages show them. Witnesses are sorted by
+// the number of hashes. If an earlier one lacks a platform, the platform belongs to this
+// entry alone.
 func (r *recovered) add(p placed) {
 	w := p.entry
 	r.shown[w.addr] = slices.Concat(r.shown[w.addr], p.covers)
@@ -228,7 +229,7 @@ func (r *recovered) add(p placed) {
 	r.note(w, slices.Concat(p.covers, p.unknown))
 }
 
-// note remembers what an entry does without.
+// note records the platforms that an entry lacks.
 func (r *recovered) note(w witness, covered []provider.Platform) {
 	for _, p := range w.old.candidates() {
 		if !slices.Contains(covered, p) {

@@ -11,28 +11,29 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// witness is an old entry that says by its h1 hashes what the lock file covers.
+// witness is an old entry whose h1 hashes show platforms of the lock file.
 type witness struct {
 	old   Locked
 	tool  provider.Tool
 	addr  provider.Addr
-	stays bool // its version does
-	moves bool // the new entry is made anew, so that what the old one covers is lost unless it is known
-	side  bool // it is of the side of a merge that does not count
+	stays bool // its version stays
+	moves bool // a new entry replaces it, so an unknown platform would be lost
+	side  bool // it is from the side of a merge that does not count
 }
 
-// witnessOf is an old entry as a witness.
+// witnessOf makes a witness of an old entry.
 func (f LockFile) witnessOf(e Renewal, old Locked) witness {
 	stays := old.Version == e.New.Version
 	return witness{old: old, tool: f.Tool, addr: e.Addr, stays: stays, moves: !e.Failed && !stays}
 }
 
-// witnesses are the entries that say what the lock file covers: those with h1 hashes
-// of a release that is still offered. The one with the most comes first. Among equals
-// one comes first that does not cover all that its release serves, which was selected,
-// and then one whose version stays, since its packages are wanted anyway. One whose
-// platforms a rule names says nothing of the others. The other side of a merge is a
-// witness as well.
+// witnesses are the entries that show platforms: those with h1 hashes of a release that is
+// still offered. The other side of a merge is a witness, too. An entry whose platforms a
+// rule names is none. The order is:
+//
+//   - The entry with the most hashes comes first.
+//   - Among equals, an entry that lacks a platform of its release: its platforms were selected.
+//   - Then an entry whose version stays, since its packages are needed anyway.
 func (f LockFile) witnesses() []witness {
 	var all []witness
 	for _, e := range collect.Those(f.Renewals, func(e Renewal) bool { return len(e.ByRule) == 0 }) {
@@ -52,14 +53,14 @@ func (f LockFile) witnesses() []witness {
 	return all
 }
 
-// Tells reports whether an entry of the lock file says which platforms are meant.
+// Tells reports whether an entry of the lock file shows platforms.
 func (f LockFile) Tells() bool { return len(f.witnesses()) > 0 }
 
 // speaks reports whether the entry has h1 hashes of a release that is offered.
 func (l Locked) speaks() bool { return len(l.H1) > 0 && l.Release != nil }
 
-// full reports whether the entry may have an h1 for every platform of its release,
-// as far as is known.
+// full reports whether the entry may have an h1 for every platform of its release, as far
+// as known.
 func (l Locked) full() bool {
 	return !l.Release.Closed() || len(l.H1) == len(l.Release.Platforms)
 }
@@ -70,8 +71,8 @@ var common = []provider.Platform{
 	{OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"},
 }
 
-// candidates are the platforms that h1 hashes of the entry may belong to, in the
-// order in which they are tried.
+// candidates are the platforms that the entry's h1 hashes may belong to, in the order of
+// trying.
 func (l Locked) candidates() []provider.Platform {
 	served := servedOf(*l.Release, provider.KnownPlatforms)
 	var candidates []provider.Platform
@@ -83,30 +84,30 @@ func (l Locked) candidates() []provider.Platform {
 	return candidates
 }
 
-// of names a package of the entry's release.
+// of is the question about a package of the entry's release.
 func (w witness) of(p provider.Platform) ask.Question {
 	return ask.Question{Tool: w.tool, Want: provider.Want{Addr: w.addr, Version: w.old.Version, Platform: p}}
 }
 
-// placed is what the packages of an entry's release say of its h1 hashes.
+// placed says which platforms an entry's h1 hashes belong to, according to the packages of
+// its release.
 type placed struct {
 	entry    witness
 	covers   []provider.Platform
-	answered []provider.Platform // whose packages are known, or known not to be
-	left     int                 // h1 hashes that belong to none of these,
-	unknown  []provider.Platform // but perhaps to these, of which nothing is known
-	err      error               // for this reason
-	// before and gaps are what the witnesses before this one cover, and do without.
+	answered []provider.Platform // their packages are known, or known not to exist
+	left     int                 // the number of h1 hashes that belong to none of these
+	unknown  []provider.Platform // the platforms whose packages could not be asked about
+	err      error               // why they could not
+	// before and gaps are the platforms that the earlier witnesses cover, and lack.
 	before []provider.Platform
 	gaps   gaps
 }
 
-// place looks for the platform of each h1 of an entry. As many packages are
-// asked about at once as hashes are left, since fewer cannot explain them; but
-// first a single one, where OpenTofu's registry tells of all with it. An h1 that
-// no package has belongs to nothing, if every package could be asked about. The
-// platforms that witnesses before it cover are tried first. While there are packages
-// to ask about, what is found is what is known so far.
+// place looks for the platform of each h1 of an entry. next are the packages to ask about
+// before found is final: as many as hashes are left, because fewer cannot explain them. For
+// OpenTofu it starts with one package: the registry's answer may have the hashes of all.
+// The platforms of earlier witnesses are tried first. If every package was asked about, an
+// h1 that no package has belongs to nothing.
 func (w witness) place(known map[ask.Question]Evidence, covered []provider.Platform) (found placed, next []ask.Question) {
 	found.entry = w
 	left := slices.Clone(w.old.H1)
@@ -152,8 +153,8 @@ func (w witness) place(known map[ask.Question]Evidence, covered []provider.Platf
 	return found, nil
 }
 
-// contradicts reports whether the entry does without a platform that those before it
-// cover, or a package of its release cannot be had.
+// contradicts reports whether the entry lacks a platform that earlier entries cover, or a
+// package of its release is not available.
 func (p placed) contradicts(covered []provider.Platform) bool {
 	return p.err != nil || slices.ContainsFunc(p.answered, func(q provider.Platform) bool {
 		return slices.Contains(covered, q) && !slices.Contains(p.covers, q)
