@@ -12,52 +12,52 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// account is what is known about the hashes of one release. Whether a hash of a
-// lock file belongs to the release follows from it: nothing here asks anybody.
+// account is the current knowledge about the hashes of one release. It decides whether a
+// hash of a lock file belongs to the release. It sends no requests.
 type account struct {
-	// files are the lines of all verified checksum lists of the release, by zh.
+	// files are the lines of the release's verified checksum lists, by zh.
 	files map[provider.Hash]provider.ListedFile
-	// archives are the zh that the lists give the packages for a platform. Several
-	// platforms may have one archive in common.
+	// archives are the zh of the packages for a platform, from the lists. Several platforms
+	// may share one archive.
 	archives map[provider.Platform][]provider.Hash
-	// contents are the h1 hashes of the files that are known, and by what.
+	// contents are the h1 hashes of the known files, with the verdict that each one proves.
 	contents map[provider.Hash]Verdict
-	// reported are h1 hashes that a source states and the tool takes
-	// [opentofu 1.12 internal/getproviders/registry_client.go].
+	// reported are h1 hashes that a source states and that the tool accepts [opentofu 1.12
+	// internal/getproviders/registry_client.go].
 	reported map[provider.Hash]bool
-	// mirrored are the hashes of a mirror's packages, where no registry may be
-	// asked, and mirror is its name.
+	// mirrored are the hashes of a mirror's packages, if no registry may be asked. mirror
+	// is the mirror's name.
 	mirrored map[provider.Hash]bool
 	mirror   string
-	// everyMirrored: every package that the mirror has was looked at.
+	// everyMirrored says that relock has looked at every package of the mirror.
 	everyMirrored bool
-	// unsigned: the tool takes the lists, and nobody has signed them
-	// [opentofu 1.12 internal/getproviders/package_authentication.go].
+	// unsigned says that the tool accepts the lists although no key signed them [opentofu
+	// 1.12 internal/getproviders/package_authentication.go].
 	unsigned bool
-	// served are the platforms that the registry says the release is for.
+	// served are the platforms of the release, according to the registry.
 	served []provider.Platform
-	// failures say of platforms why they could not be looked at. CodeNoPackage
-	// is an answer and stands not here.
+	// failures are the errors of platforms that could not be looked at. CodeNoPackage is an
+	// answer, so it is not among them.
 	failures map[provider.Platform]error
 	// absent are platforms for which the registry has no package.
 	absent map[provider.Platform]bool
-	// everyList: each platform's own list is among those that files is made of.
-	// Registries may have one for each.
+	// everyList says that files has the own list of each platform. A registry may have one
+	// list for each.
 	everyList bool
-	// err is why no list at all could be had; nil if one could.
+	// err says why no list could be read; nil if one could.
 	err error
-	// poor: some package was not looked at for want of what may be downloaded.
+	// poor says that some package was not looked at, because the allowance of downloads is
+	// used up.
 	poor bool
 }
 
-// judge decides about a hash of a scheme that the tools know. They compare
-// strings, and so does it: a hash that is spelt in another way than they write
-// it, such as a zh in capitals, explains nothing and is explained by nothing
-// [case 91].
+// judge decides about a hash of a scheme that the tools know. The tools compare strings,
+// and so does judge. A hash with another spelling, such as a zh in capitals, neither
+// explains nor is explained [case 91].
 //
-// A zh is decided by the checksum lists alone. An h1 is refuted only where every
-// archive that the lists name, and every package that the registry serves, was
-// hashed in both of its forms. Whether that is so, everything says.
+// Only checksum lists decide about a zh. An h1 is refuted only if relock has hashed every
+// archive of the lists, and every package that the registry serves, in both forms.
+// everything says whether that is so.
 func (a *account) judge(h provider.Hash, everything map[string]bool) Verdict {
 	explained := a.explanation(h)
 	switch {
@@ -73,7 +73,7 @@ func (a *account) judge(h provider.Hash, everything map[string]bool) Verdict {
 
 func (a *account) explains(h provider.Hash) bool { return a.explanation(h) != "" }
 
-// explanation is what proves a hash, the strongest first; empty if nothing does.
+// explanation is the strongest proof of a hash, or empty.
 func (a *account) explanation(h provider.Hash) Verdict {
 	_, listed := a.files[h]
 	known := a.contents[h]
@@ -92,8 +92,8 @@ func (a *account) explanation(h provider.Hash) Verdict {
 	return ""
 }
 
-// everything says of each scheme whether all was looked at that could explain a
-// hash. It is asked once for an entry: a lock file and a list may have a hundred
+// everything says for each scheme whether relock has looked at everything that could
+// explain a hash. Call it once for an entry: a lock file and a list may have a hundred
 // thousand lines each.
 func (a *account) everything() map[string]bool {
 	looked, of := a.looked()
@@ -102,13 +102,12 @@ func (a *account) everything() map[string]bool {
 	}
 }
 
-// looked counts the packages that were hashed, and those that there are: the
-// archives of the lists, and the platforms that are served by an archive that no
-// list which was seen names.
+// looked counts the hashed packages, and all packages. All packages are the archives of the
+// lists, and one for each served platform whose archive no read list names.
 func (a *account) looked() (looked, of int) {
 	for _, f := range a.files {
 		if f.Platform == (provider.Platform{}) && !strings.HasSuffix(f.Name, ".zip") {
-			continue // such as the manifest
+			continue // for example, the manifest
 		}
 		of++
 		if f.Sum.Computed() {
@@ -123,8 +122,7 @@ func (a *account) looked() (looked, of int) {
 	return looked, of
 }
 
-// add joins what a listing says. What relock has computed of an archive stays
-// known.
+// add adds a listing. Hashes that relock has computed stay known.
 func (a *account) add(l provider.Listing) {
 	for _, f := range l.Files {
 		known := a.files[f.Sum.ZH]
@@ -157,13 +155,12 @@ func (a *account) add(l provider.Listing) {
 	}
 }
 
-// mostPlatforms bounds the platforms of a release that are asked about. Real ones
-// are made for less than half as many; a list may name anything.
+// mostPlatforms bounds the platforms of a release that relock asks about. Real releases
+// have less than half as many, but a list may name any number.
 const mostPlatforms = 100
 
-// platforms are those that may have a package, those to be looked at first
-// before the others: what the lock file covers, then the default list. all is
-// false if there are more than anybody asks about.
+// platforms are the platforms that may have a package. Those of the lock file come first,
+// then the default list. all is false if there are more than mostPlatforms.
 func (a *account) platforms(covered []provider.Platform) (some []provider.Platform, all bool) {
 	some = slices.AppendSeq(slices.Clone(a.served), maps.Keys(a.archives))
 	slices.SortFunc(some, func(p, q provider.Platform) int {
@@ -173,7 +170,7 @@ func (a *account) platforms(covered []provider.Platform) (some []provider.Platfo
 	return some[:min(len(some), mostPlatforms)], len(some) <= mostPlatforms
 }
 
-// tier orders platforms by when they are looked at.
+// tier orders platforms: those with a lower number are looked at first.
 func tier(p provider.Platform, covered []provider.Platform) int {
 	switch {
 	case slices.Contains(covered, p):
@@ -184,14 +181,14 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 	return 2
 }
 
-// known reports whether the content of a platform's package is.
+// known reports whether the content of the platform's package is known.
 func (a *account) known(p provider.Platform) bool {
 	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Sum.Computed() })
 }
 
-// replaced reports whether the release seems to have been replaced after it was
-// locked: no recorded zh is in a list any more, and a list names a package that
-// the entry knows nothing of. It is one finding then, not one for each hash.
+// replaced reports whether the release was probably replaced after it was locked: no list
+// has any recorded zh, and a list names a package that the entry does not know. It is then
+// one finding, not one for each hash.
 func (a *account) replaced(l lockfile.Lock) bool {
 	unlisted, of := a.unlisted(l)
 	if unlisted == 0 || unlisted < of {
@@ -209,8 +206,8 @@ func (a *account) replaced(l lockfile.Lock) bool {
 	return false
 }
 
-// unlisted counts the recorded zh that are in no list, of those that a tool may have
-// written. It is none as long as there may be a list that was not seen.
+// unlisted counts the well-formed recorded zh that are in no list, and all well-formed
+// ones. The first number is 0 as long as relock may have missed a list.
 func (a *account) unlisted(l lockfile.Lock) (unlisted, of int) {
 	for _, h := range l.Hashes {
 		if h.Scheme() != provider.SchemeZH || !h.WellFormed() {
@@ -224,10 +221,10 @@ func (a *account) unlisted(l lockfile.Lock) (unlisted, of int) {
 	return unlisted, of
 }
 
-// fewFindings bounds the hashes of one entry that are named; the rest is counted.
+// fewFindings bounds the findings about hashes of one entry. The others are only counted.
 const fewFindings = 100
 
-// why says what kept an account from a decision, and with what error.
+// why says what prevented a decision, and with which error.
 func (a *account) why() (reason Obstacle, cause error) {
 	some, _ := a.platforms(nil)
 	for _, p := range some {
@@ -248,11 +245,11 @@ func (a *account) why() (reason Obstacle, cause error) {
 	return ForUnreachable, cause
 }
 
-// longestHash is more than any that the tools write [terraform 1.11 internal/getproviders/hash.go].
+// longestHash is longer than any hash that the tools write [terraform 1.11
+// internal/getproviders/hash.go].
 const longestHash = 100
 
-// shortened is a hash as a message shows it: people can write anything behind a
-// scheme.
+// shortened is a hash for a message. People can write any text after a scheme.
 func shortened(h provider.Hash) string {
 	if len(h) > longestHash {
 		return fmt.Sprintf("%.*s…", longestHash, string(h))

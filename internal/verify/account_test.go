@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// zh and h1 are the well-formed hashes of what a name stands for.
+// zh and h1 are well-formed hashes made from a name.
 func zh(name string) provider.Hash {
 	return provider.ZH(fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
 }
@@ -30,28 +30,28 @@ func dirH1(name string) provider.Hash {
 
 func zipH1(name string) provider.Hash { return dirH1("zip of " + name) }
 
-// release is an Source of one release, 1.0.0 of any provider.
+// release is a Source of one release, 1.0.0 of any provider.
 type release struct {
 	platforms []string          // served
-	lists     map[string]string // platform -> names of its list; the others' is that of ""; NAME=OTHER has the archive of another
+	lists     map[string]string // platform -> names in its list; the list of "" is for all others; NAME=OTHER has the archive of OTHER
 	known     []string          // platforms whose content is known without a download
-	size      map[string]int64  // 100 where it does not say
-	real      map[string]int64  // where it is not as said
-	fail      map[string]error  // platform -> why it cannot be had
-	broken    error             // why nothing can be
+	size      map[string]int64  // 100 by default
+	real      map[string]int64  // if it differs from size
+	fail      map[string]error  // platform -> the error of its package
+	broken    error             // the error of all packages
 	unsigned  bool
 	expired   bool
-	signedBy  string            // fingerprint of another key than usual
-	fresh     bool              // what is known was downloaded by this run
+	signedBy  string            // fingerprint of another key than the usual one
+	fresh     bool              // this run has downloaded the known content
 	mirrored  bool              // no registry may be asked
-	byType    map[string]string // type of a provider -> names of its list
-	wrong     error             // what is wrong with the hash cache
+	byType    map[string]string // type of a provider -> names in its list
+	wrong     error             // the error that shows a wrong hash cache
 	reported  []provider.Hash
-	content   map[string][]string // platform -> what is wrong with what its package holds
+	content   map[string][]string // platform -> what is wrong with the files in its package
 
 	mu       sync.Mutex
 	asked    []string
-	versions int // lists of versions that were asked for
+	versions int // the number of questions for lists of versions
 }
 
 func (r *release) note(format string, args ...any) {
@@ -169,8 +169,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// lockOf is a lock file with an entry of alpha 1.0.0 with hashes: the names of what
-// they are the hashes of, behind "zh ", "h1 " or "zip ", or a hash as it is.
+// lockOf is a lock file with an entry of alpha 1.0.0 with hashes. Each is a hash, or "zh ",
+// "h1 " or "zip " before the name that it is made from.
 func lockOf(t *testing.T, hashes ...string) *lockfile.File {
 	t.Helper()
 	text := "provider \"registry.terraform.io/hashicorp/alpha\" {\n  version = \"1.0.0\"\n  hashes = [\n"
@@ -204,7 +204,7 @@ func entryOf(t *testing.T, hashes ...string) Suspect {
 	}
 }
 
-// accounts says what was found, by the names of entryOf's test.
+// accounts are the findings, with the names of entryOf's test.
 func accounts(j Judgement) (found, undecided []string) {
 	for _, f := range j.Found {
 		found = append(found, string(f.Code)+" "+string(f.Subject.Hash))
@@ -226,9 +226,9 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		release *release
 		hashes  []string
 		edit    func(*Suspect)
-		allowed int64 // bytes; 0: plenty, negative: none
+		allowed int64 // bytes; 0: enough, negative: none
 		found   []string
-		// undecided has the words behind the colon.
+		// undecided has the words after the colon.
 		undecided []string
 		asked     []string
 	}{
@@ -429,8 +429,8 @@ func TestManyForgedHashesAreCounted(t *testing.T) {
 	}
 }
 
-// TestListOfEndlessPlatformsEnds holds that what a list names does not decide how
-// much is asked.
+// TestListOfEndlessPlatformsEnds holds that a long list does not lead to more questions
+// than the bound.
 func TestListOfEndlessPlatformsEnds(t *testing.T) {
 	t.Parallel()
 	src := &release{platforms: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64"}}

@@ -13,26 +13,25 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// accountant decides what Judge and Prove ask.
+// accountant finds the answers for Judge and Prove.
 type accountant struct {
 	ask     asker
 	options Options
-	// strict says that a registry's word explains nothing as long as a package may
-	// be hashed.
+	// strict says that a registry's word proves nothing as long as relock may hash the
+	// package.
 	strict bool
 	cases  map[ask.Question]*accountCase
 	order  []*accountCase
 }
 
-// newAccountant opens an account of releases that has no entries yet.
+// newAccountant makes an accountant without entries.
 func newAccountant(ctx context.Context, src Source, opts Options, strict bool) *accountant {
 	return &accountant{
 		ask: asker{ctx: ctx, jobs: opts.Jobs, source: src}, options: opts, strict: strict, cases: map[ask.Question]*accountCase{},
 	}
 }
 
-// account asks until every hash is explained, or nothing is left that may be
-// asked.
+// account asks until every hash is explained, or no question is left.
 func (a *accountant) account() {
 	a.readLists()
 	a.turnToMirrors()
@@ -49,7 +48,7 @@ func (a *accountant) account() {
 	}
 }
 
-// open adds an entry to the release that it is about, and returns that.
+// open adds an entry to the case of its release, and returns the case.
 func (a *accountant) open(i int, e Suspect) *accountCase {
 	k := ask.Question{Tool: e.Tool, Want: provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: e.Depth == Everything}}
 	c := a.cases[k]
@@ -72,14 +71,14 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 	return c
 }
 
-// packagePart is the package of a case for a platform.
+// packagePart is a case's package for a platform.
 type packagePart struct {
 	*accountCase
 	platform provider.Platform
 }
 
-// readOtherLists asks for the list of every package of a release where the one
-// that is known leaves a zh unexplained: a registry may have a list for each.
+// readOtherLists asks for the list of every package of a release whose known list leaves a
+// zh unexplained. A registry may have a list for each package.
 func (a *accountant) readOtherLists() {
 	var asked []packagePart
 	for _, c := range a.order {
@@ -97,8 +96,7 @@ func (a *accountant) readOtherLists() {
 	}
 }
 
-// look asks about packages, downloads none that is larger than its limit, and notes
-// the answers.
+// look asks about packages and notes the answers. It downloads no package above its limit.
 func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[ask.Question]ask.Reply[provider.Listing] {
 	var asked []ask.Question
 	limits := map[ask.Question]int64{}
@@ -114,7 +112,7 @@ func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) ma
 	return answers
 }
 
-// learn notes an answer.
+// learn notes an answer about the package.
 func (p packagePart) learn(l provider.Listing, err error) {
 	switch {
 	case problem.Coded(err, problem.CodeNoPackage):
@@ -126,8 +124,8 @@ func (p packagePart) learn(l provider.Listing, err error) {
 	}
 }
 
-// next are the packages to look at now: of each release as many as it has h1
-// hashes that nothing explains, the smallest of those platforms that come first.
+// next are the packages to look at now. For each release they are as many as its
+// unexplained hashes, from the first tier that has any, the smallest first.
 func (a *accountant) next() []packagePart {
 	var unsized []packagePart
 	var asked []ask.Question
@@ -155,7 +153,7 @@ func (a *accountant) next() []packagePart {
 	return next
 }
 
-// bySize orders sizes, those that are not known last.
+// bySize compares sizes. An unknown size comes last.
 func bySize(a, b int64) int {
 	switch {
 	case a == b:
@@ -168,8 +166,9 @@ func bySize(a, b int64) int {
 	return cmp.Compare(a, b)
 }
 
-// download hashes the packages as far as the allowance goes; those that are at hand
-// cost nothing of it. One whose size nobody says gets all that is left, so that it comes alone, after the others.
+// download hashes the packages as far as the allowance permits. Packages at hand use none
+// of it. A package of unknown size may use all that is left, so it is downloaded alone,
+// after the others.
 func (a *accountant) download(next []packagePart) {
 	var sized, free []packagePart
 	var together int64
@@ -209,8 +208,8 @@ func (a *accountant) downloadUnsized(part packagePart) {
 	}
 }
 
-// outages names the registries of which no list could be had though several
-// releases were asked about, or the one that there is.
+// outages names the registries that gave no list for any release that they were asked
+// about.
 func (a *accountant) outages() []problem.Problem {
 	causes := map[svchost.Hostname]error{}
 	answered := map[svchost.Hostname]bool{}
@@ -236,7 +235,7 @@ func (a *accountant) outages() []problem.Problem {
 	return all
 }
 
-// index says of every hash that is known of any release which one that is.
+// index names the release of every known hash.
 func (a *accountant) index() map[provider.Hash]ask.Question {
 	of := map[provider.Hash]ask.Question{}
 	for _, c := range a.order {

@@ -2,23 +2,22 @@ package verify
 
 import "sync"
 
-// MostAccounted is how many bytes a run downloads at most to find out whether
-// hashes belong to anything. It is enough for any release but the largest, and
-// little beside what runs download to upgrade; what is downloaded is remembered,
-// so that the next run gets further.
+// MostAccounted is how many bytes a run downloads at most to account for hashes. It is
+// enough for any release except the largest, and little compared with an upgrade. The cache
+// remembers what was downloaded, so the next run gets further.
 const MostAccounted = 1_000_000_000
 
-// Allowance is what a run may still download to account for hashes. It is safe
-// for concurrent use.
+// Allowance is the number of bytes that a run may still download to account for hashes. It
+// is safe for concurrent use.
 type Allowance struct {
 	mu   sync.Mutex
 	left int64
 }
 
-// NewAllowance allows so many bytes.
+// NewAllowance allows this number of bytes.
 func NewAllowance(bytes int64) *Allowance { return &Allowance{left: bytes} }
 
-// take reports whether so much is left, and takes it then.
+// take takes the bytes if that many are left, and reports whether they were.
 func (a *Allowance) take(bytes int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

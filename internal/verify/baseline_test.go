@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// accepting is a baseline of what a run finds now, each by its fingerprint.
+// accepting is a baseline that accepts the findings of a run, each by its fingerprint.
 func accepting(t *testing.T, findings []problem.Problem) *ledger.Baseline {
 	t.Helper()
 	src := "version: 1\nfindings:\n"
@@ -24,8 +24,8 @@ func accepting(t *testing.T, findings []problem.Problem) *ledger.Baseline {
 	return b
 }
 
-// A finding that speaks for several hashes is accepted with these, and with no other:
-// else whoever adds one later would have it accepted unseen.
+// A finding about several hashes is accepted for these hashes only. Otherwise a hash that
+// somebody adds later would be accepted unseen.
 func TestBaselinePinsWhatItHasSeen(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"re-released", "release-gone", "list-gone", "signature-bad", "signer-refused", "signer-changed"} {
@@ -47,7 +47,7 @@ func TestBaselinePinsWhatItHasSeen(t *testing.T) {
 	}
 }
 
-// What is folded into one message is not accepted with the one that tells of it.
+// Accepting one message does not accept the findings that it only counts.
 func TestBaselineAcceptsNothingThatIsFolded(t *testing.T) {
 	t.Parallel()
 	p := sound()

@@ -9,40 +9,40 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// accountCase is a release with the entries whose hashes are in question.
+// accountCase is a release with the entries whose hashes must be judged.
 type accountCase struct {
 	release ask.Question
 	account
 	suspects []caseSuspect
-	covered  []provider.Platform // by the entries
-	depth    Depth               // the deepest of the entries
-	signed   bool                // there is a list to hold hashes against, or ought to be
-	gone     bool                // the registry has the release no more
-	atMirror bool                // no registry may be asked, so that mirrors are
-	signer   provider.Signer     // of the list
-	reason   Obstacle            // why nothing was asked; empty if something was
-	strict   bool                // a registry's word is not enough
+	covered  []provider.Platform // the platforms of the entries
+	depth    Depth               // the greatest depth of the entries
+	signed   bool                // hashes can be compared with a list, or could if it had been read
+	gone     bool                // the registry no longer has the release
+	atMirror bool                // no registry may be asked, so mirrors are
+	signer   provider.Signer     // the signer of the list
+	reason   Obstacle            // why no question was asked; empty if one was
+	strict   bool                // a registry's word proves nothing
 	tried    map[provider.Platform]bool
 	sizes    map[provider.Platform]int64
-	problems map[provider.Platform][]string // of what packages hold
-	unseen   []string                       // why packages were not looked into, which should be
+	problems map[provider.Platform][]string // what is wrong with the files in packages
+	unseen   []string                       // why packages were not inspected
 }
 
-// caseSuspect is an entry with its place among those that Judge is asked about.
+// caseSuspect is a Suspect with its index in the argument of Judge.
 type caseSuspect struct {
 	Suspect
 	index int
 }
 
-// key names the package of the release for a platform.
+// key is the question about the release's package for a platform.
 func (c *accountCase) key(p provider.Platform) ask.Question {
 	k := c.release
 	k.Want.Platform = p
 	return k
 }
 
-// likely is the platform whose package is asked about first. One that is demanded need
-// not be published: its 404 would say nothing of the release.
+// likely is the platform whose package is asked about first. It is not a demanded platform:
+// that one may be unpublished, and its 404 would say nothing about the release.
 func (c *accountCase) likely() provider.Platform {
 	covered := c.covered
 	if c.release.Want.Origin {
@@ -55,7 +55,7 @@ func (c *accountCase) likely() provider.Platform {
 	return p
 }
 
-// readList notes the list that names the package for a platform.
+// readList notes the answer with the list of the package for a platform.
 func (c *accountCase) readList(p provider.Platform, said ask.Reply[provider.Listing]) {
 	if said.Err != nil {
 		c.err, c.failures[p], c.signed = said.Err, said.Err, true
@@ -69,9 +69,8 @@ func (c *accountCase) readList(p provider.Platform, said ask.Reply[provider.List
 	c.add(l)
 }
 
-// unexplained reports whether an entry holds a hash of the scheme that nothing
-// explains and that something could. What is said of a replaced release is said
-// of its whole entry.
+// unexplained counts the hashes of a scheme that nothing explains. If a release was
+// replaced, one finding covers the whole entry, so its hashes do not count.
 func (c *accountCase) unexplained(scheme string) int {
 	open := map[provider.Hash]bool{}
 	for _, e := range c.suspects {
@@ -88,8 +87,8 @@ func (c *accountCase) unexplained(scheme string) int {
 	return len(open)
 }
 
-// open counts the hashes that packages may explain: those of a mirror explain zh, too,
-// since it has no list.
+// open counts the hashes that packages may explain. A mirror's packages explain zh, too,
+// since a mirror has no list.
 func (c *accountCase) open() int {
 	switch {
 	case c.atMirror:
@@ -100,14 +99,14 @@ func (c *accountCase) open() int {
 	return 0
 }
 
-// candidates are the packages of the platforms that come first among those that
-// were not looked at; none where everything is explained.
+// candidates are the platforms whose packages come next. There are none if every hash is
+// explained.
 func (c *accountCase) candidates() []provider.Platform {
 	if c.depth == ListsOnly || c.err != nil || c.open() == 0 {
 		return nil
 	}
 	some, _ := c.platforms(c.covered)
-	if c.atMirror { // which need not say for which platforms it has packages
+	if c.atMirror { // a mirror need not list its platforms
 		some = append(some, slices.DeleteFunc(slices.Clone(provider.DefaultPlatforms), func(p provider.Platform) bool { return slices.Contains(some, p) })...)
 	}
 	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
@@ -128,8 +127,8 @@ func (c *accountCase) next() []packagePart {
 	return parts
 }
 
-// mirrorLooked notes whether every package was looked at that there is: of those
-// that the mirror says it has. Where none could be had, the reason is that of one.
+// mirrorLooked notes whether relock has looked at every package that the mirror lists. If
+// no package was available, the error of one is the reason.
 func (c *accountCase) mirrorLooked() {
 	if !c.atMirror {
 		return
@@ -146,13 +145,13 @@ func (c *accountCase) mirrorLooked() {
 	}
 }
 
-// proofs are the verdicts on the hashes of an entry.
+// proofs are the verdicts about the hashes of an entry.
 func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 	everything := c.everything()
 	proofs := make([]Proof, len(l.Hashes))
 	for i, h := range l.Hashes {
 		p := Proof{Hash: h, Verdict: Disproven}
-		if h.Known() && h.WellFormed() { // whoever answers, a malformed one belongs to nothing
+		if h.Known() && h.WellFormed() { // a malformed hash belongs to nothing, whatever the sources say
 			p.Verdict = c.judge(h, everything)
 		}
 		if p.Verdict == Unproven {
@@ -164,7 +163,7 @@ func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 	return proofs
 }
 
-// file is the package for a platform, and whether there is one.
+// file is the package for a platform. The bool is false if there is none.
 func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
 	if zhs := c.archives[p]; len(zhs) > 0 {
 		return c.files[zhs[0]], true
@@ -172,8 +171,8 @@ func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
 	return provider.ListedFile{}, false
 }
 
-// mayHave reports whether an h1 of the entry that nothing explains may be that of a
-// file which nobody has looked into.
+// mayHave reports whether an unexplained h1 of the entry may belong to a file that relock
+// has not looked at.
 func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
 	return !f.Sum.Computed() && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
 		return h.Scheme() == provider.SchemeH1 && !c.explains(h)

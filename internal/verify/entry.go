@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// judgedEntry is an entry of a lock file with the verdicts on its hashes, made once
-// everything was asked. What it finds goes to the result of its scribe.
+// judgedEntry is an entry of a lock file with the verdicts about its hashes. It is made
+// after all questions. Its findings go to its scribe's result.
 type judgedEntry struct {
 	scribe
 	policy *Policy
@@ -21,12 +21,13 @@ type judgedEntry struct {
 	known  map[provider.Hash]ask.Question // the hashes of every release
 }
 
-// report says all that is wrong with the entry.
+// report adds all findings about the entry.
 func (e judgedEntry) report() {
 	for _, p := range e.judged {
 		e.result.Counts[p.Verdict]++
 	}
-	if silent := e.release(); silent { // but of what nobody has to be asked about
+	// A refuted hash is a finding even if the registry did not answer.
+	if silent := e.release(); silent {
 		e.judged = slices.DeleteFunc(slices.Clone(e.judged), func(p Proof) bool { return p.Verdict != Disproven })
 	}
 	e.hashes()
@@ -35,14 +36,14 @@ func (e judgedEntry) report() {
 	e.seen()
 }
 
-// hashes says which hashes of the entry nothing proves, and which only somebody's
-// word does.
+// hashes adds findings about hashes that nothing proves, and about hashes that rest on a
+// source's word alone.
 func (e judgedEntry) hashes() {
 	named, last := map[pile]int{}, map[pile]int{}
 	vanished, beside := e.vanished(), e.besideListed()
 	for _, p := range e.judged {
 		h := p.Hash
-		if slices.Contains(vanished, h) { // release has said so
+		if slices.Contains(vanished, h) { // one finding covers all of these
 			continue
 		}
 		code, message := e.explain(p)
@@ -71,8 +72,8 @@ func (e judgedEntry) hashes() {
 	}
 }
 
-// unknown is a finding about a hash of no package with what may have become of it: the
-// release was replaced, or beside says that a part of the entry is as it was.
+// unknown adds to the finding about a hash of no package what probably happened: the
+// release was replaced or, if beside is not empty, only a part of the entry differs.
 func (e judgedEntry) unknown(f problem.Problem, replaced bool, beside string) problem.Problem {
 	if replaced {
 		f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
@@ -89,8 +90,8 @@ func (e judgedEntry) unknown(f problem.Problem, replaced bool, beside string) pr
 	return f
 }
 
-// besideListed is what the message about a zh in no list adds where others of the entry
-// are in one. It is empty where none are.
+// besideListed is an addition to the message about a zh in no list, if a list has other zh
+// of the entry. Otherwise it is empty.
 func (e judgedEntry) besideListed() string {
 	unlisted, of := e.of.unlisted(e.lock)
 	if unlisted == 0 || unlisted == of {
@@ -103,8 +104,8 @@ func (e judgedEntry) besideListed() string {
 	return fmt.Sprintf(": %d of %d recorded zh %s in no list: somebody changed the file, or one package was replaced", unlisted, of, verb)
 }
 
-// explain returns the code and the message of the finding about a hash. There is none
-// about a hash that a package or a signed list proves: the code is empty.
+// explain returns the code and the message of the finding about a hash. The code is empty
+// if a package or a signed list proves the hash.
 func (e judgedEntry) explain(p Proof) (problem.Code, string) {
 	h, release := shortened(p.Hash), fmt.Sprintf("%s %s", e.lock.Addr, e.lock.Version)
 	switch {
@@ -135,15 +136,15 @@ func (e judgedEntry) explain(p Proof) (problem.Code, string) {
 	return "", ""
 }
 
-// pile is one kind of finding about the hashes of an entry, of which a few are named.
-// What somebody accepts lies apart: it must not speak for what nobody has seen.
+// pile is one kind of finding about the hashes of an entry, of which only a few are named.
+// Accepted findings are a pile of their own: they must not hide new ones.
 type pile struct {
 	code     problem.Code
 	accepted bool
 }
 
-// coverage says what the entry lacks: of the platforms that are demanded, and of
-// what ties it to a signature.
+// coverage adds findings about what the entry lacks: a demanded platform, or the zh that a
+// signature proves.
 func (e judgedEntry) coverage() {
 	l := e.lock
 	if len(l.Hashes) == 0 {
@@ -179,7 +180,7 @@ func (e judgedEntry) coverage() {
 	}
 }
 
-// content says what was found in packages of an entry's release.
+// content adds findings about the files in the release's packages.
 func (e judgedEntry) content() {
 	l := e.lock
 	for _, p := range slices.SortedFunc(maps.Keys(e.of.problems), provider.Platform.Compare) {

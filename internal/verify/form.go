@@ -11,9 +11,9 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// compareForm says how the lock file differs from what the configuration beside it
-// asks for, and from what its tool would write. What cannot be known is named, and not
-// passed over.
+// compareForm adds findings where the lock file differs from the requirements of its
+// configuration, or from the text that its tool would write. If something cannot be
+// compared, Unchecked says so.
 func compareForm(r *Verification, p *Policy) {
 	m := r.Module
 	if m.Lock == nil {
@@ -40,8 +40,8 @@ func compareForm(r *Verification, p *Policy) {
 	compareStale(r, p)
 }
 
-// compareText says that the tool would write the file otherwise
-// [terraform 1.11 internal/depsfile/locks_file.go].
+// compareText adds a finding if the tool would write the file in another form [terraform
+// 1.11 internal/depsfile/locks_file.go].
 func compareText(r *Verification) {
 	lock := r.Module.Lock
 	about := problem.Problem{Place: problem.Place{Path: lock.Path, Line: 1}}
@@ -55,7 +55,7 @@ func compareText(r *Verification) {
 	}
 }
 
-// compareRequired holds what the module tree requires against the entries.
+// compareRequired compares the requirements of the module tree with the entries.
 func compareRequired(r *Verification, p *Policy) {
 	lock := r.Module.Lock
 	for _, q := range r.Module.All().Requirements {
@@ -90,7 +90,7 @@ func termsOutside(q scan.Requirement, l lockfile.Lock) []string {
 			outside = append(outside, fmt.Sprintf("%q (%s)", t.Constraint, t.Place))
 		}
 	}
-	if len(outside) == 0 { // a prerelease is in no range
+	if len(outside) == 0 { // no range allows a prerelease
 		outside = []string{constraintsText(q.Constraints())}
 	}
 	return outside
@@ -103,7 +103,7 @@ func constraintsText(c provider.Constraints) string {
 	return fmt.Sprintf("%q", c)
 }
 
-// compareStale names the entries that nothing requires, as far as that is known.
+// compareStale names the entries that nothing requires, if that is known.
 func compareStale(r *Verification, p *Policy) {
 	if p.KeepUnreferenced || r.Module.Shared {
 		return

@@ -1,14 +1,13 @@
-// Package verify proves or refutes the hashes of lock files. The tools accept a
-// package that matches any one recorded hash, so that one that somebody has put
-// there defeats the lock file, and no reader of a change can tell it from the
-// others [terraform 1.11 internal/getproviders/hash.go].
+// Package verify proves or refutes the hashes of lock files. The tools accept a package
+// that matches any one recorded hash. So one added hash defeats the lock file, and a
+// reviewer cannot tell it from the others [terraform 1.11 internal/getproviders/hash.go].
 //
-// A zh is decided by the signed checksum list of its release alone. An h1 is known
-// from packages that were hashed, in this run or by the hash cache; it is refuted
-// only where every package that there is has been looked at.
+// Only the signed checksum list of a release decides about a zh. An h1 is proven by a
+// package that was hashed, in this run or for the hash cache. It is refuted only if every
+// package of the release was hashed.
 //
-// Judge knows neither registries nor disks: it is given suspects, and a Source
-// that answers what they are held against.
+// Judge knows neither registries nor disks. It receives suspects, and a Source that answers
+// its questions.
 package verify
 
 import (
@@ -23,49 +22,49 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Suspect is an entry of a lock file that is to be judged.
+// Suspect is an entry of a lock file to judge.
 type Suspect struct {
 	Tool provider.Tool
 	Lock lockfile.Lock
-	// Path is that of the lock file, for messages.
+	// Path is the path of the lock file, for messages.
 	Path string
-	// Covered are platforms that the entry is known to be for. Their packages are
-	// looked at first.
+	// Covered are platforms that the entry is known to cover. Their packages are looked at
+	// first.
 	Covered []provider.Platform
-	// Explained are hashes that the caller has seen explained.
+	// Explained are hashes that the caller has already proven.
 	Explained []provider.Hash
-	// Left says that the run plans another version, so that nothing has compared
-	// the recorded packages with those of now.
+	// Left says that the run plans another version. So the recorded hashes were not
+	// compared with the current packages.
 	Left bool
-	// Depth is how far the account of its release goes.
+	// Depth says how far to account for the release.
 	Depth Depth
 }
 
-// Depth is how far an account of a release goes for one of its entries.
+// Depth says how far to account for the release of an entry.
 type Depth int
 
 const (
-	// ListsOnly holds hashes against signed lists alone: nothing is downloaded, and what they
-	// leave open is not said. A plan has asked for the versions before.
+	// ListsOnly compares hashes with signed lists only. Nothing is downloaded, and
+	// undecided hashes are not reported. A plan has asked for the versions before.
 	ListsOnly Depth = iota
 	// WithPackages downloads packages, too, until every hash is explained.
 	WithPackages
-	// Everything gives every hash a verdict, by whatever list or mirror the tool takes
-	// [opentofu 1.12 internal/getproviders/package_authentication.go]. Nothing was asked
-	// before, and the registry of the release is asked, whatever a plan would ask.
+	// Everything gives every hash a verdict, from any list or mirror that the tool accepts
+	// [opentofu 1.12 internal/getproviders/package_authentication.go]. No plan has asked
+	// before. The registry of the release is asked, even if a plan would not ask it.
 	Everything
 )
 
-// Judgement is what there is to say of an entry.
+// Judgement has the findings about an entry.
 type Judgement struct {
-	// Found are the hashes that belong to nothing, and Undecided those of which
-	// that could not be found out, sorted by place.
+	// Found are the hashes that belong to nothing. Undecided are those for which that is
+	// not known. Both are sorted by place.
 	Found, Undecided []problem.Problem
-	// Refuted are all hashes that belong to nothing, since a finding may speak of several.
+	// Refuted are all hashes that belong to nothing. One finding may be about several.
 	Refuted []provider.Hash
 }
 
-// Options are what an account goes by, whoever asks for it.
+// Options are the options of Judge and Prove.
 type Options struct {
 	// AcceptReReleased names releases that may have been replaced.
 	AcceptReReleased []provider.ReleasePattern
@@ -85,18 +84,17 @@ func ByEntry(f, g problem.Problem) int {
 	)
 }
 
-// Judge says which recorded hashes belong to no package of their release, and of
-// which that could not be decided. Judgements are in the order of suspects; after
-// ctx is done they are empty.
+// Judge says which recorded hashes belong to no package of their release, and for which
+// that could not be decided. Judgements are in the order of suspects. After ctx is done
+// they are empty.
 //
-// Most lock files are accounted for by what a run has learned anyway. More is
-// asked only where that leaves a hash unexplained: the lists of the release's
-// other platforms first, then packages, smallest first, until every hash is
-// explained.
+// For most lock files the answers of the run so far are enough. Judge asks more only if a
+// hash is still unexplained: first the lists of the release's other platforms, then
+// packages, the smallest first, until every hash is explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
 	a := newAccountant(ctx, src, opts, false)
 	for i, e := range suspects {
-		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against
+		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // other hashes cannot be compared with anything
 			a.open(i, e)
 		}
 	}
@@ -116,12 +114,12 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	return judgements
 }
 
-// judgement is what Prove finds of the hashes of an entry, as far as that refutes them or
-// leaves them open.
+// judgement has those findings of Prove about the hashes of an entry that refute them or
+// leave them undecided.
 func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question, opts Options) Judgement {
 	var made Verification
 	entry := judgedEntry{scribe: scribe{lock: e.Lock, path: e.Path, result: &made}, policy: &Policy{Options: opts}, of: c, judged: c.proofs(e.Lock), known: known}
-	if e.Left && c.replaced(e.Lock) { // then nobody has looked for packages of its h1 hashes
+	if e.Left && c.replaced(e.Lock) { // nobody has looked for the packages of its h1 hashes
 		entry.judged = slices.DeleteFunc(entry.judged, func(p Proof) bool { return p.Hash.Scheme() != provider.SchemeZH })
 	}
 	entry.replaced()

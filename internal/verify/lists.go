@@ -7,10 +7,10 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// readLists asks for the list of each release. The list of versions is known where a plan
-// has asked for it. Else it is asked for only where the answer leaves something open: a
-// release whose hashes are all explained costs what the registry says of one package, the
-// list and its signature.
+// readLists asks for the list of each release. If a plan has asked for the list of
+// versions, that costs nothing. Otherwise the list of versions is asked for only if the
+// first answer leaves something open. So a release with explained hashes costs three
+// answers: one package, the list and its signature.
 func (a *accountant) readLists() {
 	a.readServed(a.asked(func(c *accountCase) bool { return c.depth < Everything }))
 	a.readListsOf(a.asked(func(*accountCase) bool { return true }))
@@ -36,8 +36,8 @@ func (a *accountant) readLists() {
 	a.readMissing(missing)
 }
 
-// readServed asks for which platforms the registries say that releases are. What a registry
-// does not list any more may still be had: it has none.
+// readServed asks which platforms the releases serve. A release that the registry no longer
+// lists may still be served. Its platforms are then empty.
 func (a *accountant) readServed(cases []*accountCase) map[ask.Question]ask.Reply[provider.Offer] {
 	offers := a.ask.offers(collect.Mapped(cases, func(c *accountCase) ask.Question { return c.release }))
 	for _, c := range cases {
@@ -49,7 +49,7 @@ func (a *accountant) readServed(cases []*accountCase) map[ask.Question]ask.Reply
 	return offers
 }
 
-// asked are the cases of which anything may be asked.
+// asked are the cases that may ask questions.
 func (a *accountant) asked(which func(*accountCase) bool) []*accountCase {
 	var some []*accountCase
 	for _, c := range a.order {
@@ -71,9 +71,9 @@ func (a *accountant) readListsOf(cases []*accountCase) {
 	}
 }
 
-// readMissing asks again about releases whose first package is not there and whose
-// platforms nobody lists: what the registry says of one package may be lost, and
-// only where every answer is that there is none the release is gone.
+// readMissing asks again about releases whose first package is missing and whose platforms
+// are not listed. The registry may have lost the answer about one package. The release is
+// gone only if every answer says that the package does not exist.
 func (a *accountant) readMissing(cases []*accountCase) {
 	var parts []packagePart
 	for _, c := range cases {
@@ -89,8 +89,8 @@ func (a *accountant) readMissing(cases []*accountCase) {
 	}
 }
 
-// turnToMirrors leaves releases of which no registry may be asked to the mirrors of the
-// installation methods, whose packages are all that can be looked at.
+// turnToMirrors selects the mirrors for releases whose registry may not be asked. Only the
+// mirrors' packages can prove their hashes.
 func (a *accountant) turnToMirrors() {
 	for _, c := range a.asked(func(c *accountCase) bool { return c.depth == Everything && c.err == nil && !c.signed }) {
 		c.atMirror = true

@@ -14,59 +14,59 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// Policy is what root modules are verified by. The zero value demands what is so
-// in every repository.
+// Policy is the rules for verifying root modules. The zero value has the demands that fit
+// every repository.
 type Policy struct {
 	// Only restricts the run to these providers; empty means all.
 	Only []provider.Pattern
-	// Strict makes errors of what only a mirror or a registry stands for.
+	// Strict turns findings into errors if only a mirror or a registry confirms a hash.
 	Strict bool
-	// Severities are what people make of those of findings, by their codes.
+	// Severities are the configured severities of findings, by code.
 	Severities settings.Severities
-	// Platforms are those that every entry is to cover. Their packages are looked at
+	// Platforms are the platforms that every entry must cover. Their packages are looked at
 	// first.
 	Platforms []provider.Platform
-	// Keep names providers whose entries may stay though nothing requires them;
-	// KeepUnreferenced is for all providers.
+	// Keep names providers whose entries may stay although nothing requires them.
+	// KeepUnreferenced allows it for all providers.
 	Keep             []provider.Pattern
 	KeepUnreferenced bool
 	// Signers are the keys that may sign.
 	Signers provider.Signers
-	// Ledger is what was seen before; nil if nobody keeps one.
+	// Ledger is the record of earlier runs; nil if there is none.
 	Ledger *ledger.Ledger
-	// Baseline is what somebody accepts; nil if nothing is.
+	// Baseline has the accepted findings; nil if there are none.
 	Baseline *ledger.Baseline
-	// Recheck is how many packages that the hash cache knows are downloaded and hashed
-	// anew; which ones, Seed decides.
+	// Recheck is how many packages in the hash cache are downloaded and hashed again. Seed
+	// selects them.
 	Recheck int
 	Seed    string
-	// Packages looks into the packages that the entries cover.
+	// Packages inspects the packages that the entries cover.
 	Packages bool
-	// Offline says that nothing may be asked.
+	// Offline says that no question may be asked.
 	Offline bool
 	// Admits says whether a registry may be asked; nil admits all.
 	Admits func(addr provider.Addr) bool
-	// Options are those of Judge, too.
+	// Options are the options that Judge also has.
 	Options Options
 }
 
-// Verification is what was found of one root module.
+// Verification has the findings about one root module.
 type Verification struct {
 	Module   scan.RootModule
 	Findings []problem.Problem
-	// Accepted are findings that the baseline accepts; they are none of Findings.
+	// Accepted are the findings that the baseline accepts. Findings does not have them.
 	Accepted []ledger.Acceptance
-	// Counts are those of the hashes of its lock file.
+	// Counts has the number of hashes of the lock file for each verdict.
 	Counts Counts
-	// Unchecked says what of the root module could not be judged at all, and why.
+	// Unchecked says which parts of the root module could not be judged, and why.
 	Unchecked []string
-	// Seen are the packages of the lists that were verified, for a ledger.
+	// Seen are the packages of the verified lists, for a ledger.
 	Seen []ledger.Sighting
 }
 
-// Prove gives every hash of every lock file its verdict. Results are in the order
-// of modules. After ctx is done, what could not be asked any more is unproven. The
-// diagnostics are failures of the run: registries that answered nothing at all.
+// Prove gives every hash of every lock file its verdict. Results are in the order of
+// modules. After ctx is done, each open question leaves its hash unproven. The diagnostics
+// are failures of the run: registries that gave no answer at all.
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []problem.Problem) {
 	a := newAccountant(ctx, src, p.Options, p.Strict)
 	entries := make([][]*accountCase, len(modules))
@@ -91,8 +91,8 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 	return results, append(problems, a.outages()...)
 }
 
-// open gives the accountant the entries of a root module, and returns the case of each
-// entry; nil for those that are left out.
+// open gives the accountant the entries of a root module. It returns the case of each
+// entry, nil for entries that are left out.
 func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 	if m.Lock == nil {
 		return nil
@@ -114,7 +114,7 @@ func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 	return cases
 }
 
-// result judges a root module by what is known now, of its own releases and of others.
+// result judges a root module. known has the hashes of all releases of the run.
 func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provider.Hash]ask.Question) Verification {
 	r := Verification{Module: m, Counts: Counts{}}
 	for i, c := range cases {
@@ -125,7 +125,7 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 	}
 	compareForm(&r, p)
 	for i, f := range r.Findings {
-		if f.Severity == problem.SeverityError { // else it says so itself
+		if f.Severity == problem.SeverityError { // an error has its own message
 			f.Severity = SeverityOf(p.Severities, f.Code, p.Strict)
 		}
 		r.Findings[i] = withHelp(f)
@@ -135,7 +135,7 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 	return r
 }
 
-// withHelp is a finding with what its code says to do, unless it says that itself.
+// withHelp is a finding with the hint of its code, unless it has one.
 func withHelp(f problem.Problem) problem.Problem {
 	meaning, _ := problem.MeaningOf(f.Code)
 	f.Hint = cmp.Or(f.Hint, meaning.Help)

@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// plot is a root module with one entry, its registry and the policy. Nothing is
-// wrong with it until a test plants something.
+// plot is a root module with one entry, its registry and the policy. Everything is right
+// until a test plants a fault.
 type plot struct {
 	src    *release
 	hashes []string
@@ -24,7 +24,7 @@ type plot struct {
 	policy Policy
 }
 
-// sound is a plot in which every hash is in order.
+// sound is a plot in which every hash is right.
 func sound() *plot {
 	names := []string{"linux_amd64", "darwin_arm64"}
 	return &plot{
@@ -66,7 +66,7 @@ func (p *plot) prove(t *testing.T) (Verification, []problem.Problem) {
 	return results[0], problems
 }
 
-// codesOf are the codes of findings, with the severities that are no errors.
+// codesOf are the codes of findings, with the severity if it is no error.
 func codesOf(findings []problem.Problem) []string {
 	var all []string
 	for _, f := range findings {
@@ -84,7 +84,7 @@ func gone(code problem.Code) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "404 Not Found"}, Finding: code}
 }
 
-// plants has for each code what makes a run find it.
+// plants has a plot for each code that makes a run find it.
 var plants = map[string]func(p *plot){
 	"hash-unknown":  func(p *plot) { p.hashes = append(p.hashes, forged) },
 	"hash-unproven": func(p *plot) { p.src.known, p.policy.Options.Allowance = nil, NewAllowance(0) },
@@ -178,8 +178,8 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsPlanted holds that no code is listed that nothing finds; those
-// that other packages find are named.
+// TestEveryRuleIsPlanted holds that some run finds every code. Codes that other packages
+// find are named.
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
 	elsewhere := []problem.Code{
@@ -223,7 +223,7 @@ func TestHashOfAnotherReleaseIsToldSo(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeAskedIsUnproven has a reason for every hash that nobody looked at.
+// TestWhatCannotBeAskedIsUnproven holds that every hash without an answer has a reason.
 func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	t.Parallel()
 	for reason, plant := range map[Obstacle]func(*plot){
@@ -250,8 +250,8 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	}
 }
 
-// TestMalformedHashNeedsNobody holds that what no tool ever writes is refuted, whoever
-// cannot be asked, and though all that can be told of the others is told.
+// TestMalformedHashNeedsNobody holds that a hash that no tool writes is refuted, even if no
+// source answers.
 func TestMalformedHashNeedsNobody(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(*plot){
@@ -278,8 +278,8 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 	}
 }
 
-// TestPackagesAreLookedInto holds which packages are, what that costs, and that the
-// others are named.
+// TestPackagesAreLookedInto holds which packages are inspected, what that downloads, and
+// that the result names the others.
 func TestPackagesAreLookedInto(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -316,8 +316,8 @@ func TestPackagesAreLookedInto(t *testing.T) {
 	}
 }
 
-// TestMirrorsAreAskedWithinTheBudget holds that packages of mirrors are charged before
-// they are downloaded, those of one tier together, and not where they are at hand.
+// TestMirrorsAreAskedWithinTheBudget holds that a mirror's packages are charged before
+// their download, those of one tier together. Packages at hand are not charged.
 func TestMirrorsAreAskedWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	five := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"}
@@ -325,7 +325,7 @@ func TestMirrorsAreAskedWithinTheBudget(t *testing.T) {
 		size    int64
 		allowed int64
 		counts  Counts
-		asked   int // packages that were asked for
+		asked   int // number of questions for packages
 	}{
 		"enough":  {100, 500, Counts{ByMirror: 4}, 5},
 		"little":  {100, 150, Counts{ByMirror: 2, Unproven: 2}, 1},
@@ -347,8 +347,8 @@ func TestMirrorsAreAskedWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestCompleteReleaseCostsNoListOfVersions holds that what the list and the cache
-// prove needs no other question.
+// TestCompleteReleaseCostsNoListOfVersions holds that hashes that the list and the cache
+// prove need no other question.
 func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
 	t.Parallel()
 	p := sound()
@@ -358,8 +358,7 @@ func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
 	}
 }
 
-// TestEntryWithoutHashesIsOneFinding holds that it is not told of the h1 that it has
-// not either.
+// TestEntryWithoutHashesIsOneFinding holds that the missing h1 is no second finding.
 func TestEntryWithoutHashesIsOneFinding(t *testing.T) {
 	t.Parallel()
 	p := sound()
@@ -369,8 +368,8 @@ func TestEntryWithoutHashesIsOneFinding(t *testing.T) {
 	}
 }
 
-// TestReplacedPackageIsOneFinding holds that a zh which is in no list any more is not
-// named twice, and that its place is.
+// TestReplacedPackageIsOneFinding holds that a zh that no list has any more is one finding,
+// with its place.
 func TestReplacedPackageIsOneFinding(t *testing.T) {
 	t.Parallel()
 	p := sound()
@@ -385,8 +384,9 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	}
 }
 
-// TestChangedHashIsNoReplacedRelease holds that an entry of which some zh is in the list has
-// a finding for each other one, and that accepting a replaced release is named last.
+// TestChangedHashIsNoReplacedRelease is about an entry with some zh in the list. It holds
+// that each other zh is a finding, and that the hint names accepting a replaced release
+// last.
 func TestChangedHashIsNoReplacedRelease(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -412,8 +412,8 @@ func TestChangedHashIsNoReplacedRelease(t *testing.T) {
 	}
 }
 
-// TestContentOfAReplacedPackageIsToldSo holds that nobody is sent after an h1 that the
-// replaced package explains, though it is found.
+// TestContentOfAReplacedPackageIsToldSo holds that the hint about an h1 names the replaced
+// package.
 func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"zh replaced": "were replaced", "zh darwin_arm64": "git log"} {
@@ -427,8 +427,8 @@ func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 	}
 }
 
-// TestPackagesOfNamedPlatformsAreLookedAtFirst holds that what may be downloaded is spent
-// where hashes are likely to belong.
+// TestPackagesOfNamedPlatformsAreLookedAtFirst holds that the allowance is used for
+// packages whose hashes are probably recorded.
 func TestPackagesOfNamedPlatformsAreLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	p := sound()
@@ -440,8 +440,8 @@ func TestPackagesOfNamedPlatformsAreLookedAtFirst(t *testing.T) {
 	}
 }
 
-// TestStrictHashesWhatIsReported holds that a registry's word is held against the
-// package where nothing else counts.
+// TestStrictHashesWhatIsReported holds that under Strict the package proves an h1, and not
+// the registry's word.
 func TestStrictHashesWhatIsReported(t *testing.T) {
 	t.Parallel()
 	for strict, want := range map[bool]Verdict{false: ByReport, true: ByPackage} {
@@ -500,8 +500,8 @@ func TestLedgerRemembersWhatVanishes(t *testing.T) {
 	}
 }
 
-// TestAlarmAboutASignerRingsAgain holds that a run which finds another key does not
-// teach it to the ledger.
+// TestAlarmAboutASignerRingsAgain holds that a run that finds another key does not write it
+// to the ledger.
 func TestAlarmAboutASignerRingsAgain(t *testing.T) {
 	t.Parallel()
 	ledger := ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:])
@@ -516,8 +516,8 @@ func TestAlarmAboutASignerRingsAgain(t *testing.T) {
 	}
 }
 
-// TestReleasesOfTwoKeysAreLockedSideBySide holds that a release is held against who has
-// signed itself, where the ledger has seen it.
+// TestReleasesOfTwoKeysAreLockedSideBySide holds that a release is compared with its own
+// signer in the ledger.
 func TestReleasesOfTwoKeysAreLockedSideBySide(t *testing.T) {
 	t.Parallel()
 	newer := "registry.terraform.io/hashicorp/alpha 2.0.0 linux_amd64 zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:] + " 2026-01-02\n"

@@ -22,8 +22,7 @@ var (
 	mutationSeed = flag.Uint64("mutation-seed", 1, "what chooses them")
 )
 
-// published is a Source of releases by "address version" whose packages are all
-// known.
+// published is a Source of releases, by "address version". All their packages are known.
 type published map[string]provider.Listing
 
 func (w published) Versions(context.Context, provider.Tool, provider.Addr) (provider.Offer, error) {
@@ -51,8 +50,8 @@ func (w published) Content(context.Context, provider.Tool, provider.Want, int64)
 
 func (w published) Size(context.Context, provider.Tool, provider.Want) (int64, error) { return 1, nil }
 
-// publish gives every hash of a lock file a package, and returns the file with the
-// hashes of those: number and order stay.
+// publish makes a package for every hash of a lock file. It returns the file with the
+// hashes of these packages, in the same number and order.
 func (w published) publish(t *testing.T, text string) string {
 	t.Helper()
 	f, problems := lockfile.Parse([]byte(text), "a lock file")
@@ -62,7 +61,7 @@ func (w published) publish(t *testing.T, text string) string {
 	for _, l := range f.Locks {
 		release := l.Addr.String() + " " + l.Version.String()
 		listing := provider.Listing{Signer: provider.Signer{KeyID: fingerprint[24:], Fingerprint: fingerprint}}
-		head := strings.Index(text, `provider "`+l.Addr.String()) // several releases may have a file in common
+		head := strings.Index(text, `provider "`+l.Addr.String()) // several releases may share a file
 		for i, h := range l.Hashes {
 			name := fmt.Sprintf("%s_%d.zip", release, i)
 			listing.Files = append(listing.Files, provider.ListedFile{Name: name, Sum: provider.Sum{ZH: zh(name), H1: dirH1(name), H1Zip: zipH1(name)}})
@@ -77,7 +76,7 @@ func (w published) publish(t *testing.T, text string) string {
 	return text
 }
 
-// foundIn are the errors in a lock file; one that is refused has one.
+// foundIn are the errors in a lock file. A file that cannot be read has one.
 func (w published) foundIn(t *testing.T, text string) []problem.Problem {
 	t.Helper()
 	f, problems := lockfile.Parse([]byte(text), "root/.terraform.lock.hcl")
@@ -89,7 +88,7 @@ func (w published) foundIn(t *testing.T, text string) []problem.Problem {
 	return slices.DeleteFunc(results[0].Findings, func(f problem.Problem) bool { return f.Severity != problem.SeverityError })
 }
 
-// places are those of the characters of hashes, versions and addresses.
+// places are the positions of the characters of hashes, versions and addresses.
 func places(text string) []int {
 	var all []int
 	at := 0
@@ -109,8 +108,8 @@ func places(text string) []int {
 	return all
 }
 
-// changed is another character: of the other case, the next one in the alphabet of
-// base64 (whose last character before the padding has unused bits), or any.
+// changed is another character: the other case, the next one in the alphabet of base64 (its
+// last character before the padding has unused bits), or a random one.
 func changed(c byte, r *rand.Rand) byte {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	other := c
@@ -126,8 +125,8 @@ func changed(c byte, r *rand.Rand) byte {
 	return other
 }
 
-// shapes are lock files of which the hashes do not matter: fifty recorded ones where
-// there are some.
+// shapes are lock files whose hashes do not matter. Where recorded ones exist, they are
+// fifty of these.
 func shapes(t *testing.T) []string {
 	t.Helper()
 	entry := func(addr, version string, h1, zhs int) string {
@@ -160,8 +159,8 @@ func shapes(t *testing.T) []string {
 	return all
 }
 
-// TestEveryChangedCharacterIsFound changes lock files in which every hash is proven,
-// one character of a hash, a scheme, a version or an address at a time.
+// TestEveryChangedCharacterIsFound starts from lock files in which every hash is proven. It
+// changes one character of a hash, a scheme, a version or an address at a time.
 func TestEveryChangedCharacterIsFound(t *testing.T) {
 	t.Parallel()
 	for n, shape := range shapes(t) {

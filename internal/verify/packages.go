@@ -8,15 +8,15 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// inspector looks into packages for what does not belong there.
+// inspector looks for files in packages that should not be there.
 type inspector struct {
 	ask       asker
 	allowance *Allowance
-	platforms []provider.Platform // that are demanded
+	platforms []provider.Platform // the demanded platforms
 }
 
-// look looks into the packages that the entries cover, smaller ones first, as far
-// as may be downloaded. One whose size nobody says comes alone, after the others.
+// look inspects the packages that the entries cover, the smallest first, as far as the
+// allowance permits. A package of unknown size is inspected alone, after the others.
 func (i inspector) look(cases []*accountCase) {
 	limits := map[ask.Question]int64{}
 	var sized, unsized []packagePart
@@ -56,7 +56,7 @@ func (i inspector) look(cases []*accountCase) {
 	}
 }
 
-// saw notes what is wrong with what the package holds.
+// saw notes what is wrong with the files in the package.
 func (p packagePart) saw(said ask.Reply[provider.Content]) {
 	switch {
 	case said.Err != nil:
@@ -66,8 +66,8 @@ func (p packagePart) saw(said ask.Reply[provider.Content]) {
 	}
 }
 
-// covered are the packages that are looked into, with their sizes, the smallest first.
-// What this run has downloaded costs nothing.
+// covered are the packages to inspect, with their sizes, the smallest first. A package that
+// this run has downloaded needs no download.
 func (i inspector) covered(cases []*accountCase) []packagePart {
 	var parts, unsized []packagePart
 	var asked []ask.Question
@@ -109,8 +109,8 @@ func (i inspector) covered(cases []*accountCase) []packagePart {
 	return parts
 }
 
-// inside are the platforms whose packages are looked into: those that are demanded, or
-// else those whose h1 the entries record.
+// inside are the platforms whose packages are inspected: the demanded ones, or else those
+// whose h1 the entries record.
 func (i inspector) inside(c *accountCase) []provider.Platform {
 	recorded := map[provider.Hash]bool{}
 	for _, e := range c.suspects {

@@ -11,9 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// recheck holds some of what the hash cache knows of the releases against their
-// packages, as far as may be downloaded. Which ones is decided by a hash of the seed
-// and the package, so that runs vary and one run can be repeated.
+// recheck compares some packages with the hash cache, as far as the allowance permits. A
+// hash of the seed and the package selects them. So runs differ, and a run can be repeated.
 func recheck(a *accountant, most int, seed string) []problem.Problem {
 	type known struct {
 		key   ask.Question

@@ -10,9 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// release says what is wrong with the release of an entry, its list and who signed
-// that. It returns true where that tells of every hash: none could be held against
-// anything.
+// release adds findings about the release of an entry, its list and the list's signer.
+// silent means that one finding covers all hashes, because none could be compared.
 func (e judgedEntry) release() (silent bool) {
 	l := e.lock
 	err, _ := e.of.err.(*problem.Error)
@@ -35,7 +34,7 @@ func (e judgedEntry) release() (silent bool) {
 	return false
 }
 
-// signer says what there is to say of the key that has signed.
+// signer adds findings about the key that signed the list.
 func (e judgedEntry) signer() {
 	l, key := e.lock, e.of.signer
 	if e.of.unsigned {
@@ -63,8 +62,8 @@ func (e judgedEntry) signer() {
 	e.ledgerSigner()
 }
 
-// SignerRefused is the finding about an entry of the lock file at a path: that another key has
-// signed the list of its release than the settings admit.
+// SignerRefused is the finding that the key which signed the release's list is not among
+// the configured signers. path is the path of the lock file.
 func SignerRefused(l lockfile.Lock, path string, key provider.Signer) problem.Problem {
 	by := "nobody"
 	if key.Fingerprint != "" {
@@ -76,8 +75,8 @@ func SignerRefused(l lockfile.Lock, path string, key provider.Signer) problem.Pr
 	return f
 }
 
-// replaced says that packages of the release were replaced under its version: by
-// the hashes of the entry, or by what the ledger has seen.
+// replaced adds a finding if packages of the release were replaced under its version. The
+// entry's hashes or the ledger show it.
 func (e judgedEntry) replaced() {
 	l := e.lock
 	if e.policy.acceptsReReleased(e.lock) {
@@ -93,9 +92,9 @@ func (e judgedEntry) replaced() {
 	}
 }
 
-// vanished are the zh of an entry whose packages seem to have been replaced. They are
-// one finding, and not one more for each hash; where the replacement is accepted
-// there is none, and each of them is in no list.
+// vanished are the zh of an entry whose packages were probably replaced. One finding covers
+// them all. If the replacement is accepted, it is empty, and each of these zh is a finding
+// of its own.
 func (e judgedEntry) vanished() []provider.Hash {
 	if e.policy.acceptsReReleased(e.lock) || !e.of.account.replaced(e.lock) {
 		return nil
@@ -110,8 +109,8 @@ func (e judgedEntry) vanished() []provider.Hash {
 	return gone
 }
 
-// ledgerSigner says that another key has signed the release than the ledger knows,
-// and that this is the same key by a part of its fingerprint.
+// ledgerSigner adds a finding if the ledger has another key for the release, or if it has
+// only a part of the key's fingerprint.
 func (e judgedEntry) ledgerSigner() {
 	l, key := e.lock, e.of.signer
 	before, changed := e.formerKey()
@@ -123,9 +122,8 @@ func (e judgedEntry) ledgerSigner() {
 	}
 }
 
-// formerKey is who has signed the release by the ledger. It is changed if that is
-// another key than now, and neither the ledger nor the configuration says that both
-// are right.
+// formerKey is the signer of the release according to the ledger. changed says that the key
+// is now another one, and that neither the ledger nor the configuration accepts both.
 func (e judgedEntry) formerKey() (before string, changed bool) {
 	addr, key := e.of.release.Want.Addr, e.of.signer
 	before = e.policy.Ledger.Key(addr, e.of.release.Want.Version)
@@ -138,8 +136,8 @@ func (e judgedEntry) formerKey() (before string, changed bool) {
 	return before, true
 }
 
-// seen notes the packages of the release for a ledger: but not where another key has
-// signed them. What the next run finds would be known by then, and be no change.
+// seen notes the packages of the release for a ledger, unless another key has signed them.
+// The ledger would then know the new key, and the next run would find no change.
 func (e judgedEntry) seen() {
 	if _, changed := e.formerKey(); changed || e.of.mirror != "" {
 		return

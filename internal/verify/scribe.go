@@ -34,8 +34,8 @@ func (f scribe) ofHash(code problem.Code, h provider.Hash, message string) probl
 	return found
 }
 
-// addOf adds a finding that speaks for all of the hashes. It is another one when there
-// is one more: whoever has accepted it knew of these alone.
+// addOf adds a finding about several hashes. With another hash it is another finding: a
+// person who accepted it knew only these.
 func (f scribe) addOf(hashes []provider.Hash, code problem.Code, format string, args ...any) *problem.Problem {
 	found := f.add(code, format, args...)
 	found.About = digestOf(hashes)

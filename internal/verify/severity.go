@@ -9,7 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// SeverityOf is the severity of findings of a code, by what people make of it.
+// SeverityOf is the severity of findings with a code, according to the configured
+// severities.
 func SeverityOf(s settings.Severities, code problem.Code, strict bool) problem.Severity {
 	meaning, _ := problem.MeaningOf(code)
 	severity := meaning.Severity
@@ -28,7 +29,7 @@ func SeverityOf(s settings.Severities, code problem.Code, strict bool) problem.S
 	return severity
 }
 
-// Sound says what is wrong with severities; nothing if all is well.
+// Sound says what is wrong with the severities, or nil.
 func Sound(s settings.Severities) error {
 	for _, codes := range []map[problem.Code]problem.Severity{s.Chosen, s.Given, s.Raised} {
 		for _, code := range slices.Sorted(maps.Keys(codes)) {

@@ -8,13 +8,14 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// A repository may make findings worse and never less bad; the operator may do both.
+// A repository may raise the severity of a finding, but not lower it. The operator may do
+// both.
 func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 	t.Parallel()
 	of := func(code problem.Code, s problem.Severity) map[problem.Code]problem.Severity {
 		return map[problem.Code]problem.Severity{code: s}
 	}
-	const unsigned = problem.CodeUnsigned // a warning, and an error where strict
+	const unsigned = problem.CodeUnsigned // a warning, and an error under Strict
 	for name, tt := range map[string]struct {
 		s            settings.Severities
 		want, strict problem.Severity

@@ -8,34 +8,34 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Verdict is what is known of a recorded hash: what proves it, or that nothing
-// does. Every hash has exactly one.
+// Verdict says what proves a recorded hash, or that nothing does. Every hash has exactly
+// one.
 type Verdict string
 
-// The verdicts, the strongest first. What a hash is worth follows: as the signer of
-// the list, as whoever wrote the cache, as the mirror, as the registry.
+// The verdicts, the strongest first. A verdict is as good as its source: the signer of the
+// list, the writer of the cache, the mirror, the registry.
 const (
-	ByList    Verdict = "list"     // it stands in the signed checksum list of the release
+	ByList    Verdict = "list"     // the signed checksum list of the release has it
 	ByPackage Verdict = "package"  // this run has hashed a package that the list names
-	ByCache   Verdict = "cache"    // an earlier run has, and the list names it now
+	ByCache   Verdict = "cache"    // an earlier run has hashed it, and the list names it now
 	ByMirror  Verdict = "mirror"   // a mirror of the operator has it, and no registry may be asked
-	ByReport  Verdict = "reported" // a registry states it of a package that the list names
-	Unsigned  Verdict = "unsigned" // a list names it that nobody has signed
-	Disproven Verdict = "refuted"  // everything that could explain it was looked at, and does not
-	Unproven  Verdict = "unproven" // not everything could be looked at
+	ByReport  Verdict = "reported" // a registry reports it for a package that the list names
+	Unsigned  Verdict = "unsigned" // an unsigned list names it
+	Disproven Verdict = "refuted"  // relock has looked at everything that could explain it, and nothing does
+	Unproven  Verdict = "unproven" // relock could not look at everything
 )
 
-// verdicts are all of them in the order of the summary.
+// verdicts are all verdicts in the order of the summary.
 var verdicts = []Verdict{ByList, ByPackage, ByCache, ByMirror, ByReport, Unsigned, Disproven, Unproven}
 
-// Obstacle says why a hash is Unproven: one of a closed set.
+// Obstacle says why a hash is Unproven.
 type Obstacle string
 
 // The reasons.
 const (
 	ForOffline      Obstacle = "offline"      // nothing may be asked
 	ForBudget       Obstacle = "budget"       // no more may be downloaded
-	ForHost         Obstacle = "host"         // the head of a fork may not choose whom to ask
+	ForHost         Obstacle = "host"         // the head of a fork may not choose which hosts are asked
 	ForUnreachable  Obstacle = "unreachable"  // no answer, or none that can be used
 	ForUnauthorized Obstacle = "unauthorized" // credentials are missing or refused
 )
@@ -44,13 +44,13 @@ const (
 type Proof struct {
 	Hash    provider.Hash
 	Verdict Verdict
-	Reason  Obstacle // of Unproven
+	Reason  Obstacle // for Unproven
 }
 
-// Counts says how many hashes have which verdict.
+// Counts is the number of hashes for each verdict.
 type Counts map[Verdict]int
 
-// Hashes is how many there are.
+// Hashes is the number of all hashes.
 func (c Counts) Hashes() int {
 	all := 0
 	for _, n := range c {
@@ -59,14 +59,14 @@ func (c Counts) Hashes() int {
 	return all
 }
 
-// Add adds others.
+// Add adds the numbers of others.
 func (c Counts) Add(others Counts) {
 	for v, n := range others {
 		c[v] += n
 	}
 }
 
-// Each returns the number of every verdict, by its name.
+// Each returns the number for every verdict, by its name.
 func (c Counts) Each() map[string]int {
 	all := map[string]int{}
 	for _, v := range verdicts {
@@ -75,22 +75,22 @@ func (c Counts) Each() map[string]int {
 	return all
 }
 
-// words say what the hashes of a verdict are, behind their number. An h1 and a zh
-// are never counted together but where nothing is proven: no package proves a zh.
+// words are the words after the number of each verdict. An h1 and a zh are counted together
+// only if nothing is proven: no package proves a zh.
 var words = map[Verdict]string{
 	ByList: "in signed lists", ByPackage: "h1 by packages hashed now", ByCache: "h1 by earlier runs",
 	ByMirror: "known from mirrors alone", ByReport: "known from a registry's word alone", Unsigned: "in unsigned lists",
 	Disproven: "refuted", Unproven: "unproven",
 }
 
-// Part is how many hashes have a verdict, and what they are in the words of the summary.
+// Part is the number of hashes with a verdict, and the words for them in the summary.
 type Part struct {
 	Verdict Verdict
 	N       int
 	Words   string
 }
 
-// Parts are those of every verdict, in the order of the summary.
+// Parts are the parts for every verdict, in the order of the summary.
 func (c Counts) Parts() []Part {
 	var all []Part
 	for _, v := range verdicts {
@@ -99,8 +99,8 @@ func (c Counts) Parts() []Part {
 	return all
 }
 
-// Lasting is String without when packages were hashed, for a text that the next run is
-// to find as it would write it.
+// Lasting is String without the time of hashing. A text that the next run compares uses it:
+// that run would write the same.
 func (c Counts) Lasting() string {
 	all := maps.Clone(c)
 	all[ByPackage] += all[ByCache]
