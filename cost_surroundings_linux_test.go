@@ -26,7 +26,7 @@ func surroundings() []hostile {
 
 // What relock says of more than one of them.
 const (
-	tooDeep         = "lists and maps stand in each other more than 16 deep"
+	tooDeep         = "lists and maps are nested more than 16 deep"
 	tooManyBrackets = "more than 10000 brackets and braces"
 	muchAnswered    = "more than 2000000 lists, objects and values"
 )

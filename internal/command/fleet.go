@@ -140,7 +140,7 @@ func ofShard(env Env, from settings.Sources, s settings.Settings) (organisation.
 	if p.Settings != "" && p.Settings != from.OperatorsIdentity() {
 		return organisation.Organisation{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
-			Hint: "give every job of a run the same file with --config, or plan anew",
+			Hint: "give every job of a run the same file with --config, or plan again",
 		}}
 	}
 	shard, err := p.Shard(s.Organisation.Shard)

@@ -35,7 +35,7 @@ const operatorFile = "version: 1\nregistries: {my-registry.example.com: {token-e
 
 func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 	t.Parallel()
-	const refused = "registries may not stand in a repository's own configuration file"
+	const refused = "registries must not be in a repository's own configuration file"
 	tests := []struct {
 		name, file, config string
 		dirs, repositories []string
@@ -76,7 +76,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ link, target, want string }{
 		{"work/link.yml", "op.yml", "leads out of the repository"},
-		{"link.yml", "work/op.yml", "registries may not stand"},
+		{"link.yml", "work/op.yml", "registries must not be"},
 	} {
 		link, target := tt.link, tt.target
 		env, top := place(t)

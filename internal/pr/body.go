@@ -49,7 +49,7 @@ func asksForRebase(body string) bool {
 	return i >= 0 && rebaseChecked.MatchString(body[i:])
 }
 
-// ignored lists what people told relock to ignore, in the words of the
+// ignored lists what people asked relock to ignore, in the words of the
 // configuration file, so that they can move it there.
 func ignored(ignores []policy.Ignore) safe.Markdown {
 	if len(ignores) == 0 {

@@ -137,7 +137,7 @@ func cannotReopen(o Owned, why, hint string) error {
 	}
 }
 
-// SetIgnores changes what people told relock to ignore for the group of a pull
+// SetIgnores changes what people asked relock to ignore for the group of a pull
 // request from what o says to the given, and shows it in the body. What another
 // comment has changed since stays changed.
 func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores []policy.Ignore) error {

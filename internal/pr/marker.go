@@ -38,7 +38,7 @@ type Marker struct {
 	// Leaves says that the branch must be deleted when no other pull request needs it
 	// any more, though a person has closed this one: relock did so for them.
 	Leaves bool `json:"leaves-branch,omitempty"`
-	// Ignores are what people told relock not to propose for this group.
+	// Ignores are what people asked relock not to propose for this group.
 	Ignores []policy.Ignore `json:"ignores,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Survey is what was there for some groups when it was looked at.
 type Survey struct {
-	// Ignores are what people told relock to ignore, by group.
+	// Ignores are what people asked relock to ignore, by group.
 	Ignores map[string][]policy.Ignore
 	// Pulls are the pull requests that count, or else the newest ones, by group.
 	Pulls map[string]github.PullRequest
@@ -45,7 +45,7 @@ func NothingBut(ctx context.Context, repo *github.Repository, is func(github.Iss
 	return found
 }
 
-// Look finds out what people told relock to ignore for each group: it is in
+// Look finds out what people asked relock to ignore for each group: it is in
 // the newest pull request of the group to the base, closed ones included. It is
 // two requests for all of them, and one more for each that ignores something, to
 // see whether it is ours: without a token it is taken for ours. Propose need not ask

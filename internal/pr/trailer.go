@@ -128,7 +128,7 @@ func (j judged) rebased() bool { return !j.mark.made(j.own) }
 
 // judge decides whose a branch is, from what it has and its base has not. What is
 // below a commit of ours was looked at when that was made: it was ours, or merged, or
-// a person told us to discard it. Where a server cannot replace a branch it stays there,
+// a person asked us to discard it. Where a server cannot replace a branch it stays there,
 // and has no part in the tree.
 func judge(branch string, c github.Comparison, head string) judged {
 	all := c.Own

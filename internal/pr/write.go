@@ -231,7 +231,7 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 	return nil
 }
 
-// openPull opens the pull request. What people told relock to ignore for the
+// openPull opens the pull request. What people asked relock to ignore for the
 // group is in its newest pull request, so it moves on to this one.
 func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	ignores, err := t.ignores(ctx, s)

@@ -277,7 +277,7 @@ func TestOnlyAnOperatorNamesCredentials(t *testing.T) {
 		t.Errorf("ParseOperatorFile reports %v", problems)
 	}
 	_, problems := settings.ParseFile(src, ".github/relock.yml")
-	const want = ".github/relock.yml:2: registries may not stand in a repository's own configuration file, since it chooses who gets credentials"
+	const want = ".github/relock.yml:2: registries must not be in a repository's own configuration file, since it chooses who gets credentials"
 	if len(problems) != 1 || problems[0].String() != want || problems[0].Hint != "keep it in a file outside of the repository, and name that with --config" {
 		t.Errorf("ParseFile reports %+v, want %q", problems, want)
 	}
@@ -410,8 +410,8 @@ var refusedFiles = []struct {
 	{"alias", "version: 1\nkeep: &k [a]\nexclude: *k\n", "relock.yml:2: keep must be a list of texts, like [a, b]", "", false},
 	{"not text", "version: 1\n# \xff\n", "relock.yml: the configuration file is not UTF-8 text", "", false},
 	{"too large", "version: 1\n" + strings.Repeat("# comment\n", 7000), "relock.yml: the configuration file is larger than 64 KiB", "", false},
-	{"deep brackets", "version: 1\nkeep: " + strings.Repeat("[", 30000) + "\n", "relock.yml:2: lists and maps stand in each other more than 16 deep", "", false},
-	{"deep dashes", "version: 1\nkeep: \n" + strings.Repeat("- ", 30000) + "a\n", "relock.yml:3: lists and maps stand in each other more than 16 deep", "", false},
+	{"deep brackets", "version: 1\nkeep: " + strings.Repeat("[", 30000) + "\n", "relock.yml:2: lists and maps are nested more than 16 deep", "", false},
+	{"deep dashes", "version: 1\nkeep: \n" + strings.Repeat("- ", 30000) + "a\n", "relock.yml:3: lists and maps are nested more than 16 deep", "", false},
 }
 
 func TestParseFileRefuses(t *testing.T) {
@@ -718,7 +718,7 @@ var operatorsMistakes = []struct{ name, src, want, hint string }{
 	{"no keys", "enforced: strict\n", "central.yml:2: enforced must hold keys and values", ""},
 	{"what no repository may say", "enforced:\n  org: {pause: true}\n", "central.yml:3: org.pause cannot be enforced, since no repository has a say in it", "write it without enforced"},
 	{"the version", "enforced:\n  version: 1\n", "central.yml:3: version cannot be enforced, since no repository has a say in it", "write it without enforced"},
-	{"twice", "enforced:\n  strict: true\nstrict: false\n", "central.yml:3: strict stands in line 4, too, where it would never hold", "keep one of them"},
+	{"twice", "enforced:\n  strict: true\nstrict: false\n", "central.yml:3: strict is in line 4, too, where it would have no effect", "keep one of them"},
 	{"nothing", "enforced:\n  rules: []\n", "central.yml:3: rules is empty, so that nothing is enforced", ""},
 	{"no names", "enforced:\n  module-vars: {}\n", "central.yml:3: module-vars is empty, so that nothing is enforced", ""},
 }

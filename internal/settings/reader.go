@@ -98,7 +98,7 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 	}
 	tokens := lexer.Tokenize(string(src))
 	if line := tooDeep(tokens); line > 0 {
-		r.fail(line, problem.CodeSettings, "", "lists and maps stand in each other more than %d deep", maxNesting)
+		r.fail(line, problem.CodeSettings, "", "lists and maps are nested more than %d deep", maxNesting)
 		return nil, false
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -213,10 +213,10 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 		r.fail(at, problem.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
 	case s.Operator && !r.operator && s.Kind != Named:
 		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over all repositories",
-			"%s may not stand in a repository's own configuration file, since it is about all repositories", path)
+			"%s must not be in a repository's own configuration file, since it is about all repositories", path)
 	case s.Operator && !r.operator:
 		r.fail(at, problem.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
-			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)
+			"%s must not be in a repository's own configuration file, since it chooses who gets credentials", path)
 	case s.structured(), s.listable() && value.Type() == ast.SequenceType:
 		r.structure(s, at, value, sc)
 	default:
@@ -247,7 +247,7 @@ func (r *reader) enforcing(at int, value ast.Node) {
 	switch {
 	case !r.operator:
 		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
-			"%s may not stand in a repository's own configuration file: the operator of a run enforces settings", enforced)
+			"%s must not be in a repository's own configuration file: the operator of a run enforces settings", enforced)
 		return
 	case !ok:
 		r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", enforced)
@@ -265,7 +265,7 @@ func (r *reader) enforceable() {
 		case ok && v.empty() && s.layering() != replacing:
 			r.fail(v.Place.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
 		case ok && twice && s.layering() == replacing:
-			r.fail(v.Place.Line, problem.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Place.Line)
+			r.fail(v.Place.Line, problem.CodeSettings, "keep one of them", "%s is in line %d, too, where it would have no effect", s.Key, was.Place.Line)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func addSettings(root map[string]any, holds func(Setting) bool) {
 
 // enforceableSchema is what may be below the key enforced.
 func enforceableSchema() map[string]any {
-	o := object("", "What no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
+	o := object("", "Settings that no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
 	addSettings(o, func(s Setting) bool { return s.Key != "" && !s.Operator && s.Key != "version" })
 	return o
 }
@@ -50,7 +50,7 @@ func enforceableSchema() map[string]any {
 // sections describes the keys that hold other keys.
 var sections = map[string]string{
 	"pull-request": "How pull requests are made.",
-	"verify":       "What is believed.",
+	"verify":       "Which proofs relock accepts.",
 	"org":          "Which repositories of an organisation, and how much at once.",
 	"terragrunt":   "How Terragrunt units are read.",
 }
