@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// contents says of which platforms a listing knows what the package contains.
+// contents are the platforms whose packages' content a listing knows.
 func contents(l provider.Listing) []string {
 	var known []string
 	for _, f := range l.Files {
@@ -61,14 +61,14 @@ func TestListingAsksForItselfWhereNobodyDid(t *testing.T) {
 	if _, err := c.Listing(t.Context(), terraform, want(privateHost, provider.Platform{OS: "plan9", Arch: "386"})); !problem.Coded(err, problem.CodeNoPackage) {
 		t.Errorf("error for a platform without a package: %v, want %s", err, problem.CodeNoPackage)
 	}
-	// That answer is remembered as the release's first; it must not stand for the others.
+	// That answer is the release's first one. It must not be used for the other platforms.
 	if got, err := c.Listing(t.Context(), terraform, want(privateHost, linux)); err != nil || len(got.Files) != 3 {
 		t.Errorf("Listing = %d files, error %v, want 3 files", len(got.Files), err)
 	}
 }
 
-// TestPackageThatIsListedIsNotAbsent holds that a lost answer is not taken for a
-// release that is not made for the platform: that would refute hashes of it.
+// TestPackageThatIsListedIsNotAbsent holds that a lost answer does not mean that the
+// release lacks the platform. That would refute hashes of it.
 func TestPackageThatIsListedIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -100,8 +100,8 @@ func TestNothingIsListedWhereAMirrorHasASay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			// providers lock asks the registry whatever the methods are; what init has
-			// recorded from a mirror stands in the lock file all the same.
+			// providers lock asks the registry, whatever the methods are. But the lock file
+			// still has the hashes that init has recorded from a mirror.
 			c := f.client(t, Options{Origin: true}, tt.config)
 			got, err := c.Listing(t.Context(), terraform, want(privateHost, linux))
 			if err != nil || got.Signed() != tt.listed {
@@ -147,7 +147,7 @@ func TestPackageIsHashedWithinItsLimit(t *testing.T) {
 	if _, err := c.Package(t.Context(), terraform, want(privateHost, linux), size-1); err == nil {
 		t.Error("a package above the limit was taken")
 	}
-	// The limit was this question's alone.
+	// The limit was only for that question.
 	got, err = c.Package(t.Context(), terraform, want(privateHost, linux), size)
 	if err != nil || !slices.Equal(contents(got), []string{linux.String()}) {
 		t.Errorf("within the limit: contents of %v, error %v, want %s", contents(got), err, linux)
@@ -181,8 +181,8 @@ func TestPackageThatLiesIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestOddArchiveIsAskedForOnce holds that bytes which are counted are not doubled
-// where an archive cannot be hashed in one pass.
+// TestOddArchiveIsAskedForOnce is about an archive that cannot be hashed in one pass. It
+// holds that with a limit its bytes are not downloaded twice.
 func TestOddArchiveIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -205,7 +205,7 @@ func TestSizeOfPackage(t *testing.T) {
 		tool provider.Tool
 		edit func(t *testing.T, f *fixture)
 		hook func(w http.ResponseWriter, r *http.Request)
-		want int64 // 0: that of the zip; negative: none
+		want int64 // 0: the size of the zip; negative: none
 	}{
 		"by its server": {tool: terraform},
 		"above what answers may have": {tool: terraform, want: 900 << 20, hook: func(w http.ResponseWriter, _ *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// registryShop is a registry in memory for measurements: some providers with many
-// versions, of which a few have packages for several platforms under one signed list.
+// registryShop is a registry in memory for measurements: some providers with many versions.
+// A few versions have packages for several platforms under one signed list.
 type registryShop struct {
 	sandbox *sandbox.Sandbox
 	network *bubble.Net
@@ -61,8 +61,8 @@ func newRegistryShop(b *testing.B) *registryShop {
 	return s
 }
 
-// measure has a client of its own asked, for as many runs as the benchmark wants, and
-// reports how many requests a run took.
+// measure runs ask with a new client for each run of the benchmark, and reports the
+// requests of a run.
 func (s *registryShop) measure(b *testing.B, ask func(c *Client)) {
 	b.Helper()
 	asked, runs := len(s.sandbox.Requests()), 0
@@ -85,8 +85,8 @@ func (s *registryShop) hashAll(b *testing.B, c *Client) {
 	}
 }
 
-// BenchmarkVersions asks which versions four providers have, as two tools do and a
-// second time each, which costs no request.
+// BenchmarkVersions asks for the versions of four providers, with two tools. Each question
+// is asked twice, and the second time costs no request.
 func BenchmarkVersions(b *testing.B) {
 	s := newRegistryShop(b)
 	s.measure(b, func(c *Client) {
@@ -102,9 +102,9 @@ func BenchmarkVersions(b *testing.B) {
 	})
 }
 
-// BenchmarkHashes asks for the 80 packages of 20 releases: each list and its signature
-// are verified once. cold downloads the packages; with a warm cache none is, and a
-// registry is asked about one package of a release.
+// BenchmarkHashes asks for the 80 packages of 20 releases. Each list and its signature are
+// verified once. cold downloads the packages. warm downloads none and asks a registry about
+// one package of a release.
 func BenchmarkHashes(b *testing.B) {
 	s := newRegistryShop(b)
 	b.Run("cold", func(b *testing.B) { s.measure(b, func(c *Client) { s.hashAll(b, c) }) })
@@ -117,8 +117,8 @@ func BenchmarkHashes(b *testing.B) {
 	b.Run("warm", func(b *testing.B) { s.measure(b, func(c *Client) { s.hashAll(b, c) }) })
 }
 
-// BenchmarkListing asks for the lists of 20 releases, by each of their packages, of
-// which no more than the first costs requests.
+// BenchmarkListing asks for the lists of 20 releases by each of their packages. Only the
+// first package of a release costs requests.
 func BenchmarkListing(b *testing.B) {
 	s := newRegistryShop(b)
 	s.measure(b, func(c *Client) {

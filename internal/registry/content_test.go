@@ -10,7 +10,7 @@ import (
 // linuxProgram is the header of a program for linux_amd64.
 var linuxProgram = "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 11) + "\x3e" + strings.Repeat("\x00", 45)
 
-// replace gives the package for linux another content, before the list is read.
+// replace gives the package for linux another content, before the list is made.
 func (f *fixture) replace(files map[string]string) {
 	old := sha256Hex(f.zips[linux])
 	f.zips[linux] = pack(files)
@@ -25,7 +25,7 @@ func TestContentOfAPackage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files          map[string]string
 		listed, served string // manifest
-		want           string // words of the only problem; empty: there is none
+		want           string // words of the only problem; empty: no problem
 	}{
 		"as published":             {files: sound},
 		"script":                   {files: map[string]string{"terraform-provider-alpha": "#!/bin/sh"}, want: "none for linux_amd64"},
@@ -63,8 +63,8 @@ func TestContentOfAPackage(t *testing.T) {
 	}
 }
 
-// TestContentIsKeptOfWhatIsHashed holds that a package is downloaded once to be hashed
-// and to be looked into, and not at all beyond the limit.
+// TestContentIsKeptOfWhatIsHashed holds that a package is downloaded once for hashing and
+// inspecting, and never above the limit.
 func TestContentIsKeptOfWhatIsHashed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,15 +15,15 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// flipped is an archive with another bit in the middle.
+// flipped is an archive with one bit flipped in the middle.
 func flipped(archive []byte) []byte {
 	other := slices.Clone(archive)
 	other[len(other)/2] ^= 1
 	return other
 }
 
-// damagedBy answers for an archive as a cache does that holds a damaged copy: it sends
-// the archive itself to those alone who want no cached one. It counts all who ask.
+// damagedBy answers as a cache with a damaged copy of an archive. Only requests that bypass
+// caches get the archive itself, if it heals. It counts the requests.
 func damagedBy(asked *atomic.Int64, archive []byte, heals bool) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -35,11 +35,11 @@ func damagedBy(asked *atomic.Int64, archive []byte, heals bool) func(http.Respon
 	}
 }
 
-// TestDamagedArchiveIsAskedForOnceMore has packages that come with a flipped bit, from
-// each kind of source.
+// TestDamagedArchiveIsAskedForOnceMore serves packages with a flipped bit, from each kind
+// of source.
 func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
-	// What is flipped is in the middle of the program, not in the table at the end.
+	// The flipped bit is in the middle of the program, not in the table at the end.
 	long := pack(program(fmt.Sprint(rand.New(rand.NewPCG(1, 2)).Perm(1000))))
 	direct := func(t *testing.T, asked *atomic.Int64, heals bool) *Client {
 		f := newFixture(t)
@@ -84,7 +84,7 @@ func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client func(*testing.T, *atomic.Int64, bool) *Client
 		tool   provider.Tool
-		code   problem.Code // where it comes damaged again
+		code   problem.Code // if it is damaged again
 		asked  int64        // then
 	}{
 		"registry":             {direct, terraform, problem.CodeBadChecksum, 2},
@@ -107,7 +107,7 @@ func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-// TestCountedArchiveIsAskedForOnce holds that no more is downloaded than was allowed.
+// TestCountedArchiveIsAskedForOnce holds that a download stays within its limit.
 func TestCountedArchiveIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

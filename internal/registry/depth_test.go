@@ -10,8 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/waves"
 )
 
-// Cold, the packages of a release take three round trips: what is said of one, then
-// of the others beside the list and its signature, then the packages.
+// Without a cache, the packages of a release take three round trips: the answer about one
+// package; the answers about the others, with the list and its signature; the packages.
 func TestRoundTripsOfNewPackages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -27,7 +27,7 @@ func TestRoundTripsOfNewPackages(t *testing.T) {
 	}
 }
 
-// With a cache that knows the packages they take two, and three questions.
+// With a cache that knows the packages, they take two round trips and three questions.
 func TestRoundTripsOfKnownPackages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -46,8 +46,8 @@ func TestRoundTripsOfKnownPackages(t *testing.T) {
 	}
 }
 
-// askAtOnce asks for the packages at once, but begins with the first one: which of
-// them is asked about first is else chance.
+// askAtOnce asks for the packages at the same time, but starts with the first one.
+// Otherwise chance decides which package is the first.
 func askAtOnce(t *testing.T, c *Client) {
 	t.Helper()
 	d := c.tools[provider.Terraform].origin

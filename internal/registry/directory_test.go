@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// lay writes files below a new directory.
+// lay writes files into a new directory.
 func lay(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func TestDirectoryHashes(t *testing.T) {
 	}
 	c := mirrored(t, dir)
 	wants := map[provider.Platform]provider.Hashes{
-		// A zip goes before a directory; neither tool records its zh.
+		// A zip has precedence over a directory. No zh is recorded.
 		linux: {
 			Sum: hashed.Sum, Platform: linux, Mirror: "filesystem mirror " + filepath.ToSlash(dir),
 		},
@@ -206,8 +206,8 @@ func TestDirectoryFailures(t *testing.T) {
 	wantError(t, err, problem.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the filesystem mirror")
 }
 
-// TestPackedPackageIsUnpackedOnceEver holds that the cache knows a zip by the zh
-// of its bytes, if relock itself has hashed it.
+// TestPackedPackageIsUnpackedOnceEver holds that the cache knows a zip by the zh of its
+// bytes, if relock itself has hashed it.
 func TestPackedPackageIsUnpackedOnceEver(t *testing.T) {
 	t.Parallel()
 	zip := pack(program("packed"))
@@ -225,7 +225,8 @@ func TestPackedPackageIsUnpackedOnceEver(t *testing.T) {
 		}
 	}
 
-	// It does know, and does not unpack: not even where that has another result.
+	// The cache knows the zip, so it is not unpacked, even if that would give another
+	// result.
 	for _, origin := range []hash.Origin{hash.FromPackage, hash.FromRegistry} {
 		other := hash.Entry{Hashed: hashed, Origin: origin}
 		other.Hashed.Sum.H1 = provider.Hash("h1:" + strings.Repeat("A", 43) + "=")
@@ -257,8 +258,8 @@ func TestUnreadableDirectoryIsUnusable(t *testing.T) {
 	wantError(t, err, problem.CodeCLIConfig, "cannot be searched")
 }
 
-// implied is a client without a provider_installation block, whose user has the
-// files in the plugin directory. The registry is the fixture's.
+// implied is a client without a provider_installation block. The user's plugin directory
+// has the files. The registry is the fixture's.
 func (f *fixture) implied(t *testing.T, files map[string]string) *Client {
 	t.Helper()
 	home := map[string]string{}
@@ -277,7 +278,7 @@ func TestProviderInAPluginDirectoryHasNoRegistry(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Version != (provider.Version{Major: 1}) {
 		t.Errorf("Versions = %v, %v; want what lies in the directory alone", got, err)
 	}
-	// Neither another version nor another platform brings the registry back.
+	// The registry is not asked for another version or platform either.
 	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))
 	wantError(t, err, problem.CodeNoPackage, "is not available for linux_amd64")
 	if asked := f.requests(); len(asked) > 0 {
@@ -330,7 +331,7 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 		t.Errorf("a provider that the root module does not keep: %v", err)
 	}
 
-	// A configured method turns all implied directories off.
+	// A configured method disables all implied directories.
 	c = f.client(t, Options{}, "provider_installation {\n  direct {}\n}\n").In(tree, "terraform.d/plugins", false)
 	if h, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux)); err != nil || h.Mirror != "" {
 		t.Errorf("Hashes with direct alone = %+v, %v; want the registry's", h, err)

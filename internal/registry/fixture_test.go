@@ -54,15 +54,15 @@ func want(host svchost.Hostname, p provider.Platform) provider.Want {
 	return provider.Want{Addr: alpha(host), Version: v110, Platform: p}
 }
 
-// fixture is a registry with one release of one provider, hashicorp/alpha
-// 1.1.0. It serves the same under every host. Tests change what it says before
-// they ask.
+// fixture is a registry with one release of one provider, hashicorp/alpha 1.1.0. Every host
+// serves the same. Tests change its answers before they ask.
 type fixture struct {
 	server   *httptest.Server
 	versions string // body
-	// edit changes the answer about a package; no "packages" unless it adds it.
+	// edit changes the answer about a package. The answer has no "packages" unless edit
+	// adds it.
 	edit      func(p provider.Platform, answer map[string]any)
-	keys      []*openpgp.Entity // announced; the first signs
+	keys      []*openpgp.Entity // announced; the first one signs
 	list      string
 	signature []byte // of list by the first key, if nil
 	zips      map[provider.Platform][]byte
@@ -200,15 +200,15 @@ func (f *fixture) sign() []byte {
 	return sign(f.keys[0], f.list)
 }
 
-// requests returns what was asked so far, sorted.
+// requests are the requests so far, sorted.
 func (f *fixture) requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(slices.Values(f.asked))
 }
 
-// client returns a client whose CLI configuration names the fixture as the
-// service of all three hosts, followed by more of the configuration.
+// client returns a client whose CLI configuration has the fixture as the service of all
+// three hosts, and more.
 func (f *fixture) client(t *testing.T, opts Options, more string, environ ...string) *Client {
 	t.Helper()
 	return f.clientIn(t, t.TempDir(), opts, more, environ...)
@@ -232,7 +232,7 @@ func clientOf(t *testing.T, opts Options, config string, environ ...string) *Cli
 	return clientIn(t, t.TempDir(), opts, config, environ...)
 }
 
-// clientIn makes the client of a user who lives in the directory.
+// clientIn makes the client of a user whose home is the directory.
 func clientIn(t *testing.T, home string, opts Options, config string, environ ...string) *Client {
 	t.Helper()
 	return clientOver(t, transport.New(transport.Options{Retries: -1}), home, opts, config, environ...)
@@ -245,7 +245,7 @@ func clientOver(t testing.TB, conn *transport.Client, home string, opts Options,
 	}
 	env := cliconfig.Env{Home: home, GOOS: "linux", Environ: environ, Getenv: func(name string) string {
 		if name == "XDG_DATA_DIRS" {
-			return filepath.Join(home, "none") // the machine's own must not matter
+			return filepath.Join(home, "none") // the machine's own file must not matter
 		}
 		return ""
 	}}
@@ -263,8 +263,8 @@ func clientOver(t testing.TB, conn *transport.Client, home string, opts Options,
 	return New(conn, configs, opts)
 }
 
-// The keys of the tests: two valid ones, and two that signed in 2019 and
-// expired on the first day of 2020.
+// The keys of the tests: two valid ones, and two that signed in 2019 and expired on the
+// first day of 2020.
 var (
 	validKey        = newKey("valid", packet.Config{})
 	secondKey       = newKey("second", packet.Config{})
@@ -304,7 +304,7 @@ func armored(kind string, write func(io.Writer) error) string {
 	return buf.String()
 }
 
-// sign signs as of mid-2019 with an expired key, else as of now.
+// sign signs as of mid-2019 with an expired key, otherwise as of now.
 func sign(key *openpgp.Entity, document string) []byte {
 	config := &packet.Config{}
 	if key == expiredKey || key == otherExpiredKey {
@@ -321,7 +321,7 @@ func signWith(key *openpgp.Entity, document string, config *packet.Config) []byt
 	return buf.Bytes()
 }
 
-// signerOf is who has signed with a key that has not expired.
+// signerOf is the signer with a key that has not expired.
 func signerOf(key *openpgp.Entity, label string) provider.Signer {
 	return provider.Signer{
 		KeyID: key.PrimaryKey.KeyIdString(), Label: label, Fingerprint: fmt.Sprintf("%X", key.PrimaryKey.Fingerprint),

@@ -54,8 +54,8 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// A 404 alone does not say that a release is not made for a platform: the list
-// of versions does or, where that says nothing of platforms, the signed list.
+// A 404 alone does not say that a release lacks the platform. The list of versions says it
+// or, if it has no platforms, the signed list.
 func TestWhetherAPlatformIsServed(t *testing.T) {
 	t.Parallel()
 	unlist := func(f *fixture) {
@@ -97,7 +97,7 @@ func TestWhetherAPlatformIsServed(t *testing.T) {
 	}
 }
 
-// serving is a list of versions that says for which platforms 1.1.0 is made.
+// serving is a list of versions with the platforms of 1.1.0.
 func serving(platforms ...provider.Platform) string {
 	var listed []string
 	for _, p := range platforms {
@@ -199,7 +199,7 @@ func TestHashesFailures(t *testing.T) {
 	}
 }
 
-// replaceZip makes the Linux package another one, properly listed.
+// replaceZip replaces the Linux package and lists the new one.
 func replaceZip(files map[string]string) func(*fixture) {
 	return func(f *fixture) {
 		data := pack(files)
@@ -326,10 +326,10 @@ func TestSignatures(t *testing.T) {
 	tests := []struct {
 		name  string
 		setup func(*fixture)
-		// What each asks and gets: the signer, or the words of the error.
+		// The signer, or words of the error, for each way to ask.
 		terraform, private, own string
 		opts                    Options
-		signer                  *openpgp.Entity // nil: nobody
+		signer                  *openpgp.Entity // nil: none
 	}{
 		{name: "one_key", setup: keys(validKey), signer: validKey},
 		{name: "second_key", setup: signedBy(secondKey, validKey, secondKey), signer: secondKey},
@@ -383,8 +383,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestSignatureFromTheFuture has signatures and keys that are newer than the clock of
-// this machine: nothing is known against such a list, and the error names the clock.
+// TestSignatureFromTheFuture has signatures and keys that are newer than this machine's
+// clock. Nothing speaks against such a list, so the error names the clock.
 func TestSignatureFromTheFuture(t *testing.T) {
 	t.Parallel()
 	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
@@ -427,7 +427,7 @@ func TestSignatureFromTheFuture(t *testing.T) {
 	}
 }
 
-// validKeyOf2019 has not expired, but what it signs may have.
+// validKeyOf2019 has not expired, but its signatures may have.
 var validKeyOf2019 = newKey("old", packet.Config{Time: at(2019, 1)})
 
 func TestExpiredKeyIsWarnedAboutOnce(t *testing.T) {
@@ -482,7 +482,7 @@ func TestTerraformLabels(t *testing.T) {
 				}}
 			}
 			c := f.client(t, Options{}, "")
-			// HashiCorp's private keys are not ours to sign with.
+			// The test has no private keys of HashiCorp's.
 			c.tools[provider.Terraform].origin.answers.trust = func() trust {
 				return trust{hashicorp: openpgp.EntityList{tt.hashicorp}, partners: openpgp.EntityList{expiredKey}}
 			}
@@ -498,8 +498,8 @@ func TestTerraformLabels(t *testing.T) {
 	}
 }
 
-// TestSignatureIsVerifiedOnce verifies what a whole release is signed with once, and
-// another signature anew.
+// TestSignatureIsVerifiedOnce holds that the signature of a whole release is verified once,
+// and another signature again.
 func TestSignatureIsVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -617,8 +617,7 @@ func TestReportedHashes(t *testing.T) {
 	}
 }
 
-// TestReportedHashOfTheArchive accepts what a registry computes without
-// unpacking.
+// TestReportedHashOfTheArchive accepts a hash that a registry computes without unpacking.
 func TestReportedHashOfTheArchive(t *testing.T) {
 	t.Parallel()
 	r := reports{linux: {zips: []provider.Hash{provider.ZH(strings.Repeat("a", 64))}, contents: []provider.Hash{"h1:zip"}, size: 1}}
@@ -650,8 +649,8 @@ func TestTokenGoesToTheRegistryAlone(t *testing.T) {
 	}
 }
 
-// TestFilesOfARegistryOnThisMachine has a registry on this machine, which the
-// operator named, refer to another server there, which nobody named.
+// TestFilesOfARegistryOnThisMachine has a registry on this machine that the operator has
+// named. It refers to another server on this machine that nobody has named.
 func TestFilesOfARegistryOnThisMachine(t *testing.T) {
 	t.Parallel()
 	f, files := newFixture(t), newFixture(t)
@@ -714,8 +713,8 @@ func TestEachQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestSameArchiveIsDownloadedOnce asks two registries that offer the same
-// archive, which its zh proves.
+// TestSameArchiveIsDownloadedOnce asks two registries that offer the same archive, as its
+// zh proves.
 func TestSameArchiveIsDownloadedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// askedFor returns those of the requests that have a text in their path.
+// askedFor are the requests whose paths have a text.
 func (f *fixture) askedFor(text string) []string {
 	return slices.DeleteFunc(f.requests(), func(r string) bool { return !strings.Contains(r, text) })
 }
@@ -29,8 +29,8 @@ func openCache(t *testing.T, path string) *hash.Cache {
 	return c
 }
 
-// states makes the registry state hashes in its packages property, changed by
-// edit if that is not nil.
+// states makes the registry state hashes in its property packages. edit changes them if it
+// is not nil.
 func (f *fixture) states(t *testing.T, edit func(packages map[string]any)) {
 	t.Helper()
 	packages := f.report(t)
@@ -64,19 +64,19 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 		if diff := cmp.Diff([]provider.Mark{provider.MarkReported}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.Sum.H1})); diff != "" {
 			t.Errorf("Marks (-want +got):\n%s", diff)
 		}
-		// The second run remembers what the first was told.
+		// The second run remembers the first one's answer.
 		if n := len(f.askedFor("/registry.opentofu.org/")); n != 1 || c.Packages() != 0 {
 			t.Errorf("after the %s run the source was asked %d times and %d packages were downloaded, want 1 and 0", run, n, c.Packages())
 		}
 	}
 
-	// What was only stated is good for no run that does not admit it.
+	// A stated hash is of no use to a run without that hash source.
 	c := f.client(t, Options{Cache: openCache(t, path)}, "")
 	got, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
 	if err != nil || got.Sum.H1Zip != hashed.Sum.H1Zip || got.Reported != nil || c.Packages() != 1 {
 		t.Errorf("Hashes without the source = %+v, %v; want those of the package", got, err)
 	}
-	// And what was computed goes before what is stated.
+	// A computed hash has precedence over a stated one.
 	c = f.client(t, Options{HashSource: HashSourceOpenTofu, Cache: openCache(t, path)}, "")
 	got, err = c.Hashes(t.Context(), terraform, want(privateHost, linux))
 	if err != nil || got.Reported != nil || c.Cached() != 1 {
@@ -84,8 +84,8 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 	}
 }
 
-// TestHashSourceOfItsOwnProviders holds that what OpenTofu's registry offers
-// needs no further question, and keeps what OpenTofu records of it anyway.
+// TestHashSourceOfItsOwnProviders holds that packages of OpenTofu's registry need no
+// further question, and that all hashes are recorded as without a source.
 func TestHashSourceOfItsOwnProviders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -103,8 +103,8 @@ func TestHashSourceOfItsOwnProviders(t *testing.T) {
 	}
 }
 
-// TestHashSourceThatSaysNothing holds that the package is downloaded, as without
-// a source, wherever the source fails or its word is not beyond doubt.
+// TestHashSourceThatSaysNothing holds that the package is downloaded, as without a source,
+// if the source fails or its answer is in doubt.
 func TestHashSourceThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	platform := linux.String()
@@ -169,8 +169,8 @@ func TestHashSourceThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestHashSourceNeedsASignedList holds that two words of the same registry do
-// not prove each other.
+// TestHashSourceNeedsASignedList holds that two answers of one registry do not prove each
+// other.
 func TestHashSourceNeedsASignedList(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -183,8 +183,8 @@ func TestHashSourceNeedsASignedList(t *testing.T) {
 	}
 }
 
-// TestHashSourceThatChangesItsMind holds that statements which contradict each
-// other are worth nothing: the package is downloaded, and then known.
+// TestHashSourceThatChangesItsMind holds that contradicting statements count for nothing.
+// The package is downloaded, and known from then on.
 func TestHashSourceThatChangesItsMind(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -215,8 +215,8 @@ func TestHashSourceThatChangesItsMind(t *testing.T) {
 	}
 }
 
-// TestHashSourceThatIsDownIsAskedOnce holds that a run does not wait for a source
-// again and again, and says so once.
+// TestHashSourceThatIsDownIsAskedOnce holds that a run waits for a failing source once, and
+// warns once.
 func TestHashSourceThatIsDownIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// TestKeysThatTakeLongAreRefused holds that what a registry announces is bounded
-// before anything is verified with it.
+// TestKeysThatTakeLongAreRefused holds that the announced keys are bounded before they
+// verify anything.
 func TestKeysThatTakeLongAreRefused(t *testing.T) {
 	t.Parallel()
 	good := signingKey{ASCIIArmor: public(validKey)}
@@ -47,7 +47,7 @@ func TestKeysThatTakeLongAreRefused(t *testing.T) {
 	tests := []struct {
 		name string
 		keys []signingKey
-		want string // empty: they are not refused
+		want string // empty: they are accepted
 	}{
 		{"none", nil, ""},
 		{"usual", []signingKey{good, {ASCIIArmor: public(secondKey)}}, ""},

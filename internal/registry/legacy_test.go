@@ -20,7 +20,7 @@ func TestUnknownProviderIsAdvisedOnByTheRegistry(t *testing.T) {
 		host      svchost.Hostname
 		namespace string
 		answer    string // of /-/datadog/versions; empty: 404
-		want      string // in the hint; empty: the usual one
+		want      string // words of the hint; empty: the usual one
 	}{
 		{"the name's provider", terraformHost, "hashicorp", `{"id": "DataDog/datadog"}`, "did you mean datadog/datadog?"},
 		{"its new home first", terraformHost, "hashicorp", `{"id": "old/datadog", "moved_to": "new/datadog"}`, "did you mean new/datadog?"},

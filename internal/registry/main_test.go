@@ -7,6 +7,6 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
-// TestMain makes SSL_CERT_FILE name the certificate of httptest: the tools speak
-// https alone with mirrors and OCI registries.
+// TestMain makes SSL_CERT_FILE name the certificate of httptest: mirrors and OCI registries
+// need https.
 func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }

@@ -20,8 +20,8 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
-// mirror is a network mirror of hashicorp/alpha 1.1.0 under every host. Tests
-// change what it says before they ask.
+// mirror is a network mirror of hashicorp/alpha 1.1.0 under every host. Tests change its
+// answers before they ask.
 type mirror struct {
 	server   *httptest.Server
 	versions string
@@ -87,7 +87,7 @@ func (m *mirror) sum(t *testing.T, p provider.Platform) hash.Hashed {
 	return s
 }
 
-// name lets the mirror name hashes of a package.
+// name makes the mirror name hashes of a package.
 func (m *mirror) name(p provider.Platform, hashes ...provider.Hash) {
 	m.archives[p.String()].(map[string]any)["hashes"] = hashes
 }
@@ -133,7 +133,7 @@ func TestNetworkMirrorHashes(t *testing.T) {
 	old := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 9}}
 	tests := []struct {
 		name      string
-		names     func(hashed, others hash.Hashed) (own, of []provider.Hash) // what the mirror names for linux and darwin
+		names     func(hashed, others hash.Hashed) (own, of []provider.Hash) // the hashes that the mirror names for linux and darwin
 		arguments string
 		tool      provider.Tool
 		addr      provider.Addr
@@ -291,7 +291,7 @@ func TestNetworkMirrorFailures(t *testing.T) {
 			e := wantError(t, err, tt.code, tt.want)
 			host := strings.TrimPrefix(m.server.URL, "https://")
 			if tt.code == problem.CodeNoPackage {
-				host = "registry.terraform.io" // no place has it
+				host = "registry.terraform.io" // no source has it
 			}
 			if e.Problem.Host.String() != host || e.Problem.Subject.Addr != alpha(terraformHost) || !strings.Contains(e.Problem.Hint, tt.hint) {
 				t.Errorf("error = %+v, want it about the mirror and the provider, with a hint of %q", e, tt.hint)
@@ -354,7 +354,7 @@ func TestArchiveOfAMirrorIsNotDownloadedAgain(t *testing.T) {
 }
 
 // TestMirrorIsAskedForWhatMayBeDownloaded holds that the size of a mirror's package is
-// known before it is downloaded, and that it does not become more.
+// known before its download, and that the download does not exceed it.
 func TestMirrorIsAskedForWhatMayBeDownloaded(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t)

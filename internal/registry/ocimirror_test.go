@@ -23,14 +23,14 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
-// ociRegistry is an OCI registry with one repository, providers/alpha. Its
-// content is what put and tag have made it.
+// ociRegistry is an OCI registry with one repository, providers/alpha. put and tag make its
+// content.
 type ociRegistry struct {
 	server *httptest.Server
 	blobs  map[digest.Digest][]byte
 	types  map[digest.Digest]string // media types of manifests
 	tags   map[string]digest.Digest
-	pages  int    // tags of one page, 0: all
+	pages  int    // tags on one page; 0: all
 	auth   string // "basic", "bearer" or none
 	hook   func(w http.ResponseWriter, r *http.Request) bool
 
@@ -51,7 +51,7 @@ func newOCIRegistry(t *testing.T) *ociRegistry {
 
 func (o *ociRegistry) host() string { return strings.TrimPrefix(o.server.URL, "https://") }
 
-// put stores content and describes it.
+// put stores content and returns its descriptor.
 func (o *ociRegistry) put(mediaType string, content any) ocispec.Descriptor {
 	data, ok := content.([]byte)
 	if !ok {
@@ -65,7 +65,7 @@ func (o *ociRegistry) put(mediaType string, content any) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-// target stores a package's zip and manifest and describes the manifest.
+// target stores a package's zip and manifest, and returns the manifest's descriptor.
 func (o *ociRegistry) target(p provider.Platform, zip []byte) ocispec.Descriptor {
 	layer := o.put(zipType, zip)
 	return o.manifest(p, layer)
@@ -168,8 +168,8 @@ func (o *ociRegistry) requests() []string {
 	return slices.Clone(o.asked)
 }
 
-// client returns a client that OpenTofu's configuration leads to the registry,
-// for hashicorp/alpha alone.
+// client returns a client whose OpenTofu configuration uses the registry for
+// hashicorp/alpha alone.
 func (o *ociRegistry) client(t *testing.T, more string, methods ...string) *Client {
 	t.Helper()
 	return o.clientWith(t, Options{}, more, methods...)
@@ -230,8 +230,8 @@ func TestOCIMirror(t *testing.T) {
 	}
 }
 
-// TestOCIPackageIsDownloadedOnceEver holds that the cache knows a package by its
-// digest, and that no other run needs it.
+// TestOCIPackageIsDownloadedOnceEver holds that the cache knows a package by its digest, so
+// that no later run downloads it.
 func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 	t.Parallel()
 	o := newOCIRegistry(t)
@@ -256,7 +256,7 @@ func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 			t.Errorf("Hashes of a known package (-want +got):\n%s", diff)
 		}
 	}
-	// The word of a registry is not enough.
+	// A registry's statement is not enough.
 	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
 	if err := cache.Add(hash.Entry{Hashed: hash.Hashed{Sum: provider.Sum{ZH: first.Sum.ZH, H1: first.Sum.H1}}, Origin: hash.FromRegistry}); err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 	wantError(t, err, problem.CodeBadAnswer, "not found")
 }
 
-// TestOCIPackageThatNeedsTwoPasses holds that an archive whose table decides is
+// TestOCIPackageThatNeedsTwoPasses holds that an archive that needs its table first is
 // fetched again.
 func TestOCIPackageThatNeedsTwoPasses(t *testing.T) {
 	t.Parallel()
@@ -425,7 +425,7 @@ func TestOCIMirrorFailures(t *testing.T) {
 					return false
 				}
 				w.Write(zip[:1])
-				w.(http.Flusher).Flush() // so that the answer does not say how long it is
+				w.(http.Flusher).Flush() // so that the answer does not have its length
 				w.Write(zip[1:])
 				return true
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// TestPipesInMirrorsAreNotWaitedFor puts a named pipe where a filesystem mirror
-// has a packed package, and into one that is unpacked.
+// TestPipesInMirrorsAreNotWaitedFor puts a named pipe into a filesystem mirror: once
+// instead of a packed package, once into an unpacked one.
 func TestPipesInMirrorsAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]problem.Code{

@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// served is a list of versions that says which platforms there are.
+// served is a list of versions with platforms.
 const served = `{"versions": [{"version": "1.1.0", "protocols": ["5.0"], "platforms": [
 	{"os": "darwin", "arch": "arm64"}, {"os": "linux", "arch": "amd64"}, {"os": "windows", "arch": "amd64"}]}]}`
 
@@ -33,7 +33,7 @@ func all(t *testing.T, c *Client, tool provider.Tool) []provider.Hashes {
 	return hashes
 }
 
-// since returns what was asked after the first n requests, sorted.
+// since are the requests after the first n, sorted.
 func (f *fixture) since(n int) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,8 +129,8 @@ func TestPackageIsAskedAboutWhereTheReleaseDoesNotSayEnough(t *testing.T) {
 	}
 }
 
-// TestReportsThatContradictTheListAreAskedFor has OpenTofu's registry say of
-// windows something else than the publisher.
+// TestReportsThatContradictTheListAreAskedFor has OpenTofu's registry contradict the
+// publisher's list about windows.
 func TestReportsThatContradictTheListAreAskedFor(t *testing.T) {
 	t.Parallel()
 	f, path := newFixture(t), filepath.Join(t.TempDir(), "hashes")

@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestModifiedOfALargePackage holds that the size of a package, which a HEAD
-// announces, is not held against the limit on answers: there is no body.
+// TestModifiedOfALargePackage holds that the limit on answers does not apply to the size in
+// the answer to a HEAD: it has no body.
 func TestModifiedOfALargePackage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -32,12 +32,13 @@ func TestModifiedOfALargePackage(t *testing.T) {
 	}
 }
 
-// A server that has no date says so on every day. One in trouble does not: that is an error.
+// A server without a date has none on any day. A server in trouble may have one tomorrow,
+// so that is an error.
 func TestModifiedSaysWhoCouldNotBeAsked(t *testing.T) {
 	t.Parallel()
 	const day = "Mon, 06 May 2024 07:08:09 GMT"
 	for name, tt := range map[string]struct {
-		path   string // suffix that is answered so
+		path   string // suffix of the path with this answer
 		status int    // 0: the connection ends
 		date   string
 		want   string // the day, empty for none, or the code of the error
@@ -84,8 +85,8 @@ func TestModifiedSaysWhoCouldNotBeAsked(t *testing.T) {
 	}
 }
 
-// The package that is asked for its date is whichever the run has asked about before, else one
-// that the registry lists.
+// The package whose date is asked for is the first one of the run, or else one that the
+// registry lists.
 func TestModifiedAsksAboutOnePackage(t *testing.T) {
 	t.Parallel()
 	const versions, head = "/registry.example.com/v1/providers/hashicorp/alpha/versions", "/files/darwin_arm64"

@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// begun returns which of the turns have begun.
+// begun are the turns that have started.
 func begun(turns []*turn) []int {
 	var all []int
 	for i, t := range turns {
@@ -25,7 +25,7 @@ func begun(turns []*turn) []int {
 	return all
 }
 
-// join makes a download wait, or begin.
+// join makes a download wait or start.
 func (q *queue) join(host string, size int64) *turn {
 	t := q.turn(host, size)
 	t.wait()

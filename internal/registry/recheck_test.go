@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// TestListThatIsGoneIsToldApart holds that a list which is not there is something
-// else than a server that does not answer for it.
+// TestListThatIsGoneIsToldApart holds that a missing list is not reported as a server that
+// does not answer.
 func TestListThatIsGoneIsToldApart(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"/SHA256SUMS", "/SHA256SUMS.sig"} {
@@ -26,9 +26,8 @@ func TestListThatIsGoneIsToldApart(t *testing.T) {
 	}
 }
 
-// TestOriginIsAskedWhereTheMethodsAdmitIt holds that a mirror beside the registry
-// does not keep the registry's list from being read, and that nothing does where
-// the methods do not let the registry be asked.
+// TestOriginIsAskedWhereTheMethodsAdmitIt holds that a configured mirror does not prevent
+// reading the registry's list. If the methods do not allow the registry, nothing reads it.
 func TestOriginIsAskedWhereTheMethodsAdmitIt(t *testing.T) {
 	t.Parallel()
 	dir := filepath.ToSlash(t.TempDir())
@@ -54,7 +53,7 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit  func(*hash.Hashed)
 		limit int64
-		code  problem.Code // empty: nothing is wrong
+		code  problem.Code // empty: no error
 	}{
 		"right":            {edit: func(*hash.Hashed) {}, limit: 1 << 20},
 		"wrong_h1":         {edit: func(s *hash.Hashed) { s.Sum.H1 = f.sum(t, darwin).Sum.H1 }, limit: 1 << 20, code: problem.CodeBadChecksum},

@@ -11,8 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// How large a download is comes from who serves it, and whatever they say of it
-// fails nothing.
+// The size of a download comes from its server. No answer about it fails anything.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	head := func(answer func(http.ResponseWriter, *http.Request)) func(*fixture) {
@@ -25,12 +24,12 @@ func TestSize(t *testing.T) {
 			}
 		}
 	}
-	const served = -1 // as large as the package is
+	const served = -1 // the size of the package
 	for _, tt := range []struct {
 		name string
 		tool provider.Tool
 		edit func(*fixture)
-		// patience is how long the server has to answer; 0: long enough.
+		// patience is how long to wait for the server; 0: long enough.
 		patience time.Duration
 		want     int64
 	}{

@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// The places of these tests: the fixture's registry has 1.1.0 for three
-// platforms, the network mirror has it for two, the directory for linux alone.
+// places makes the sources of these tests. The fixture's registry has 1.1.0 for three
+// platforms, the network mirror for two, the directory for linux alone.
 func places(t *testing.T) (f *fixture, m *mirror, dir string) {
 	t.Helper()
 	return newFixture(t), newMirror(t), lay(t, map[string]string{
@@ -33,7 +33,7 @@ func TestPackageIsOfTheFirstMethodThatHasIt(t *testing.T) {
 	tests := []struct {
 		name    string
 		methods string
-		want    map[provider.Platform]string // the mirror, "" the registry, or "none"
+		want    map[provider.Platform]string // the mirror's name, "" for the registry, or "none"
 	}{
 		{"directory_first", files + m.block("") + direct, map[provider.Platform]string{linux: directory, darwin: network, windows: registry}},
 		{"registry_first", direct + files, map[provider.Platform]string{linux: registry, windows: registry}},
@@ -72,13 +72,13 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	want := []provider.Release{
 		{Version: provider.Version{Major: 1}},
 		{Version: v110, Platforms: []provider.Platform{linux, windows}, Open: true, Warnings: archived},    // the mirror has more
-		{Version: provider.Version{Major: 1, Minor: 2}, Platforms: []provider.Platform{linux}, Open: true}, // for all that the directory tells
+		{Version: provider.Version{Major: 1, Minor: 2}, Platforms: []provider.Platform{linux}, Open: true}, // the directory may not know all
 		{Version: provider.Version{Major: 1, Minor: 3}, Warnings: archived},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Versions (-want +got):\n%s", diff)
 	}
-	// What is returned is the caller's: it must not change the next answer.
+	// The caller owns the result: changing it must not change the next answer.
 	got[1].Platforms[0] = darwin
 	offer, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
 	again := offer.Releases
@@ -87,7 +87,8 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	}
 }
 
-// What a method does not offer it has said only if it has listed what it does.
+// Methods say whether they have listed anything. Only then does a missing release mean that
+// they do not offer it.
 func TestMethodsSayWhoHasListed(t *testing.T) {
 	t.Parallel()
 	const index, versions = "/hashicorp/alpha/index.json", "/hashicorp/alpha/versions"
@@ -112,9 +113,9 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 		name     string
 		mirror   func(http.ResponseWriter, *http.Request) bool
 		registry func(http.ResponseWriter, *http.Request) bool
-		empty    bool         // the directory
-		gone     bool         // the repository
-		listed   string       // the kinds that have
+		empty    bool         // whether the directory is empty
+		gone     bool         // whether the repository is gone
+		listed   string       // the kinds of methods with a list
 		code     problem.Code // of Versions
 	}{
 		{name: "all", listed: "OCI network filesystem registry"},
@@ -168,8 +169,7 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 	}
 }
 
-// Nobody has named the plugin directories, so that they tell only of what they
-// have.
+// No person has named the plugin directories, so a provider that they lack says nothing.
 func TestMethodsWithoutInstallationBlock(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -209,7 +209,7 @@ func TestTroubleWithOneMethodIsFinal(t *testing.T) {
 	c := f.client(t, Options{}, "provider_installation {\n"+m.block("")+"direct {}\n}\n")
 	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
 	wantError(t, err, problem.CodeBadAnswer, "network mirror")
-	// So is a version that the mirror does not have: the tools do not go on.
+	// The same for a version that the mirror lacks: the next source is not asked.
 	m.archives = nil
 	v := want(terraformHost, linux)
 	v.Version.Minor = 9
@@ -236,7 +236,7 @@ func TestOriginPassesTheMethodsOver(t *testing.T) {
 	if asked := m.requests(); len(asked) > 0 {
 		t.Errorf("the mirror was asked: %v", asked)
 	}
-	// The same package, however it is asked for, is one question.
+	// One package is one question, for every way of asking.
 	before := len(f.requests())
 	w.Origin = false
 	if _, err := all.Hashes(t.Context(), terraform, w); err != nil || len(f.requests()) != before {
@@ -244,7 +244,7 @@ func TestOriginPassesTheMethodsOver(t *testing.T) {
 	}
 }
 
-// TestErrorsSayWhatTheyAreAbout holds every field that a person needs.
+// TestErrorsSayWhatTheyAreAbout holds that an error has every field that a person needs.
 func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -257,8 +257,8 @@ func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// TestErrorsNameWhatTheyAreAboutOnce has messages that name the provider, the
-// version and the platform, or only some of it.
+// TestErrorsNameWhatTheyAreAboutOnce has messages that name the provider, the version and
+// the platform, or some of them.
 func TestErrorsNameWhatTheyAreAboutOnce(t *testing.T) {
 	t.Parallel()
 	const whole = "package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64: "

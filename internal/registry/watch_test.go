@@ -15,8 +15,8 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// watcher notes what it is told of downloads, which in these tests run one
-// after the other.
+// watcher notes the calls about downloads. In these tests downloads run one after the
+// other.
 type watcher struct {
 	mu   sync.Mutex
 	told []string
@@ -43,7 +43,7 @@ func (w *watcher) Done(err error) {
 
 func TestDownloadsAreWatched(t *testing.T) {
 	t.Parallel()
-	// A server that does not say how long a package is.
+	// This server does not say how long a package is.
 	chunked := func(w http.ResponseWriter, data []byte) {
 		w.Write(data[:10])
 		http.NewResponseController(w).Flush()
@@ -116,7 +116,7 @@ func TestOnlyDownloadsAreWatched(t *testing.T) {
 	}
 }
 
-// TestBrokenDownloadGoesOn cuts every answer of the package short.
+// TestBrokenDownloadGoesOn truncates every answer with the package.
 func TestBrokenDownloadGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
