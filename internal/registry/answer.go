@@ -17,31 +17,32 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// The answers of a registry: which versions there are, what it says of one
-// package [protocol: provider registry], and what the public ones say beyond it.
+// The answers of a registry: its versions, its description of one package [protocol:
+// provider registry], and what the public registries add to the protocol.
 
-// versionList is the answer to "which versions are there": of a registry, or of a mirror,
-// which says no more than releases.
+// versionList is the list of versions of a registry or a mirror. A mirror lists only the
+// versions.
 type versionList struct {
 	Versions []struct {
 		Version   string   `json:"version"`
 		Protocols []string `json:"protocols"`
-		// The tools do not read the platforms, so nothing that is there may
-		// make an answer unusable [terraform 1.11 internal/getproviders/registry_client.go].
+		// The tools do not read the platforms, so no value of this property may make the
+		// answer unusable [terraform 1.11 internal/getproviders/registry_client.go].
 		Platforms json.RawMessage `json:"platforms"`
 	} `json:"versions"`
 	Warnings []string `json:"warnings"`
 
-	releases func() ([]provider.Release, error) // read, once
+	releases func() ([]provider.Release, error) // computed once
 }
 
-// mirrorVersions is the list of a mirror that has these versions and says no more.
+// mirrorVersions is the list of a mirror with these versions.
 func mirrorVersions(versions []string) versionList {
 	return versionList{releases: sync.OnceValues(func() ([]provider.Release, error) { return releasesOf(versions), nil })}
 }
 
-// read reads the version strings, sorted. Where two are the same version, the last
-// wins. The error is about the first that is none, which not every tool minds.
+// read reads the version strings, sorted. If two are the same version, the last one counts.
+// The error is about the first string that is no version. Not every tool rejects the list
+// for that.
 func (l versionList) read() (releases []provider.Release, invalid error) {
 	all := joinedReleases{}
 	for _, v := range l.Versions {
@@ -57,7 +58,7 @@ func (l versionList) read() (releases []provider.Release, invalid error) {
 	return all.sorted(), invalid
 }
 
-// platformsIn reads what it can of a release's platforms, sorted.
+// platformsIn reads the valid platforms of a release, sorted.
 func platformsIn(raw json.RawMessage) []provider.Platform {
 	var list []struct{ OS, Arch string }
 	if json.Unmarshal(raw, &list) != nil {
@@ -72,22 +73,22 @@ func platformsIn(raw json.RawMessage) []provider.Platform {
 	return sortedPlatforms(known)
 }
 
-// platforms are those that the version is listed for, and whether it is listed,
-// in its canonical form.
+// platforms are the platforms of a version. listed says whether the list has the version in
+// its canonical form.
 func (l versionList) platforms(version provider.Version) (served []provider.Platform, listed bool) {
 	text := version.String()
 	for _, v := range slices.Backward(l.Versions) {
-		if v.Version == text { // the last wins
+		if v.Version == text { // the last one counts
 			return platformsIn(v.Platforms), true
 		}
 	}
 	return nil, false
 }
 
-// description is what a registry says of one package, as far as it does not
-// depend on the tool that asks.
+// description is a registry's answer about one package, without the parts that depend on
+// the tool.
 type description struct {
-	from      *url.URL // what was answered: other URLs are relative to it
+	from      *url.URL // the URL of the answer: other URLs are relative to it
 	platform  provider.Platform
 	filename  string
 	protocols []string
@@ -96,7 +97,7 @@ type description struct {
 	list      *url.URL
 	signature *url.URL
 	keys      []signingKey
-	packages  json.RawMessage // OpenTofu's; read for it alone
+	packages  json.RawMessage // of OpenTofu's registry; the method reports reads it
 }
 
 // signingKey is a key that a registry announces.
@@ -105,8 +106,7 @@ type signingKey struct {
 	TrustSignature string `json:"trust_signature"`
 }
 
-// parseDescription reads an answer, and checks that it is about the package that
-// was asked for.
+// parseDescription reads an answer and checks that it is about the wanted package.
 func parseDescription(body []byte, from *url.URL, want provider.Want) (*description, error) {
 	var answer struct {
 		Protocols    []string `json:"protocols"`
@@ -149,7 +149,7 @@ func parseDescription(body []byte, from *url.URL, want provider.Want) (*descript
 	} {
 		u, err := from.Parse(link.text)
 		if err != nil || link.text == "" {
-			return nil, badAnswer("includes invalid %s", link.name) // which may hold a signature
+			return nil, badAnswer("includes invalid %s", link.name) // for example, of a signature
 		}
 		if u.Scheme != "http" && u.Scheme != "https" {
 			return nil, badAnswer("includes invalid %s: must use http or https scheme", link.name)
@@ -159,14 +159,15 @@ func parseDescription(body []byte, from *url.URL, want provider.Want) (*descript
 	return d, nil
 }
 
-// namingForm is how the publishing rules of the public registries name an
-// archive; the tools take other names as well [terraform 1.11 internal/getproviders/registry_client.go].
+// namingForm is the form of an archive's name in the publishing rules of the public
+// registries. The tools accept other names as well [terraform 1.11
+// internal/getproviders/registry_client.go].
 var namingForm = regexp.MustCompile(`^terraform-provider-.+_v?([0-9][^_]*)_([^_]+)_([^_]+)\.zip$`)
 
-// checkFilename refuses the archive of another release or platform. The tools
-// look for the name in the checksum list and no further, so that a registry
-// could pass off an old release, list and signature included, as a new one
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// checkFilename refuses the archive of another release or platform. The tools only look for
+// the name in the checksum list. So a registry could present an old release, with its list
+// and signature, as a new one [terraform 1.11
+// internal/getproviders/package_authentication.go].
 func checkFilename(name string, want provider.Want) error {
 	if name == "" || strings.ContainsAny(name, "/\\ \t\r\n") {
 		return badAnswer("includes invalid file name %q", name)
@@ -176,7 +177,7 @@ func checkFilename(name string, want provider.Want) error {
 		return nil
 	}
 	version, err := provider.ParseVersion(parts[1])
-	// Release tools may write the level of an architecture: armv6, amd64v1.
+	// Release tools may add the level of an architecture: armv6, amd64v1.
 	level, ok := strings.CutPrefix(parts[3], want.Platform.Arch)
 	sameArch := ok && (level == "" || level[0] == 'v')
 	if err == nil && version == want.Version && parts[2] == want.Platform.OS && sameArch {
@@ -185,13 +186,13 @@ func checkFilename(name string, want provider.Want) error {
 	return naming(want, badAnswer("for %s %s on %s names the file of another package, %q", want.Addr, want.Version, want.Platform, name))
 }
 
-// archiveName is the name that the publishing rules of the registries ask for.
+// archiveName is an archive's name according to the registries' publishing rules.
 func archiveName(want provider.Want, platform provider.Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", want.Addr.Type, want.Version, platform)
 }
 
-// platformOf reads the platform from a name as the publishing rules ask for it;
-// zero if it is another.
+// platformOf reads the platform from an archive's name. It is zero if the name does not
+// follow the publishing rules.
 func platformOf(name string) provider.Platform {
 	parts := namingForm.FindStringSubmatch(name)
 	if parts == nil {
@@ -204,9 +205,9 @@ func platformOf(name string) provider.Platform {
 	return p
 }
 
-// checkProtocol returns an error if the release speaks only plugin protocols
-// that the tools do not. A release that does not say is taken
-// [terraform 1.11 internal/getproviders/registry_client.go].
+// checkProtocol returns an error if the tools know none of the release's plugin protocols.
+// A release that names none is accepted [terraform 1.11
+// internal/getproviders/registry_client.go].
 func (d *description) checkProtocol(tool provider.Tool, want provider.Want) error {
 	for _, p := range d.protocols {
 		if _, err := provider.ParseVersion(p); err != nil {
@@ -225,8 +226,8 @@ func (d *description) checkProtocol(tool provider.Tool, want provider.Want) erro
 	}
 }
 
-// spoken reports whether the tools speak one of the plugin protocols: both have
-// those from 5.0 on and below 7 [terraform 1.11 internal/getproviders/registry_client.go].
+// spoken reports whether the tools know one of the plugin protocols: both tools know 5.0
+// and later, below 7 [terraform 1.11 internal/getproviders/registry_client.go].
 func spoken(protocols []string) bool {
 	return slices.ContainsFunc(protocols, func(p string) bool {
 		v, err := provider.ParseVersion(p)
@@ -234,8 +235,8 @@ func spoken(protocols []string) bool {
 	})
 }
 
-// parseDetail reads what the public registry of Terraform says of a version beyond
-// the protocol. Any other answer says nothing.
+// parseDetail reads the facts about a version that Terraform's public registry adds to the
+// protocol. Any other answer gives none.
 func parseDetail(body []byte) provider.Repository {
 	var answer struct {
 		Source      string          `json:"source"`
@@ -256,9 +257,9 @@ func parseDetail(body []byte) provider.Repository {
 	return r
 }
 
-// protocolProblem holds the plugin protocols that the registry announces against those
-// of the manifest that the checksum list names with a zh
-// [protocol: publishing providers]. It is empty where they agree.
+// protocolProblem compares the plugin protocols that the registry announces with those of
+// the manifest in the checksum list [protocol: publishing providers]. It is empty if they
+// agree. zh is the manifest's hash in the list.
 func protocolProblem(src []byte, zh provider.Hash, announced []string) string {
 	digest := sha256.Sum256(src)
 	if provider.ZH(hex.EncodeToString(digest[:])) != zh {

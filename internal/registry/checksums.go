@@ -7,16 +7,14 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// checksums is a checksum list: lines of a SHA-256 and a file name.
+// checksums is a checksum list. Each line has a SHA-256 and a file name.
 type checksums []byte
 
-// check returns an error unless the list gives the file this hash. As with the
-// tools, the first line whose second field is the name decides, and a name with
-// the asterisk of binary mode is another name
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// check returns an error unless the list has this hash for the file. As in the tools, the
+// first line whose second field is the name decides. A name with the asterisk of binary
+// mode is another name [terraform 1.11 internal/getproviders/package_authentication.go].
 //
-// An empty line crashes both tools, wherever it stands, so that the release
-// cannot be locked with them.
+// An empty line anywhere crashes both tools, so they cannot lock the release.
 func (c checksums) check(filename string, zh provider.Hash) error {
 	for line := range bytes.Lines(c) {
 		if len(bytes.Fields(line)) == 0 {
@@ -33,8 +31,7 @@ func (c checksums) check(filename string, zh provider.Hash) error {
 	return nil
 }
 
-// line returns the fields of the line that decides about a file; nil if there is
-// none.
+// line returns the fields of the line that decides about a file, or nil.
 func (c checksums) line(filename string) [][]byte {
 	for line := range bytes.Lines(c) {
 		if fields := bytes.Fields(line); len(fields) >= 2 && string(fields[1]) == filename {
@@ -44,10 +41,9 @@ func (c checksums) line(filename string) [][]byte {
 	return nil
 }
 
-// hashes returns the zh of every line, whatever the file: the tools record the
-// one of a manifest too. One line that is no checksum makes the tools take
-// nothing, since the document may be something else
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// hashes returns the zh of every line, for every file: the tools record the manifest's,
+// too. If one line is no checksum, the tools take none of them: the document may be
+// something else [terraform 1.11 internal/getproviders/package_authentication.go].
 func (c checksums) hashes() []provider.Hash {
 	var all []provider.Hash
 	for line := range bytes.Lines(c) {
@@ -60,10 +56,10 @@ func (c checksums) hashes() []provider.Hash {
 	return provider.Sorted(all)
 }
 
-// recorded are the hashes that the tools record of the list for a package that
-// it names: where one line is no checksum, that of the package alone, which they
-// have verified all the same (Terraform 1.11.4: TestTerraformReadsChecksumLists)
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// recorded are the hashes of the list that the tools record for one of its packages. If one
+// line is no checksum, that is the package's own hash alone, which the tools have verified
+// (Terraform 1.11.4: TestTerraformReadsChecksumLists) [terraform 1.11
+// internal/getproviders/package_authentication.go].
 func (c checksums) recorded(own provider.Hash) []provider.Hash {
 	if all := c.hashes(); len(all) > 0 {
 		return all
@@ -71,7 +67,7 @@ func (c checksums) recorded(own provider.Hash) []provider.Hash {
 	return []provider.Hash{own}
 }
 
-// names reports whether any line gives the hash.
+// names reports whether a line has the hash.
 func (c checksums) names(zh provider.Hash) bool {
 	for line := range bytes.Lines(c) {
 		if got, ok := lineHash(bytes.Fields(line)); ok && got == zh {
@@ -81,7 +77,7 @@ func (c checksums) names(zh provider.Hash) bool {
 	return false
 }
 
-// lineHash reads a line of two or more fields that begins with a SHA-256.
+// lineHash reads the SHA-256 of a line with two or more fields.
 func lineHash(fields [][]byte) (provider.Hash, bool) {
 	if len(fields) < 2 {
 		return "", false

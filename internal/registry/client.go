@@ -14,53 +14,54 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Options are the settings of a Client. The zero value of each is its default.
+// Options are the settings of a Client. The zero value of each one is its default.
 type Options struct {
 	Log *slog.Logger
-	// Origin asks the provider's own registry for everything, wherever the
-	// installation methods of the CLI configuration would: that is how providers
-	// lock works. Want.Origin says so of one package.
+	// Origin asks only the provider's own registry, as providers lock does, whatever the
+	// installation methods of the CLI configuration say. Want.Origin does the same for one
+	// package.
 	Origin bool
-	// Cache remembers what packages hash to from one run to the next; nil
-	// remembers nothing. It is asked only for packages whose zh is sure: it
-	// is in a verified checksum list, names the package in an OCI registry,
-	// or was computed. It is believed only where relock itself has hashed the
-	// bytes, or where HashSource admits what a registry states.
+	// Cache remembers the hashes of packages between runs; nil remembers nothing. It is
+	// asked only about packages whose zh is sure: a verified checksum list has it, it names
+	// the package in an OCI registry, or relock computed it. An entry counts only if relock
+	// itself has hashed the bytes, or if HashSource allows what a registry states.
 	Cache *hash.Cache
-	// HashSource names a registry whose word is taken for h1. With "opentofu", a
-	// package that a signed checksum list names is not downloaded if OpenTofu's
-	// registry has the same archive among its packages. Empty: none.
+	// HashSource names a registry whose h1 hashes are accepted. With "opentofu", a package
+	// in a signed checksum list is not downloaded if OpenTofu's registry has the same
+	// archive among its packages. Empty: none.
 	HashSource string
-	// EnforceValidation is OPENTOFU_ENFORCE_GPG_VALIDATION=true: OpenTofu makes
-	// no exception for registry.opentofu.org [opentofu 1.12 internal/getproviders/package_authentication.go].
+	// EnforceValidation is OPENTOFU_ENFORCE_GPG_VALIDATION=true: OpenTofu makes no
+	// exception for registry.opentofu.org [opentofu 1.12
+	// internal/getproviders/package_authentication.go].
 	EnforceValidation bool
-	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu takes
-	// no signature of an expired key [opentofu 1.12 internal/getproviders/package_authentication.go].
+	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu accepts no
+	// signature of an expired key [opentofu 1.12
+	// internal/getproviders/package_authentication.go].
 	EnforceExpiration bool
-	// Content keeps what packages hold that Package downloads, for Content.
+	// Content keeps findings about the files in packages that Package downloads, for the
+	// method Content.
 	Content bool
-	// MaxDownloads bounds the packages that are downloaded at once; those of one
-	// host are bounded besides. 0: no further bound.
+	// MaxDownloads bounds the downloads that run at once, in addition to the bound for each
+	// host. 0: no further bound.
 	MaxDownloads int
-	// Watch is told of each download of a package when it begins, with the name
-	// of the file and its size, which is not known if it is not above zero. The
-	// rare package whose bytes are needed twice is downloaded twice. Downloads
-	// run at the same time; nil watches none.
+	// Watch is called when the download of a package starts, with the name of the file and
+	// its size. A size of 0 or less is not known. A package whose bytes are needed twice is
+	// downloaded twice, which is rare. Downloads run at the same time. nil watches none.
 	Watch func(name string, size int64) Download
-	// Documents are what hosts have said of their services; nil: nothing yet.
+	// Documents are the discovery documents that hosts have returned so far; nil: none.
 	Documents *cliconfig.Documents
 }
 
-// Client asks provider registries and mirrors. It is safe for concurrent use;
-// how much is asked at once is its callers' business, except for downloads.
+// Client asks provider registries and mirrors. It is safe for concurrent use. It bounds
+// downloads, and its callers bound the other requests.
 type Client struct {
 	fetch   *fetcher
 	tools   map[provider.ToolName]installation
-	plugins *plugins // of the root module that the client is for, if it has any
+	plugins *plugins // of the client's root module, if it has any
 }
 
-// New returns a client that asks each tool's questions as that tool's CLI
-// configuration has it; a tool without an entry has an empty one.
+// New returns a client that uses each tool's CLI configuration for that tool. A tool
+// without an entry has an empty configuration.
 func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -79,42 +80,40 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	return c
 }
 
-// In returns a client for a root module that keeps providers in a directory of
-// its own, terraform.d/plugins, which the tools look into first
-// [terraform 1.11 provider_source.go]. It shares all answers with c. The directory is the root of the file tree, and name is what
-// messages call it.
+// In returns a client for a root module that has its own plugin directory,
+// terraform.d/plugins. The tools look there first [terraform 1.11 provider_source.go]. The
+// client shares all answers with c. fsys is the directory, and name is its name in
+// messages.
 //
-// A repository must not choose the packages that its lock file is made of where
-// others decide what is in it. If the directory is not usable, the providers in
-// it fail; there is no other place from which the tools would take them [terraform 1.11 provider_source.go].
+// usable is false if other people decide what is in the repository: it must not choose the
+// packages that its lock file is made from. The providers in the directory then fail, since
+// the tools would take them from nowhere else [terraform 1.11 provider_source.go].
 func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
 	return &Client{c.fetch, c.tools, &plugins{newDirectory(c.fetch, fsys, name), usable}}
 }
 
-// Packages returns how many distinct packages were downloaded.
+// Packages returns the number of distinct packages that were downloaded.
 func (c *Client) Packages() int { return int(c.fetch.downloaded.Load()) }
 
-// Cached returns how many distinct packages the cache knew.
+// Cached returns the number of distinct packages that the cache knew.
 func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 
-// Versions returns the releases that the tool's installation methods offer
-// together, sorted by version. A place that does not know the provider is
-// passed over; any other trouble with one is final, as with the tools
-// [terraform 1.11 internal/getproviders/multi_source.go]. With the releases come the
-// methods that were asked, and which of them have answered with a list.
+// Versions returns all releases that the tool's installation methods offer, sorted by
+// version. A source that does not know the provider is skipped. Any other error of a source
+// is final, as in the tools [terraform 1.11 internal/getproviders/multi_source.go]. The
+// offer also has the methods that were asked, and which of them returned a list.
 //
-// Errors are *problem.Error: CodeUnknownProvider, CodeNoService,
-// CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
-// CodeCancelled.
+// Errors are *problem.Error: CodeUnknownProvider, CodeNoService, CodeUnauthorized,
+// CodeUnreachable, CodeBadAnswer, CodeCLIConfig or CodeCancelled.
 func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
 	want := provider.Want{Addr: addr}
 	sources, err := c.sources(tool, want)
 	if err != nil {
 		return provider.Offer{}, about(err, want, "")
 	}
-	var all, elsewhere joinedReleases // elsewhere: in no directory
+	var all, elsewhere joinedReleases // elsewhere: not from directories
 	var methods []provider.Method
-	beyond := false // the directories
+	beyond := false // some source is no directory
 	var unknown error
 	for _, s := range sources {
 		_, isDirectory := s.(*directoryMirror)
@@ -132,7 +131,7 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 			elsewhere.add(releases...)
 		}
 		if isDirectory && err != nil && c.tools[tool.Name].implied {
-			continue // nobody has named it, and it has nothing of the provider
+			continue // no person has named it, and it does not have the provider
 		}
 		_, isRegistry := s.(*direct)
 		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
@@ -149,13 +148,12 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	return provider.Offer{Releases: all.sorted(), Methods: methods}, nil
 }
 
-// Hashes finds, verifies and hashes one package: that of the first installation
-// method that has the version for the platform. What is verified is verified
-// before the download, as far as it can be.
+// Hashes finds, verifies and hashes one package: that of the first installation method that
+// has the version for the platform. It verifies as much as possible before the download.
 //
-// Errors are *problem.Error: those of Versions, but CodeNoPackage instead of
-// CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
-// CodeBadPackage and CodeUnreadable.
+// Errors are *problem.Error: those of Versions, with CodeNoPackage instead of
+// CodeUnknownProvider, and CodeProtocol, CodeBadSignature, CodeBadChecksum, CodeBadPackage
+// and CodeUnreadable.
 func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
 	return fromFirst(c, tool, want, func(s source) (provider.Hashes, error) { return s.hashes(ctx, tool, want, 0) })
 }
@@ -181,7 +179,7 @@ func fromFirst[T any](c *Client, tool provider.Tool, want provider.Want, ask fun
 	return answer, about(missing, want, "")
 }
 
-// sources are the places to ask about a provider, in order.
+// sources are the sources to ask about a provider, in order.
 func (c *Client) sources(tool provider.Tool, want provider.Want) ([]source, error) {
 	in, ok := c.tools[tool.Name]
 	switch {

@@ -22,9 +22,9 @@ import (
 // service is the name of the provider registry protocol in service discovery.
 const service = "providers.v1"
 
-// The limits on answers. The tools have none; each is far above the largest
-// known one: a list of versions takes about a megabyte, and so does what a
-// registry says of a version, with all documentation of the largest provider.
+// The limits on answers. The tools have none. Each limit is far above the largest known
+// answer. A list of versions has about a megabyte. A description of a version has as much,
+// with the documentation of the largest provider.
 const (
 	maxVersions  = 8 << 20
 	maxDetail    = 8 << 20
@@ -41,12 +41,12 @@ type direct struct {
 	answers   *answers
 	config    *cliconfig.Config
 	discovery *cliconfig.Discovery
-	stated    *reportedHashes // nil where nobody's word is taken
+	stated    *reportedHashes // nil if no reported hashes are accepted
 	retries   int             // of downloads, as in cliconfig.Limits
 }
 
-// signerQuery is who signed a checksum list: one question for all packages of a release
-// as a rule, since the answer takes time for every key.
+// signerQuery asks who signed a checksum list. Usually all packages of a release share the
+// answer, which takes time for every key.
 type signerQuery struct {
 	release         provider.Want
 	tool            provider.ToolName
@@ -54,10 +54,10 @@ type signerQuery struct {
 	keys            [sha256.Size]byte // a digest
 }
 
-// provenPackage is what a registry says of a package, verified as far as it can be
-// without the package itself.
+// provenPackage is a registry's answer about a package, verified as far as possible without
+// the package itself.
 type provenPackage struct {
-	*description // without the archive's address if it is known what that hashes to
+	*description // without the archive's address if its hashes are known
 	reported     reports
 	sums         checksums
 	signer       provider.Signer
@@ -103,8 +103,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 	})
 }
 
-// describe asks the registry about the package, and checks what can be checked
-// before anything else is fetched.
+// describe asks the registry about the package and checks the answer.
 func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*description, reports, error) {
 	about, err := d.description(ctx, tool, want)
 	if err != nil {
@@ -123,13 +122,13 @@ func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider
 	return about, reported, reported.check(want.Platform, about.zh)
 }
 
-// description asks what the registry says of the package, whatever tool reads it.
+// description asks the registry about the package. The answer does not depend on the tool.
 func (d *direct) description(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
 	return once(ctx, &d.answers.described, d.place, placeQuery{want: want}, func(q placeQuery) (*description, error) {
 		addr := want.Addr
 		resp, err := d.get(ctx, tool, q, maxMetadata,
 			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
-		if err == nil && resp.Status == http.StatusGone { // for ever
+		if err == nil && resp.Status == http.StatusGone { // gone forever
 			return nil, unavailable(want, errGone)
 		}
 		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
@@ -142,8 +141,8 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 	})
 }
 
-// prove asks about the package itself, and verifies the checksum list of its release and who
-// signed that.
+// prove asks about the package itself. It verifies the checksum list of its release and the
+// list's signature.
 func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	about, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
@@ -173,7 +172,7 @@ func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Wa
 	return p, err
 }
 
-// signer verifies the checksum list of a release by the rules of the tool.
+// signer verifies the checksum list of a release by the tool's rules.
 func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (provider.Signer, error) {
 	if err := checkKeys(s.keys); err != nil {
 		return provider.Signer{}, err
@@ -191,7 +190,7 @@ func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (pr
 	return signer, err
 }
 
-// warnExpired warns once of a release whose signature is valid and counts as expired.
+// warnExpired warns once about a release whose signature is valid but expired.
 func (d *direct) warnExpired(release provider.Want, signer provider.Signer) {
 	if _, warned := d.answers.warned.LoadOrStore(release, true); warned {
 		return
@@ -235,8 +234,8 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	return h, err
 }
 
-// size asks the server of the package where the registry says nothing. Some stores
-// answer no HEAD at addresses that they have signed for GET.
+// size asks the package's server if the registry does not say the size. Some stores do not
+// answer HEAD at addresses that are signed for GET.
 func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
 	p, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
@@ -248,7 +247,7 @@ func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Wan
 	return d.fetch.size(ctx, p.archive, p.from), nil
 }
 
-// listed makes the listing of what is proven.
+// listed makes a listing of a proven package.
 func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
 	l := provider.Listing{Signer: p.signer}
 	for line := range bytes.Lines(p.sums) {
@@ -281,13 +280,12 @@ func (d *direct) link(p provenPackage, size, limit int64) archiveLink {
 	return archiveLink{url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: size, limit: limit}
 }
 
-// unserved holds the 404 of a package against what else the registry says of the
-// release. A server that has lost a document, or cannot reach it, answers 404 as
-// well: only the list of versions, or where that is silent the signed checksum
-// list, says that a release is not made for a platform. Then missing is what to
-// say, as it is if it is another error; else the registry contradicts itself. A
-// version that is not listed any more may still be served: it is gone where no
-// package is.
+// unserved decides what the 404 of a package means. A server that has lost a document, or
+// cannot reach it, also answers 404. Only the list of versions says that a release does not
+// serve a platform or, if it lists no platforms, the signed checksum list. Then the result
+// is missing. If they list the platform, the registry contradicts itself. A version that is
+// no longer listed may still be served: it is gone if no package is there. Any other error
+// is returned unchanged.
 func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
 	if !problem.Coded(missing, problem.CodeNoPackage) {
 		return missing
@@ -322,9 +320,8 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	return withheld("nothing says whether there is one")
 }
 
-// listBeside returns the checksum list by which another package of the release is proven,
-// the first that there is of those that are asked for by default; nil if there is none.
-// Then gone reports whether each of them is a 404.
+// listBeside returns the checksum list of the first default platform whose package can be
+// proven, or nil. gone says that the answer for each of them was a 404.
 func (d *direct) listBeside(ctx context.Context, tool provider.Tool, want provider.Want) (list checksums, gone bool) {
 	gone = true
 	for _, p := range provider.DefaultPlatforms {
@@ -339,9 +336,9 @@ func (d *direct) listBeside(ctx context.Context, tool provider.Tool, want provid
 	return nil, gone
 }
 
-// suggest adds to an error about protocols the newest release that the tool
-// could run, as the tools do. They do not fall back to it, and neither do we
-// [terraform 1.11 internal/getproviders/registry_client.go].
+// suggest adds the newest release that the tool can run to an error about protocols, as the
+// tools do. Neither the tools nor relock select that release instead [terraform 1.11
+// internal/getproviders/registry_client.go].
 func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
 	releases, listErr := d.releases(ctx, tool, addr)
 	e, ok := err.(*problem.Error)
@@ -356,9 +353,9 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 	return e
 }
 
-// manifest is the manifest of a release, and the zh that the checksum list has of it
-// [protocol: publishing providers]. It is beside the list, where releases are
-// published as files; elsewhere nothing is known, and there is no zh.
+// manifest is the manifest of a release, and its zh in the checksum list [protocol:
+// publishing providers]. Releases that are published as files have it next to the list. For
+// other releases there is no manifest and no zh.
 func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPackage) ([]byte, provider.Hash) {
 	name := fmt.Sprintf("terraform-provider-%s_%s_manifest.json", want.Addr.Type, want.Version)
 	zh, listed := lineHash(p.sums.line(name))
@@ -373,9 +370,8 @@ func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPacka
 	return src, zh
 }
 
-// detail asks what is no part of the protocol, so any answer but the known one
-// means that nothing is said: but not that of a server in trouble, which would say
-// something on another day.
+// detail asks for facts that are no part of the protocol. So any unknown answer means that
+// there are none, unless the server is in trouble: then another day may bring an answer.
 func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
 	return once(ctx, &d.answers.details, d.place, release, func(q placeQuery) (provider.Repository, error) {
@@ -393,11 +389,11 @@ func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.W
 	})
 }
 
-// advise is the hint about a provider that its registry does not have. A name
-// without a namespace is taken for one of HashiCorp's, which most providers are
-// not: a default registry knows which provider the name stood for before
-// namespaces, in configurations of Terraform 0.12. As in the tools this is advice
-// only, and never what is locked [terraform 1.11 internal/getproviders/didyoumean.go].
+// advise is the hint about a provider that its registry does not have. A name without a
+// namespace is taken as one of HashiCorp's, although most providers are not. A default
+// registry knows which provider such a name meant in configurations of Terraform 0.12,
+// before namespaces. As in the tools, this is only a hint: relock never locks that provider
+// [terraform 1.11 internal/getproviders/didyoumean.go].
 func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) string {
 	addr := q.want.Addr
 	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
@@ -412,7 +408,7 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) s
 		return unknownHint(addr)
 	}
 	for _, name := range []string{list.MovedTo, list.ID} {
-		// The name is the registry's: only a valid address is repeated.
+		// The registry chose the name: repeat it only if it is a valid address.
 		meant, err := provider.ParseAddr(name, tool.Name)
 		if err == nil && meant.Lockable() && meant.Namespace != addr.Namespace {
 			return fmt.Sprintf("did you mean %s/%s? write it as the source of %q in required_providers", meant.Namespace, meant.Type, addr.Type)
@@ -423,7 +419,7 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) s
 
 // place finds the registry of the provider.
 func (d *direct) place(ctx context.Context, q placeQuery) (placeQuery, error) {
-	q.want.Origin = false // asks the same
+	q.want.Origin = false // its questions are the same
 	base, err := d.discovery.Service(ctx, q.want.Addr.Host, service)
 	if err != nil {
 		return q, err
@@ -433,10 +429,9 @@ func (d *direct) place(ctx context.Context, q placeQuery) (placeQuery, error) {
 	return q, err
 }
 
-// get asks with the headers that the tools send
-// [terraform 1.11 internal/getproviders/registry_client.go]. The path is relative to the
-// service as RFC 3986 has it: without a slash at the end of the service's URL,
-// its last segment is replaced.
+// get sends a request with the headers of the tools [terraform 1.11
+// internal/getproviders/registry_client.go]. The path is relative to the service's URL
+// according to RFC 3986. If that URL does not end in a slash, its last segment is replaced.
 func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limit int64, segments ...string) (*transport.Response, error) {
 	base, err := url.Parse(q.service)
 	if err != nil {
@@ -453,8 +448,7 @@ func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limi
 	})
 }
 
-// file fetches a checksum list or a signature, without the token: it may be
-// anywhere.
+// file fetches a checksum list or a signature, without the token: they may be on any host.
 func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
 	return d.answers.files.Do(ctx, referenceTo(u, referrer), func() ([]byte, error) {
 		limits := d.config.Limits()

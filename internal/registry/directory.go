@@ -22,14 +22,14 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// directoryMirror is a filesystem mirror: a directory of packages, as zips or
-// unpacked. It has neither checksum lists nor signatures; the tools record of it
-// what they compute [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
+// directoryMirror is a filesystem mirror: a directory of packages, as zips or unpacked. It
+// has neither checksum lists nor signatures. The tools record the hashes that they compute
+// [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
 type directoryMirror struct {
 	fetch    *fetcher
 	shown    string // the directory's name, for people
 	fsys     fs.FS
-	packages func() (map[provider.Addr][]localPackage, error) // in order of the names of files
+	packages func() (map[provider.Addr][]localPackage, error) // sorted by the names of files
 	sums     memo.Memo[string, hash.Hashed]                   // by the path
 }
 
@@ -37,16 +37,16 @@ type directoryMirror struct {
 type localPackage struct {
 	version  provider.Version
 	platform provider.Platform
-	path     string // of the zip, or of the directory that was one
+	path     string // of the zip, or of the unpacked directory
 	packed   bool
 }
 
-// openDirectory makes a directory of a path. The path itself may be a link, but
-// no directory below it may: only then is it sure that a search ends.
+// openDirectory opens a directory. The path itself may be a link. Directories below it may
+// not: so the search always ends.
 func openDirectory(f *fetcher, dir string) *directoryMirror {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		resolved = dir // and the search says what is wrong
+		resolved = dir // the search reports the error
 	}
 	return newDirectory(f, os.DirFS(resolved), filepath.ToSlash(dir))
 }
@@ -60,8 +60,8 @@ func newDirectory(f *fetcher, fsys fs.FS, shown string) *directoryMirror {
 func (d *directoryMirror) host(provider.Addr) svchost.Hostname { return "" }
 func (d *directoryMirror) name(provider.Addr) string           { return "filesystem mirror " + d.shown }
 
-// has reports whether any package of the provider is in the directory. One that
-// cannot be searched has nothing, and fails when it is asked.
+// has reports whether the directory has a package of the provider. If the directory cannot
+// be searched, the result is false, and asking for a package fails.
 func (d *directoryMirror) has(addr provider.Addr) bool {
 	packages, err := d.packages()
 	return err == nil && len(packages[addr]) > 0
@@ -88,8 +88,8 @@ func (d *directoryMirror) releases(_ context.Context, _ provider.Tool, addr prov
 	return all.sorted(), nil
 }
 
-// hashes takes a zip before an unpacked copy, since more can be said of it. The
-// tools take any [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
+// hashes prefers a zip to an unpacked copy, as its zh is known, too. The tools take either
+// [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
 func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want, _ int64) (provider.Hashes, error) {
 	copies, err := d.copies(want)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *directoryMirror) copies(want provider.Want) ([]localPackage, error) {
 	return copies, nil
 }
 
-// sum hashes a package. A link in place of an unpacked one is followed.
+// sum hashes a package. An unpacked package may be a link.
 func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Hashed, error) {
 	var hashed hash.Hashed
 	var err error
@@ -151,8 +151,8 @@ func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPa
 	return hash.Hashed{}, naming(want, e)
 }
 
-// sumZip computes the zh of a zip first, which takes a small part of the time
-// that its content does: that may be known.
+// sumZip computes the zh of a zip first. If that zh is known, so is the content, which
+// takes much longer to hash.
 func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Hashed, error) {
 	open := func() (io.ReadCloser, error) { return d.fsys.Open(name) }
 	zh, err := hash.ZH(open)
@@ -172,13 +172,13 @@ func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Hashed,
 	})
 }
 
-// search lists all packages. What does not follow the layout is passed over;
-// what cannot be read makes the whole directory unusable, as with the tools
-// [terraform 1.11 internal/getproviders/filesystem_search.go].
+// search lists all packages. Files outside the layout are skipped. A file that cannot be
+// read makes the whole directory unusable, as in the tools [terraform 1.11
+// internal/getproviders/filesystem_search.go].
 //
-// The layout is HOST/NAMESPACE/TYPE/ and then either
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip or VERSION/OS_ARCH/. Links to
-// directories above those are not followed.
+// The layout is HOST/NAMESPACE/TYPE/, then either
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip or VERSION/OS_ARCH/. Links to directories
+// above those are not followed.
 func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 	packages := map[provider.Addr][]localPackage{}
 	err := fs.WalkDir(d.fsys, ".", func(name string, e fs.DirEntry, err error) error {
@@ -197,7 +197,7 @@ func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 	})
 	if err != nil {
 		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == "." {
-			err = e.Err // a file tree has a name of its own for its root
+			err = e.Err // a file tree has another name for its root
 		}
 		return nil, &problem.Error{
 			Problem: problem.Problem{
@@ -210,8 +210,8 @@ func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 	return packages, nil
 }
 
-// find reads the package at a path of four parts, a zip, or of five, a directory;
-// either may be a link. In the name of a zip case does not count.
+// find reads the package at a path: a zip has four parts, a directory five. Either may be a
+// link. The case of a zip's name does not matter.
 func (d *directoryMirror) find(name string, parts []string) (provider.Addr, localPackage, bool) {
 	addr, err := provider.ParseFullAddr(path.Join(parts[:3]...))
 	if err != nil {

@@ -1,19 +1,24 @@
-// Package registry finds out which releases a provider has, and what the package
-// of a release hashes to, from every place that the tools get providers from:
-// the registry of the provider's own host, filesystem and network mirrors, and
-// OpenTofu's OCI mirrors. The tool's installation methods say which of them are
-// asked for a provider, in which order [terraform 1.11 provider_source.go].
+// Package registry finds the releases of a provider and the hashes of its packages. It asks
+// every source of the tools: the registry of the provider's own host, filesystem and
+// network mirrors, and OpenTofu's OCI mirrors. The tool's installation methods say which
+// sources are asked about a provider, and in which order [terraform 1.11
+// provider_source.go].
 //
-// Of a registry nothing is returned as proven that is not: the checksum list is
-// verified by the keys that the registry announces, the archive by the list, and
-// the h1 is computed from the archive. What the tools believe beyond that is
-// marked: the hashes that registry.opentofu.org reports and lists without a key
-// there, and all that comes from a mirror, which the operator has chosen to
-// trust. Where the operator says so, what that registry reports is taken for
-// packages of other registries as well, and marked too. A mirror's package must
-// match what the mirror itself says of it.
+// Nothing from a registry is returned as proven unless it is:
 //
-// Each question is asked once in a run, whatever the tool where that changes
-// nothing, and each archive is downloaded once. No answer outlives a run: only what
-// packages hash to is remembered, by their verified zh.
+//   - The keys that the registry announces prove the checksum list.
+//   - The checksum list proves the archive.
+//   - relock computes the h1 from the archive.
+//
+// The tools believe more than that, and the result marks it:
+//
+//   - the hashes that registry.opentofu.org reports, and its lists without a key;
+//   - every hash from a mirror, which the operator has chosen to trust;
+//   - hashes that registry.opentofu.org reports for other registries, if the operator allows it.
+//
+// A mirror's package must match the mirror's own hashes.
+//
+// Each question is asked once in a run, unless the tool changes the answer. Each archive is
+// downloaded once. No answer outlives a run. Only the hashes of packages are remembered, by
+// their verified zh.
 package registry

@@ -14,10 +14,10 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// about completes an error with what was asked for: the fields, the message as far
-// as it does not name that, and what to do. It returns a new one, since errors are
-// shared by all who asked the same. The host is the registry's or mirror's own,
-// wherever its service and files are.
+// about completes an error: it adds the wanted package to its fields and message, unless
+// the message names it, and a hint. It returns a new error, because everyone who asked the
+// same question shares the old one. host is the registry's or mirror's own host, wherever
+// its service and files are.
 func about(err error, want provider.Want, host svchost.Hostname) error {
 	if err == nil {
 		return nil
@@ -38,19 +38,19 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	return &e
 }
 
-// naming notes in an error what its message names of what was asked for, which
-// about then does not repeat.
+// naming notes that the message of an error names this package. about then does not repeat
+// it.
 func naming(names provider.Want, e *problem.Error) error {
 	e.Problem.Subject = namedIn(names)
 	return e
 }
 
-// namedIn is what of a provider was asked for.
+// namedIn is the subject of a problem about this package.
 func namedIn(want provider.Want) problem.Subject {
 	return problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: !want.Version.IsZero(), Platform: want.Platform}
 }
 
-// subject names what was asked for.
+// subject names the wanted package for a message.
 func subject(want provider.Want) string {
 	switch {
 	case want.Version.IsZero():
@@ -61,7 +61,7 @@ func subject(want provider.Want) string {
 	return fmt.Sprintf("package of %s %s for %s", want.Addr, want.Version, want.Platform)
 }
 
-// hints say what to do about errors that know nothing better.
+// hints are the hints for errors that have none.
 var hints = map[problem.Code]string{
 	problem.CodeNoPackage:    "leave the platform out, or select a version that is published for it",
 	problem.CodeUnreachable:  "check that the host can be reached from here, and try again",
@@ -72,7 +72,7 @@ var hints = map[problem.Code]string{
 	problem.CodeUnreadable:   "check the permissions of the file",
 }
 
-// failed puts what was attempted before an error, and keeps its code and hint.
+// failed adds the attempt to the message of an error. It keeps the code and the hint.
 func failed(names provider.Want, attempt string, err error) error {
 	e := &problem.Error{Problem: problem.Problem{Code: problem.CodeInternal, Message: attempt}, Err: err}
 	if cause, ok := errors.AsType[*problem.Error](err); ok {
@@ -81,8 +81,8 @@ func failed(names provider.Want, attempt string, err error) error {
 	return naming(names, e)
 }
 
-// statusError is about an answer that has neither content nor a meaning of its
-// own in the protocol. The URL is what was asked at last; nil where that is not known.
+// statusError is the error about a status without content or meaning in the protocol. u is
+// the URL of the last request; nil if it is not known.
 func statusError(attempt string, u *url.URL, status int) *problem.Error {
 	e := &problem.Error{
 		Problem: problem.Problem{
@@ -99,8 +99,8 @@ func statusError(attempt string, u *url.URL, status int) *problem.Error {
 	return e
 }
 
-// inTrouble reports whether a server that answers with a status would say something else on
-// another day.
+// inTrouble reports whether a server with this status may answer differently on another
+// day.
 func inTrouble(status int) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }

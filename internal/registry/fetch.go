@@ -27,24 +27,24 @@ type fetcher struct {
 	transport *transport.Client
 	opts      Options
 	queue     *queue
-	patience  time.Duration // with a server that does not say how large an archive is
+	patience  time.Duration // how long to wait for the size of an archive
 
-	// archives has what happened to each link, failures too, and sums what archives
-	// hash to by their zh, which identifies an archive whatever its URL.
+	// archives has the result of each link, also the failures. sums has the hashes of
+	// archives by zh, which identifies an archive at any URL.
 	archives memo.Memo[reference, hash.Hashed]
 	sums     memo.Memo[provider.Hash, hash.Hashed]
 
-	fresh              sync.Map // zh of the archives that were downloaded
-	had                sync.Map // those of archives that were hashed
+	fresh              sync.Map // zh of the downloaded archives
+	had                sync.Map // the archives that were hashed
 	contents           sync.Map // content.Inside by the zh of the archive, with Options.Content
 	downloaded, cached atomic.Int64
 }
 
-// reference is a file that a registry or mirror refers to. The referring server is
-// part of it because it decides whether the file may be on this machine.
+// reference is a file that a registry or mirror refers to. It includes the referring
+// server, which decides whether the file may be on this machine.
 type reference struct {
 	url, referrer string
-	zh            provider.Hash // of an archive, if it is known before
+	zh            provider.Hash // of an archive, if it is known before the download
 }
 
 func referenceTo(u, referrer *url.URL) reference {
@@ -53,18 +53,18 @@ func referenceTo(u, referrer *url.URL) reference {
 
 // archiveLink says where an archive is and how to get it.
 type archiveLink struct {
-	url, from *url.URL      // no url where it is enough to know what the archive hashes to
-	name      string        // of the file
-	zh        provider.Hash // that it must have; empty if it is not known before
+	url, from *url.URL      // nil url: only the known hashes are needed
+	name      string        // the name of the file
+	zh        provider.Hash // the required zh; empty if it is not known before the download
 	retries   int           // as in cliconfig.Limits
-	size      int64         // as the registry says; not above zero if it does not
-	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
-	// fits reports whether the archive is one that its server may mean, where the zh
-	// is not known before; nil: any is.
+	size      int64         // from the registry; 0 or less: not known
+	limit     int64         // the most bytes to download; 0: hash.MaxSize
+	// fits reports whether the archive may be the wanted one, if the zh is not known before
+	// the download. nil accepts every archive.
 	fits func(provider.Sum) bool
 }
 
-// admits reports whether an archive may be the one that is meant.
+// admits reports whether an archive may be the wanted one.
 func (l archiveLink) admits(sum provider.Sum) bool {
 	return (l.zh == "" || sum.ZH == l.zh) && (l.fits == nil || l.fits(sum))
 }
@@ -81,12 +81,12 @@ func newFetcher(t *transport.Client, opts Options) *fetcher {
 	return f
 }
 
-// errNotKnown is what happens to a sum that must not cost a download.
+// errNotKnown is the error for hashes that are not known and must not cost a download.
 var errNotKnown = errors.New("not known")
 
-// archive downloads and hashes an archive, without the token, unless an archive of
-// that zh has been: the zh is of the checksum list, and the error says so where
-// the bytes are others.
+// archive downloads and hashes an archive, without the token, unless the hashes of its zh
+// are known. The zh is from the checksum list. It is an error if the archive's bytes are
+// others.
 func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Hashed, error) {
 	if l.url == nil {
 		return f.sum(ctx, l.zh, func() (hash.Hashed, error) { return hash.Hashed{}, errNotKnown })
@@ -100,14 +100,14 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Hashed, erro
 			return hashed, err
 		}
 		f.had.Store(l.reference(), true)
-		// From here on nobody needs to download an archive of that zh.
+		// From here on this zh needs no download.
 		return f.sums.Do(ctx, hashed.Sum.ZH, func() (hash.Hashed, error) { return hashed, nil })
 	})
 }
 
-// sizeTimeout is how long a server has to say how large an archive is. There are
-// some that never answer HEAD; that says nothing about how they are, so that the
-// context of the question ends, and not its time.
+// sizeTimeout is how long a server may take to say how large an archive is. Some servers
+// never answer HEAD, although they work. So the question has a context of its own, and the
+// host's state does not change.
 const sizeTimeout = 10 * time.Second
 
 // size asks how large an archive is; 0 if its server does not say.
@@ -121,8 +121,8 @@ func (f *fetcher) size(ctx context.Context, at, from *url.URL) int64 {
 	return max(resp.Size, 0)
 }
 
-// sum returns what the archive with a zh hashes to: as was found in this run, as
-// the cache knows, or as read computes. The zh must be sure.
+// sum returns the hashes of the archive with this zh: from this run, from the cache, or
+// from read. The zh must be sure.
 func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.Hashed, error)) (hash.Hashed, error) {
 	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) {
 		if hashed, ok := f.computed(zh); ok {
@@ -133,8 +133,7 @@ func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.H
 	})
 }
 
-// known is what the archive with a zh hashes to, as far as this run or the cache
-// knows without asking for it.
+// known returns the hashes of the archive with this zh, if this run or the cache has them.
 func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Hashed, error) {
 	if hashed, ok := f.computed(zh); ok {
 		return hashed, nil
@@ -142,8 +141,8 @@ func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Hashed, err
 	return f.sums.Do(ctx, zh, func() (hash.Hashed, error) { return hash.Hashed{}, errNotKnown })
 }
 
-// computed asks the cache what an archive hashes to. Only what relock has
-// computed counts.
+// computed asks the cache for the hashes of an archive. Only hashes that relock has
+// computed count.
 func (f *fetcher) computed(zh provider.Hash) (hash.Hashed, bool) {
 	e, ok := f.opts.Cache.Lookup(zh)
 	if !ok || e.Origin != hash.FromPackage {
@@ -163,15 +162,15 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Hashed, err
 			return nil, err
 		}
 		if resp.Status != http.StatusOK {
-			body.Close() // nothing of it has been read that an error could concern
+			body.Close() // no byte was read, so its error does not matter
 			return nil, statusError("downloading "+transport.Redact(l.url), resp.URL, resp.Status)
 		}
 		return watch(f.opts.Watch, l.name, max(resp.Size, l.size), body), nil
 	})
 }
 
-// read waits for its turn, hashes an archive, and adds that to the cache. An
-// archive whose bytes are counted is asked for once, and is on disk meanwhile.
+// read waits for its turn, hashes an archive, and adds the hashes to the cache. If the link
+// has a limit, the archive is requested once and copied to a temporary file.
 func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hashed hash.Hashed, err error) {
 	if err := turn.Enter(ctx); err != nil {
 		return hash.Hashed{}, err
@@ -183,7 +182,7 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 		err = opened
 	} else {
 		hashed, err = f.whole(body)
-		body.Close() // all that matters of it has been read
+		body.Close() // everything needed was read
 	}
 	switch {
 	case hashed.Sum.ZH != "" && l.zh != "" && hashed.Sum.ZH != l.zh:
@@ -199,9 +198,9 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	return hashed, nil
 }
 
-// stream hashes an archive without a copy of it. One that is not what it should be is
-// asked for again: a bit of it may have been flipped on the way, and a cache may
-// have kept that. So every answer but the first comes past caches.
+// stream hashes an archive without a copy. If it is not the expected archive, it is
+// requested again: a bit may have flipped on the way, and a cache may have kept the fault.
+// So every request after the first bypasses caches.
 func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Hashed, error) {
 	opened := 0
 	next := func() (io.ReadCloser, error) {
@@ -219,14 +218,14 @@ func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.C
 	return hash.Stream(next, l.zh)
 }
 
-// whole hashes an archive that is on disk meanwhile, and looks into it if anybody wants
-// to know what it holds.
+// whole hashes an archive by way of a temporary file. With Options.Content it also inspects
+// the files in it.
 func (f *fetcher) whole(body io.Reader) (hash.Hashed, error) {
 	copied, err := file.NewTemporary()
 	if err != nil {
 		return hash.Hashed{}, err
 	}
-	defer copied.Remove() // nothing of it is needed any more
+	defer copied.Remove() // the file is no longer needed
 	hashed, err := hash.Copied(body, copied)
 	if f.opts.Content && (err == nil || errors.Is(err, hash.ErrUnpack)) {
 		f.contents.Store(hashed.Sum.ZH, content.Inspect(copied, hashed.Sum.Size))
@@ -234,17 +233,17 @@ func (f *fetcher) whole(body io.Reader) (hash.Hashed, error) {
 	return hashed, err
 }
 
-// remember adds an entry to the cache. A cache that cannot be written costs
-// later runs a download, and this one nothing.
+// remember adds an entry to the cache. If the cache cannot be written, later runs download
+// again, and this run goes on.
 func (f *fetcher) remember(name string, e hash.Entry) {
 	if err := f.opts.Cache.Add(e); err != nil {
 		f.opts.Log.Warn("the hashes of a package could not be remembered", "package", name, "error", err)
 	}
 }
 
-// hashesOf says what a package hashes to. It refuses one that lacks the program of
-// the provider: the tools install none such, and so lock none
-// [terraform 1.11 internal/providercache/cached_provider.go].
+// hashesOf are the hashes of a package. It refuses a package without the provider's
+// program: the tools do not install it, so they do not lock it [terraform 1.11
+// internal/providercache/cached_provider.go].
 func hashesOf(hashed hash.Hashed, want provider.Want) (provider.Hashes, error) {
 	if !hashed.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &problem.Error{

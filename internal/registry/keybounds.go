@@ -11,19 +11,18 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// The bounds of the keys that a registry announces for a package, which are one or
-// two. Each binding in them is verified when they are read, and each key verifies
-// the list, all of which takes time that the sizes of the numbers multiply and
-// that no context ends.
+// The bounds of the keys that a registry announces for a package. Usually they are one or
+// two. Reading a key verifies each of its bindings, and each key verifies the list. The
+// time for that grows with the size of the numbers, and no context ends it.
 const (
 	mostKeys    = 50
 	mostPackets = 1_000 // keys, names and signatures of all keys together
 	mostBits    = 16384 // of RSA's modulus; GnuPG makes keys of up to 4096
-	mostBitsDSA = 3072  // of the prime, and mostBitsQ of the other one, by FIPS 186-4
+	mostBitsDSA = 3072  // of the prime; mostBitsQ is for the other number, by FIPS 186-4
 	mostBitsQ   = 256
 )
 
-// checkKeys returns an error if it would take too long to verify with the keys.
+// checkKeys returns an error if verifying with these keys would take too long.
 func checkKeys(keys []signingKey) error {
 	if len(keys) > mostKeys {
 		return badAnswer("announces more than %d signing keys", mostKeys)
@@ -32,7 +31,7 @@ func checkKeys(keys []signingKey) error {
 	for _, key := range keys {
 		block, err := armor.Decode(strings.NewReader(key.ASCIIArmor))
 		if err != nil {
-			continue // it is told when the key is used, if it ever is
+			continue // an error if the key is used
 		}
 		for all := packet.NewOpaqueReader(block.Body); ; packets++ {
 			p, err := all.Next()
@@ -50,11 +49,11 @@ func checkKeys(keys []signingKey) error {
 	return nil
 }
 
-// checkNumbers holds a key's numbers against the bounds.
+// checkNumbers compares a key's numbers with the bounds.
 func checkNumbers(p *packet.OpaquePacket) error {
 	parsed, err := p.Parse()
 	if err != nil {
-		return nil // the library passes over it, or fails, when it verifies
+		return nil // the library skips it or fails when it verifies
 	}
 	var key any
 	switch k := parsed.(type) {

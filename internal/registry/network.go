@@ -23,9 +23,9 @@ const maxMirrorRedirects = 5
 
 // network is a server that mirrors providers [protocol: provider network mirror].
 //
-// It may name hashes of its packages. They prove only that the mirror
-// serves what it says, so each package must match one of them, and what is
-// recorded is what was computed.
+// It may name hashes of its packages. They prove only that the mirror serves the packages
+// that it names. So each package must match one of them, and only computed hashes are
+// recorded.
 type network struct {
 	fetch    *fetcher
 	answers  *answers
@@ -35,17 +35,17 @@ type network struct {
 	trustAll bool // TrustAllHashes of the method
 }
 
-// mirrorArchives is what a mirror says of one version.
+// mirrorArchives is a mirror's answer about one version.
 type mirrorArchives struct {
-	from     *url.URL // what was answered: other URLs are relative to it
+	from     *url.URL // the URL of the answer: other URLs are relative to it
 	Archives map[string]*struct {
 		URL    string   `json:"url"`
 		Hashes []string `json:"hashes"`
 	} `json:"archives"`
 }
 
-// host is that of the mirror's URL, as credentials are set for it: with the
-// port, and in ASCII.
+// host is the host of the mirror's URL in the form of credentials: with the port, and in
+// ASCII.
 func (n network) host(provider.Addr) svchost.Hostname {
 	host, err := svchost.ForComparison(svchost.ForDisplay(n.base.Host))
 	if err != nil {
@@ -56,7 +56,7 @@ func (n network) host(provider.Addr) svchost.Hostname {
 
 func (n network) name(provider.Addr) string { return "network mirror " + transport.Redact(n.base) }
 
-// releases lists the versions. The mirror says nothing of platforms here.
+// releases lists the versions. This document of the mirror has no platforms.
 func (n network) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
 	list, err := once(ctx, &n.answers.listed, n.place, placeQuery{want: provider.Want{Addr: addr}}, func(q placeQuery) (versionList, error) {
 		var answer struct {
@@ -77,7 +77,7 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 	return list.releases()
 }
 
-// find asks for the archives of the version, and finds that for the platform.
+// find asks for the archives of the version and selects the one for the platform.
 func (n network) find(ctx context.Context, tool provider.Tool, want provider.Want) (*mirrorArchives, archiveLink, error) {
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
 	all, err := once(ctx, &n.answers.archives, n.place, release, func(q placeQuery) (all *mirrorArchives, err error) {
@@ -140,7 +140,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		if slices.Contains(verified, h) {
 			continue
 		}
-		// It is not recorded, but something is wrong with the mirror.
+		// The hash is not recorded, but it shows that the mirror has a fault.
 		if _, told := n.answers.warned.LoadOrStore(want, true); !told {
 			n.fetch.opts.Log.Warn("the mirror names a hash that its package does not have",
 				"mirror", n.name(want.Addr), "provider", want.Addr, "version", want.Version, "platform", want.Platform, "hash", h)
@@ -157,20 +157,20 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 
 // place is the mirror, with the token of its host.
 func (n network) place(ctx context.Context, q placeQuery) (_ placeQuery, err error) {
-	q.service = "network mirror " + n.base.String() // which may be the URL of a registry, too
+	q.service = "network mirror " + n.base.String() // the same URL may be a registry's
 	q.token, err = n.config.Token(ctx, n.host(q.want.Addr))
 	return q, err
 }
 
-// mirrorDocument is one of the mirror's two kinds: what to read it into, and what it
-// means that there is none.
+// mirrorDocument is one of the mirror's two kinds of documents: the value to read it into,
+// and the error if it is missing.
 type mirrorDocument struct {
 	name    string
 	into    any
 	missing *problem.Error
 }
 
-// get asks for a document, and returns where it was found.
+// get asks for a document and returns the URL of the answer.
 func (n network) get(ctx context.Context, tool provider.Tool, q placeQuery, d mirrorDocument) (from *url.URL, err error) {
 	addr, limits := q.want.Addr, n.config.Limits()
 	ref := &url.URL{Path: path.Join(addr.Host.String(), addr.Namespace, addr.Type, d.name)}
@@ -206,7 +206,7 @@ func (n network) badAnswer(format string, args ...any) *problem.Error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}}
 }
 
-// link finds the archive for the platform.
+// link selects the archive for the platform.
 func (n network) link(all *mirrorArchives, want provider.Want) (archiveLink, error) {
 	a, ok := all.Archives[want.Platform.String()]
 	if !ok {
@@ -222,10 +222,9 @@ func (n network) link(all *mirrorArchives, want provider.Want) (archiveLink, err
 	return archiveLink{url: u, from: all.from, name: path.Base(u.Path), retries: n.retries}, nil
 }
 
-// named returns the hashes that the package may match, by the platform that the
-// mirror names them for: those for its own platform, or all of them. A hash
-// without a scheme makes the answer invalid; none of a known scheme, where there
-// are any, makes the package unusable.
+// named returns the hashes that the package may match, by platform: those for its own
+// platform or, with others, for all of them. A hash without a scheme makes the answer
+// invalid. If all hashes have unknown schemes, the package is unusable.
 func (n network) named(all *mirrorArchives, platform provider.Platform, others bool) (map[provider.Platform][]provider.Hash, error) {
 	named := map[provider.Platform][]provider.Hash{}
 	unknown := false
@@ -253,9 +252,8 @@ func (n network) named(all *mirrorArchives, platform provider.Platform, others b
 	return named, nil
 }
 
-// verify returns those of the named hashes that the package has. It must have
-// one, as with the tools, unless none is named
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// verify returns the named hashes that the package has. It must have one, as in the tools,
+// unless none is named [terraform 1.11 internal/getproviders/package_authentication.go].
 func (n network) verify(sum provider.Sum, named map[provider.Platform][]provider.Hash) ([]provider.Hash, error) {
 	all := provider.Sorted(slices.Concat(slices.Collect(maps.Values(named))...))
 	own := []provider.Hash{sum.H1Zip, sum.ZH}

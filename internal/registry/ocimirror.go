@@ -21,18 +21,18 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// What OpenTofu's packages look like in an OCI registry. A tag is a version and
-// names an index; the index names one manifest for each platform, and that has
-// one zip [opentofu 1.12 internal/getproviders/oci_registry_mirror_source.go].
+// The form of OpenTofu's packages in an OCI registry. A tag is a version and names an
+// index. The index names one manifest for each platform. The manifest has one zip [opentofu
+// 1.12 internal/getproviders/oci_registry_mirror_source.go].
 const (
 	indexType    = "application/vnd.opentofu.provider"
 	manifestType = "application/vnd.opentofu.provider-target"
 	zipType      = "archive/zip"
 )
 
-// ociMirror has the packages of each provider in a repository of an OCI
-// registry. Everything below a tag is named by its SHA-256, and that of the
-// package is its zh; a tag proves nothing.
+// ociMirror has the packages of each provider in a repository of an OCI registry. A tag
+// proves nothing. Below it, every object is named by its SHA-256, and the SHA-256 of the
+// package is its zh.
 type ociMirror struct {
 	fetch        *fetcher
 	answers      *answers
@@ -41,11 +41,11 @@ type ociMirror struct {
 	repositories memo.Memo[cliconfig.Repository, *ociRepository]
 }
 
-// ociRepository is a repository and what it has answered.
+// ociRepository is a repository and its answers so far.
 type ociRepository struct {
 	*oci.Repository
 	address cliconfig.Repository
-	indexes memo.Memo[string, ocispec.Index] // by the tag
+	indexes memo.Memo[string, ocispec.Index] // by tag
 }
 
 func (o *ociMirror) host(addr provider.Addr) svchost.Hostname {
@@ -85,8 +85,8 @@ func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (*ociRepositor
 	})
 }
 
-// releases lists the versions that there are tags for, in which an underscore
-// stands for the plus sign. Nothing is said of platforms here.
+// releases lists the versions that have tags. A tag has an underscore instead of the plus
+// sign. Tags do not name platforms.
 func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
 	r, err := o.open(ctx, addr)
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	if limit > 0 && zip.Size > limit {
 		return provider.Hashes{}, r.bad("the package for %s has %d bytes, and %d may be downloaded", want.Platform, zip.Size, limit)
 	}
-	// The zh is the name of the package, so that it is as sure as the mirror is.
+	// The zh is the name of the package, so it is as sure as the mirror.
 	zh := provider.ZH(zip.Digest.Encoded())
 	hashed, err := o.fetch.sum(ctx, zh, func() (hash.Hashed, error) {
 		turn := o.fetch.queue.turn(r.address.Registry, zip.Size)
@@ -143,7 +143,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 			if err != nil {
 				return nil, err
 			}
-			said := struct { // who may download no more has asked for the size
+			said := struct { // the caller with a limit has asked for the size
 				io.Reader
 				io.Closer
 			}{io.LimitReader(body, zip.Size), body}
@@ -159,7 +159,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	return h, err
 }
 
-// find goes from the tag of the version to the zip for the platform.
+// find follows the tag of the version to the zip for the platform.
 func (r *ociRepository) find(ctx context.Context, want provider.Want) (none ocispec.Descriptor, err error) {
 	tag := strings.ReplaceAll(want.Version.String(), "+", "_")
 	index, err := r.indexes.Do(ctx, tag, func() (ocispec.Index, error) { return r.index(ctx, tag) })
@@ -198,9 +198,9 @@ func (r *ociRepository) index(ctx context.Context, tag string) (none ocispec.Ind
 	return index, nil
 }
 
-// chooseManifest finds the one manifest for the platform among those of
-// packages. One for a version of the operating system is for a later OpenTofu
-// [opentofu 1.12 internal/getproviders/oci_registry_mirror_source.go].
+// chooseManifest selects the one manifest for the platform among those of packages. A
+// manifest for a version of the operating system is for a later OpenTofu [opentofu 1.12
+// internal/getproviders/oci_registry_mirror_source.go].
 func (r *ociRepository) chooseManifest(manifests []ocispec.Descriptor, want provider.Want) (none ocispec.Descriptor, err error) {
 	var found []ocispec.Descriptor
 	packages := 0
@@ -238,7 +238,7 @@ func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider
 		return none, r.bad("the package for %s is said to be for %s_%s", platform, p.OS, p.Architecture)
 	case zip.Digest.Validate() != nil || zip.Digest.Algorithm() != digest.SHA256:
 		return none, r.bad("the package for %s is not named by a SHA-256", platform)
-	case zip.Size <= 0: // which would count as at hand, or as not said
+	case zip.Size <= 0: // it would mean "at hand" or "not known"
 		return none, r.bad("the package for %s is said to have %d bytes", platform, zip.Size)
 	case zip.Size > hash.MaxSize:
 		return none, r.bad("the package for %s is larger than %d bytes", platform, int64(hash.MaxSize))
@@ -250,7 +250,7 @@ func (r *ociRepository) bad(format string, args ...any) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}}
 }
 
-// failed says what was asked of a registry that failed, if it did.
+// failed adds the attempt to an error of the registry; nil stays nil.
 func (r *ociRepository) failed(attempt string, err error) error {
 	if err == nil {
 		return nil

@@ -8,39 +8,38 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// downloadsPerHost bounds the downloads from one host at a time, as browsers
-// bound their connections. More do not make a line faster, and a host that sees
-// many from one address may throttle them all.
+// downloadsPerHost bounds the downloads from one host at a time, as browsers do. More
+// downloads do not make a line faster, and a host may throttle an address that opens many.
 const downloadsPerHost = 6
 
-// queue lets downloads begin: so many at a time from one host, and so many in
-// all. Of those that wait, the largest goes first, so that the run does not end
-// with a long one alone; those of unknown size go last, in their order.
+// queue bounds how many downloads run at a time, from one host and in all. The largest
+// waiting download starts first, so that the run does not end with a long one alone.
+// Downloads of unknown size start last, in their order.
 type queue struct {
-	perHost, all int // no bound on all if 0
+	perHost, all int // all is 0 for no bound
 
 	mu      sync.Mutex
 	begun   int
-	hosts   map[string]int // begun of a host
-	waiting []*turn        // the next first
+	hosts   map[string]int // running downloads by host
+	waiting []*turn        // the next one first
 }
 
-// turn is one download, which waits in the queue, has begun, or has left. It may
-// leave and wait again: then behind all others of its host, since it was let in
-// before and got nowhere.
+// turn is one download that waits, runs, or has left the queue. It may leave and wait
+// again. Then it waits behind all others of its host, since its earlier turn did not
+// succeed.
 type turn struct {
 	queue *queue
 	host  string
 	size  int64
-	begun chan struct{} // closed then; nil while it neither waits nor runs
+	begun chan struct{} // closed when it starts; nil if it neither waits nor runs
 }
 
 func newQueue(all int) *queue {
 	return &queue{perHost: downloadsPerHost, all: all, hosts: map[string]int{}}
 }
 
-// turn returns the turn of a download, for transport.Request. A size that is not
-// above zero is not known.
+// turn returns the turn of a download, for transport.Request. A size of 0 or less is not
+// known.
 func (q *queue) turn(host string, size int64) *turn {
 	return &turn{queue: q, host: host, size: max(size, 0)}
 }
@@ -71,8 +70,7 @@ func (t *turn) wait() {
 	q.begin()
 }
 
-// Leave implements transport.Turn: it ends the download, or its waiting, if there
-// is either.
+// Leave implements transport.Turn: it ends the download, or the wait for it.
 func (t *turn) Leave() {
 	q := t.queue
 	q.mu.Lock()
@@ -93,7 +91,7 @@ func (t *turn) Leave() {
 	q.begin()
 }
 
-// begin lets those begin that may.
+// begin starts the downloads that may start.
 func (q *queue) begin() {
 	q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool {
 		if q.hosts[t.host] == q.perHost || q.all > 0 && q.begun == q.all {

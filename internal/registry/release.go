@@ -13,10 +13,9 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Repository returns where the source of a release is and when it was
-// published: what the registry says of the version, which not every registry
-// does, and else the address of the package where that is a GitHub release. It
-// is empty where neither tells, or where there is no registry to ask.
+// Repository returns where the source of a release is, and when it was published. Some
+// registries say it about the version. Otherwise it is the package's address, if that is a
+// GitHub release. It is empty if neither is known, or if there is no registry to ask.
 //
 // Errors are *problem.Error: those of Versions.
 func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
@@ -34,10 +33,11 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	})
 }
 
-// Download returns where the packages of a release lie if that is a GitHub release, by what
-// the registry says of one of them: of whichever was asked about first in this run, or else
-// of one that it lists. It is empty if they lie elsewhere, if the registry lists no package,
-// or if there is no registry to ask. Nothing is verified: who signs is another question.
+// Download returns the GitHub release that has the packages of a release, according to the
+// registry's answer about one of them. That is the package that this run asked about first,
+// or one that the registry lists. The result is empty if the packages are elsewhere, if the
+// registry lists no package, or if there is no registry to ask. Nothing is verified: the
+// signature is another question.
 //
 // Errors are those of Versions.
 func (c *Client) Download(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
@@ -51,13 +51,13 @@ func (c *Client) Download(ctx context.Context, tool provider.Tool, want provider
 	})
 }
 
-// Modified returns when the server of a package says that the package was last
-// changed: without anything better, the day of its release. The package is that of
-// Download. It is zero if the server does not say, if the registry lists no package, or if
-// there is no registry to ask.
+// Modified returns when a package was last changed, according to its server. If nothing
+// better is known, that is the day of its release. The package is that of Download. The
+// time is zero if the server does not say it, if the registry lists no package, or if there
+// is no registry to ask.
 //
-// Errors are those of Versions. A server in trouble is one: it would say something on
-// another day.
+// Errors are those of Versions. A server in trouble is an error, because another day may
+// bring an answer.
 func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
 	return askRegistry(c.registry, tool, want, func(d *direct) (time.Time, error) {
 		p, err := d.anyDescribed(ctx, tool, want)
@@ -80,15 +80,14 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 	})
 }
 
-// Listing returns what the checksum list of a release says, verified as in
-// Hashes, and which of its archives relock knows the content of. It takes the
-// list of whichever package was asked about first in this run, so that it costs
-// no request if any was; else that of the wanted package.
+// Listing returns the checksum list of a release, verified as in Hashes, and which of its
+// archives relock knows. It is the list of the package that this run asked about first. If
+// there is none, it is the list of the wanted package, which costs requests.
 //
-// The listing is zero where the release must not be compared with its registry:
-// if the tool may take the provider from a mirror, lock files rightly hold what
-// the mirror has. With Want.Origin it is the registry's wherever the methods let
-// it be asked at all. Errors are those of Hashes.
+// The listing is zero if the release must not be compared with its registry. If the tool
+// may take the provider from a mirror, lock files rightly have the mirror's hashes. With
+// Want.Origin the list is the registry's, if the methods allow asking it. Errors are those
+// of Hashes.
 func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (provider.Listing, error) {
 		p, err := d.firstProven(ctx, tool, want)
@@ -102,12 +101,12 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 	})
 }
 
-// Package is Listing with the list that the registry names for this very
-// package. If it is not known what the package contains and it has at most limit
-// bytes, it is downloaded once and hashed. Without a limit nothing is.
+// Package is Listing with the list that the registry names for this package. If the content
+// of the package is not known and it has at most limit bytes, it is downloaded once and
+// hashed. Without a limit nothing is downloaded.
 //
-// With Want.Origin, where only mirrors may be asked, it is what the first of them
-// that has the package has.
+// With Want.Origin, if only mirrors may be asked, the answer is from the first mirror that
+// has the package.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
 	if c.onlyMirrors(tool, want) && limit > 0 {
 		want.Origin = false
@@ -123,8 +122,8 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 			return provider.Listing{}, d.unserved(ctx, tool, want, err)
 		}
 		if limit > 0 {
-			// Not by way of the archives: what is too large for this question must not
-			// be remembered as a failure where the run wants it for a better reason.
+			// This bypasses f.archives: a package above this limit must not be remembered
+			// as a failure. The run may need it for another reason.
 			_, err := c.fetch.sum(ctx, p.zh, func() (hash.Hashed, error) { return c.fetch.download(ctx, d.link(p, limit, limit)) })
 			if err != nil {
 				return provider.Listing{}, failed(want, subject(want), err)
@@ -134,9 +133,10 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 	})
 }
 
-// Size returns how many bytes Hashes or Package downloads, as the package's registry,
-// its mirror or its server says: provider.AtHand if none, and 0 if nobody says. With
-// Want.Origin, where only mirrors may be asked, they are. Errors are those of Hashes.
+// Size returns how many bytes Hashes or Package downloads, according to the registry, the
+// mirror or the package's server. It is provider.AtHand if they download nothing, and 0 if
+// the size is not known. With Want.Origin, if only mirrors may be asked, it asks them.
+// Errors are those of Hashes.
 func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
 	if c.onlyMirrors(tool, want) {
 		want.Origin = false
@@ -144,9 +144,9 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 	return fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
 }
 
-// Recheck downloads a package of which the cache knows what it hashes to, and
-// hashes it again; it returns how many bytes that took. The error has
-// CodeBadChecksum and no more if the cache is wrong; others are those of Package.
+// Recheck downloads a package whose hashes the cache knows, and hashes it again. It returns
+// the number of downloaded bytes. The error has only CodeBadChecksum if the cache is wrong.
+// Other errors are those of Package.
 func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) {
 		p, err := d.prove(ctx, tool, want)
@@ -174,9 +174,9 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 	})
 }
 
-// Content says what is wrong with what a package holds, and with what its publisher
-// says of it. It needs Options.Content. A package that this run has not downloaded is,
-// if it has at most limit bytes. Errors are those of Hashes.
+// Content says what is wrong with the files in a package, and with its publisher's
+// statements about it. It needs Options.Content. If this run has not downloaded the package
+// and it has at most limit bytes, Content does. Errors are those of Hashes.
 func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Content, error) {
 	return askRegistry(c.held, tool, want, func(d *direct) (said provider.Content, err error) {
 		p, err := d.prove(ctx, tool, want)
@@ -186,14 +186,14 @@ func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.
 		known, there := c.fetch.contents.Load(p.zh)
 		if !there {
 			hashed, err := c.fetch.download(ctx, d.link(p, limit, limit))
-			// What nobody can unpack was looked into all the same.
+			// A package that cannot be unpacked was inspected all the same.
 			known, there = c.fetch.contents.Load(p.zh)
 			if !there {
 				return said, failed(want, subject(want), err)
 			}
 			said.Size = hashed.Sum.Size
 			if err != nil {
-				said.Size = limit // nobody knows what was read of it
+				said.Size = limit // how much was read is not known
 			}
 		}
 		said.Problems = known.(content.Inside).Problems(want.Addr.Type, want.Platform)
@@ -206,8 +206,7 @@ func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.
 	})
 }
 
-// askRegistry asks the registry of a provider that find finds, if it finds one. Else
-// the answer is zero.
+// askRegistry asks the registry that find returns. If that is nil, the answer is zero.
 func askRegistry[T any](find func(provider.Tool, provider.Want) (*direct, error), tool provider.Tool, want provider.Want,
 	ask func(*direct) (T, error)) (answer T, err error) {
 	d, err := find(tool, want)
@@ -218,17 +217,17 @@ func askRegistry[T any](find func(provider.Tool, provider.Want) (*direct, error)
 	return answer, about(err, want, d.host(want.Addr))
 }
 
-// onlyMirrors reports whether a package of the registry is wanted of a provider that has
-// none to ask.
+// onlyMirrors reports whether the registry's package is wanted, but the provider has no
+// registry to ask.
 func (c *Client) onlyMirrors(tool provider.Tool, want provider.Want) bool {
 	d, _ := c.held(tool, want)
 	return d == nil && want.Origin
 }
 
-// held is the registry that the hashes of a release are compared with; nil where
-// they must not be: unless it was asked for, it must be the one place that the tool's
-// configuration leaves for the provider, whatever place this run was told to ask.
-// What is wrong with the methods, they say themselves.
+// held is the registry to compare the hashes of a release with, or nil. It is nil unless
+// the tool's configuration allows only that registry for the provider, whatever sources
+// this run uses. With Want.Origin it only has to be allowed. Errors of the methods are
+// reported elsewhere.
 func (c *Client) held(tool provider.Tool, want provider.Want) (*direct, error) {
 	if want.Origin {
 		want.Origin = false
@@ -245,12 +244,12 @@ func (c *Client) held(tool provider.Tool, want provider.Want) (*direct, error) {
 			return nil, nil
 		}
 	}
-	d, _ := sources[len(sources)-1].(*direct) // none where plugin directories have the provider
+	d, _ := sources[len(sources)-1].(*direct) // nil if a plugin directory has the provider
 	return d, nil
 }
 
-// registry is the provider's own registry, if the tool's installation methods
-// allow to ask it.
+// registry is the provider's own registry, if the tool's installation methods allow asking
+// it.
 func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, error) {
 	sources, err := c.sources(tool, want)
 	for _, s := range sources {

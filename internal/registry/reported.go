@@ -13,19 +13,18 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// reports is the packages property with which OpenTofu's registry states the
-// hashes of every platform's package at once.
+// reports is the property packages, in which OpenTofu's registry states the hashes of all
+// platforms' packages at once.
 type reports map[provider.Platform]report
 
-// report is what is stated of one package, as far as the schemes are known.
+// report has the hashes of known schemes that the registry states for one package.
 type report struct {
 	zips, contents []provider.Hash // zh, and h1
 	size           int64
 }
 
-// reports reads the property. A key that is no platform and a hash without a
-// scheme make OpenTofu refuse the whole answer
-// [opentofu 1.12 internal/getproviders/registry_client.go].
+// reports reads the property. OpenTofu refuses the whole answer if a key is no platform or
+// a hash has no scheme [opentofu 1.12 internal/getproviders/registry_client.go].
 func (d *description) reports() (reports, error) {
 	if len(d.packages) == 0 {
 		return nil, nil
@@ -61,8 +60,8 @@ func (d *description) reports() (reports, error) {
 	return all, nil
 }
 
-// check holds the report about the wanted package against the metadata, as
-// OpenTofu does of any registry [opentofu 1.12 internal/getproviders/registry_client.go].
+// check compares the report about the wanted package with the metadata, as OpenTofu does
+// for any registry [opentofu 1.12 internal/getproviders/registry_client.go].
 func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 	own, ok := r[platform]
 	switch {
@@ -81,9 +80,9 @@ func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 	return nil
 }
 
-// recorded returns the hashes that OpenTofu records on the word of its registry
-// alone: those of known schemes, of all platforms. It would take any; here each
-// platform's zip must be in the checksum list, and what is known of the
+// recorded returns the hashes that OpenTofu records because its registry alone states them:
+// those of known schemes, for all platforms. OpenTofu would accept any. relock demands
+// more: each platform's zip must be in the checksum list, and the known hashes of the
 // wanted platform must agree [case 80e].
 func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}
@@ -117,9 +116,8 @@ func unproven(p provider.Platform, how string) error {
 	}
 }
 
-// of returns what is reported about the archive with a zh, for whatever
-// platform. Where that is not exactly one h1, or where it is not clear which
-// archive an h1 is of, nothing is.
+// of returns the reported hashes of the archive with this zh, for any platform. ok is false
+// unless there is exactly one h1 and it clearly belongs to this archive.
 func (r reports) of(zh provider.Hash) (provider.Sum, bool) {
 	var found provider.Sum
 	for _, own := range r {
@@ -139,7 +137,7 @@ func (r reports) of(zh provider.Hash) (provider.Sum, bool) {
 	return found, found.H1 != ""
 }
 
-// contents are the h1 hashes that are reported of archives in the list.
+// contents are the reported h1 hashes of archives in the list.
 func (r reports) contents(list checksums) []provider.Hash {
 	var all []provider.Hash
 	for _, own := range r {
@@ -150,22 +148,21 @@ func (r reports) contents(list checksums) []provider.Hash {
 	return provider.Sorted(all)
 }
 
-// HashSourceOpenTofu as Options.HashSource stands for registry.opentofu.org.
+// HashSourceOpenTofu means registry.opentofu.org in Options.HashSource.
 const HashSourceOpenTofu = "opentofu"
 
-// reportedHashes is OpenTofu's registry where its word is taken for the h1 of packages
-// of other registries; nil is none.
+// reportedHashes is OpenTofu's registry as a source of h1 hashes for packages of other
+// registries. nil is no source.
 type reportedHashes struct {
 	registry *direct
 	fetch    *fetcher
-	silent   atomic.Bool // since it could not be asked
+	silent   atomic.Bool // it could not be asked
 }
 
-// hashes returns what the hash source states that a package hashes to, unless
-// relock has computed it before. Only packages that a signed checksum list names
-// are asked about: the archive is proven then, and its h1 alone rests on the
-// source's word. Whatever is wrong with the source, the package can be
-// downloaded. Nothing is stated about H1Zip, and the size may be 0.
+// hashes returns the hashes of a package that the hash source states, unless relock has
+// computed them before. It asks only about packages in a signed checksum list: the list
+// proves the archive, and only the h1 depends on the source. If the source fails, the
+// package can be downloaded. H1Zip is never stated, and the size may be 0.
 func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p provenPackage) (provider.Hashes, bool) {
 	if s == nil || p.signer.KeyID == "" {
 		return provider.Hashes{}, false
@@ -178,8 +175,8 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 	case ok && want.Addr.Host != provider.OpenTofu.DefaultHost():
 		s.fetch.cached.Add(1)
 	default:
-		// What OpenTofu's registry itself offers was asked for already, statement
-		// included, which must be as remembered.
+		// The answer of OpenTofu's registry about its own packages is known already. The
+		// statement in it must equal the remembered one.
 		stated, ok := s.ask(ctx, want).of(p.zh)
 		e = hash.Entry{Hashed: hash.Hashed{Sum: stated}, Origin: hash.FromRegistry}
 		if !ok || e.Check() != nil {
@@ -196,8 +193,8 @@ func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p prove
 	}, true
 }
 
-// ask asks OpenTofu's registry about the package of the same name, as OpenTofu's
-// CLI configuration has it.
+// ask asks OpenTofu's registry about the package of the same name, with OpenTofu's CLI
+// configuration.
 func (s *reportedHashes) ask(ctx context.Context, want provider.Want) reports {
 	if s.silent.Load() {
 		return nil
@@ -212,7 +209,7 @@ func (s *reportedHashes) ask(ctx context.Context, want provider.Want) reports {
 	case err == nil:
 		return stated
 	case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeNoService), problem.Coded(err, problem.CodeUnauthorized):
-		// To wait for the others to fail as well takes longer than to download.
+		// Waiting for the other questions to fail takes longer than downloading.
 		if !s.silent.Swap(true) && ctx.Err() == nil {
 			s.fetch.opts.Log.Warn("OpenTofu's registry cannot be asked for hashes, so that packages are downloaded", "error", err)
 		}
@@ -222,7 +219,7 @@ func (s *reportedHashes) ask(ctx context.Context, want provider.Want) reports {
 	return nil
 }
 
-// before is what the source is remembered to have stated about an archive.
+// before is what the source stated about an archive in an earlier run.
 func (s *reportedHashes) before(zh provider.Hash, signer provider.Signer) []provider.Hash {
 	if s == nil || signer.KeyID == "" {
 		return nil

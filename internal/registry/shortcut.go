@@ -8,13 +8,13 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// The shortcut: a package is proven by what the registry said of another one of its release,
-// so that it is not asked about this one.
+// The shortcut: the registry's answer about another package of the release proves a
+// package, so that the registry is not asked about it.
 
-// proveShort proves a package by what the registry said of another one of the release where
-// that is enough, and else by asking about this one. The former needs the cache to know the
-// archives of the release. Where it does not know that of the package which was asked about
-// first, all are asked about at once.
+// proveShort proves a package by the answer about another package of the release, if that
+// is enough. Otherwise it asks about the wanted one. The shortcut needs the cache to know
+// the archives of the release. If the cache does not know the first archive, the packages
+// are asked about at once.
 func (d *direct) proveShort(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	if p, ok := d.byFirst(ctx, tool, want); ok {
 		return p, nil
@@ -22,8 +22,8 @@ func (d *direct) proveShort(ctx context.Context, tool provider.Tool, want provid
 	return d.prove(ctx, tool, want)
 }
 
-// byFirst proves a package by what is proven of the one of its release that was asked about
-// first in this run; ok is false where that is not enough.
+// byFirst proves a package by the package of its release that this run asked about first.
+// ok is false if that is not enough.
 func (d *direct) byFirst(ctx context.Context, tool provider.Tool, want provider.Want) (p provenPackage, ok bool) {
 	described, err := d.firstDescribed(ctx, tool, want)
 	if err != nil {
@@ -40,23 +40,21 @@ func (d *direct) byFirst(ctx context.Context, tool provider.Tool, want provider.
 	return d.infer(ctx, tool, want, first)
 }
 
-// infer proves a package by what is proven of another one of the release, so
-// that a run which has nothing to download asks about one package of a release
-// instead of every one. What the registry would say of this one is known where
+// infer proves a package by another proven package of the release. So a run without
+// downloads asks about one package of a release instead of all. The registry's answer about
+// the wanted package is known on these conditions:
 //
-//   - the checksum list, verified by the rules of the tool, names the archive of the
-//     platform in the form that the publishing rules of the registries ask for,
-//     and the other package's file has a name of this form too;
-//   - the list of versions says that the platform is served;
-//   - with packages, which OpenTofu's registry says of all platforms at once,
-//     they agree with the list;
-//   - the cache knows what the archive hashes to, so that its address is not
-//     needed.
+//   - The checksum list, verified by the tool's rules, names the platform's archive in the
+//     form of the registries' publishing rules. The other package's name has this form, too.
+//   - The list of versions names the platform.
+//   - The property packages, in which OpenTofu's registry states all platforms, agrees with
+//     the list.
+//   - The cache knows the archive's hashes, so that its address is not needed.
 //
-// Protocols, keys, list and signature are the release's, which the registries
-// repeat for each platform; one that has a list for each has only one archive in
-// it, and is asked. Only a registry that contradicts its own list of versions or
-// its publisher's signed list would have said anything else.
+// Protocols, keys, list and signature belong to the release, and the registries repeat them
+// for each platform. A registry with a list for each package has only one archive in it, so
+// it is asked. Another answer would contradict the registry's own list of versions or its
+// publisher's signed list.
 func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Want, first provenPackage) (provenPackage, bool) {
 	if first.platform == want.Platform {
 		return first, true
@@ -84,8 +82,8 @@ func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Wa
 	return p, true
 }
 
-// firstProven returns what is proven of whichever package of the release was asked
-// about first in this run, which is the wanted one if nobody has.
+// firstProven returns the proven package of the release that this run asked about first. If
+// there is none, it proves the wanted one.
 func (d *direct) firstProven(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	if first, err := d.firstDescribed(ctx, tool, want); err == nil {
 		want.Platform = first.platform
@@ -94,16 +92,16 @@ func (d *direct) firstProven(ctx context.Context, tool provider.Tool, want provi
 	return once(ctx, &d.answers.proven, d.place, release, func(placeQuery) (provenPackage, error) { return d.prove(ctx, tool, want) })
 }
 
-// firstDescribed returns what the registry says of whichever package of the release
-// was asked about first in this run.
+// firstDescribed returns the registry's answer about the package of the release that this
+// run asked about first. If there is none, it asks about the wanted one.
 func (d *direct) firstDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, first: true}
 	return once(ctx, &d.answers.described, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
 }
 
-// anyDescribed returns what the registry says of whichever package of the release was asked
-// about first in this run, or else of one that it lists; nil if there is none. A registry need
-// not list platforms: then it is asked about that which nearly every release has.
+// anyDescribed returns the registry's answer about the package of the release that this run
+// asked about first, or about one that it lists; nil if there is none. A registry need not
+// list platforms. Then linux_amd64 is asked about, which nearly every release has.
 func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
 	listed := func() (*description, error) {
 		list, err := d.versions(ctx, tool, want.Addr)
@@ -116,7 +114,7 @@ func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want prov
 	}
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, first: true}
 	p, err := once(ctx, &d.answers.described, d.place, release, func(placeQuery) (*description, error) { return listed() })
-	if problem.Coded(err, problem.CodeNoPackage) { // what was asked about first is not made for that platform
+	if problem.Coded(err, problem.CodeNoPackage) { // the first question was about a platform that the release does not serve
 		p, err = listed()
 	}
 	if problem.Coded(err, problem.CodeNoPackage) || problem.Coded(err, problem.CodeUnknownProvider) {

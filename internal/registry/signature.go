@@ -19,8 +19,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// The labels of signers. Terraform tells three apart, OpenTofu one
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// The labels of signers. Terraform has three, OpenTofu one [terraform 1.11
+// internal/getproviders/package_authentication.go].
 const (
 	labelHashiCorp  = "HashiCorp"
 	labelPartner    = "partner"
@@ -29,52 +29,51 @@ const (
 	labelUnsigned   = "unsigned"
 )
 
-// keyFiles are HashiCorp's public keys as Terraform has them built in
-// [terraform 1.11 internal/getproviders/public_keys.go]: the one
-// of its releases (fingerprint C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7
-// 468F, also at hashicorp.com/security), and the one with which it vouches for
-// the keys of partners. Their expiry does not matter, see signedBy.
+// keyFiles are HashiCorp's public keys that are built into Terraform [terraform 1.11
+// internal/getproviders/public_keys.go]. One signs its releases (fingerprint C874 011F 0AB4
+// 0511 0D02 1055 3436 5D94 72D7 468F, also at hashicorp.com/security). The other one signs
+// the keys of partners. signedBy says why their expiry does not matter.
 //
 //go:embed keys
 var keyFiles embed.FS
 
-// trust decides which label Terraform gives a signature. It has no influence
-// on what is locked.
+// trust decides which label Terraform gives a signature. The label does not affect the lock
+// file.
 type trust struct{ hashicorp, partners openpgp.EntityList }
 
-// hashicorpTrust reads the built-in keys when they are first needed.
+// hashicorpTrust reads the built-in keys at their first use.
 var hashicorpTrust = sync.OnceValue(func() trust {
 	read := func(name string) openpgp.EntityList {
 		file, err := keyFiles.Open("keys/" + name)
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the files are embedded
 		}
 		defer file.Close()
 		keys, err := openpgp.ReadArmoredKeyRing(file)
 		if err != nil {
-			panic(fmt.Sprintf("keys/%s: %v", name, err)) // tested
+			panic(fmt.Sprintf("keys/%s: %v", name, err)) // a test reads them
 		}
 		return keys
 	}
 	return trust{hashicorp: read("hashicorp.asc"), partners: read("partners.asc")}
 })
 
-// trustsUnsigned reports whether OpenTofu believes the registry without a
-// signature. It does so of its own registry alone, since that serves providers
-// whose keys it does not know [opentofu 1.12 internal/getproviders/package_authentication.go].
+// trustsUnsigned reports whether OpenTofu accepts the registry without a signature. It does
+// so only for its own registry, which serves providers whose keys it does not know
+// [opentofu 1.12 internal/getproviders/package_authentication.go].
 func trustsUnsigned(tool provider.Tool, addr provider.Addr, opts Options) bool {
 	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !opts.EnforceValidation
 }
 
-// signed is a checksum list with its signature and the keys that the registry
-// announces for it, in the registry's order.
+// signed is a checksum list with its signature and the keys that the registry announces for
+// it, in the registry's order.
 type signed struct {
 	list      checksums
 	signature []byte
 	keys      []signingKey
 }
 
-// digestOfKeys tells lists of keys apart.
+// digestOfKeys identifies a list of keys.
 func digestOfKeys(keys []signingKey) (digest [sha256.Size]byte) {
 	h := sha256.New()
 	for _, k := range keys {
@@ -84,9 +83,9 @@ func digestOfKeys(keys []signingKey) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// byTerraform verifies as Terraform does: the first key that the signature is
-// of decides, and any trouble but that it is of another key is final
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// byTerraform verifies as Terraform does: the first key that made the signature decides.
+// Any error is final, except that the signature is another key's [terraform 1.11
+// internal/getproviders/package_authentication.go].
 func (s signed) byTerraform(t trust) (provider.Signer, error) {
 	for _, key := range s.keys {
 		signer, err := s.verify(key)
@@ -103,11 +102,11 @@ func (s signed) byTerraform(t trust) (provider.Signer, error) {
 	return provider.Signer{}, badSignature(errUnknownIssuer)
 }
 
-// byOpenTofu verifies as OpenTofu does: keys and signatures that have expired
-// count only if no other key fits, and not at all if enforced
-// [opentofu 1.12 internal/getproviders/package_authentication.go].
+// byOpenTofu verifies as OpenTofu does. Expired keys and signatures count only if no other
+// key fits. With enforce they never count [opentofu 1.12
+// internal/getproviders/package_authentication.go].
 func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
-	var expired error // of the signer
+	var expired error // the error of the expired signer
 	for _, key := range s.keys {
 		found, err := s.verify(key)
 		found.Label = labelSigned
@@ -135,8 +134,8 @@ func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
 	return signer, nil
 }
 
-// verify checks the signature with one announced key and returns the key that
-// made it, also beside the errors about expiry: the library looks at that last.
+// verify checks the signature with one announced key. It returns the key that made it, also
+// with an error about expiry: the library checks expiry last.
 func (s signed) verify(key signingKey) (signer provider.Signer, err error) {
 	ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(key.ASCIIArmor))
 	if err != nil {
@@ -151,8 +150,8 @@ func (s signed) verify(key signingKey) (signer provider.Signer, err error) {
 	return signer, err
 }
 
-// aheadError is that of a signature that was made, or whose key was, after the time
-// that the clock of this machine shows. The library calls it expired.
+// aheadError is the error of a signature or a key that is newer than this machine's clock.
+// The library calls it expired.
 type aheadError struct {
 	made, now time.Time
 	err       error
@@ -166,8 +165,8 @@ func (e *aheadError) Error() string {
 
 func (e *aheadError) Unwrap() error { return e.err }
 
-// checkDetached is that of the library, with an *aheadError around the errors about
-// expiry where it is one.
+// checkDetached is the library's check. It wraps an error about expiry in an *aheadError if
+// the time is in the future.
 func checkDetached(keys openpgp.EntityList, document, signature io.Reader) (*openpgp.Entity, error) {
 	sig, entity, err := openpgp.VerifyDetachedSignature(keys, document, signature, nil)
 	if !errors.Is(err, pgperrors.ErrKeyExpired) && !errors.Is(err, pgperrors.ErrSignatureExpired) {
@@ -186,7 +185,7 @@ func checkDetached(keys openpgp.EntityList, document, signature io.Reader) (*ope
 	return entity, err
 }
 
-// label tells who is behind a key that has been found to have signed.
+// label says who owns the key that has signed.
 func (t trust) label(s signed, key signingKey) (string, error) {
 	if signedBy(t.hashicorp, bytes.NewReader(s.list), bytes.NewReader(s.signature)) == nil {
 		return labelHashiCorp, nil
@@ -194,7 +193,7 @@ func (t trust) label(s signed, key signingKey) (string, error) {
 	if key.TrustSignature == "" {
 		return labelSelfSigned, nil
 	}
-	// HashiCorp's signature is over the key in binary form.
+	// HashiCorp has signed the key in binary form.
 	announced, err := armor.Decode(strings.NewReader(key.ASCIIArmor))
 	if err != nil {
 		return "", badSignature(fmt.Errorf("decoding an announced key: %w", err))
@@ -209,9 +208,9 @@ func (t trust) label(s signed, key signingKey) (string, error) {
 	return labelPartner, nil
 }
 
-// signedBy verifies with keys that Terraform has built in. That a key has
-// expired since does not matter to it: old releases are not signed again
-// [terraform 1.11 internal/getproviders/package_authentication.go].
+// signedBy verifies with keys that are built into Terraform. Terraform ignores that a key
+// has expired since: old releases are not signed again [terraform 1.11
+// internal/getproviders/package_authentication.go].
 func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
 	_, err := checkDetached(keys, document, signature)
 	if errors.Is(err, pgperrors.ErrKeyExpired) {
@@ -222,8 +221,8 @@ func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
 
 var errUnknownIssuer = errors.New("authentication signature from unknown issuer")
 
-// badSignature is the error of a list that is not signed as it should be. Where the
-// clock is behind the signature, nothing is known against the list.
+// badSignature is the error of a list with a bad signature. If the clock is behind the
+// signature, nothing speaks against the list itself.
 func badSignature(err error) error {
 	if _, ahead := errors.AsType[*aheadError](err); ahead {
 		return &problem.Error{

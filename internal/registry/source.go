@@ -20,50 +20,49 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// source is one place that providers come from.
+// source is one source of providers: a registry or a mirror.
 type source interface {
-	// releases lists what the place has of a provider. CodeUnknownProvider means
-	// nothing, so that the next place is asked; every other error is final.
+	// releases lists the provider's releases. CodeUnknownProvider means that the source has
+	// none, and the next one is asked. Every other error is final.
 	releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// hashes finds, verifies and hashes one package, of which at most limit bytes are
-	// downloaded; 0 is no limit. CodeUnknownProvider and CodeNoPackage mean that the
-	// next place is asked.
+	// hashes finds, verifies and hashes one package. It downloads at most limit bytes; 0 is
+	// no limit. On CodeUnknownProvider and CodeNoPackage the next source is asked.
 	hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error)
-	// size is how many bytes hashes downloads: provider.AtHand if none, 0 if nobody
-	// says. Errors are as those of hashes.
+	// size is how many bytes hashes downloads: provider.AtHand if none, 0 if not known.
+	// Errors are those of hashes.
 	size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
-	// host is the one to talk about where the place fails, empty if none.
+	// host is the host to name in errors. It is empty for a directory.
 	host(addr provider.Addr) svchost.Hostname
-	// name says for people where the provider is looked for.
+	// name says in messages where the provider is searched.
 	name(addr provider.Addr) string
 }
 
-// placeQuery is what the registry of a provider, or a mirror, is asked. Tools that would
-// ask the same in the same place with the same credentials share the answer.
+// placeQuery is a question to a registry or a mirror. Tools that ask the same question in
+// the same place with the same credentials share the answer.
 type placeQuery struct {
-	service string // the URL of the registry; the name of the mirror
+	service string // the URL of the registry, or the name of the mirror
 	token   string
-	want    provider.Want // version and platform as far as they matter
-	tool    provider.Tool // where the answer depends on it
-	first   bool          // whichever package of the release was asked about first
+	want    provider.Want // version and platform are empty if they do not matter
+	tool    provider.Tool // if the answer depends on it
+	first   bool          // the package of the release that was asked about first
 }
 
-// answers are what all registries and mirrors of a run have said: what is one question
-// whatever the tool is asked once, and tools that name the same mirror ask it once.
+// answers are the answers of all registries and mirrors in a run. A question that does not
+// depend on the tool is asked once. So is a question to a mirror in both configurations.
 type answers struct {
 	listed    memo.Memo[placeQuery, versionList]
-	described memo.Memo[placeQuery, *description]    // by package; by release: of its first
+	described memo.Memo[placeQuery, *description]    // by package, and by release for its first package
 	archives  memo.Memo[placeQuery, *mirrorArchives] // by release
 	details   memo.Memo[placeQuery, provider.Repository]
 	files     memo.Memo[reference, []byte]
 	proven    memo.Memo[placeQuery, provenPackage] // by release and tool
 	signers   memo.Memo[signerQuery, provider.Signer]
 	trust     func() trust
-	warned    sync.Map // of the releases whose key has expired, and of packages of network mirrors
+	warned    sync.Map // releases whose key has expired, and packages of network mirrors
 }
 
-// once asks a question unless it is known what the answer is. in says in which place
-// it is asked, and with which token.
+// once asks a question unless the answer is known. in adds the place and the token to the
+// question.
 func once[T any](ctx context.Context, known *memo.Memo[placeQuery, T], in func(context.Context, placeQuery) (placeQuery, error),
 	about placeQuery, ask func(placeQuery) (T, error)) (answer T, err error) {
 	q, err := in(ctx, about)
@@ -73,8 +72,8 @@ func once[T any](ctx context.Context, known *memo.Memo[placeQuery, T], in func(c
 	return known.Do(ctx, q, func() (T, error) { return ask(q) })
 }
 
-// refused returns an error unless there is an answer, or a 404, which means
-// something else for each query. The host is the one whose credentials count.
+// refused returns an error unless there is an answer or a 404. The meaning of a 404 depends
+// on the query. host is the host with the credentials.
 func (q placeQuery) refused(resp *transport.Response, err error, attempt string, host svchost.Hostname) error {
 	names := provider.Want{Addr: q.want.Addr}
 	if err != nil {
@@ -89,12 +88,12 @@ func (q placeQuery) refused(resp *transport.Response, err error, attempt string,
 	return naming(names, statusError(attempt, resp.URL, resp.Status))
 }
 
-// installation is what one tool's CLI configuration amounts to.
+// installation has the sources of one tool's CLI configuration.
 type installation struct {
 	origin  *direct
 	methods []method
-	// implied: there is no provider_installation block. The methods are the
-	// plugin directories, and the origin for what none of them holds.
+	// implied says that there is no provider_installation block. The sources are then the
+	// plugin directories, and the origin for providers that none of them has.
 	implied bool
 }
 
@@ -110,7 +109,7 @@ type plugins struct {
 	usable bool
 }
 
-// sharedAnswers is what the sources of a run share.
+// sharedAnswers are the values that all sources of a run share.
 type sharedAnswers struct {
 	fetch   *fetcher
 	answers *answers
@@ -142,9 +141,9 @@ func (s sharedAnswers) installation(config *cliconfig.Config) installation {
 	return in
 }
 
-// sources are the places to ask about a provider, in order. Where no method is
-// configured, they are the plugin directories, that of the root module first, and
-// the registry of a provider that is in none of them, in whatever version.
+// sources are the sources to ask about a provider, in order. Without configured methods
+// they are the plugin directories, first the root module's own. If no directory has the
+// provider in any version, its registry follows.
 func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plugins) ([]source, error) {
 	var sources []source
 	found := false
@@ -178,13 +177,13 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 	return sources, nil
 }
 
-// joinedReleases has the releases of several places; it is nil until one has answered, if
-// only with nothing.
+// joinedReleases has the releases of several sources. It is nil until one has answered,
+// even with an empty list.
 type joinedReleases map[provider.Version]provider.Release
 
-// add keeps what an earlier place says of a version, except for the platforms:
-// each package is taken from the first place that has it. Where one of the places
-// does not say what it has, nobody knows what they have together.
+// add adds releases. The earlier source's facts about a version stay, but the platforms are
+// joined: each package is taken from the first source that has it. If one of the sources
+// lists no platforms, the joined list is open.
 func (u *joinedReleases) add(releases ...provider.Release) {
 	if *u == nil {
 		*u = joinedReleases{}
@@ -201,9 +200,9 @@ func (u *joinedReleases) add(releases ...provider.Release) {
 	}
 }
 
-// openBut opens the releases that are not listed elsewhere than in directories, where
-// other places are asked, too. A directory has what somebody has put there; the rest of
-// a release may come from a place that does not list it any more, but still serves it.
+// openBut marks releases as open that only directories list. Call it if other sources are
+// asked, too. A directory may have only some packages. Another source may still serve the
+// others, although it no longer lists the release.
 func (u joinedReleases) openBut(listed joinedReleases) {
 	for v, r := range u {
 		if _, ok := listed[v]; !ok {
@@ -217,9 +216,8 @@ func (u joinedReleases) sorted() []provider.Release {
 	return slices.SortedFunc(maps.Values(u), func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
 }
 
-// releasesOf makes releases of versions of which no more is known, passing over
-// what is none, as either tool does with a mirror
-// [terraform 1.11 internal/getproviders/http_mirror_source.go].
+// releasesOf makes releases of version strings. It skips invalid ones, as both tools do for
+// a mirror [terraform 1.11 internal/getproviders/http_mirror_source.go].
 func releasesOf(versions []string) []provider.Release {
 	var all joinedReleases
 	for _, text := range versions {
@@ -258,9 +256,11 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 	}
 }
 
-// unknownHint names the usual mistakes: no source at all, which means a provider of
-// HashiCorp's; a namespace that is nearly a well-known one; and no credentials, to which
-// registries say 404.
+// unknownHint names the usual mistakes:
+//
+//   - No source, which means a provider of HashiCorp's.
+//   - A namespace that is nearly a well-known one.
+//   - No credentials: registries then answer 404.
 func unknownHint(addr provider.Addr) string {
 	if addr.Namespace == "hashicorp" {
 		return "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
@@ -276,8 +276,8 @@ func unknownHint(addr provider.Addr) string {
 	return hint
 }
 
-// wellKnown are the namespaces of much used providers in the public registries. Those of
-// less than six letters are left out: too many others are near.
+// wellKnown are the namespaces of popular providers in the public registries. Names of
+// fewer than six letters are left out: too many other names are near them.
 var wellKnown = []string{
 	"hashicorp", "opentofu", "cloudflare", "cyrilgdn", "databricks", "datadog", "digitalocean", "gavinbunney", "gitlabhq",
 	"grafana", "hetznercloud", "integrations", "kreuzwerker", "mongodb", "newrelic", "pagerduty", "snowflake-labs",
@@ -287,7 +287,7 @@ func noPackage(want provider.Want) error { return unavailable(want, nil) }
 
 var errGone = errors.New("the registry answers 410 Gone")
 
-// unavailable is noPackage with what is known of why.
+// unavailable is noPackage with the reason.
 func unavailable(want provider.Want, why error) error {
 	return naming(want, &problem.Error{
 		Problem: problem.Problem{

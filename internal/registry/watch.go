@@ -2,25 +2,24 @@ package registry
 
 import "io"
 
-// Download is told how the download of one package goes on, by one goroutine at
-// a time.
+// Download watches the download of one package. One goroutine at a time calls it.
 type Download interface {
-	// Read says that so many more bytes have arrived.
+	// Read is called with the number of bytes that have arrived since the last call.
 	Read(n int64)
-	// Done says that no more will: with an error if the line broke, not if the
-	// package turned out to be bad, which is the business of its caller.
+	// Done is called at the end. err is not nil if the connection broke. A bad package is
+	// no error here: the caller reports it.
 	Done(err error)
 }
 
-// watched tells a Download what is read of a package.
+// watched reports to a Download what is read from a package.
 type watched struct {
 	io.ReadCloser
 	download Download
-	err      error // of reading
+	err      error // the error of reading
 }
 
-// watch shows the download of a package to anyone who watches, if anybody does. A
-// size that is not above zero is not known.
+// watch reports the download of a package to begin's result, unless begin is nil. A size of
+// 0 or less is not known.
 func watch(begin func(name string, size int64) Download, name string, size int64, body io.ReadCloser) io.ReadCloser {
 	if begin == nil {
 		return body
@@ -39,8 +38,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the download. A reader may be closed early, where what has arrived
-// says enough.
+// Close ends the download. It may come early, if enough has arrived.
 func (w *watched) Close() error {
 	w.download.Done(w.err)
 	return w.ReadCloser.Close()

@@ -1,6 +1,6 @@
 // Package verify proves or refutes the hashes of lock files. The tools accept a package
 // that matches any one recorded hash. So one added hash defeats the lock file, and a
-// reviewer cannot tell it from the others [terraform 1.11 internal/getproviders/hash.go].
+// reviewer cannot distinguish it from the others [terraform 1.11 internal/getproviders/hash.go].
 //
 // Only the signed checksum list of a release decides about a zh. An h1 is proven by a
 // package that was hashed, in this run or for the hash cache. It is refuted only if every
