@@ -10,21 +10,22 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// fewMeasures is how many measures are named in a line.
+// fewMeasures is the number of measures that one line names.
 const fewMeasures = 3
 
-// counsel words what would let one provider of a root module go on to a version. Each
-// measure is said as far as it is known, and no further.
+// counsel says which measures would let one provider of a root module reach a
+// version. It says of each measure only what is known.
 type counsel struct {
 	d       Vocabulary
 	addr    provider.Addr
 	version provider.Version
-	// places says that places are named. Without them the words are the same for all root
-	// modules that need the same.
+	// places makes the sentences name places. Without places, root modules that
+	// need the same change get the same words.
 	places bool
 }
 
-// adviceOf says what would let a provider go on; empty if there is none.
+// adviceOf says which change would let a provider move; empty if no change is
+// known.
 func adviceOf(k report.Kept, d Vocabulary, places bool) safe.Markdown {
 	for _, h := range k.Held {
 		if len(h.Help.Measures) > 0 {
@@ -49,7 +50,7 @@ func (c counsel) said(a upgrade.Advice) safe.Markdown {
 	return text
 }
 
-// measure says what one place has to do so that the version is allowed.
+// measure says how one place must change so that it allows the version.
 func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	name := moduleName(m.Call)
 	release := safe.Format("%s %s", name, safe.Text(m.Release))
@@ -82,7 +83,7 @@ func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	return safe.Format("nothing in the repository changes %s", c.termOf(m))
 }
 
-// edit is what happens to a term of the repository's own.
+// edit says how to change a term of this repository.
 func (c counsel) edit(m upgrade.Measure) safe.Markdown {
 	if m.Becomes.Op == 0 {
 		return safe.Format("%s goes", c.termOf(m))
@@ -99,7 +100,7 @@ func (c counsel) termOf(m upgrade.Measure) safe.Markdown {
 	return c.d.bound(m.Term)
 }
 
-// setVersion is what to write into a call so that it takes a release.
+// setVersion says which version argument lets a call take a release.
 func (c counsel) setVersion(m upgrade.Measure) safe.Markdown {
 	text := `version = "` + m.Release + `"`
 	if m.Call.Version == "" {
@@ -115,7 +116,7 @@ func (c counsel) setVersion(m upgrade.Measure) safe.Markdown {
 	return set
 }
 
-// question is the command that reads what is not known.
+// question is the command that finds out the unknown part.
 func (c counsel) question() safe.Markdown {
 	if c.d.comments {
 		return safe.Code("/relock why " + c.d.Called(c.addr))
@@ -123,7 +124,7 @@ func (c counsel) question() safe.Markdown {
 	return safe.Code("relock why " + c.d.Called(c.addr))
 }
 
-// moduleName is what people call a module: of one in a registry its name, of another its
+// moduleName is the short name of a module: its name in a registry, or its
 // source.
 func moduleName(c upgrade.HoldingCall) safe.Markdown {
 	pkg, _, _ := strings.Cut(c.Source, "//")

@@ -9,12 +9,12 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// namedFindings bounds the findings about one entry that people are shown. The
-// JSON report has more.
+// namedFindings is the highest number of findings per entry that people see. The
+// JSON report has all of them.
 const namedFindings = 5
 
-// Brief returns findings as people are shown them, the worst first: of each entry a
-// few, the last of which counts the rest.
+// Brief returns the findings that people see, the worst first. It keeps a few for
+// each entry; the last of these counts the others.
 func Brief(all []problem.Problem) []problem.Problem {
 	all = bySeverity(all)
 	total := map[provider.Addr]int{}
@@ -35,7 +35,7 @@ func Brief(all []problem.Problem) []problem.Problem {
 	return shown
 }
 
-// bySeverity are findings with the errors first; of equal ones the order stays.
+// bySeverity puts errors first. Findings of equal severity keep their order.
 func bySeverity(findings []problem.Problem) []problem.Problem {
 	return slices.SortedStableFunc(slices.Values(findings), func(f, g problem.Problem) int { return int(f.Severity) - int(g.Severity) })
 }

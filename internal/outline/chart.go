@@ -9,18 +9,18 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Chart is a bar of parts.
+// Chart is a bar that is divided into parts.
 type Chart []ChartPart
 
-// ChartPart is a part of one: how many, and where it stands, in percent.
+// ChartPart is a part of a bar: a count, and its position in percent.
 type ChartPart struct {
 	Label, Class string
 	N            int
 	X, Width     float64
 }
 
-// Charted makes a chart of counted labels, in this order, without those that count
-// nothing.
+// Charted makes a chart of counted labels, in this order. It leaves out labels
+// that count 0.
 func Charted(parts ...ChartPart) Chart {
 	parts = slices.DeleteFunc(parts, func(b ChartPart) bool { return b.N == 0 })
 	total, x := 0, 0.0
@@ -34,7 +34,7 @@ func Charted(parts ...ChartPart) Chart {
 	return parts
 }
 
-// StatesOf counts root modules by the worst that is to say of them.
+// StatesOf counts root modules by their worst state.
 func StatesOf(r report.Report) Chart {
 	failed, found, changed, left, fine := 0, 0, 0, 0, 0
 	for _, m := range r.Modules {
@@ -62,7 +62,7 @@ func StatesOf(r report.Report) Chart {
 	)
 }
 
-// KindsOf counts changes by what they are, the most of one kind first.
+// KindsOf counts changes by kind, the most frequent kind first.
 func KindsOf(r report.Report) Chart {
 	index := map[string]int{}
 	var bars []ChartPart

@@ -10,21 +10,23 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Glance is what the issue of a repository says: what no open pull request does.
+// Glance is the content of the issue of a repository: everything that no open
+// pull request deals with.
 type Glance struct {
 	Words Vocabulary
-	// Room, Later and Closed are proposals without an open pull request: those that wait for
-	// room, for a later run, and for the person who has closed theirs.
+	// Room, Later and Closed are proposals without an open pull request. Room
+	// ones wait for a free place, Later ones for a later run. A person has closed
+	// the pull requests of Closed ones.
 	Room, Later, Closed []report.PullRequest
-	Held                []*Topic // what holds providers back
+	Held                []*Topic // what blocks providers
 	Review              []*Topic // what was not read or not verified, or breaks a rule
 }
 
-// glanced are the concerns that the issue has.
+// glanced are the concerns that the issue lists.
 var glanced = []Concern{ConcernFailed, ConcernHash, ConcernReReleased, ConcernRule, ConcernUnread, ConcernWarning}
 
-// GlanceOf returns what must be said of a report of what no open pull request says.
-// Nothing in it changes by the passing of time, or by which dates a run has asked for.
+// GlanceOf returns the part of a report that no open pull request covers. The
+// result depends neither on the time nor on the dates that a run has asked for.
 func GlanceOf(r report.Report) Glance {
 	r.Modules = collect.Mapped(r.Modules, undated)
 	d := VocabularyOf(r)
@@ -45,8 +47,9 @@ func (g Glance) Empty() bool {
 	return len(g.Room)+len(g.Later)+len(g.Closed)+len(g.Held)+len(g.Review) == 0
 }
 
-// lasting is a topic as long as its cause is the same: the reason why a server gives no
-// answer may be another one each time, and so may be what that concerns.
+// lasting is a topic without the parts that change from run to run. For example,
+// a server may fail for another reason each time, and then other providers need
+// it.
 func lasting(c *Topic) *Topic {
 	if c.server == "" {
 		return c
@@ -56,7 +59,7 @@ func lasting(c *Topic) *Topic {
 	return said
 }
 
-// undated is a root module without the dates of what is held back.
+// undated is a root module without the dates of its held releases.
 func undated(m report.Module) report.Module {
 	bare := func(f report.Facts) report.Facts {
 		f.Held = collect.Mapped(f.Held, func(h upgrade.Held) upgrade.Held {
@@ -76,7 +79,8 @@ func undated(m report.Module) report.Module {
 	return m
 }
 
-// SilentIn are the servers that gave no answer to what a report is about.
+// SilentIn returns the servers that did not answer and whose answers the report
+// needed.
 func SilentIn(r report.Report) []string {
 	var servers collect.Set[string]
 	for _, m := range r.Modules {

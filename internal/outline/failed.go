@@ -12,22 +12,23 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// failureKind is how far a root module that failed has come.
+// failureKind is the step at which a root module failed.
 type failureKind int
 
-// The failures, in the order in which a headline has them.
+// The failures, in the order of a headline.
 const (
 	failedNone       failureKind = iota
 	failedReading                // its configuration or its lock file
-	failedPlanning               // what it requires is known, and no registry says what meets that
-	failedChecking               // of a verification
+	failedPlanning               // its requirements are known, but no registry has versions that meet them
+	failedChecking               // a verification
 	failedWriting                // its new lock file
 	failedInPart                 // some of its providers
 	failedUnfinished             // the run ended before
 	lastFailure      = failedUnfinished
 )
 
-// failureTexts say of one root module, of several, and of each of all how far they have come.
+// failureTexts name the step of a failure: for one root module, for several, and
+// for all.
 var failureTexts = [lastFailure + 1]struct{ one, several, all safe.Markdown }{
 	failedReading:    {one: safe.Const("could not be read"), all: safe.Const("could be read")},
 	failedPlanning:   {one: safe.Const("could not be planned"), all: safe.Const("could be planned")},
@@ -37,8 +38,8 @@ var failureTexts = [lastFailure + 1]struct{ one, several, all safe.Markdown }{
 	failedUnfinished: {one: safe.Const("was not finished"), several: safe.Const("were not finished"), all: safe.Const("was finished")},
 }
 
-// failedModules counts root modules that failed, and those of them whose lock file changes all
-// the same.
+// failedModules counts the root modules that failed. It also counts those whose
+// lock file changes although they failed.
 type failedModules struct {
 	of       [lastFailure + 1]int
 	changing int
@@ -56,7 +57,7 @@ func failedIn(r report.Report) failedModules {
 	return f
 }
 
-// all counts all that failed.
+// all counts all failures.
 func (f failedModules) all() int {
 	n := 0
 	for _, of := range f.of[failedNone+1:] {
@@ -65,8 +66,8 @@ func (f failedModules) all() int {
 	return n
 }
 
-// clause says what failed; empty if nothing did, and for a run that has no more to say than
-// that it ended early.
+// clause says what failed. It is empty if nothing failed, or if the only news is
+// that the run ended early.
 func (f failedModules) clause(r report.Report) safe.Markdown {
 	var parts []safe.Markdown
 	for how := failedNone + 1; how <= lastFailure; how++ {
@@ -106,8 +107,8 @@ func enumerated(parts []safe.Markdown) safe.Markdown {
 	return safe.Format("%s and %s", safe.Join(", ", parts[:last]...), parts[last])
 }
 
-// whereRest says in which of all root modules something changes, before or behind what
-// changes: the others than those that failed, or so many.
+// whereRest says where something changes: in "the others", or in a number of all
+// root modules. before and behind are its words before and after the change.
 func (f failedModules) whereRest(all, changing int) (before, behind safe.Markdown) {
 	failed := f.all()
 	switch {
@@ -122,7 +123,7 @@ func (f failedModules) whereRest(all, changing int) (before, behind safe.Markdow
 	return safe.Format("in the other %s, ", safe.Int(changing)), behind
 }
 
-// kindOfFailure says how far a root module has come.
+// kindOfFailure says at which step a root module failed.
 func kindOfFailure(r report.Report, m report.Module) failureKind {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(p problem.Problem) bool { return p.Severity != problem.SeverityError })
 	has := func(is func(problem.Problem) bool) bool { return slices.ContainsFunc(errors, is) }
@@ -153,13 +154,13 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 	return failedPlanning
 }
 
-// ofFiles reports whether a problem is about what a root module says, not about one of the
-// providers that it requires.
+// ofFiles reports whether a problem is about the files of a root module. Other
+// problems are about a provider that it requires.
 func ofFiles(p problem.Problem) bool {
 	return p.Subject.Addr == (provider.Addr{}) || p.Code == problem.CodeInvalidLock || p.Code == problem.CodeConflict
 }
 
-// keptSome reports whether a lock file has an entry that none of the errors is about.
+// keptSome reports whether a lock file has an entry without an error.
 func keptSome(m report.Module, errors []problem.Problem) bool {
 	failed := collect.Mapped(errors, func(p problem.Problem) provider.Addr { return p.Subject.Addr })
 	return slices.ContainsFunc(m.InUse, func(u report.Use) bool { return !slices.Contains(failed, u.Addr) })

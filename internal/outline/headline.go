@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// headline says in one what the run came to: first what failed, then what changes.
+// headline sums up the run in one sentence: first what failed, then what changes.
 func headline(r report.Report, t Totals) safe.Markdown {
 	failed := failedIn(r)
 	first := failed.clause(r)
@@ -48,7 +48,7 @@ func withoutModules(r report.Report) safe.Markdown {
 	return safe.Const("No root module was found.")
 }
 
-// besides says what the run came to beside what failed, in a clause.
+// besides is a clause about everything in the run that did not fail.
 func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
 	every := safe.Const("every lock file")
 	if failed.all() > 0 {
@@ -81,7 +81,7 @@ func changing(r report.Report) int {
 	return collect.CountIf(r.Modules, func(m report.Module) bool { return m.Pending || len(m.Changes) > 0 })
 }
 
-// changesIn says what changes in so many root modules, in a clause.
+// changesIn is a clause about the changes in a number of root modules.
 func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown {
 	kinds := map[diff.Kind]bool{}
 	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
@@ -106,23 +106,23 @@ func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown
 	case len(kinds) == 1 && kinds[diff.Completed]:
 		said = safe.Format("the hashes of %s %s completed%s", subject, tense(2, "is", "are", "be"), where)
 	case len(upgraded) > 0 && len(upgraded) < len(providers):
-		// The title of a pull request counts those that are upgraded.
+		// The title of a pull request counts the upgraded providers.
 		said = safe.Format("%s %s upgraded; in all, the entries of %s %s%s", safe.Count(len(upgraded), "provider", "providers"),
 			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
 	}
 	return safe.Join("", before, said)
 }
 
-// CutOff reports whether the run ended before it was done.
+// CutOff reports whether the run ended early.
 func CutOff(r report.Report) bool {
 	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
-// Totals count root modules. One of them may count several times.
+// Totals count root modules. A root module may count in several fields.
 type Totals struct {
 	Changed int // entries of its lock file change
 	Left    int // its lock file was not examined
-	Told    int // there is something to say of it; of one that was scanned there always is
+	Told    int // the report says something about it; about a scanned one it always does
 }
 
 func totalsOf(r report.Report) Totals {
@@ -140,7 +140,8 @@ func totalsOf(r report.Report) Totals {
 	return t
 }
 
-// tense is the verb of what was done, or would be.
+// tense chooses the verb: for something done, or for something that would be
+// done.
 func tense(r report.Report, n int, one, many, would string) string {
 	switch {
 	case r.Verb == verbs.Check || r.DryRun:
@@ -167,15 +168,16 @@ func differences(r report.Report) string {
 	return fmt.Sprintf("%d providers differ", n)
 }
 
-// ScannedCounts says how many root modules a scan found, and how many have a lock file.
+// ScannedCounts counts the root modules that a scan found, and those with a lock
+// file.
 func ScannedCounts(r report.Report) []string {
 	locked := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
 	all := len(r.Modules) + len(r.Unlocked)
 	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
-// WrittenCounts counts what happened to the lock files, and those with findings. One of these
-// is not up to date.
+// WrittenCounts counts the lock files by what happened to them, and those with
+// findings. A lock file with findings does not count as up to date.
 func WrittenCounts(r report.Report) []string {
 	counts := map[string]int{}
 	for _, m := range r.Modules {
@@ -207,8 +209,8 @@ func WrittenCounts(r report.Report) []string {
 	return parts
 }
 
-// foundCount says how many lock files have how many findings; empty if none has any. Without
-// the noun it follows other counts of lock files.
+// foundCount counts the lock files with findings, and the findings; empty if
+// there is none. Pass noun = false if a count of lock files precedes it.
 func foundCount(r report.Report, noun bool) string {
 	with := collect.CountIf(r.Modules, func(m report.Module) bool { return len(m.Findings) > 0 })
 	if with == 0 {
@@ -225,7 +227,7 @@ func foundCount(r report.Report, noun bool) string {
 	return fmt.Sprintf("%s %s %s", files, verb, report.Count(r.Findings(), "finding", "findings"))
 }
 
-// pendingWord says what happened to a changed lock file that was not written.
+// pendingWord is the word for a changed lock file that was not written.
 func pendingWord(r report.Report, m report.Module) string {
 	switch {
 	case r.DryRun:
@@ -238,7 +240,7 @@ func pendingWord(r report.Report, m report.Module) string {
 	return "would change"
 }
 
-// proposed says what happened to a root module in pull requests.
+// proposed says which pull request has the changes of a root module.
 func proposed(pulls []report.PullRequest, dir string) string {
 	word := "not proposed"
 	for _, p := range pulls {
@@ -262,7 +264,7 @@ func AcceptedCount(r report.Report) int {
 	return n
 }
 
-// SeverityCounts counts the findings by how severe they are, and those that a baseline
+// SeverityCounts counts the findings by severity, and those that a baseline
 // accepts.
 func SeverityCounts(r report.Report) []string {
 	n, accepted := map[problem.Severity]int{}, AcceptedCount(r)

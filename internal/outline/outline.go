@@ -1,10 +1,11 @@
-// Package outline says what people are shown of a report, in which order: what the run
-// came to, the changes that root modules have in common, what wants a reviewer and why,
-// what is held back, and where versions differ. Whatever goes over all root modules of a
-// report is here. render prints an outline, and decides the form alone.
+// Package outline decides which facts of a report people see, and in which order.
+// The order is: the result of the run, the changes that root modules share, the
+// parts that need a reviewer, held providers, and providers with several
+// versions. All sentences about several root modules are made here. Package
+// render prints an outline; it decides the form only.
 //
-// Its sentences are safe.Markdown, which knows every piece from outside as such, so that
-// one sentence serves the terminal, GitHub and a page.
+// The sentences are safe.Markdown, which marks each piece of outside text. So one
+// sentence serves the terminal, GitHub and a page.
 package outline
 
 import (
@@ -21,32 +22,32 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Outline is what people are shown of a run, in order. What is equal in several root
-// modules is there once, with their names. What matters most comes first.
+// Outline is the text about a run, in order, the most important part first. It
+// says once what several root modules share, and names them.
 type Outline struct {
-	// Words are those of the report: what it calls providers and files.
+	// Words are the names that the report uses for providers and files.
 	Words    Vocabulary
-	Headline safe.Markdown // what the run came to: first what failed
-	Failed   safe.Markdown // which root modules failed, in a clause; empty if none did
-	Next     Step          // what to do about it
+	Headline safe.Markdown // the result of the run: failures first
+	Failed   safe.Markdown // which root modules failed, as a clause; empty if none did
+	Next     Step          // what to do next
 	Totals   Totals
-	// Differences counts those of a diff, in a few words.
+	// Differences counts the differences of a diff, in a few words.
 	Differences string
 	Changes     []ChangeRow
-	Signed      safe.Markdown // who signed what is proposed; empty if that is not known
-	Assumed     safe.Markdown // which releases of the tools are assumed; empty if none is
-	Review      []*Topic      // what wants a reviewer, by concern
-	Modules     []Block       // root modules that change, those that change alike together
-	Held        []*Topic      // what holds providers back
+	Signed      safe.Markdown // who signed the proposed releases; empty if unknown
+	Assumed     safe.Markdown // the assumed releases of the tools; empty if none
+	Review      []*Topic      // what needs a reviewer, by concern
+	Modules     []Block       // root modules that change; those with the same changes share a block
+	Held        []*Topic      // what blocks providers
 	Spreads     []report.VersionSkew
-	Notes       []notes.Notes // those first that a reviewer must read
+	Notes       []notes.Notes // those that a reviewer must read come first
 }
 
 // Of returns the outline of a report.
 func Of(r report.Report) Outline { return outlineOf(r, false) }
 
-// WithFindingsApart is Of without the findings of verified lock files, for a printer that
-// has a table of its own for them.
+// WithFindingsApart is Of without the findings of verified lock files. It is for
+// printers that have a separate table of findings.
 func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 
 func outlineOf(r report.Report, findingsApart bool) Outline {
@@ -60,39 +61,39 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	}
 }
 
-// askedFor are those of the providers that the run was about.
+// askedFor returns the spreads of the providers that the user asked about.
 func askedFor(spreads []report.VersionSkew, asked []provider.Pattern) []report.VersionSkew {
 	return slices.DeleteFunc(spreads, func(s report.VersionSkew) bool {
 		return len(asked) > 0 && !slices.ContainsFunc(asked, func(p provider.Pattern) bool { return p.Match(s.Addr) })
 	})
 }
 
-// rank orders kinds by how much they need a reviewer's eye.
+// rank orders kinds by how much they need a reviewer.
 var rank = map[diff.Kind]int{
 	diff.ReReleased: 0, diff.Signer: 1, diff.Downgraded: 2, diff.Upgraded: 3, diff.Moved: 4,
 	diff.Removed: 5, diff.Added: 6, diff.Completed: 7, diff.Constrained: 8, diff.Normalised: 9,
 }
 
-// Tone is how much a change wants a reviewer's eye. It is a class of the page, and a
-// colour on a terminal.
+// Tone is how much a change needs a reviewer. It is a CSS class of the page, and
+// a colour on a terminal.
 type Tone string
 
 // The tones.
 const (
 	ToneBad   Tone = "bad"   // look at it
 	ToneMajor Tone = "major" // it may break something
-	ToneGood  Tone = "good"  // as it should be
-	ToneNone  Tone = "none"  // nothing that an init would notice
+	ToneGood  Tone = "good"  // as expected
+	ToneNone  Tone = "none"  // an init would not notice it
 )
 
-// tones are all, the worst first.
+// tones are all tones, the worst first.
 var tones = []Tone{ToneBad, ToneMajor, ToneGood, ToneNone}
 
 func worse(a, b Tone) Tone {
 	return tones[min(slices.Index(tones, a), slices.Index(tones, b))]
 }
 
-// ToneOf says how much a change wants a reviewer's eye.
+// ToneOf returns the tone of a change.
 func ToneOf(c report.Change) Tone {
 	switch {
 	case c.Kind == diff.Downgraded, c.Kind == diff.ReReleased, c.Kind == diff.Signer, c.Kind == diff.Removed:
@@ -107,17 +108,17 @@ func ToneOf(c report.Change) Tone {
 
 // priority says how early a reader must see something.
 type priority struct {
-	major, review bool // a provider takes a major upgrade, or wants a reviewer
+	major, review bool // a provider gets a major upgrade, or needs a reviewer
 	roots         int
 }
 
-// before orders them: major upgrades first, then what wants a reviewer, then what is
-// in the most root modules.
+// before orders priorities: first major upgrades, then changes that need a
+// reviewer, then changes in many root modules.
 func (w priority) before(o priority) int {
 	return cmp.Or(sooner(w.major, o.major), sooner(w.review, o.review), o.roots-w.roots)
 }
 
-// sooner orders what holds before what does not.
+// sooner orders true before false.
 func sooner(a, b bool) int {
 	switch {
 	case a == b:
@@ -143,14 +144,14 @@ func (w *priority) count(d Vocabulary, c report.Change) {
 	}
 }
 
-// CommonChange is one change that several root modules have in common.
+// CommonChange is one change that several root modules share.
 type CommonChange struct {
 	Move, Kind safe.Markdown
 	Dirs       []string
 	change     report.Change
 }
 
-// commonKey is what makes changes equal.
+// commonKey identifies equal changes.
 type commonKey struct {
 	addr, addrFrom provider.Addr
 	kind           diff.Kind
@@ -158,8 +159,9 @@ type commonKey struct {
 	signer, former provider.Signer
 }
 
-// commonChanges are the changes of each provider, equal ones over root modules once, by kind and
-// versions. Root modules keep the report's order.
+// commonChanges returns the changes of each provider, by kind and versions. A
+// change that several root modules share is there once. Root modules keep the
+// report's order.
 func commonChanges(r report.Report, d Vocabulary) map[provider.Addr][]CommonChange {
 	common := map[provider.Addr][]CommonChange{}
 	index := map[commonKey]int{}
@@ -193,14 +195,14 @@ type ChangeRow struct {
 	Name, From, To, Move, Kind safe.Markdown
 	Where                      safe.Markdown // the root modules
 	Released                   safe.Markdown
-	Signer                     safe.Markdown // what is unusual of it; mostly nothing
+	Signer                     safe.Markdown // an unusual signer; mostly empty
 	Tone                       Tone
 	Common                     []CommonChange
 	Roots                      int
 }
 
-// rowsOf are the changes of each provider, what a reader must see first in front, and
-// who signed the releases.
+// rowsOf returns the changes of each provider, the most important first, and who
+// signed the releases.
 func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdown) {
 	priorities := map[provider.Addr]*priority{}
 	for _, m := range r.Modules {
@@ -225,9 +227,9 @@ func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdo
 	return rows, signed
 }
 
-// providerRow is that of a provider with the changes, in a report of all the root modules.
-// It shows versions and date of what moves, if anything does, and of several kinds in how
-// many root modules.
+// providerRow is the row of one provider. If a version moves, the row shows
+// versions and date. With several kinds of changes it counts the root modules of
+// each.
 func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []string) ChangeRow {
 	row := ChangeRow{Name: d.Name(a), Tone: ToneNone, Common: common}
 	moving := slices.ContainsFunc(common, func(s CommonChange) bool { return s.change.From != s.change.To })
@@ -261,8 +263,8 @@ func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []str
 	return row
 }
 
-// whereOf names root modules: few by name, and many by their number and the
-// directories that they are in, where that tells them from all of the report.
+// whereOf names a few root modules, or counts many. It adds the directories of
+// many, if they separate them from the other root modules of the report.
 func whereOf(d Vocabulary, dirs, all []string) safe.Markdown {
 	text := d.Dirs(dirs, FewDirs)
 	if len(dirs) <= FewDirs {
@@ -283,7 +285,7 @@ func whereOf(d Vocabulary, dirs, all []string) safe.Markdown {
 	return text.And(" in %s", d.List(best))
 }
 
-// commonDepth is how many leading parts all the paths have in common.
+// commonDepth is the number of leading parts that all paths share.
 func commonDepth(paths []string) int {
 	depth := 0
 	for len(prefixesOf(paths, depth+1)) == 1 {
@@ -292,8 +294,8 @@ func commonDepth(paths []string) int {
 	return depth
 }
 
-// prefixesOf are the directories of some depth that paths are below, sorted; none
-// if one of them is less deep.
+// prefixesOf returns the first depth parts of each path, sorted, each once; none
+// if a path is shorter.
 func prefixesOf(paths []string, depth int) []string {
 	var found collect.Set[string]
 	for _, p := range paths {
@@ -307,17 +309,17 @@ func prefixesOf(paths []string, depth int) []string {
 	return found.List
 }
 
-// Block is what changes in root modules that change alike.
+// Block is the changes of root modules that change alike.
 type Block struct {
 	Tool     safe.Markdown
 	Dirs     []string
 	Changes  int
-	Items    []safe.Markdown // a sentence for each
+	Items    []safe.Markdown // a sentence for each change
 	priority priority
 }
 
-// blocksOf are the changed root modules, those with the same changes once, and what a
-// reader must see first in front.
+// blocksOf returns the changed root modules, the most important first. Root
+// modules with the same changes share a block.
 func blocksOf(r report.Report, d Vocabulary) []Block {
 	var blocks []Block
 	index := map[safe.Markdown]int{}

@@ -12,23 +12,23 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Stale is a problem of a lock file that a change would mend: its Message is one sentence,
-// and its Hint the command. A Place without a path is in the lock file.
+// Stale is a problem of a lock file that a change would fix. Its Message is one
+// sentence, its Hint the command. A Place without a path is in the lock file.
 type Stale struct {
 	problem.Problem
-	// Details say in full what would change, a sentence each.
+	// Details are all changes that would fix it, a sentence each.
 	Details []safe.Markdown
-	rank    int // of equal severity the least is the worst
+	rank    int // of equal severity, the lowest rank is the worst
 }
 
-// flaw is what a kind of change says of the lock file as it is.
+// flaw says what is wrong with a lock file that needs a kind of change.
 type flaw struct {
 	code problem.Code
-	lock safe.Markdown // of the file
+	lock safe.Markdown // about the file
 	rank int
 }
 
-// The flaws, by the changes that mend them. The worst have the least rank.
+// The flaws, by the changes that fix them. The worst have the lowest rank.
 var (
 	noLockFile = flaw{problem.CodeEntryMissing, safe.Const("there is no lock file"), 1}
 	unordered  = flaw{problem.CodeNotNormal, safe.Const("lock file is not in normal form"), 9}
@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// StaleIn returns what changes of a root module would mend, one problem for each change.
+// StaleIn returns one problem for each pending change of a root module.
 func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	if !m.Pending {
 		return nil
@@ -78,7 +78,7 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	return all
 }
 
-// flawOf is the flaw that a change mends.
+// flawOf is the flaw that a change fixes.
 func flawOf(c report.Change, m report.Module) flaw {
 	f := flaws[c.Kind]
 	switch {
@@ -130,9 +130,10 @@ func (d Vocabulary) lacks(c report.Change) safe.Markdown {
 	return safe.Format("the entry of %s is written differently", name)
 }
 
-// StaleLocks returns one problem for each root module whose lock file a check finds
-// pending, the worst first; none for other verbs, which change or propose it. The place has the names that people know. A module's worst flaw gives the
-// sentence and the place.
+// StaleLocks returns one problem for each root module whose lock file a check
+// finds pending, the worst first. The worst flaw of a module gives the sentence
+// and the place, with the names that people use. Other verbs change or propose
+// lock files: for them it returns none.
 func StaleLocks(r report.Report) []Stale {
 	if r.Verb != verbs.Check {
 		return nil
@@ -160,14 +161,15 @@ func StaleLocks(r report.Report) []Stale {
 	return worst
 }
 
-// Step is what to do about lock files that a check fails for. Its zero value is nothing.
+// Step says how to fix lock files that make a check fail. Its zero value is no
+// step.
 type Step struct {
 	Command string
 	comment string
 	onBase  bool
 }
 
-// StepOf is what to do about all lock files for which a check fails.
+// StepOf is the step for all lock files that make a check fail.
 func StepOf(r report.Report) Step {
 	if !r.Fails() {
 		return Step{}
@@ -175,7 +177,7 @@ func StepOf(r report.Report) Step {
 	return Step{Command: r.Mending.Command(r.FailingDirs()), comment: r.Mending.Comment()}
 }
 
-// stepFor is what to do about the lock file of one root module.
+// stepFor is the step for the lock file of one root module.
 func stepFor(r report.Report, m report.Module) Step {
 	s := Step{Command: r.Mending.Command([]string{m.Dir}), comment: r.Mending.Comment(), onBase: m.OnBase}
 	if m.OnBase {

@@ -14,10 +14,10 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Concern is why something wants a reviewer, as its first words.
+// Concern is why something needs a reviewer. It is the heading of its topics.
 type Concern string
 
-// The concerns, in the order in which they are listed.
+// The concerns, in the order of the list.
 const (
 	ConcernFailed     Concern = "Failed"
 	concernCarried    Concern = "Carried over"
@@ -42,50 +42,50 @@ var concerns = []Concern{
 	concernRemoved, ConcernRegistry, ConcernPlatform, ConcernUnread, ConcernWarning,
 }
 
-// symptom is what a cause did once: in one root module, at one place.
+// symptom is one effect of a cause: in one root module, at one place.
 type symptom struct {
 	concern Concern
-	// of is what symptoms of one cause have in common, beside the concern; empty: it is
-	// what is said of them.
+	// of is what the symptoms of one cause share, beside the concern. If it is
+	// empty, the symptoms share their text.
 	of string
-	// whole tells of the symptom alone. what tells of the cause, without the
-	// places, for several symptoms of it.
+	// whole describes one symptom. what describes the cause without places; it is
+	// used for several symptoms.
 	whole, what safe.Markdown
 	places      []safe.Markdown
 	next        safe.Markdown // what to do
 	nextOfAll   safe.Markdown // the same without places, for several symptoms of the cause
-	dir         string        // of the root module; empty: of the run
-	// outage is why a server gave no answer: the cause of all that needs the server,
-	// whatever the concern. provider and module are what needs it here; empty: the run
-	// says it by itself.
+	dir         string        // the root module; empty if the symptom is of the run
+	// outage says why a server did not answer. It is the cause of everything that
+	// needs the server, whatever the concern. provider and module need the server
+	// here; both are empty if the run itself reports the outage.
 	outage   problem.Outage
 	provider provider.Addr
 	module   string
-	finding  bool // that a line of a lock file is about
+	finding  bool // it is a finding about a line of a lock file
 }
 
-// Topic is one thing that somebody must know, however often it shows.
+// Topic is one fact that people must know. It may have many symptoms.
 type Topic struct {
 	Concern Concern
 	Whole   collect.Set[safe.Markdown] // distinct texts of its symptoms
 	What    collect.Set[safe.Markdown]
 	Places  collect.Set[safe.Markdown]
 	next    collect.Set[safe.Markdown]
-	// nextOfAll has distinct ones without places, of several symptoms.
+	// nextOfAll has the distinct remedies without places, for several symptoms.
 	nextOfAll collect.Set[safe.Markdown]
 	Dirs      collect.Set[string] // root modules; none if it concerns the run
 	Finding   bool
 
-	// server gave no answer for any of these reasons, and these providers and module
-	// packages need it; empty for any other topic.
+	// server did not answer, for these reasons. These providers and module
+	// packages need it. All are empty for any other topic.
 	server    string
-	answered  bool // by its first answer, that it is in trouble
+	answered  bool // the server did answer, but said that it has a fault
 	reasons   collect.Set[string]
 	providers collect.Set[provider.Addr]
 	modules   collect.Set[string]
 }
 
-// Remedy is what to do next; empty if that is not known.
+// Remedy is what to do next; empty if unknown.
 func (c *Topic) Remedy() safe.Markdown {
 	switch {
 	case len(c.next.List) == 0:
@@ -100,7 +100,7 @@ func (c *Topic) Remedy() safe.Markdown {
 	return next
 }
 
-// causes joins symptoms.
+// causes joins symptoms by their cause.
 type causes struct {
 	d     Vocabulary
 	list  []*Topic
@@ -109,11 +109,11 @@ type causes struct {
 
 func causesIn(d Vocabulary) *causes { return &causes{d: d, index: map[causeKey]*Topic{}} }
 
-// causeKey is what symptoms of one cause have in common.
+// causeKey identifies the cause of a symptom.
 type causeKey struct {
 	concern Concern
 	of      string
-	said    safe.Markdown // where of is empty
+	said    safe.Markdown // used if of is empty
 }
 
 // add adds a symptom to its cause.
@@ -150,7 +150,7 @@ func (all *causes) add(s symptom) {
 	c.Dirs.Add(s.dir)
 }
 
-// of returns the cause that has the first of these keys that any has; nil if none does.
+// of returns the cause of the first key that has one, or nil.
 func (all *causes) of(keys []causeKey) *Topic {
 	for _, key := range keys {
 		if c := all.index[key]; c != nil {
@@ -160,8 +160,8 @@ func (all *causes) of(keys []causeKey) *Topic {
 	return nil
 }
 
-// topics are all causes. What several symptoms say of a server without an answer is one
-// sentence.
+// topics returns all causes. It joins the symptoms of a server that did not
+// answer in one sentence.
 func (all *causes) topics() []*Topic {
 	for _, c := range all.list {
 		if c.server != "" && len(c.Whole.List) > 1 {
@@ -174,8 +174,8 @@ func (all *causes) topics() []*Topic {
 	return all.list
 }
 
-// ranked are the causes by concern. Of one concern those of the run come first,
-// then those that the most root modules share.
+// ranked sorts the causes by concern. Within a concern, causes of the run come
+// first, then those that the most root modules share.
 func (all *causes) ranked() []*Topic {
 	slices.SortStableFunc(all.topics(), func(a, b *Topic) int {
 		return cmp.Or(
@@ -186,7 +186,8 @@ func (all *causes) ranked() []*Topic {
 	return all.list
 }
 
-// reach is how many root modules a cause shows in. One of the run reaches further than all.
+// reach is the number of root modules with a cause. A cause of the run has the
+// longest reach.
 func reach(c *Topic) int {
 	if len(c.Dirs.List) == 0 {
 		return math.MaxInt
@@ -194,7 +195,8 @@ func reach(c *Topic) int {
 	return len(c.Dirs.List)
 }
 
-// TopicsOf joins problems that belong to no root module: equal ones are one topic.
+// TopicsOf joins problems that belong to no root module. Equal problems are one
+// topic.
 func TopicsOf(problems []problem.Problem) []*Topic {
 	all := causesIn(Vocabulary{})
 	for _, p := range problems {
@@ -229,7 +231,7 @@ func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 	return all.ranked()
 }
 
-// heldBack collects what holds providers back.
+// heldBack collects what blocks providers.
 func heldBack(r report.Report, d Vocabulary) []*Topic {
 	all := causesIn(d)
 	for _, m := range r.Modules {
@@ -241,8 +243,9 @@ func heldBack(r report.Report, d Vocabulary) []*Topic {
 	return all.ranked()
 }
 
-// problems adds those of a root module, and the module calls that were not read. A
-// call of which a problem tells is counted with those to the same module package.
+// problems adds the problems of a root module, and the module calls that were not
+// read. If a problem is about a call, it counts with the other calls to the same
+// module package.
 func (all *causes) problems(m report.Module, dir string) {
 	told, calls := map[problem.Place]bool{}, map[problem.Place]scan.Unread{}
 	for _, u := range m.Unread {
@@ -265,7 +268,7 @@ func (all *causes) problems(m report.Module, dir string) {
 	}
 	for _, u := range m.Unread {
 		if u.Module == "" && !u.OfEntry() {
-			continue // the run tells of it, once for all root modules
+			continue // the run reports it once for all root modules
 		}
 		if s := all.d.unread(u, false); !told[u.Place] {
 			s.dir = dir
@@ -281,9 +284,9 @@ func severity(p problem.Problem) Concern {
 	return ConcernFailed
 }
 
-// diagnostic adds a problem. What goes wrong with one provider in one way is one
-// cause, whatever the messages add to it, and so is what one server leaves without an
-// answer, or what is said in the same words of several providers.
+// diagnostic adds a problem. Problems have one cause if one of these is equal:
+// the provider and the kind of failure, the server that did not answer, or the
+// words about several providers.
 func (all *causes) diagnostic(p problem.Problem, dir string) {
 	p.Message = worded(p)
 	s := symptom{
@@ -299,13 +302,14 @@ func (all *causes) diagnostic(p problem.Problem, dir string) {
 	all.add(s)
 }
 
-// worded is the message of a problem. One that was read from a file may have none, and
-// is called by its code.
+// worded is the message of a problem. A problem that was read from a file may
+// have none; then its code is used.
 func worded(p problem.Problem) string {
 	return cmp.Or(safe.Plain(p.Message), safe.Plain(string(p.Code)), "a problem without a message")
 }
 
-// finding adds one without its line: root modules may have the same in theirs.
+// finding adds a finding without its line, since root modules may have the same
+// one at other lines.
 func (all *causes) finding(f problem.Problem, dir string) {
 	s := symptom{concern: ConcernHash, whole: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
 	switch f.Code {
@@ -317,7 +321,7 @@ func (all *causes) finding(f problem.Problem, dir string) {
 	all.add(s)
 }
 
-// change adds what of a change a reviewer must see.
+// change adds the parts of a change that a reviewer must see.
 func (all *causes) change(c report.Change, dir string) {
 	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
 	d, what := all.d, safe.Join(" ", all.d.Name(c.Addr), all.d.Move(c))
@@ -350,7 +354,7 @@ func (all *causes) change(c report.Change, dir string) {
 	}
 }
 
-// facts adds what registries say of a provider.
+// facts adds what registries report about a provider.
 func (all *causes) facts(k report.Kept, dir string) {
 	for _, w := range k.Warnings {
 		all.add(symptom{concern: ConcernRegistry, whole: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir})
@@ -360,8 +364,8 @@ func (all *causes) facts(k report.Kept, dir string) {
 	}
 }
 
-// breaking adds what publishers say that breaks, in the root modules that take
-// such an upgrade.
+// breaking adds the breaking changes that publishers announce, for root modules
+// that take such an upgrade.
 func (all *causes) breaking(r report.Report) {
 	for _, n := range report.SortedNotes(r) {
 		if text := all.d.broken(n); !text.Empty() {
@@ -372,8 +376,8 @@ func (all *causes) breaking(r report.Report) {
 	}
 }
 
-// held adds what holds a provider back: the same constraint of the same newest
-// release is one cause, wherever it stands.
+// held adds what blocks a provider. The same constraint on the same newest
+// release is one cause, in every file.
 func (all *causes) held(k report.Kept, dir string) {
 	s := symptom{concern: ConcernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
 	if s.whole.Empty() {

@@ -7,7 +7,8 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// What a rule refuses is no unknown hash: people act on each otherwise.
+// A rule that refuses is another concern than an unknown hash: people react to
+// each differently.
 func TestFindingsHaveTheirConcern(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[problem.Code]Concern{

@@ -9,14 +9,14 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// Judged is what a verification found in all lock files.
+// Judged is the result of a verification of all lock files.
 type Judged struct {
-	// Findings are those that people are shown, the worst first.
+	// Findings are the findings that people see, the worst first.
 	Findings []FindingOf
-	// Accepted are those that a baseline accepts.
+	// Accepted are the findings that a baseline accepts.
 	Accepted []AcceptedOf
-	// Unchecked says what could not be judged at all. The same of several root modules
-	// is there once.
+	// Unchecked lists what could not be judged. It has the same text of several
+	// root modules once.
 	Unchecked []UncheckedIn
 	// Modules are the root modules that were verified, by index.
 	Modules []int
@@ -34,13 +34,14 @@ type AcceptedOf struct {
 	Acceptance ledger.Acceptance
 }
 
-// UncheckedIn says what could not be judged, and in which root modules, by index.
+// UncheckedIn is a text about what could not be judged, and its root modules, by
+// index.
 type UncheckedIn struct {
 	What    string
 	Modules []int
 }
 
-// JudgedIn collects what the verification of each root module found.
+// JudgedIn collects the results of all root modules.
 func JudgedIn(r report.Report) Judged {
 	var v Judged
 	var what collect.Set[string]

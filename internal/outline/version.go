@@ -13,12 +13,12 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// mostColumns is how many providers the matrix of versions has: those that the most
-// root modules use. Every provider is in the list below it.
+// mostColumns is the highest number of providers in the matrix of versions. The
+// matrix has the most used ones; the list below it has all.
 const mostColumns = 40
 
-// VersionTable is which root module uses which version of a provider, and how far
-// that is behind the newest release that the run knows.
+// VersionTable shows which root module uses which version of a provider. It also
+// shows how far each version is behind the newest known release.
 type VersionTable struct {
 	Columns   []string // names of providers
 	More      int      // providers without a column
@@ -39,7 +39,7 @@ type versionCell struct {
 	Behind  provider.Bump
 }
 
-// versionSum is what there is to say of a provider over all root modules.
+// versionSum sums up one provider over all root modules.
 type versionSum struct {
 	Name, Newest safe.Markdown
 	Used         []safe.Markdown // versions, newest first, each with how often
@@ -47,8 +47,8 @@ type versionSum struct {
 	Held         []safe.Markdown
 }
 
-// VersionsOf collects the versions in use after the run. A diff has none: it is
-// about two states of one file.
+// VersionsOf collects the versions in use after the run. A diff has none: it
+// compares two states of one file.
 func VersionsOf(r report.Report, d Vocabulary) VersionTable {
 	if r.Verb == verbs.Diff {
 		return VersionTable{}
@@ -75,8 +75,8 @@ func VersionsOf(r report.Report, d Vocabulary) VersionTable {
 	return t
 }
 
-// newestKnown is the newest release of each provider that the run came across: in
-// use, or held back.
+// newestKnown is the newest release of each provider that the run saw, in use or
+// held.
 func newestKnown(r report.Report) map[provider.Addr]provider.Version {
 	newest := map[provider.Addr]provider.Version{}
 	see := func(a provider.Addr, v provider.Version) {
@@ -109,7 +109,7 @@ func cellsOf(m report.Module, columns []provider.Addr, newest map[provider.Addr]
 	})
 }
 
-// reasonsOf are what holds each provider, wherever the constraints stand.
+// reasonsOf returns what blocks each provider, from all files.
 func reasonsOf(r report.Report, d Vocabulary) map[provider.Addr][]safe.Markdown {
 	all := map[provider.Addr]*collect.Set[safe.Markdown]{}
 	for _, m := range r.Modules {
@@ -150,8 +150,8 @@ func sumOf(r report.Report, d Vocabulary, a provider.Addr, newest provider.Versi
 	return s
 }
 
-// CoverageTable is which platforms the entries of providers cover, as far as the
-// run looked.
+// CoverageTable shows which platforms the entries cover, as far as the run
+// looked.
 type CoverageTable struct {
 	Platforms []string
 	Rows      []coverageRow
@@ -164,11 +164,11 @@ type coverageRow struct {
 	Cells         []coverageCell
 }
 
-// coverageCell is how many entries cover a platform, and how many lack it because
-// the release is not published for it.
+// coverageCell counts the entries that cover a platform, and those whose release
+// has no package for it.
 type coverageCell struct{ Covered, Missing int }
 
-// PlatformsCovered collects what is known of entries after the run.
+// PlatformsCovered collects what the run knows of platforms.
 func PlatformsCovered(r report.Report, d Vocabulary) CoverageTable {
 	type entry struct {
 		addr    provider.Addr
@@ -209,14 +209,14 @@ func PlatformsCovered(r report.Report, d Vocabulary) CoverageTable {
 	return t
 }
 
-// PageSigner is who signed releases, and which.
+// PageSigner is a signer, and the releases it signed.
 type PageSigner struct {
 	Name     safe.Markdown
 	Releases []safe.Markdown
 }
 
-// SignersOf lists who signed what the lock files hold after the run, as far as it is
-// known, those first who signed least: they are the ones to look at.
+// SignersOf lists the known signers of the releases that the lock files have
+// after the run. Signers of the fewest releases come first: those need a look.
 func SignersOf(r report.Report, d Vocabulary) []PageSigner {
 	signed := map[safe.Markdown]*collect.Set[safe.Markdown]{}
 	var names collect.Set[safe.Markdown]
@@ -250,7 +250,7 @@ func SignersOf(r report.Report, d Vocabulary) []PageSigner {
 	return all
 }
 
-// bySpans compares texts of which code comes before words.
+// bySpans compares texts; code sorts before words.
 func bySpans(a, b safe.Markdown) int {
 	return slices.CompareFunc(a.Spans(), b.Spans(), func(x, y safe.Span) int {
 		switch {

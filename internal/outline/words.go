@@ -21,23 +21,24 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Vocabulary is what a report calls providers and files. The sentences that text,
-// Markdown and page share are its methods.
+// Vocabulary has the names that a report uses for providers and files. Its
+// methods are the sentences that text, Markdown and page share.
 type Vocabulary struct {
 	providers map[provider.Addr]string
 	// Files are the names of the files of one root module.
 	Files problem.Naming
-	// comments says that the report is read on GitHub, where comments are commands.
+	// comments means that people read the report on GitHub, where a comment can
+	// be a command.
 	comments bool
 }
 
-// Of is the vocabulary for what is said of a root module.
+// Of is the vocabulary for one root module.
 func (d Vocabulary) Of(m report.Module) Vocabulary {
 	d.Files = m.Names
 	return d
 }
 
-// VocabularyOf returns what a report calls each provider that it tells of.
+// VocabularyOf names each provider of the report.
 func VocabularyOf(r report.Report) Vocabulary {
 	var all provider.CallNames
 	for _, m := range r.Modules {
@@ -60,17 +61,17 @@ func VocabularyOf(r report.Report) Vocabulary {
 	return Vocabulary{providers: all.ByHost(), comments: r.Verb == verbs.PR || r.Verb == verbs.Comment}
 }
 
-// Name is the provider's short name where the report has those of its registry, else its
-// address.
+// Name is the provider's short name as code. If the report has no short names for
+// its registry, Name is the address.
 func (d Vocabulary) Name(a provider.Addr) safe.Markdown { return safe.Code(d.Called(a)) }
 
-// Called is what the report calls a provider: its short name, or its address.
+// Called is the provider's short name, or its address.
 func (d Vocabulary) Called(a provider.Addr) string { return cmp.Or(d.providers[a], a.Short()) }
 
-// Version writes a version that there is, 0.0.0 among them.
+// Version writes a version, also 0.0.0.
 func (d Vocabulary) Version(v provider.Version) safe.Markdown { return safe.Text(v.String()) }
 
-// Label says what kind of change it is, in a word or two.
+// Label names the kind of a change in a word or two.
 func (d Vocabulary) Label(c report.Change) string {
 	switch {
 	case c.Kind == diff.Upgraded && c.Bump != provider.BumpNone:
@@ -98,7 +99,7 @@ func (d Vocabulary) Move(c report.Change) safe.Markdown {
 	return safe.Join(" ", from, safe.Arrow, to)
 }
 
-// Details says what else a change does.
+// Details says what else changes.
 func (d Vocabulary) Details(c report.Change) []safe.Markdown {
 	var parts []safe.Markdown
 	if c.Kind == diff.Moved {
@@ -140,8 +141,8 @@ func (d Vocabulary) Details(c report.Change) []safe.Markdown {
 	return parts
 }
 
-// markTexts say what hashes rest on, where that is less than a signed list. A
-// list that nobody signed is said with the signer.
+// markTexts say what supports a hash that no signed list has. An unsigned list is
+// described with the signer.
 var markTexts = map[provider.Mark]safe.Markdown{
 	provider.MarkMirror:   safe.Const("from a mirror"),
 	provider.MarkReported: safe.Const("hashes of other platforms as the registry reports them"),
@@ -154,8 +155,8 @@ func (d Vocabulary) constraints(c provider.Constraints) safe.Markdown {
 	return safe.Code(c.String())
 }
 
-// hashes is the change of a set of hashes in short. A hash that goes while
-// another comes counts as replaced.
+// hashes sums up a change of a set of hashes. One removed hash and one added hash
+// count as one replaced hash.
 func hashes(c diff.Change) safe.Markdown {
 	added, removed := len(c.HashesAdded), len(c.HashesRemoved)
 	replaced := min(added, removed)
@@ -188,12 +189,13 @@ func (d Vocabulary) platforms(platforms []provider.Platform) safe.Markdown {
 const (
 	labelPartner    = "partner"
 	labelSelfSigned = "self-signed"
-	labelSigned     = "signed" // by a key of which no more is known
+	labelSigned     = "signed" // by a key whose owner is unknown
 	unsigned        = "unsigned"
 )
 
-// signer says who signed a checksum list; empty if that is not known. What the tools call
-// "self-signed" is the usual case, and no reason for alarm: the publisher has signed it.
+// signer says who signed a checksum list; empty if unknown. What the tools call
+// "self-signed" is the usual case and no reason for alarm: the publisher has
+// signed the list.
 func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
 	text := safe.Format("signed by %s", safe.Text(s.Label))
 	switch s.Label {
@@ -217,7 +219,7 @@ func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
 	return text
 }
 
-// signerCell is the same for a table's column of signers.
+// signerCell is signer in the short form of a table cell.
 func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 	label := safe.Text(s.Label)
 	switch s.Label {
@@ -231,9 +233,9 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
 }
 
-// signedBy says that publishers' usual keys signed the releases, if any did, and of each
-// provider of which that is not so what is unusual. A key is usual if it is not known that
-// another one signed the release before.
+// signedBy says that the publishers' usual keys signed the releases, if any did.
+// For each other provider it says what is unusual. A key is usual unless another
+// key is known to have signed the release before.
 func (d Vocabulary) signedBy(common map[provider.Addr][]CommonChange) (signed safe.Markdown, unusual map[provider.Addr]safe.Markdown) {
 	usual, unusual := false, map[provider.Addr]safe.Markdown{}
 	for a, of := range common {
@@ -270,8 +272,8 @@ func (d Vocabulary) signedBy(common map[provider.Addr][]CommonChange) (signed sa
 
 var unknownSigner = safe.Const("not known")
 
-// oddSigner is what is unusual of who signed a release; known is false if nobody is asked
-// for, since no release is taken.
+// oddSigner says what is unusual about the signer of a release. known is false if
+// the change takes no release, so nobody looks for a signer.
 func (d Vocabulary) oddSigner(c report.Change) (text safe.Markdown, known bool) {
 	switch {
 	case c.Resigned():
@@ -286,7 +288,7 @@ func (d Vocabulary) oddSigner(c report.Change) (text safe.Markdown, known bool) 
 	return unknownSigner, true
 }
 
-// assumed says which releases of the tools are assumed, for the whole run.
+// assumed says which releases of the tools the run assumes.
 func (d Vocabulary) assumed(r report.Report) safe.Markdown {
 	var tools collect.Set[string]
 	dirs, all := map[string][]string{}, 0
@@ -313,8 +315,8 @@ func (d Vocabulary) assumed(r report.Report) safe.Markdown {
 	})...))
 }
 
-// Place is where a term stands: the line, and the module path if it is not in
-// the root module, with the version of a module that was fetched.
+// Place is the position of a term: the line, and the module path outside the root
+// module. A fetched module has its version, too.
 func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
 	var about []safe.Markdown
 	if t.Module != "" {
@@ -341,20 +343,20 @@ func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
 	return safe.Format("%s (%s)", d.At(t.Place), safe.Join(", ", about...))
 }
 
-// At is a place by the name that people know it by.
+// At is a place with the name that people use.
 func (d Vocabulary) At(p problem.Place) safe.Markdown {
 	return safe.Code(d.Files.Place(p).String())
 }
 
-// modulePath writes the names of module calls as the tools write the address
-// of a module.
+// modulePath writes the names of module calls in the form of the tools' module
+// addresses.
 func modulePath(calls string) string {
 	return "module." + strings.ReplaceAll(calls, ".", ".module.")
 }
 
-// held says why a provider goes no further; empty if that needs no saying. The
-// newest release of all comes first, then the newest that each further reason
-// holds.
+// held says why a provider cannot move; empty if nobody needs to know. The newest
+// release of all comes first. The newest release that each further reason blocks
+// follows.
 func (d Vocabulary) held(k report.Kept) safe.Markdown {
 	if len(k.Held) == 0 {
 		return safe.Markdown{}
@@ -363,7 +365,7 @@ func (d Vocabulary) held(k report.Kept) safe.Markdown {
 	return safe.Format("%s at %s %s", d.Name(k.Addr), d.Version(k.Version), by)
 }
 
-// heldWhy is what is the same of it wherever the constraints stand.
+// heldWhy is the part of held that is equal for all places of the constraints.
 func (d Vocabulary) heldWhy(k report.Kept) safe.Markdown {
 	if len(k.Held) == 0 {
 		return safe.Markdown{}
@@ -384,7 +386,7 @@ func (d Vocabulary) heldBy(held []upgrade.Held, terms func(upgrade.Held) safe.Ma
 	return text
 }
 
-// dated is a held version and its day.
+// dated is a held version with its date.
 func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
 	if text := provider.Day(h.Published).String(); text != "" {
 		return safe.Format("%s, released %s", d.Version(h.Version), safe.Text(text))
@@ -392,7 +394,7 @@ func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
 	return d.Version(h.Version)
 }
 
-// because says what holds a release, and until when if that is known.
+// because says what holds a release, and the end of the hold if known.
 func (d Vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
 	rule := safe.Const("by a rule")
 	if h.By.Rule != "" {
@@ -417,11 +419,11 @@ func (d Vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdo
 	return rule
 }
 
-// fewTerms is how many terms that exclude a release are named in a line, beside
-// the one that decides.
+// fewTerms is the number of further terms that a line names after the deciding
+// one.
 const fewTerms = 2
 
-// terms are those that exclude a release, the deciding one first.
+// terms returns the terms that exclude a release, the deciding one first.
 func (d Vocabulary) terms(h upgrade.Held, from report.Origins) safe.Markdown {
 	text := d.term(h.Term, from)
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
@@ -437,8 +439,8 @@ func (d Vocabulary) term(t scan.Term, from report.Origins) safe.Markdown {
 	return safe.Format("%s at %s", d.bound(t), d.Place(t, from))
 }
 
-// bound is a term as it holds a release. A version alone, which means that version
-// exactly, would be read as the release that is held.
+// bound writes a term that holds a release. A bare version gets "=": without it,
+// readers would take it for the held release.
 func (d Vocabulary) bound(t scan.Term) safe.Markdown {
 	text := t.Constraint.String()
 	if t.Constraint.Op == provider.Exactly {
@@ -447,7 +449,7 @@ func (d Vocabulary) bound(t scan.Term) safe.Markdown {
 	return safe.Code(text)
 }
 
-// Missing says which wanted platforms a release does not serve.
+// Missing says which wanted platforms a release lacks.
 func (d Vocabulary) Missing(k report.Kept) safe.Markdown {
 	text := safe.Format("%s %s is not released for %s", d.Name(k.Addr), d.Version(k.Version), d.platforms(k.Missing))
 	for _, p := range k.Missing {
@@ -461,8 +463,8 @@ func (d Vocabulary) Missing(k report.Kept) safe.Markdown {
 	return text
 }
 
-// UnreadCall says which module call could not be followed, or which entry leaves open what
-// it requires, and why.
+// UnreadCall says which module call could not be followed, or which entry does
+// not say what it requires, and why.
 func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
 	text := safe.Code(modulePath(u.Module))
 	if u.OfEntry() {
@@ -486,11 +488,11 @@ func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
 	return text.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 }
 
-// preserving is what else can be done about a module that cannot be read.
+// preserving is the other way to deal with a module that cannot be read.
 const preserving = "; or --unreadable-modules preserve uses the recorded constraints instead"
 
-// unread is a call that could not be followed, as one of those to its module
-// package. Recorded constraints may replace what it requires.
+// unread is a symptom: a call that could not be followed, of one module package.
+// replaced means that recorded constraints are used instead of its requirements.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: ConcernUnread, whole: d.UnreadCall(u), next: safe.Text(u.Hint)}
 	if u.OfEntry() {
@@ -511,7 +513,8 @@ func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	return s
 }
 
-// outage says which server gave no answer, or none but that it is in trouble, why, and what needs it.
+// outage says which server did not answer or has a fault, why, and what needs the
+// server.
 func (d Vocabulary) outage(c *Topic) safe.Markdown {
 	text := safe.Format("%s cannot be reached", safe.Text(c.server))
 	switch {
@@ -541,15 +544,15 @@ func (d Vocabulary) outage(c *Topic) safe.Markdown {
 
 // Diagnostic returns a problem's place and message.
 func (d Vocabulary) Diagnostic(p problem.Problem) safe.Markdown {
-	if file := d.Files.Place(p.Place).File(); file == "" || file == "." { // where relock was started
+	if file := d.Files.Place(p.Place).File(); file == "" || file == "." { // the directory where relock was started
 		return safe.Text(p.Message)
 	}
 	return safe.Format("%s: %s", d.At(p.Place), safe.Text(p.Message))
 }
 
-// Deciding is the term that bounds the version most: an exact one, else the one
-// with the least upper bound, else the one with the greatest lower bound. Of
-// equals the first wins. ok is false if no term says anything.
+// Deciding is the term that limits the version most. An exact term comes first,
+// then the lowest upper bound, then the highest lower bound. Of equal terms the
+// first wins. ok is false if no term has a limit.
 func Deciding(terms []scan.Term) (best scan.Term, ok bool) {
 	for _, t := range terms {
 		if t.Constraint.Op != 0 && (!ok || tighter(t.Constraint, best.Constraint)) {
@@ -573,8 +576,9 @@ func tighter(a, b provider.Term) bool {
 	return a.Bound.Compare(b.Bound) > 0
 }
 
-// upper returns the least version above what a term allows, or the version
-// itself for a term that allows it; ok is false if it sets no upper bound.
+// upper returns the lowest version above the allowed range of a term. For a term
+// that allows one version, it returns that version. ok is false without an upper
+// bound.
 func upper(t provider.Term) (v provider.Version, ok bool) {
 	b := t.Bound
 	switch t.Op {
@@ -588,7 +592,7 @@ func upper(t provider.Term) (v provider.Version, ok bool) {
 	return provider.Version{}, false
 }
 
-// Dirs names root modules, few by name and many by number.
+// Dirs names up to most root modules, and counts more of them.
 func (d Vocabulary) Dirs(dirs []string, most int) safe.Markdown {
 	if len(dirs) > most {
 		return safe.Count(len(dirs), "root module", "root modules")
@@ -596,17 +600,17 @@ func (d Vocabulary) Dirs(dirs []string, most int) safe.Markdown {
 	return d.List(dirs)
 }
 
-// List names root modules: all of them.
+// List names all root modules.
 func (d Vocabulary) List(dirs []string) safe.Markdown {
 	return safe.Join(", ", collect.Mapped(dirs, safe.Code)...)
 }
 
-// namedLagging is the number of root modules with an old version up to which
-// they are named, so that a reader finds them and can bring them up.
+// namedLagging is the highest number of root modules with an old version that are
+// named. Names help readers to find and update them.
 const namedLagging = 10
 
-// UsedIn says in which root modules a version is: the newest in use needs no
-// names, an older one does.
+// UsedIn says which root modules use a version. Only versions that are not the
+// newest in use get names.
 func (d Vocabulary) UsedIn(u report.VersionUse, newest bool) safe.Markdown {
 	if newest {
 		return safe.Format("in %s", d.Dirs(u.Dirs, 1))
@@ -614,8 +618,8 @@ func (d Vocabulary) UsedIn(u report.VersionUse, newest bool) safe.Markdown {
 	return safe.Format("in %s", d.Dirs(u.Dirs, namedLagging))
 }
 
-// documentation links to what Terraform's public registry has on a release, the
-// publisher's guides among it; empty for other registries.
+// documentation links to the pages and guides of a release in Terraform's public
+// registry; empty for other registries.
 func (d Vocabulary) documentation(c report.Change) safe.Markdown {
 	if c.Addr.Host != provider.Terraform.DefaultHost() {
 		return safe.Markdown{}
@@ -624,7 +628,7 @@ func (d Vocabulary) documentation(c report.Change) safe.Markdown {
 	return safe.Format(" (%s)", safe.Link(safe.Const("documentation"), page))
 }
 
-// versions names those of several changes: the only one, or the span.
+// versions returns the only version, or the lowest and the highest.
 func (d Vocabulary) versions(all []provider.Version) safe.Markdown {
 	distinct := slices.SortedFunc(slices.Values(all), provider.Version.Compare)
 	distinct = slices.Compact(distinct)
@@ -638,7 +642,7 @@ func (d Vocabulary) versions(all []provider.Version) safe.Markdown {
 	}
 }
 
-// itemsOf are the changes of a root module as sentences.
+// itemsOf writes the changes of a root module as sentences.
 func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 	if len(m.Changes) == 0 {
 		return []safe.Markdown{safe.Const("Formatting only: the lock file is not in the form that the tool writes.")}
@@ -657,11 +661,12 @@ func (d Vocabulary) Upgrade(n notes.Notes) safe.Markdown {
 	return safe.Join(" ", d.Name(n.Addr), d.Version(n.From), safe.Arrow, d.Version(n.To))
 }
 
-// fewLeads is the number of breaking changes that are named before the release notes
-// themselves.
+// fewLeads is the number of breaking changes that are named before the release
+// notes.
 const fewLeads = 3
 
-// broken is what publishers say that an upgrade breaks; empty if nothing.
+// broken says what an upgrade breaks, in the publishers' words; empty if nothing
+// is known.
 func (d Vocabulary) broken(n notes.Notes) safe.Markdown {
 	var text strings.Builder
 	for _, s := range report.BreakingSections(n) {
@@ -677,7 +682,7 @@ func (d Vocabulary) broken(n notes.Notes) safe.Markdown {
 	return safe.Format("%s: %s", d.Upgrade(n), safe.Join("; ", lines...))
 }
 
-// fewPlaces is how many places of a cause are named.
+// fewPlaces is the number of places that are named for a cause.
 const fewPlaces = 3
 
 // Said is the sentence about a cause, without what to do next.
@@ -695,7 +700,7 @@ func (d Vocabulary) Said(c *Topic) safe.Markdown {
 	return text
 }
 
-// SaidIn is the same with the root modules at its end.
+// SaidIn is Said with the root modules at its end.
 func (d Vocabulary) SaidIn(c *Topic) safe.Markdown {
 	where := d.Dirs(c.Dirs.List, FewDirs)
 	if len(c.Whole.List) > 1 && len(c.Places.List) > 0 {
@@ -704,7 +709,7 @@ func (d Vocabulary) SaidIn(c *Topic) safe.Markdown {
 	return d.Said(c).And(" (in %s)", where)
 }
 
-// firstPlaces are the first places of many.
+// firstPlaces returns the first few places.
 func firstPlaces(places []safe.Markdown) safe.Markdown {
 	text := safe.Join(", ", places[:min(len(places), fewPlaces)]...)
 	if more := len(places) - fewPlaces; more > 0 {
@@ -713,10 +718,10 @@ func firstPlaces(places []safe.Markdown) safe.Markdown {
 	return text
 }
 
-// FewDirs is the number of root modules up to which they are named in a line.
+// FewDirs is the highest number of root modules that a line names.
 const FewDirs = 3
 
-// ToolText is the tool of a root module in brackets; empty if it is not known.
+// ToolText is the tool of a root module in brackets; empty if unknown.
 func ToolText(m report.Module) safe.Markdown {
 	if m.Tool.Name == "" {
 		return safe.Markdown{}
@@ -728,8 +733,8 @@ func ToolText(m report.Module) safe.Markdown {
 	return safe.Format(" (%s)", text)
 }
 
-// Made says what is known of a configuration that another program makes, and what there
-// is to note about any.
+// Made says which program makes a configuration, if one does. It adds the notes
+// about the configuration.
 func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	var lines []safe.Markdown
 	if name := kindTitles[m.Kind]; !name.Empty() {
@@ -766,7 +771,7 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	return lines
 }
 
-// fewUnits is how many units that share a lock file are named.
+// fewUnits is the number of units with one lock file that are named.
 const fewUnits = 3
 
 func firstUnits(dirs []string) string {
@@ -777,7 +782,7 @@ func firstUnits(dirs []string) string {
 	return text
 }
 
-// kindTitles are what people call root modules whose configuration is not theirs.
+// kindTitles name the kinds of root modules that are not ordinary ones.
 var kindTitles = map[scan.Kind]safe.Markdown{
 	scan.TerragruntUnit: safe.Const("Terragrunt unit"), scan.Stack: safe.Const("stack"), scan.CDK: safe.Const("CDK for Terraform"),
 	scan.Orphan: safe.Const("a lock file alone"),
