@@ -13,29 +13,29 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// workingCopy is what Terragrunt works in: a module, the files of the unit over it,
-// and generated files over both. It has no links, since copying follows them. Nothing
-// is copied: as a filetree.Source it looks for what it is asked for. A filetree.Builder
-// would list the whole module for each unit, and that may be the repository.
+// workingCopy is Terragrunt's working directory: a module, the files of the unit over it,
+// and generated files over both. It has no links, since copying follows them. Nothing is
+// really copied: as a filetree.Source it finds each file when it is asked for. A
+// filetree.Builder would list the whole module for each unit, and the module may be the
+// repository.
 type workingCopy struct {
-	layers  []layer // each over the one before
+	layers  []layer // later layers override earlier ones
 	written map[string][]byte
 	removed map[string]bool
-	linked  atomic.Bool // what ThroughLink returns
+	linked  atomic.Bool // the result of ThroughLink
 }
 
-// layer is a directory of a file tree, and where it is in the copy.
+// layer is a directory of a file tree with its place in the copy.
 type layer struct {
 	tree    *fileReader
 	dir, at string
-	// keep says which paths below the directory are copied; nil: every one is.
+	// keep says which paths below the directory are copied; nil: all.
 	keep *copyList
-	// places are what people call the paths of a package; nil for the file tree that the
-	// unit is in.
+	// places gives the paths of a package for messages; nil for the file tree of the unit.
 	places func(name string) problem.Place
 }
 
-// shown is what people call a path of the layer.
+// shown is a path of the layer for messages.
 func (l *layer) shown(name string) problem.Place {
 	if l.places == nil {
 		return l.tree.place(name)
@@ -43,15 +43,15 @@ func (l *layer) shown(name string) problem.Place {
 	return l.places(name)
 }
 
-// copyNode is what is at a path of the copy.
+// copyNode is the file or directory at a path of the copy.
 type copyNode struct {
-	layer *layer // nil for what is generated
-	real  string // its path in the layer
+	layer *layer // nil for a generated file
+	real  string // the path in the layer's file tree
 	fs.FileInfo
 	written []byte
 }
 
-// relTo returns the path below a directory; false if it is not there.
+// relTo returns the path relative to a directory; false if it is not in the directory.
 func relTo(dir, name string) (string, bool) {
 	switch {
 	case dir == ".":
@@ -62,8 +62,8 @@ func relTo(dir, name string) (string, bool) {
 	return strings.CutPrefix(name, dir+"/")
 }
 
-// stat describes what the layer has copied to a path, and returns where it is in its
-// tree; false if that is nothing.
+// stat describes the file that the layer copies to a path, and returns its path in the
+// layer's tree. copied is false if there is none.
 func (l *layer) stat(name string) (real string, info fs.FileInfo, copied bool) {
 	rel, ok := relTo(l.at, name)
 	if !ok {
@@ -76,7 +76,7 @@ func (l *layer) stat(name string) (real string, info fs.FileInfo, copied bool) {
 	return real, info, true
 }
 
-// list adds the names that the layer has in a directory, copied or not.
+// list adds the names in a directory of the layer, also those that are not copied.
 func (l *layer) list(name string, names map[string]bool) error {
 	rel, ok := relTo(l.at, name)
 	if !ok {
@@ -84,7 +84,7 @@ func (l *layer) list(name string, names map[string]bool) error {
 	}
 	real, info, err := l.tree.Follow(path.Join(l.dir, rel))
 	if err != nil || !info.IsDir() {
-		return nil // what is there is in another layer
+		return nil // another layer has it
 	}
 	entries, err := l.tree.List(real)
 	for _, e := range entries {
@@ -93,7 +93,7 @@ func (l *layer) list(name string, names map[string]bool) error {
 	return err
 }
 
-// find returns what is at a path.
+// find returns the file or directory at a path.
 func (w *workingCopy) find(name string) (copyNode, error) {
 	if !fs.ValidPath(name) {
 		return copyNode{}, fs.ErrInvalid
@@ -122,8 +122,8 @@ func (w *workingCopy) find(name string) (copyNode, error) {
 	return copyNode{}, fs.ErrNotExist
 }
 
-// put returns the names in a directory to which or below which something is written or
-// a layer is laid.
+// put returns the names in a directory that come from written files and from layers below
+// it.
 func (w *workingCopy) put(dir string) map[string]bool {
 	names := map[string]bool{}
 	add := func(name string) {
@@ -143,8 +143,7 @@ func (w *workingCopy) put(dir string) map[string]bool {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// note takes down whether a path is looked for behind a link of the file tree that the
-// unit is in.
+// note records whether a path leads through a link of the unit's file tree.
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]
@@ -154,8 +153,7 @@ func (w *workingCopy) note(name string) {
 	}
 }
 
-// ThroughLink reports whether anything was looked for behind a link of the file tree
-// that the unit is in.
+// ThroughLink reports whether any path led through a link of the unit's file tree.
 func (w *workingCopy) ThroughLink() bool { return w.linked.Load() }
 
 // Lstat describes a file or directory.
@@ -173,7 +171,7 @@ func (w *workingCopy) ReadLink(name string) (string, error) {
 	return "", pathError("readlink", name, fs.ErrInvalid)
 }
 
-// ReadFile returns what is in a file, which must not be changed.
+// ReadFile returns the content of a file. It must not be changed.
 func (w *workingCopy) ReadFile(name string) ([]byte, error) {
 	n, err := w.find(name)
 	var src []byte
@@ -213,14 +211,14 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// ofModule reports whether a file is the module's, which other units may have, too.
+// ofModule reports whether a file is the module's. Other units may have the same file.
 func (w *workingCopy) ofModule(name string) bool {
 	n, err := w.find(name)
 	return err == nil && n.layer == &w.layers[0] && len(w.layers) > 1
 }
 
-// shown is what people call a file of the copy: one that is generated is in the
-// directory of the unit, where it would be looked for.
+// shown is a file of the copy for messages. A generated file is shown in the unit's
+// directory, where people expect it.
 func (w *workingCopy) shown(unit, workDir, name string) problem.Place {
 	n, err := w.find(name)
 	switch {

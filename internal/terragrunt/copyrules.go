@@ -18,13 +18,13 @@ func notCopied(rel string) bool {
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
 }
 
-// copyList says which files of a directory are copied besides those that are not
-// hidden, and which are not.
+// copyList says which files of a directory are copied although they are hidden, and which
+// files are not copied.
 type copyList struct{ include, exclude []pathPattern }
 
-// copies reports whether a path is copied: exclude wins. A path is excluded if its
-// name begins with one that is there and that a pattern matches: "x" takes "x.tf"
-// along [terragrunt 1.1 internal/util/file.go].
+// copies reports whether a path is copied: exclude wins. A path is excluded if its name
+// starts with a path that exists and that a pattern matches: "x" also excludes "x.tf"
+// [terragrunt 1.1 internal/util/file.go].
 func (l *layer) copies(rel string, dir bool) bool {
 	for i := 1; i <= len(rel) && len(l.keep.exclude) > 0; i++ {
 		if anyMatches(l.keep.exclude, rel[:i]) {
@@ -48,9 +48,9 @@ func anyMatches(patterns []pathPattern, rel string) bool {
 	return slices.ContainsFunc(patterns, func(p pathPattern) bool { return p.matches(rel) })
 }
 
-// pathPattern is a glob: a star stands for a part of a name, two stars and a slash for
-// any directories, braces for one of several texts. Without any of these it is a path
-// [docs: pkg.go.dev/github.com/mattn/go-zglob].
+// pathPattern is a glob. A star means a part of a name, two stars and a slash mean any
+// directories, braces mean one of several texts. A text without these is a path [docs:
+// pkg.go.dev/github.com/mattn/go-zglob].
 type pathPattern struct {
 	text    string
 	pattern *regexp.Regexp // nil for a path
@@ -95,7 +95,7 @@ func patternOf(glob string) (pathPattern, error) {
 	return p, err
 }
 
-// bracketEnd is what ends a bracket.
+// bracketEnd is the text that ends a bracket.
 func bracketEnd(rest string) string {
 	if strings.HasPrefix(rest, "[") {
 		return "]"
@@ -110,7 +110,7 @@ func (p pathPattern) matches(rel string) bool {
 	return p.pattern.MatchString(rel)
 }
 
-// leadsTo reports whether a pattern may match something in a directory.
+// leadsTo reports whether a pattern may match a path in a directory.
 func (p pathPattern) leadsTo(dir string) bool {
 	fixed, _, starred := strings.Cut(p.text, "*")
 	fixed, _, alternatives := strings.Cut(fixed, "{")

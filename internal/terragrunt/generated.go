@@ -15,37 +15,36 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// stackTree is a file tree with the directories that stacks generate in it, which are in
-// memory alone. It is the filetree.Source of a fileReader, so that what is generated is
-// read by the same reader as what is there.
+// stackTree is a file tree together with the directories that stacks generate in it, in
+// memory only. It is the filetree.Source of a fileReader, so one reader reads all files.
 type stackTree struct {
 	base *fileReader
-	made map[string]*stackDir // by their directories
-	// leads are the names in directories that lead to generated ones, by the directory.
+	made map[string]*stackDir // by directory
+	// leads are the names in each directory that lead to generated directories.
 	leads map[string]map[string]bool
 }
 
-// stackDir is a directory that a stack generates: a copy of its source over what is
-// there already, and what the stack file says of it.
+// stackDir is a directory that a stack generates: a copy of the block's source over the
+// files that are there.
 type stackDir struct {
 	block  stackBlock
-	stack  *stackFile // that has the block
+	stack  *stackFile // the stack file with the block
 	copied copiedFrom
 	copy   *workingCopy
 	live   *liveStack
-	unit   bool // it is what its block says, and that is a unit
+	unit   bool // the block is for a unit, and the directory is one
 }
 
-// copiedFrom is where a generated directory is copied from.
+// copiedFrom is the origin of a generated directory.
 type copiedFrom struct {
 	tree   *fileReader
 	places func(name string) problem.Place // as in layer
-	// dir is the directory, and top how far sources in it lead that are relative to it
-	// and not to where it is generated.
+	// dir is the directory of the origin. Relative sources in it stay below top. They are
+	// relative to the origin, not to the generated directory.
 	dir, top string
 }
 
-// newStackTree begins a tree with what another one has generated.
+// newStackTree makes a tree with the generated directories of another one.
 func newStackTree(base *fileReader, before *stackTree) *stackTree {
 	o := &stackTree{base: base, made: map[string]*stackDir{}, leads: map[string]map[string]bool{}}
 	if before != nil {
@@ -56,7 +55,7 @@ func newStackTree(base *fileReader, before *stackTree) *stackTree {
 	return o
 }
 
-// reader reads the tree, to which nothing is added any more.
+// reader reads the tree. Add nothing after this call.
 func (o *stackTree) reader() *fileReader {
 	return &fileReader{Lazy: filetree.Lazy{Source: o, KeepsContents: true}, generates: o}
 }
@@ -74,8 +73,8 @@ func (o *stackTree) add(dir string, g *stackDir) {
 	}
 }
 
-// in returns the generated directory that a path is in, and the path from there; nil if it
-// is in none.
+// in returns the generated directory that has a path, and the path relative to it; nil if
+// there is none.
 func (o *stackTree) in(name string) (g *stackDir, rel string) {
 	for dir := name; ; dir = path.Dir(dir) {
 		if g := o.made[dir]; g != nil {
@@ -103,7 +102,7 @@ func (o *stackTree) Lstat(name string) (fs.FileInfo, error) {
 	return o.base.Lstat(name)
 }
 
-// ReadLink returns where a link leads: there is none in what is generated.
+// ReadLink returns where a link leads. Generated directories have no links.
 func (o *stackTree) ReadLink(name string) (string, error) {
 	if g, rel := o.in(name); g != nil {
 		return g.copy.ReadLink(rel)
@@ -139,8 +138,8 @@ func (o *stackTree) ReadFile(name string) ([]byte, error) {
 	return o.base.read(name)
 }
 
-// place is what people call a path: what is copied has its name in its source, and what
-// a stack file says has its place there.
+// place is a path for messages. A copied file has the name that it has in its source. A
+// file that a stack file writes has its block's place.
 func (o *stackTree) place(name string) problem.Place {
 	g, rel := o.in(name)
 	if g == nil {
@@ -156,7 +155,7 @@ func (o *stackTree) place(name string) problem.Place {
 	return problem.Place{Path: name}
 }
 
-// inRepository is the path of the repository that a path is a copy of; false if what is there
+// inRepository is the path in the repository from which a path is copied; false if the file
 // comes from elsewhere.
 func (r *fileReader) inRepository(name string) (string, bool) {
 	if r.generates == nil {
@@ -173,7 +172,8 @@ func (r *fileReader) inRepository(name string) (string, bool) {
 	return n.layer.tree.inRepository(n.real)
 }
 
-// sources are the paths of the repository that a path is made of, or would be.
+// sources are the paths in the repository from which a path is copied, or would be if they
+// existed.
 func (r *fileReader) sources(name string) []string {
 	if r.generates == nil {
 		return []string{name}
@@ -220,8 +220,8 @@ func (r *fileReader) generatedAt(dir string) *stackDir {
 	return r.generates.made[dir]
 }
 
-// notHeld is why it is not known whether there is a file that was looked for in vain: of
-// other repositories only configuration is fetched.
+// notHeld says why a file that was not found may exist all the same: only configuration is
+// fetched from other repositories.
 func (r *fileReader) notHeld(name string) *staticeval.Unknown {
 	if r.generates == nil {
 		return nil
@@ -236,7 +236,7 @@ func (r *fileReader) notHeld(name string) *staticeval.Unknown {
 	return &staticeval.Unknown{Reason: "it depends on a file of another repository that is no configuration"}
 }
 
-// valuesAt are the values that a stack gives to a directory; false if it gives none.
+// valuesAt are the values that a stack gives a directory; false if it gives none.
 func (r *fileReader) valuesAt(dir string) (cty.Value, bool) {
 	g := r.generatedAt(dir)
 	if g == nil || g.block.values == cty.NilVal {

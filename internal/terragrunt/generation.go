@@ -16,14 +16,15 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// generation is what stacks generate with the first of some sets of values.
+// generation is everything that the stacks generate with one way to read them: with the
+// first of some sets of values.
 type generation struct {
 	of   *Stacks
 	tree *fileReader
 	live []*liveStack // sorted by their directories
 }
 
-// differs reports whether another set reaches other stacks, or makes a difference to one.
+// differs reports whether another set reaches other stacks, or changes one of them.
 func (g *generation) differs(other EnvironmentSet, live []string) bool {
 	var reached []string
 	for _, l := range g.live {
@@ -40,15 +41,15 @@ func (g *generation) differs(other EnvironmentSet, live []string) bool {
 	})
 }
 
-// pendingStack is a stack file that is to be read.
+// pendingStack is a stack file to read.
 type pendingStack struct {
 	dir   string
-	added *declared // as in readStackFile
+	added *declared // the argument of readStackFile
 	live  *liveStack
 }
 
-// generate reads the live stacks, and those that they generate, level by level: what is
-// generated on one is there when the next one is read.
+// generate reads the live stacks, and those that they generate, level by level. Each level
+// sees the directories of the earlier ones.
 func (g *generation) generate(ctx context.Context) {
 	var pending []pendingStack
 	for _, live := range g.live {
@@ -65,14 +66,14 @@ func (g *generation) generate(ctx context.Context) {
 	}
 }
 
-// level reads stack files, adds what they generate, and returns the stacks among that.
+// level reads stack files, adds their directories, and returns the stacks among these.
 func (g *generation) level(ctx context.Context, pending []pendingStack) []pendingStack {
 	next := newStackTree(g.of.base, g.tree.generates)
 	files := make([]*stackFile, len(pending))
 	for i, p := range pending {
 		files[i] = &stackFile{}
 		if len(p.live.refused) > 0 {
-			continue // Terragrunt has stopped
+			continue // the stack is refused
 		}
 		f := readStackFile(g.tree, p.dir, p.added, p.live.set)
 		p.live.take(f, g.tree)
@@ -99,7 +100,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	return stacks
 }
 
-// lay adds a generated directory.
+// lay adds a generated directory. It returns false if its path is refused.
 func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 	g.of.count++
 	switch {
@@ -116,7 +117,8 @@ func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 	return false
 }
 
-// check looks at what is generated. It returns whether that is a stack.
+// check checks a generated directory against its block's kind. It returns whether it is a
+// stack.
 func (g *generation) check(made *stackUnit) bool {
 	isUnit, isStack := g.tree.isFile(path.Join(made.dir, configName)), g.tree.isFile(path.Join(made.dir, stackName))
 	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
@@ -136,14 +138,14 @@ func (g *generation) check(made *stackUnit) bool {
 	return false
 }
 
-// fetchedSource is what a source led to: an origin, or why there is none.
+// fetchedSource is the origin that a source led to, or the reason why there is none.
 type fetchedSource struct {
 	copiedFrom
 	why  *staticeval.Unknown
 	fail error
 }
 
-// fetch fetches the sources that are not in the file tree, each once.
+// fetch fetches the sources that the file tree does not have, each once.
 func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*fetchedSource {
 	packages := map[string]*fetchedSource{}
 	group := errgroup.Group{}
@@ -165,12 +167,12 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 	return packages
 }
 
-// archive reports whether a source is a file of the repository.
+// archive reports whether a source is a file in the repository.
 func (g *generation) archive(source Source) bool {
 	return !g.tree.isDir(source.Package) && g.tree.isFile(source.Package)
 }
 
-// begin makes the copy of one block; nil if it is not known what that is.
+// begin makes the copy of one block; nil if the source is not known.
 func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages map[string]*fetchedSource) *stackDir {
 	from, why, fail := copiedFrom{}, (*staticeval.Unknown)(nil), error(nil)
 	got := packages[b.source.text]
@@ -192,7 +194,7 @@ func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages 
 	return g.copyOf(p, f, b, from)
 }
 
-// unknown notes that it is not known what a block generates.
+// unknown notes a block that generates something unknown.
 func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknown, fail error) {
 	at := b.place
 	if b.source.place.Path != "" && b.why == nil {
@@ -234,9 +236,9 @@ func (g *generation) localOrigin(source Source) (copiedFrom, *staticeval.Unknown
 	return copiedFrom{tree: g.tree, dir: dir, top: source.Package}, nil
 }
 
-// copyOf is what a block generates: the whole of its source, hidden files and its lock file
-// with them, over what is there [cases stack-unit-own-files, stack-unit-hidden-files,
-// stack-generated-tf-beside, stack-lock-catalogue].
+// copyOf is the directory that a block generates: its whole source, with hidden files and
+// the lock file, over the files that are there [cases stack-unit-own-files,
+// stack-unit-hidden-files, stack-generated-tf-beside, stack-lock-catalogue].
 func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from copiedFrom) *stackDir {
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	if g.of.base.isDir(b.dir) {
@@ -252,8 +254,8 @@ func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from cop
 	return &stackDir{block: b, stack: f, copied: from, copy: w, live: p.live}
 }
 
-// valuesText is the file for values [case stack-values-object], without those that are not
-// known.
+// valuesText is the file for values [case stack-values-object]. Unknown values are left
+// out.
 func valuesText(values cty.Value) []byte {
 	text := []byte("# Auto-generated by the terragrunt.stack.hcl file by Terragrunt. Do not edit manually\n")
 	fields, _ := fieldsOf(values)

@@ -16,56 +16,57 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// generatedDir is where a stack generates what does not say otherwise [case stack-two-units].
+// generatedDir is where a stack generates a block, unless the block says otherwise [case
+// stack-two-units].
 const generatedDir = ".terragrunt-stack"
 
-// The kinds of blocks of a stack file that have something generated.
+// The kinds of blocks in a stack file that generate something.
 const (
 	unitKind  = "unit"
 	stackKind = "stack"
 )
 
-// stackFile is what a stack file says, with those that it includes.
+// stackFile is a stack file with the files that it includes.
 type stackFile struct {
 	dir    string
 	place  problem.Place
 	blocks []stackBlock
-	// problems are why not all of it is known, or refused.
+	// problems are the reasons why it is not wholly known, or refused.
 	problems []Hindrance
-	// wants says that it needs values that nobody gives: it is what stacks make stacks of.
+	// wants says that it needs values that nothing gives it: other stacks are made from it.
 	wants   bool
 	assumed []string
 	looked  map[string]bool // as in unitReading
-	// siblings are what unit.NAME and stack.NAME stand for, by the kind and the name.
+	// siblings are the values of unit.NAME and stack.NAME, by kind and name.
 	siblings map[string]map[string]cty.Value
-	asked    askedNames // of values from outside: it grows while what it generates is read
-	spent    int        // what evaluating it has cost
+	asked    askedNames // asked are the names of outside values; reading the generated files adds to them
+	spent    int        // the cost of evaluating it
 }
 
-// stackBlock is a unit or a stack that is to be generated.
+// stackBlock is a unit or a stack to generate.
 type stackBlock struct {
 	kind, name string
 	place      problem.Place
-	// source is where it is copied from, and dir where to.
+	// source is the origin of the copy, and dir its destination.
 	source Source
 	dir    string
-	// within says that a relative source is relative to where the stack file was copied from.
+	// within says that a relative source is relative to the origin of the stack file.
 	within bool
-	// unchecked says that it need not be what its kind says.
+	// unchecked says that the directory need not fit the block's kind.
 	unchecked bool
 	values    cty.Value // NilVal: it has none
-	auto      *declared // what is written beside it, by its block autoinclude; nil for nothing
-	// experiment names the experiment that it needs; empty: it needs none.
+	auto      *declared // the file that its block autoinclude writes into the directory, or nil
+	// experiment names the experiment that the block needs; empty: none.
 	experiment string
-	why        *Hindrance // why it is not known what it is
+	why        *Hindrance // why its source is not known
 }
 
-// declared is a block, and the file in whose context it is evaluated.
+// declared is a block, with the file whose context evaluates it.
 type declared struct {
 	kind  string
 	block configBlock
 	file  *evaluator
-	at    *configFile // that it is written in
+	at    *configFile // the file with the block
 }
 
 func (d declared) place() problem.Place { return d.at.at(d.block.line) }
@@ -78,8 +79,9 @@ type stackReading struct {
 	before  map[string]bool // assumptions
 }
 
-// readStackFile reads the stack file of a directory. added is a block autoinclude of the
-// stack that has generated it, or nil. set has the values from outside; nil: none.
+// readStackFile reads the stack file of a directory. added is the block autoinclude of the
+// stack that has generated the directory, or nil. set has the values from outside; nil:
+// none.
 func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentSet) *stackFile {
 	name, reading := path.Join(dir, stackName), newReading(r, dir)
 	reading.set = set
@@ -116,9 +118,9 @@ func (s *stackReading) problem(why staticeval.Unknown, at problem.Place) {
 // inStackFiles are the blocks that a stack file may have [case stack-feature-in-stack-file].
 var inStackFiles = []string{"locals", "include", unitKind, stackKind}
 
-// declarations are the blocks that have something generated: those of the file, of the
-// files that it includes, and of what the stack around it adds, which replaces those of the
-// same name [case stack-autoinclude-stack-replaces].
+// declarations are the blocks that generate something: those of the file, those of its
+// included files, and those that the outer stack adds. The last replace blocks of the same
+// name [case stack-autoinclude-stack-replaces].
 func (s *stackReading) declarations(added *declared) []declared {
 	all := s.blocksOf(s.file.file, s.file)
 	includes, why, at := s.included()
@@ -154,7 +156,7 @@ func (d declared) sameName(other declared) bool {
 	return d.kind == other.kind && d.block.label == other.block.label
 }
 
-// blocksOf are those of one file, evaluated in the context of another one.
+// blocksOf are the blocks of one file, evaluated in the context of another one.
 func (s *stackReading) blocksOf(f *configFile, context *evaluator) []declared {
 	native, ok := f.body.Body.(*hclsyntax.Body)
 	if !ok {
@@ -209,7 +211,7 @@ func (s *stackReading) included() ([]*configFile, *staticeval.Unknown, problem.P
 	return files, nil, problem.Place{}
 }
 
-// text is the text of an attribute, or the fallback where that is missing or null.
+// text is the text of an attribute, or the fallback if it is missing or null.
 func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
 	if attr == nil {
 		return fallback, nil
@@ -222,7 +224,7 @@ func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback strin
 	return s.reading.text(v, fallback)
 }
 
-// note takes down what a value assumes, and whether it needs values that nobody gives.
+// note records what a value assumes, and whether it needs values that nothing gives.
 func (s *stackReading) note(v cty.Value) {
 	_, marks := v.UnmarkDeep()
 	for mark := range marks {
@@ -235,7 +237,7 @@ func (s *stackReading) note(v cty.Value) {
 	}
 }
 
-// paths are what unit.NAME and stack.NAME stand for. None can refer to another one.
+// paths are the values of unit.NAME and stack.NAME. They cannot refer to each other.
 func (s *stackReading) paths(blocks []declared) map[string]map[string]cty.Value {
 	paths := map[string]map[string]cty.Value{unitKind: {}, stackKind: {}}
 	for _, d := range blocks {
@@ -249,7 +251,7 @@ func (s *stackReading) paths(blocks []declared) map[string]map[string]cty.Value 
 	return paths
 }
 
-// generatedAt is where a block has something generated [cases stack-no-dot-mixed,
+// generatedAt is the directory that a block generates [cases stack-no-dot-mixed,
 // stack-path-absolute, stack-path-outside].
 func (s *stackReading) generatedAt(d declared) (string, *staticeval.Unknown) {
 	attr := d.block.body.attribute("path")
@@ -274,7 +276,7 @@ func (s *stackReading) generatedAt(d declared) (string, *staticeval.Unknown) {
 	return path.Join(base, name), nil
 }
 
-// base is the directory that the path of a block is relative to.
+// base is the directory to which a block's path is relative.
 func (s *stackReading) base(d declared) (string, *staticeval.Unknown) {
 	text, why := s.text(d.file, d.block.body.attribute("no_dot_terragrunt_stack"), "false")
 	if text == "true" {
@@ -283,8 +285,8 @@ func (s *stackReading) base(d declared) (string, *staticeval.Unknown) {
 	return path.Join(s.dir, generatedDir), why
 }
 
-// plainPath reports whether a path can be that of a generated directory: none is in what
-// others keep for themselves, nor has signs that no name has.
+// plainPath reports whether a path may be that of a generated directory. It must not lead
+// into a directory that other programs own, nor have characters that no name has.
 func plainPath(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == '\uFFFD' }) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
@@ -342,9 +344,9 @@ func (s *stackReading) read(d declared) stackBlock {
 	return b
 }
 
-// sourceOf reads the source of a block, which is relative to the directory of the file that
-// it is written in, or, in what stacks make stacks of, within what that was copied from
-// [cases stack-cas-local, stack-cas-not-literal].
+// sourceOf reads the source of a block. It is relative to the directory of the file with
+// the block. In a stack file that other stacks are made from, it may be relative to the
+// origin of that file [cases stack-cas-local, stack-cas-not-literal].
 func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.Unknown) {
 	attr := d.block.body.attribute("source")
 	text, why := s.text(d.file, attr, "")
@@ -368,13 +370,13 @@ func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.
 	return source, why
 }
 
-// plainlyWritten reports whether an attribute is a text that is written as it is.
+// plainlyWritten reports whether an attribute is a literal text.
 func plainlyWritten(attr *hcl.Attribute) bool {
 	v := staticeval.Literal(attr.Expr)
 	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
 }
 
-// valuesOf are the values that a block gives, each marked with why it is not known
+// valuesOf are the values that a block gives. An unknown one is marked with the reason
 // [cases stack-values-object, stack-values-file-replaced].
 func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
 	attr := d.block.body.attribute("values")
@@ -399,8 +401,8 @@ func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
 	return readAgain(v), nil
 }
 
-// readAgain is a value as it is when it was written as text and read again: lists are tuples,
-// and maps are objects.
+// readAgain is a value after it was written as text and read again: lists become tuples,
+// and maps become objects.
 func readAgain(v cty.Value) cty.Value {
 	plain, marks := v.Unmark()
 	typ := plain.Type()
@@ -424,7 +426,8 @@ func readAgain(v cty.Value) cty.Value {
 	return v
 }
 
-// unique refuses blocks with one directory [cases stack-path-twice, stack-unit-holds-stack-file].
+// unique refuses blocks with the same directory [cases stack-path-twice,
+// stack-unit-holds-stack-file].
 func (s *stackReading) unique() {
 	taken := map[string]bool{}
 	for _, b := range s.blocks {
@@ -438,8 +441,8 @@ func (s *stackReading) unique() {
 	}
 }
 
-// within reads a source that is relative to the origin and must not lead out of what was
-// copied with it.
+// within reads a source that is relative to the origin. It must not lead out of the files
+// that were copied with it.
 func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
 	if isFetched(text) || path.IsAbs(text) {
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
@@ -459,11 +462,11 @@ func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
 	return Source{Text: text, text: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), from: &o}, nil
 }
 
-// partOfStack is why what a stack file says of its units has no value elsewhere.
+// partOfStack says why values of a stack file have no value elsewhere.
 var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
 
-// asObject is a stack file as an object, which read_terragrunt_config gives
-// [case stack-unit-reads-stack].
+// asObject is a stack file as an object, the value of read_terragrunt_config [case
+// stack-unit-reads-stack].
 func asObject(file *evaluator) cty.Value {
 	unit, _ := notStatic(partOfStack)
 	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), unitKind: unit, stackKind: unit})

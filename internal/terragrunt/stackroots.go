@@ -15,11 +15,11 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// FS is the file tree with what stacks generate in it.
+// FS is the file tree together with the directories that stacks generate in it.
 func (s *Stacks) FS() fs.FS { return s.tree }
 
-// hides reports whether a lock file of the tree is none of the repository, but a copy in
-// what a stack generates.
+// hides reports whether a lock file of the tree is a copy that a stack generates. Such a
+// file is not in the repository.
 func (s *Stacks) hides(name string) bool {
 	if s.tree.generates == nil || !lockfile.Is(name) {
 		return false
@@ -28,7 +28,7 @@ func (s *Stacks) hides(name string) bool {
 	return g != nil && !s.base.isFile(name)
 }
 
-// Options are the options of a search of FS.
+// Options are the options for a search of FS.
 func (s *Stacks) Options(opts scan.Options) scan.Options {
 	ignored := opts.Ignored
 	opts.Ignored = func(name string) bool { return s.hides(name) || ignored != nil && ignored(name) }
@@ -36,9 +36,9 @@ func (s *Stacks) Options(opts scan.Options) scan.Options {
 	return opts
 }
 
-// MayHaveStacks reports whether stacks may generate something of what a search is about, by
-// what it has found: stack files, units, lock files or directories without configuration, or
-// a root module below a directory with a stack file.
+// MayHaveStacks reports whether stacks may generate directories that matter to a search. It
+// decides by the search's results: stack files, units, lock files or directories without
+// configuration, or a root module below a directory with a stack file.
 func MayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem, stacks []string) bool {
 	below := map[string]bool{}
 	var stackAbove func(dir string) bool
@@ -60,31 +60,32 @@ func MayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem,
 		})
 }
 
-// generates reports whether a directory is that of a unit that a stack generates.
+// generates reports whether a stack generates a unit in this directory.
 func (s *Stacks) generates(dir string) bool { return s != nil && s.units[dir] != nil }
 
-// stackRoots is what root modules are to stacks.
+// stackRoots relates root modules to stacks.
 type stackRoots struct {
 	stacks *Stacks // nil: there are none
 	roots  []scan.Root
-	// units are the units that stacks generate, and parts those that begin with the lock file
-	// of a root module, by their places among the roots.
+	// units are the units that stacks generate, by the index of their root module. parts
+	// are the indexes of the units that start with the lock file of a root module, by its
+	// index.
 	units map[int][]*stackUnit
 	parts map[int][]int
-	// listed are the units that are root modules by themselves, sorted.
+	// listed are the indexes of units that are root modules of their own, sorted.
 	listed   []int
 	problems []problem.Problem
 	taken    map[int]waysToRead
 }
 
-// waysToRead are a root module and what its unit is made of, for each way to read it.
+// waysToRead are a root module and its unit's Assembly for each way to read the unit.
 type waysToRead struct {
 	roots []scan.Root
 	made  []Assembly
 }
 
-// takes reports whether a root module is a unit of a stack, or one that such units begin
-// with: finish returns what becomes of it.
+// takes reports whether a root module is a unit of a stack, or one whose lock file such
+// units start with. finish then returns the result.
 func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 	if s.units[i] == nil && s.parts[i] == nil {
 		return false
@@ -93,8 +94,8 @@ func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 	return true
 }
 
-// read reads the unit of a root module. One that a stack generates depends on what that
-// does, too, and shares a bound with the others.
+// read reads the unit of a root module. A unit that a stack generates also depends on that
+// stack's files, and shares a bound with the stack's other units.
 func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit {
 	ways := s.units[i]
 	if ways == nil {
@@ -104,13 +105,13 @@ func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit
 	for _, u := range ways {
 		units = append(units, s.readWay(u, sets)...)
 	}
-	if _, listed := slices.BinarySearch(s.listed, i); listed { // what others begin with has it from all stacks
+	if _, listed := slices.BinarySearch(s.listed, i); listed { // for the others, unreadFor has the unknown blocks of all stacks
 		units = append(units, s.stacks.unreadWays(ways)...)
 	}
 	return units
 }
 
-// readWay reads the unit as one way to read its stack generates it.
+// readWay reads the unit for one way to read its stack.
 func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 	if g.live.spent.Load() > maxStackSpent {
 		return []Unit{g.costly()}
@@ -139,12 +140,12 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 	return units
 }
 
-// costly is a unit of a stack that costs too much to read.
+// costly is a unit of a stack whose reading costs too much.
 func (u *stackUnit) costly() Unit {
 	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{costlyStack, u.live.place}}, Sets: namesOf(u.live.sets), tree: u.tree}
 }
 
-// bound takes the units for unknown of a stack that has cost too much.
+// bound replaces the units of a stack that has cost too much by unknown ones.
 func (s *stackRoots) bound(read [][]Unit) {
 	for i, ways := range s.units {
 		for _, way := range ways {
@@ -157,8 +158,9 @@ func (s *stackRoots) bound(read [][]Unit) {
 	}
 }
 
-// sort sorts the root modules that were found in a file tree with stacks. Left out are what
-// stacks are made of, and the units without a lock file that git keeps.
+// sort sorts the root modules that were found in a file tree with stacks. It leaves out the
+// directories that stacks are made from, and generated units without a lock file that git
+// keeps.
 func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
 	of := stackRoots{stacks: s, units: map[int][]*stackUnit{}, parts: map[int][]int{}, taken: map[int]waysToRead{}}
 	var locks stackLocks
@@ -195,8 +197,7 @@ func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
 	return of
 }
 
-// inMemory reports whether a directory is in what a stack generates, and has no lock file of
-// its own.
+// inMemory reports whether a stack generates a directory in which git keeps no lock file.
 func (s *Stacks) inMemory(dir string) bool {
 	if s.tree.generates == nil {
 		return false
@@ -228,7 +229,7 @@ func (s *Stacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *s
 		}
 		r.Lock, r.Problems = lockfile.Read(src, name, nil)
 		return true
-	case r.Named && keeps: // naming it is asking
+	case r.Named && keeps: // a named unit is always a root module
 		r.Made.Start = begin
 		return true
 	case lacking >= 0:
@@ -240,7 +241,7 @@ func (s *Stacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *s
 	return opts.List
 }
 
-// addParts adds the units that begin with the lock file of a root module.
+// addParts adds the units that start with the lock file of a root module.
 func (s *stackRoots) addParts(i int, opts Options) {
 	units := map[string][]*stackUnit{}
 	for dir, ways := range s.stacks.units {
@@ -260,8 +261,8 @@ func (s *stackRoots) addParts(i int, opts Options) {
 	}
 }
 
-// unreadFor are the blocks of which it is not known what they generate: they may generate
-// units that begin with the lock file of a directory.
+// unreadFor are the blocks that generate something unknown. It may be units that start with
+// the lock file of the directory.
 func (s *Stacks) unreadFor(dir string) []scan.Unread {
 	var unread []scan.Unread
 	for _, l := range s.live {
@@ -280,11 +281,11 @@ func (s *Stacks) unreadFor(dir string) []scan.Unread {
 	return unread
 }
 
-// finish returns the root modules of units that stacks generate, and those whose lock file
-// such units begin with. Units that leave their lock file alone are not among them, nor are
-// those in which init does not run [case stack-lock-copy-false].
+// finish returns the root modules of generated units, and those whose lock file such units
+// start with. It leaves out units that leave their lock file alone, and units in which init
+// does not run [case stack-lock-copy-false].
 func (s *stackRoots) finish(told *toldCauses, opts Options) []scan.Root {
-	opts.Scan.Create = true // there is a reason for each
+	opts.Scan.Create = true // each of them has a reason to exist
 	of := func(i int) (scan.Root, bool) { return rootWith(s.taken[i].roots, s.taken[i].made, told, opts) }
 	var kept []scan.Root
 	for _, i := range s.listed {
@@ -312,13 +313,13 @@ func (s *stackRoots) finish(told *toldCauses, opts Options) []scan.Root {
 	return kept
 }
 
-// What is said of stacks, before the reason.
+// The beginnings of messages about stacks; the reason follows.
 const (
 	refusesStack = "Terragrunt refuses the stack: "
 	knownInPart  = "what the stack generates is known in part: "
 )
 
-// problems are what is wrong with the stacks that a run is about.
+// problems are the problems of the stacks that a run is about.
 func (s *Stacks) problems(opts Options) []problem.Problem {
 	var all []problem.Problem
 	add := func(p problem.Problem) {
@@ -362,7 +363,7 @@ func (s *Stacks) problems(opts Options) []problem.Problem {
 	return all
 }
 
-// isAbout reports whether a run is about a directory, or about one in or around it.
+// isAbout reports whether a run is about a directory, or about one in it or around it.
 func isAbout(dir string, opts scan.Options) bool {
 	if opts.Excludes(dir) {
 		return false
@@ -375,10 +376,10 @@ func isAbout(dir string, opts scan.Options) bool {
 	})
 }
 
-// stackLocks are the units of stacks of whose lock files there is something to say.
+// stackLocks are the units of stacks with a message about their lock files.
 type stackLocks struct{ lacking, overwritten []*stackUnit }
 
-// missing says of each stack how many of its units have no lock file that git keeps, and
+// missing says for each stack how many of its units have no lock file that git keeps, and
 // where one would serve them.
 func (l stackLocks) missing() []problem.Problem {
 	byStack := map[string][]*stackUnit{}
@@ -422,7 +423,7 @@ func (l stackLocks) missing() []problem.Problem {
 	return told
 }
 
-// lackingHint says what to do about units without a lock file.
+// lackingHint is the hint about units without a lock file.
 func lackingHint(catalogues []string) string {
 	if len(catalogues) == 0 {
 		return ""
@@ -430,7 +431,7 @@ func lackingHint(catalogues []string) string {
 	return "relock upgrade " + catalogues[0] + " writes it, since the directory is named; a search does not"
 }
 
-// covered says which lock files Terragrunt overwrites.
+// covered says which lock files of units are overwritten.
 func (l stackLocks) covered() []problem.Problem {
 	if len(l.overwritten) == 0 {
 		return nil

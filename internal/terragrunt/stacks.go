@@ -15,67 +15,68 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// The bounds of what stacks generate: each may have two stacks made of itself.
+// The bounds of what stacks generate. Each stack may contain two stacks like itself.
 const (
-	// maxStackDepth is how many stacks may be within each other. Terragrunt goes on to 1024
-	// [terragrunt 1.1 internal/stacks/generate/generate.go]; no repository that is known
-	// has more than four.
+	// maxStackDepth is how deep stacks may be nested. Terragrunt's own limit is 1024
+	// [terragrunt 1.1 internal/stacks/generate/generate.go]. No known repository has more
+	// than four levels.
 	maxStackDepth = 50
-	// maxGenerated is how many directories all stacks of a file tree generate: each is read
-	// by itself, in about 100 µs, and the largest known repository has 119 stack files.
+	// maxGenerated is how many directories all stacks of a file tree may generate. Reading
+	// one takes about 100 µs. The largest known repository has 119 stack files.
 	maxGenerated = 10_000
-	// maxStackSpent is what reading one stack may cost with all that it generates, as a
-	// staticeval.Bound counts: as much as eight files that do their worst.
+	// maxStackSpent is the most that reading one stack and everything it generates may
+	// cost, as a staticeval.Bound counts. It is as much as eight files at their worst.
 	maxStackSpent = 512 << 20
 )
 
-// Stacks is what the stacks of a file tree generate, which is in memory alone.
+// Stacks has everything that the stacks of a file tree generate, in memory only.
 type Stacks struct {
 	base    *fileReader
-	tree    *fileReader // with what is generated with any set of values: of several with one path the first
+	tree    *fileReader // with the directories of all ways; if several have one path, the first one counts
 	fetcher *Assembler
 	absent  func(dir string) bool
 
 	files []string // the directories with a stack file, sorted
-	// named are the directories that stack files name as a source: they are what stacks are
-	// made of, and no root modules.
+	// named are the directories that stack files name as sources. They are no root modules:
+	// stacks are made from them.
 	named map[string]bool
-	// wanting are the stacks that need values that nobody gives, sorted.
+	// wanting are the stacks that need values that nothing gives them, sorted.
 	wanting []string
-	// live are those that somebody runs, once for each way to read them, and units what they
-	// generate, by the directories, once for each way that generates one there.
+	// live are the stacks that people run, one for each way to read them. units are the
+	// units that these generate, by directory, one for each way that generates a unit
+	// there.
 	live  []*liveStack
 	units map[string][]*stackUnit
-	count int // of what is generated, in all ways
+	count int // of all generated directories, in all ways
 }
 
-// liveStack is a stack that somebody runs, as it is with a set of values.
+// liveStack is a stack that people run, with one set of values.
 type liveStack struct {
 	dir   string
 	place problem.Place
-	// set are the values from outside, and asked those that were asked for; nil: no set
-	// reaches the directory. sets are all that have the same of these.
+	// set has the values from outside; nil: no set reaches the directory. asked are the
+	// names that were asked for. sets are all sets with the same values for these.
 	set   *EnvironmentSet
 	asked []askedNames
 	sets  []EnvironmentSet
-	// refused are why it is an error, with all that it generates, and failed why something of
-	// it could not be fetched.
+	// refused are the reasons why the stack, or something that it generates, is an error.
+	// failed says what could not be fetched.
 	refused []Hindrance
 	failed  []problem.Problem
-	// unknown are the blocks of which it is not known what they generate.
+	// unknown are the blocks that generate something unknown.
 	unknown []unknownBlock
 	assumed map[string]bool
 	looked  map[string]bool // as in unitReading, by paths of the repository
 	spent   atomic.Int64
 }
 
-// costlyStack is why it is not known what a stack generates that costs too much.
+// costlyStack is the reason of a stack whose reading costs too much.
 var costlyStack = staticeval.Unknown{Reason: "the stack is too large or too complex"}
 
-// unknownBlock is a block of which it is not known what it generates.
+// unknownBlock is a block that generates something unknown.
 type unknownBlock struct {
 	Hindrance
-	// catalogue is the directory of its source; empty if that is not known either, and
+	// catalogue is the directory of its source; empty if that is not known either.
 	// elsewhere says that it is not in the repository.
 	catalogue string
 	elsewhere bool
@@ -86,15 +87,16 @@ type unknownBlock struct {
 type stackUnit struct {
 	*stackDir
 	dir string
-	// catalogue is the directory of the repository that it is copied from; empty if it comes
-	// from elsewhere.
+	// catalogue is the directory in the repository from which it is copied; empty if it
+	// comes from elsewhere.
 	catalogue string
-	tree      *fileReader // that it is generated in
+	tree      *fileReader // the tree with the generated unit
 }
 
-// ReadStacks returns what the stacks of a file tree generate, by the directories that have a
-// stack file; nil if there is none. Sources that are not in the tree are fetched. A stack is read
-// with each of the sets of values that reach its directory and make a difference to it.
+// ReadStacks returns everything that the stacks of a file tree generate; nil if there is
+// none. dirs are the directories with a stack file. Sources that the tree does not have are
+// fetched. A stack is read with each set of values that reaches its directory, once for
+// sets that do not differ.
 func ReadStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *Stacks {
 	s := &Stacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
@@ -113,16 +115,16 @@ func ReadStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *S
 	return s
 }
 
-// hasElement reports whether a path has an element of a name.
+// hasElement reports whether a path has an element with this name.
 func hasElement(name, element string) bool {
 	return slices.Contains(strings.Split(name, "/"), element)
 }
 
-// chooseLive returns the stacks that somebody runs: those whose directory no other stack file
-// names as a source, but for those that need values that nobody gives. Of stacks that are
-// made of each other, and of nothing else, it is the first.
+// chooseLive returns the stacks that people run. These are the stacks that no other stack
+// file names as a source and that need no missing values. If stacks are made only from each
+// other, it is the first of them.
 func (s *Stacks) chooseLive(sets []EnvironmentSet) []string {
-	sources := map[string][]string{} // by the directory of the stack
+	sources := map[string][]string{} // sources of each stack, by directory
 	wants := map[string]bool{}
 	for _, dir := range s.files {
 		eachWay(reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
@@ -173,7 +175,7 @@ func (s *Stacks) chooseLive(sets []EnvironmentSet) []string {
 	return live
 }
 
-// inRepository is the directory of the repository that is copied; false if it comes from
+// inRepository is the directory in the repository that is copied; false if it comes from
 // elsewhere.
 func (o copiedFrom) inRepository() (string, bool) {
 	if o.places != nil {
@@ -189,7 +191,7 @@ func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
 	}
 }
 
-// take takes over what was met while one stack file was read.
+// take adds the results of reading one stack file.
 func (l *liveStack) take(f *stackFile, tree *fileReader) {
 	for _, p := range f.problems {
 		if p.Refused {
@@ -212,8 +214,8 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 	}
 }
 
-// generateAll reads the live stacks once for each way that the sets of values make. What no
-// set reaches is read without, next to what the first one reaches.
+// generateAll reads the live stacks once for each way that the sets of values make. Stacks
+// that no set reaches are read without a set, in the first generation.
 func (s *Stacks) generateAll(ctx context.Context, live []string, sets []EnvironmentSet) {
 	var all []*generation
 	some := slices.DeleteFunc(slices.Clone(sets), func(set EnvironmentSet) bool {
@@ -252,9 +254,9 @@ func (l *liveStack) differs(other EnvironmentSet) bool {
 	return slices.ContainsFunc(l.asked, func(asked askedNames) bool { return asked.differs(*l.set, other) })
 }
 
-// settle keeps the units of the stacks that are live after all: not of those that another
-// one has turned out to be made of, nor of those that are an error. Of a stack that several
-// sets make no difference to, the first counts.
+// settle keeps the units of the stacks that people run. It drops stacks that are errors,
+// and stacks that another one is made from, as only the reading showed. If several sets do
+// not change a stack, the first one counts.
 func (s *Stacks) settle(all []*generation) {
 	made, within := s.joined(all)
 	for _, g := range all {
@@ -277,8 +279,9 @@ func (s *Stacks) settle(all []*generation) {
 	}
 }
 
-// joined is the tree with what all of them generate: of several directories with one path
-// the first, or the first that is a unit. within are the stacks that others are made of.
+// joined is the tree with the directories of all generations. If several have one path, the
+// first one counts, or the first that is a unit. within are the stacks that other stacks
+// are made from.
 func (s *Stacks) joined(all []*generation) (made *stackTree, within map[string]bool) {
 	made, within = newStackTree(s.base, nil), map[string]bool{}
 	for _, g := range all {
@@ -302,7 +305,7 @@ func (s *Stacks) joined(all []*generation) (made *stackTree, within map[string]b
 	return made, within
 }
 
-// addUnits adds the units that one generation has.
+// addUnits adds the units of one generation.
 func (s *Stacks) addUnits(g *generation) {
 	if g.tree.generates == nil {
 		return
@@ -315,12 +318,12 @@ func (s *Stacks) addUnits(g *generation) {
 	}
 }
 
-// repeats reports whether a stack is the same with a set that was read before.
+// repeats reports whether an earlier set has given the same stack.
 func (l *liveStack) repeats(before *liveStack) bool {
 	return before.dir == l.dir && l.set != nil && namesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
 }
 
-// names are the sets with which a stack is so, where it is otherwise with others.
+// names are the sets of this way to read the stack. It is empty if there is only one way.
 func (s *Stacks) names(l *liveStack) scan.SetNames {
 	if len(s.waysOf(l.dir)) == 1 {
 		return ""
@@ -339,8 +342,8 @@ func (s *Stacks) waysOf(dir string) []*liveStack {
 	return ways
 }
 
-// read reads the unit with each set that its stack is so with. One that no set
-// reaches the stack of is read with those that reach the unit.
+// read reads the unit with each set of its stack. If no set reaches the stack, the unit is
+// read with the sets that reach the unit.
 func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
 	configs := &Configs{u.tree}
 	if u.live.set == nil {
@@ -349,8 +352,8 @@ func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
 	return configs.unitsWith(u.dir, u.live.sets)
 }
 
-// unreadWays are the ways to read the stacks of a unit in which it is not known whether they
-// generate it, as units that are not known.
+// unreadWays are the ways to read the stack of a unit that do not show whether the stack
+// generates it. Each one is returned as an unknown unit.
 func (s *Stacks) unreadWays(ways []*stackUnit) []Unit {
 	var units []Unit
 	first := ways[0]
