@@ -17,48 +17,48 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Assembly is a unit as init sees it.
+// Assembly is a unit with the files that init sees in it.
 type Assembly struct {
 	Unit Unit
-	// Tree are the files that init sees, and TreeDir is where in it it runs; nil if
-	// the unit is not statically known.
+	// Tree are the files that init sees. TreeDir is the directory in Tree in which init
+	// runs. Tree is nil if the unit is not statically known.
 	Tree    *tfconfig.Tree
 	TreeDir string
-	// Dirs are the directories of the file tree that it was made of.
+	// Dirs are the directories of the file tree that these files come from.
 	Dirs []string
-	// Start is the lock file that the module carries, where the unit has none: with
-	// it Terragrunt begins. Nil if there is none.
+	// Start is the lock file in the module's directory, if the unit has none. init begins
+	// with it. It is nil if there is none.
 	Start []byte
-	// Failed is why the module could not be fetched; nil if it could.
+	// Failed says why the module could not be fetched; nil if it was.
 	Failed error
 }
 
-// Assembler makes what init sees of units, which share what was read and fetched.
+// Assembler makes the Assemblies of units. They share the files that were read or fetched.
 type Assembler struct {
 	units  *Configs
 	source scan.Source
-	// repository is where the file tree is on this machine; empty if it is nowhere,
-	// or if nothing of it may be read but the tree.
+	// repository is the path of the file tree on this machine. It is empty if the tree is
+	// not on disk, or if only the tree itself may be read.
 	repository string
 
 	absent func(dir string) bool // as in Options
 
 	mu       sync.Mutex
-	packages map[string]*fileReader // by what they are
+	packages map[string]*fileReader // by ID
 
-	decoded tfconfig.Decoded // of modules that units share
+	decoded tfconfig.Decoded // modules that units share
 }
 
-// NewAssembler returns an assembler of the units of a file tree. Without a source,
-// units with a module from elsewhere are not known. at is where the file tree is on
-// this machine, absolute and slash-separated: archives and git repositories in it are
-// read there; empty if it is nowhere.
+// NewAssembler returns an assembler for the units of a file tree. Without a source, a unit
+// whose module comes from elsewhere is not known. at is the absolute path of the file tree
+// on this machine, with slashes: archives and git repositories in it are read there. It is
+// empty if the tree is not on disk.
 func NewAssembler(r *Configs, source scan.Source, at string) *Assembler {
 	return &Assembler{units: r, source: source, repository: at, packages: map[string]*fileReader{}}
 }
 
-// Assemble makes the files that init sees in a unit, by the rules of a tool. It
-// fetches the module if that is not in the file tree.
+// Assemble makes the files that init sees in a unit, for a tool. It fetches the module if
+// the file tree does not have it.
 func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) Assembly {
 	made := Assembly{Unit: u}
 	if !u.Known() {
@@ -99,12 +99,12 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	return made
 }
 
-// treeOf is the copy as a tree, for a unit and where init runs in it.
+// treeOf is the copy as a configuration tree. dir is the directory in which init runs.
 func (a *Assembler) treeOf(w *workingCopy, unit, dir string) *tfconfig.Tree {
 	return tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(unit, dir, name) }).Sharing(&a.decoded, w.ofModule)
 }
 
-// refuse notes a problem for which the unit is refused.
+// refuse adds a problem for which the unit is an error.
 func (made *Assembly) refuse(at problem.Place, reason string) {
 	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
 }
@@ -116,7 +116,8 @@ func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
 	made.Unit.Problems = append(slices.Clip(made.Unit.Problems), Hindrance{why, at})
 }
 
-// module begins the copy with the module. It returns where in it init runs.
+// module starts the copy with the module. It returns the directory in the copy in which
+// init runs.
 func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.Tool) (*workingCopy, string, bool) {
 	u := made.Unit
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
@@ -141,7 +142,7 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	return a.fetched(ctx, made, w, tool)
 }
 
-// fetched begins the copy with a module that is fetched.
+// fetched starts the copy with a module that must be fetched.
 func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
 	at := made.Unit.Source.place
 	call, why := made.Unit.Source.call(tool, a.repository)
@@ -167,8 +168,7 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	return w, path.Clean(p.Dir), true
 }
 
-// origin fetches a source. By the rules of which tool does not matter: stacks have no
-// modules of registries.
+// origin fetches a source, for either tool: stacks have no modules from registries.
 func (a *Assembler) origin(ctx context.Context, source Source) fetchedSource {
 	tool := provider.Newest(provider.Terraform)
 	call, why := source.call(tool, a.repository)
@@ -190,7 +190,7 @@ func (a *Assembler) origin(ctx context.Context, source Source) fetchedSource {
 	}}
 }
 
-// pkg is what is read of a package, once for all units that have it.
+// pkg is the reader of a package. Units with the same package share it.
 func (a *Assembler) pkg(p scan.Package) *fileReader {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,7 +202,7 @@ func (a *Assembler) pkg(p scan.Package) *fileReader {
 	return known
 }
 
-// write writes a generated file into the copy, or removes what is there instead.
+// write writes a generated file into the copy, or removes the file there.
 func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provider.Tool) {
 	at := f.Place
 	name := path.Join(dir, f.Path)

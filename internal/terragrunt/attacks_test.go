@@ -14,11 +14,11 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// attack is a tree that somebody has made to get more out of stacks than what is in the tree.
+// attack is a hostile tree whose stacks try to read or generate more than the tree allows.
 type attack struct {
 	files string
 	links map[string]string
-	says  string // in what the stacks are refused for, or not known; empty: there are units, or none
+	says  string // words of the reason why the stacks are refused or not known; empty: there are units, or none
 	units int
 }
 
@@ -104,8 +104,8 @@ func attacks() map[string]attack {
 	return table
 }
 
-// TestStackAttacks holds that nothing outside of the tree is read, that what is generated has a
-// bound, and that no text of a stack file gets through to people unseen.
+// TestStackAttacks holds that nothing outside the tree is read, that generated directories
+// are bounded, and that no text of a stack file reaches people unquoted.
 func TestStackAttacks(t *testing.T) {
 	t.Parallel()
 	all := attacks()

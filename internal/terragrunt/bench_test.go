@@ -68,7 +68,7 @@ func load(t testing.TB, fsys fs.FS, units int) []scan.RootModule {
 	return modules
 }
 
-// TestRoots_reads_once holds that what units share is read once for all of them.
+// TestRoots_reads_once holds that files that units share are read once.
 func TestRoots_reads_once(t *testing.T) {
 	t.Parallel()
 	files := estate(30)
@@ -105,8 +105,8 @@ func BenchmarkTerragrunt(b *testing.B) {
 	}
 }
 
-// FuzzUnit reads units that anybody may have written: there are the files that init
-// sees, or a reason.
+// FuzzUnit reads units with any content: the result has the files that init sees, or a
+// reason.
 func FuzzUnit(f *testing.F) {
 	for _, seed := range []string{
 		"include \"a\" {\n  path = \"a.hcl\"\n  expose = true\n  merge_strategy = \"deep\"\n}\nterraform {\n  source = include.a.locals.x\n}\n",

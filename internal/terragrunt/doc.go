@@ -1,16 +1,16 @@
-// Package terragrunt reads the configuration of Terragrunt units and says which
-// files init sees in them.
+// Package terragrunt reads the configuration of Terragrunt units and finds the files that
+// init sees in them.
 //
-// A unit is a directory with a terragrunt.hcl. Terragrunt works in a copy: of the
-// module that the unit names, of the unit's own files over it, and of the files
-// that the unit generates; the lock file comes back to the unit. The package makes
-// that copy in memory and runs nothing: no command, no hook, no other program. It
-// evaluates what the copy depends on and nothing else, with what stands in the
-// repository. What is not known before Terragrunt runs is a hole in a generated
-// file where that changes no requirement, and else a reason for which the unit is
-// not statically known.
+// A unit is a directory with a terragrunt.hcl. Terragrunt works in a copy: of the module
+// that the unit names, of the unit's own files over it, and of the files that the unit
+// generates. Afterwards the lock file is copied back to the unit. This package makes that
+// copy in memory. It runs nothing: no command, no hook, no other program. It evaluates only
+// the expressions that the copy depends on, with the values in the repository.
 //
-// Where nothing is said, the rules are those of Newest.
+// A value may be known only when Terragrunt runs. In a generated file it becomes a hole, if
+// it changes no requirement. Otherwise the unit is not statically known, with a reason.
+//
+// The rules are those of the release Newest, unless a comment says otherwise.
 package terragrunt
 
 import "github.com/relock-dev/relock/internal/provider"

@@ -10,21 +10,21 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// EnvironmentSet is a set of values that units are run with. They come from settings: the
-// environment of this process is nothing to units.
+// EnvironmentSet is a set of values that units are run with. The values come from the
+// settings. The environment of this process does not matter to units.
 type EnvironmentSet struct {
 	Name string
 	// Env are variables of the environment, and Features are feature flags.
 	Env, Features map[string]string
-	// Directories are globs of the units that are run with the set; empty: all.
+	// Directories are globs of the units that are run with the set. Empty means all units.
 	Directories []string
 }
 
-// askedNames are the names of values from outside that a unit has asked for, whether there are
-// such or not.
+// askedNames are the names of the outside values that a unit has asked for, also those
+// without a value.
 type askedNames struct{ env, features map[string]bool }
 
-// differs reports whether two sets have another value for anything that was asked for.
+// differs reports whether two sets differ in a value that was asked for.
 func (a askedNames) differs(s, other EnvironmentSet) bool {
 	return differ(a.env, s.Env, other.Env) || differ(a.features, s.Features, other.Features)
 }
@@ -40,13 +40,13 @@ func differ(names map[string]bool, a, b map[string]string) bool {
 	return false
 }
 
-// Units reads the unit of a directory once for each of the sets that reach it and make a
-// difference to it. With sets that have the same for all that it asks for, it is the same.
+// Units reads the unit of a directory with the sets that reach it. Sets with equal values
+// for everything that the unit asks for share one reading.
 func (r *Configs) Units(dir string, sets []EnvironmentSet) []Unit {
 	return r.unitsWith(dir, reaching(sets, dir))
 }
 
-// unitsWith is Units with sets that all reach the directory.
+// unitsWith is Units for sets that all reach the directory.
 func (r *Configs) unitsWith(dir string, sets []EnvironmentSet) []Unit {
 	var units []Unit
 	eachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
@@ -71,9 +71,9 @@ func namesOf(sets []EnvironmentSet) scan.SetNames {
 	return scan.NamesOfSets(names...)
 }
 
-// eachWay reads something with the first of some sets, and again with the first of those
-// that differ from it in what was asked for, until none is left. Without any set it reads
-// once, with nil. done takes the sets for which each reading counts.
+// eachWay calls read with the first set. Then it calls it with the first set that differs
+// in a value that was asked for, and so on, until every set is covered. Without sets it
+// calls read once, with nil. done gets the sets that each reading covers.
 func eachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func(other EnvironmentSet) bool), done func(alike []EnvironmentSet)) {
 	if len(sets) == 0 {
 		read(nil)
@@ -94,8 +94,7 @@ func eachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func
 	}
 }
 
-// variable is the value of a variable of the environment in the set; false if there is
-// none.
+// variable is the value of an environment variable in the set; false if the set has none.
 func (r *unitReading) variable(name string) (string, bool) {
 	r.asked.env[name] = true
 	if r.set == nil {
@@ -129,8 +128,8 @@ func (r *unitReading) flag(name string, fallback cty.Value) (v cty.Value, ok boo
 	return v, true, nil
 }
 
-// oneByOne are the root modules with one of a unit for each way to read it, next to each
-// other: only these have Sets.
+// oneByOne repeats the root module of a unit for each way to read the unit. The copies are
+// adjacent. Only root modules with several ways have Sets.
 func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assembly) {
 	for i, r := range roots {
 		if r.Kind != scan.TerragruntUnit {
@@ -147,10 +146,10 @@ func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assemb
 	return each, made
 }
 
-// rootWith is the root module of a unit with all ways to read it; false if it is left out.
-// A way in which init does not run, or the lock file is left alone, counts only if there
-// is no other [case env-two-exclude]. One in which the unit is refused, or another tool
-// runs, is not known [case env-three-missing-key].
+// rootWith is the root module of a unit for all ways to read it; false if it is left out. A
+// way counts only if init runs in it and the lock file is not left alone, unless there is
+// no other way [case env-two-exclude]. If the unit is refused in a way, or another tool
+// runs, that way is not known [case env-three-missing-key].
 func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
 	idle := func(m Assembly) bool { return m.Unit.Excluded || m.Unit.LeavesLock }
 	refused := func(m Assembly) bool { return len(m.Unit.Refused()) > 0 }
@@ -188,8 +187,8 @@ func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options
 	return whole, true
 }
 
-// unknownThere is a unit that is refused in one of several ways, as one that is not known
-// [case env-three-missing-key].
+// unknownThere is a unit that is refused in one of several ways, changed to one that is not
+// known [case env-three-missing-key].
 func unknownThere(m Assembly) Assembly {
 	m.Unit.Problems = slices.Clone(m.Unit.Problems)
 	for i, p := range m.Unit.Problems {

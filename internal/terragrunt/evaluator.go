@@ -15,8 +15,8 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// repositoryTop stands for the absolute path of the repository, which differs from machine to
-// machine. What is made of it other than a path into the repository is not known.
+// repositoryTop replaces the absolute path of the repository, which differs between
+// machines. A value made from it is not known, unless it is a path into the repository.
 const repositoryTop = "/relock-top-of-the-repository"
 
 // The strategies by which included files are merged.
@@ -30,22 +30,22 @@ const (
 type evaluator struct {
 	reading *unitReading
 	file    *configFile
-	dir     string // what get_terragrunt_dir gives: of the unit, or of a file that is read
-	// parent is the block that includes the file, in a file of the directory dir; nil
-	// if none does.
+	dir     string // the result of get_terragrunt_dir: of the unit, or of a file that is read
+	// parent is the block that includes the file. The block is in a file of the directory
+	// dir. It is nil if no block includes it.
 	parent *include
 	scope  *staticeval.Scope
-	table  []staticeval.Function // that the file can call
-	// siblings are as in stackFile, and written says that the file is what a stack writes
-	// beside a unit.
+	table  []staticeval.Function // the functions that the file can call
+	// siblings are those of stackFile. written says that a stack writes the file into the
+	// unit's directory.
 	siblings map[string]map[string]cty.Value
 	written  bool
-	// inclusion is what includes returns; nil before it is asked for.
+	// inclusion is the result of includes; nil before the first call.
 	inclusion *inclusion
 }
 
-// inclusion is what a file includes: as far as it can be read, and at which place
-// there is a reason for which the rest cannot.
+// inclusion has the files that a file includes, as far as they can be read. why and place
+// say why and where the others cannot.
 type inclusion struct {
 	files []*include
 	why   *staticeval.Unknown
@@ -60,10 +60,10 @@ type include struct {
 	expose    bool
 	evaluator *evaluator
 	line      int
-	assumed   []cty.Value // what it is said by
+	assumed   []cty.Value // the values that it depends on
 }
 
-// value evaluates an expression. What is not known is marked with the reason.
+// value evaluates an expression. An unknown value is marked with the reason.
 func (e *evaluator) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
 	v, why := e.scope.Value(expr)
 	if why != nil && staticeval.ReasonFor(v) == nil {
@@ -100,18 +100,18 @@ func notAllowed(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return notStatic(&staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)})
 }
 
-// notThere is what an expression cannot refer to, but try in it can [case stack-values-try].
+// notThere is the result of a reference to nothing. The function try catches it [case
+// stack-values-try].
 func notThere(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// notStatic is what has no value, for a reason.
+// notStatic is an unknown value with its reason.
 func notStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal.Mark(why), why
 }
 
-// object evaluates attributes, each by itself: that one has no value leaves the
-// others as they are.
+// object evaluates attributes, each by itself. An unknown value does not affect the others.
 func (e *evaluator) object(attrs map[string]*hcl.Attribute) cty.Value {
 	values := map[string]cty.Value{}
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
@@ -120,8 +120,8 @@ func (e *evaluator) object(attrs map[string]*hcl.Attribute) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// exposed is what include.NAME stands for, or a part of it where the block has no
-// label.
+// exposed is the value of include.NAME. If the block has no label, it is the part NAME of
+// its configuration.
 func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
 	includes, why, _ := e.includes()
 	if why != nil {
@@ -148,8 +148,8 @@ func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
 	return notAllowed("there is no include %s", name)
 }
 
-// feature is the value of a feature flag: what the set of values says, or its default,
-// since who runs Terragrunt says what else it is.
+// feature is the value of a feature flag: from the set of values, or else its default. The
+// person who runs Terragrunt may set another value.
 func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 	files := []*evaluator{e}
 	if e.parent == nil {
@@ -179,8 +179,8 @@ func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 	return notStatic(&staticeval.Unknown{Reason: "feature." + name + " is not declared here"})
 }
 
-// stackValue is a value that a stack has given: a file has those that lie beside it
-// [terragrunt 1.1 pkg/config/config.go].
+// stackValue is a value from a stack. Each file has those in its own directory [terragrunt
+// 1.1 pkg/config/config.go].
 func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 	if v, ok := e.reading.tree.valuesAt(path.Dir(e.file.name)); ok {
 		return partOf(v, name)
@@ -209,7 +209,7 @@ func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 	return literals.value(attr.Expr)
 }
 
-// partOf is a value that a stack has given, or all of them.
+// partOf is the named part of the values from a stack, or all of them without a name.
 func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
 	plain, marks := v.Unmark()
 	switch {
@@ -222,7 +222,7 @@ func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
 	return part, staticeval.ReasonFor(part)
 }
 
-// sibling is what unit.NAME or stack.NAME stands for in a stack file.
+// sibling is the value of unit.NAME or stack.NAME in a stack file.
 func (e *evaluator) sibling(kind, name string) (cty.Value, *staticeval.Unknown) {
 	if name == "" {
 		v := cty.ObjectVal(e.siblings[kind])
@@ -235,13 +235,14 @@ func (e *evaluator) sibling(kind, name string) (cty.Value, *staticeval.Unknown) 
 	return v, staticeval.ReasonFor(v)
 }
 
-// assumption is a mark on values that are so unless somebody says otherwise.
+// assumption marks a value that holds unless the person who runs Terragrunt sets another
+// one.
 type assumption struct{ text string }
 
-// plainName is a name that says nothing but itself.
+// plainName is a name that is safe in a message.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
-// assume is an assumption about what has a name.
+// assume makes an assumption about a named value.
 func assume(format, name string) assumption {
 	if !plainName.MatchString(name) {
 		name = "of another name"
@@ -249,8 +250,8 @@ func assume(format, name string) assumption {
 	return assumption{fmt.Sprintf(format, name)}
 }
 
-// pathIn returns the path in the repository that a text stands for, which may be
-// relative to a directory.
+// pathIn returns the path in the repository that a text means. The text may be relative to
+// a directory.
 func pathIn(dir, text string) (string, *staticeval.Unknown) {
 	name := path.Join(dir, text)
 	if path.IsAbs(text) {
@@ -266,23 +267,23 @@ func pathIn(dir, text string) (string, *staticeval.Unknown) {
 	return name, nil
 }
 
-// cutTop returns what follows on the top of the repository in an absolute path,
-// without leading up from there and back.
+// cutTop returns the part of an absolute path after the top of the repository. It is false
+// for a path that leaves the repository, even if it returns.
 func cutTop(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(path.Clean(text), repositoryTop)
 	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
 
-// asSeen is the path of what is in the repository as expressions see it.
+// asSeen is the path of a file in the repository as expressions see it.
 func asSeen(name string) string { return path.Join(repositoryTop, name) }
 
-// includes reads the files that the configuration includes. They are known before
-// locals are.
+// includes reads the files that the configuration includes. They are known before the
+// locals.
 func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) {
 	if in := e.inclusion; in != nil {
 		return in.files, in.why, in.place
 	}
-	e.inclusion = &inclusion{} // what an include block itself asks for
+	e.inclusion = &inclusion{} // for references in an include block itself
 	early := &staticeval.Scope{Functions: e.table, Holes: &e.reading.holes, Bound: &e.reading.bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
@@ -311,7 +312,7 @@ func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) 
 	return known.files, known.why, known.place
 }
 
-// include reads the file of one block.
+// include reads the file that one block includes.
 func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *staticeval.Unknown) {
 	in := &include{label: b.label, line: b.line}
 	if e.parent != nil {
@@ -356,8 +357,8 @@ func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *
 	return in, why
 }
 
-// whole is the configuration as an object: what include.NAME and
-// read_terragrunt_config give. What is not known of it is marked with the reason.
+// whole is the configuration as an object, the value of include.NAME and of
+// read_terragrunt_config. Unknown parts are marked with the reason.
 func (e *evaluator) whole() cty.Value {
 	attrs := e.file.body.attributes()
 	for _, name := range []string{"locals", "generate", "remote_state", "inputs"} {
@@ -391,7 +392,7 @@ func (e *evaluator) whole() cty.Value {
 	return cty.ObjectVal(object)
 }
 
-// generateObject is generate in the configuration as an object.
+// generateObject is the part generate of that object.
 func (e *evaluator) generateObject() cty.Value {
 	if attr := e.file.body.attribute("generate"); attr != nil {
 		v, _ := e.value(attr.Expr)
@@ -404,8 +405,8 @@ func (e *evaluator) generateObject() cty.Value {
 	return cty.ObjectVal(labels)
 }
 
-// merged is whole with what the included files say, for a file that is read as
-// configuration. Its locals are its own.
+// merged is whole together with the included files, for a file that is read as
+// configuration. The locals are only its own.
 func (e *evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	includes, why, _ := e.includes()
 	if why != nil {
@@ -430,7 +431,8 @@ func (e *evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	return cty.ObjectVal(object), nil
 }
 
-// over joins two objects, of which the second wins; anything else is the second.
+// over joins two objects; the second one wins. If one of them is no object, the result is
+// the second.
 func over(from, own cty.Value) cty.Value {
 	a, b := from.Type(), own.Type()
 	if !a.IsObjectType() || !b.IsObjectType() || from.IsMarked() || own.IsMarked() || !from.IsKnown() || !own.IsKnown() || from.IsNull() || own.IsNull() {

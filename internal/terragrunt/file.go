@@ -30,13 +30,13 @@ const (
 	stackName  = "terragrunt.stack.hcl"
 )
 
-// fileReader is the file tree that units are in. It is read lazily, and nothing of
-// it twice. The texts of large files have no value in expressions all the same.
+// fileReader is the file tree that the units are in. It is read lazily, each file once. The
+// text of a large file has no value in expressions.
 type fileReader struct {
 	filetree.Lazy
 	files   memo.Once[string, parsed]
-	missing sync.Map // files that are there and are not held
-	// generates are the directories in it that stacks generate; nil if none do.
+	missing sync.Map // files that exist and whose content the tree does not have
+	// generates are the directories in it that stacks generate, or nil.
 	generates *stackTree
 }
 
@@ -49,8 +49,8 @@ type parsed struct {
 	why  *staticeval.Unknown
 }
 
-// linkedBelow reports whether there is a link in a directory or below it, but for
-// those below of other units.
+// linkedBelow reports whether there is a link in a directory or below it. Directories of
+// other units below it do not count.
 func (r *fileReader) linkedBelow(dir string) bool {
 	entries, _ := r.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -59,7 +59,7 @@ func (r *fileReader) linkedBelow(dir string) bool {
 	})
 }
 
-// place is what people call a path.
+// place is a path for messages.
 func (r *fileReader) place(name string) problem.Place {
 	if r.generates == nil {
 		return problem.Place{Path: name}
@@ -77,8 +77,8 @@ func (r *fileReader) isFile(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// withoutFile reports whether there is no file in a directory, be it that the directory
-// is not there, or that it was reached through a link.
+// withoutFile reports whether a directory has no file. That includes a directory that does
+// not exist or that was reached through a link.
 func (r *fileReader) withoutFile(dir string) bool {
 	entries, _ := r.ReadDir(dir)
 	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
@@ -113,10 +113,10 @@ func unitConfig(dir string, isFile func(name string) bool) string {
 	return ""
 }
 
-// configFile is a configuration file as it is written.
+// configFile is a parsed configuration file.
 type configFile struct {
 	name     string
-	place    problem.Place // of its first line, as people know it
+	place    problem.Place // of its first line, for messages
 	body     body
 	locals   map[string]*hcl.Attribute
 	includes []configBlock
@@ -146,8 +146,8 @@ func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
 	return p.file, p.why
 }
 
-// parseCopied reads a file that a stack copies: it is parsed once, however many copies
-// there are. It returns false for what is no such file.
+// parseCopied parses a file that a stack copies, once for all copies. It returns false for
+// any other file.
 func (r *fileReader) parseCopied(name string) (parsed, bool) {
 	if r.generates == nil {
 		return parsed{}, false
@@ -195,7 +195,7 @@ func (f *configFile) at(line int) problem.Place {
 	return at
 }
 
-// body is a body in native syntax or in JSON, where a block is an attribute, too.
+// body is a body in native syntax or in JSON. In JSON a block is an attribute, too.
 type body struct{ hcl.Body }
 
 // configBlock is a block with one label or none.
@@ -211,7 +211,7 @@ func (b body) native() bool {
 	return ok
 }
 
-// attributes are those of a body, whatever else is in it.
+// attributes are the attributes of a body. Its blocks are ignored.
 func (b body) attributes() map[string]*hcl.Attribute {
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		attrs := make(map[string]*hcl.Attribute, len(native.Attributes))
@@ -220,7 +220,7 @@ func (b body) attributes() map[string]*hcl.Attribute {
 		}
 		return attrs
 	}
-	attrs, _ := b.JustAttributes() // the errors are about what is no object
+	attrs, _ := b.JustAttributes() // the errors are about other parts
 	return attrs
 }
 
@@ -235,7 +235,7 @@ func (b body) attribute(name string) *hcl.Attribute {
 	return b.attributes()[name]
 }
 
-// blocks are those of a kind. A label that is missing is empty.
+// blocks are the blocks of a kind. A missing label is empty.
 func (b body) blocks(kind string, labels int) []configBlock {
 	var found []configBlock
 	if native, ok := b.Body.(*hclsyntax.Body); ok {

@@ -22,7 +22,7 @@ const (
 	fileRules = "terraform 1.11 internal/lang/funcs/filesystem.go"
 )
 
-// dynamic are the functions that have no value before Terragrunt runs, each with
+// dynamic are the functions whose values are known only when Terragrunt runs, each with
 // what it depends on.
 var dynamic = []struct{ name, on string }{
 	{"run_cmd", "a command"},
@@ -42,8 +42,8 @@ var dynamic = []struct{ name, on string }{
 	{"bcrypt", "chance"},
 }
 
-// sameFunctions are the functions that are the same everywhere, sorted by what comes first
-// if two have a name.
+// sameFunctions are the functions that do not depend on the file. They are sorted: the
+// first of a name counts.
 var sameFunctions = slices.Concat(notKnown(), constants(), []staticeval.Function{
 	{Name: "basename", Meaning: "the last part of a path", Source: fileRules, Call: staticeval.Text(func(text string) (cty.Value, error) {
 		return cty.StringVal(path.Base(text)), nil
@@ -68,7 +68,7 @@ func notKnown() []staticeval.Function {
 }
 
 // constants are lists of Terraform's commands [terragrunt 1.1
-// pkg/config/config_helpers.go], which nothing that init sees depends on.
+// pkg/config/config_helpers.go]. Nothing that init sees depends on them.
 func constants() []staticeval.Function {
 	list := func(commands ...string) function.Function {
 		values := make([]cty.Value, len(commands))
@@ -115,7 +115,7 @@ type functionTable struct {
 	caller  *evaluator
 }
 
-// functions are all of them.
+// functions are all functions that the file can call.
 func (t functionTable) functions() []staticeval.Function {
 	constant := func(name, meaning, value string) staticeval.Function {
 		return textFunction(name, meaning, helpers, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
@@ -162,8 +162,8 @@ func (t functionTable) functions() []staticeval.Function {
 	return slices.Concat(own, t.fileFunctions(), sameFunctions)
 }
 
-// selected is the include that the functions about included files are about; nil if
-// there is none [terragrunt 1.1 pkg/config/config_helpers.go].
+// selected is the include that the functions about included files mean; nil if there is
+// none [terragrunt 1.1 pkg/config/config_helpers.go].
 func (t functionTable) selected(args []string) (*include, error) {
 	if t.caller.parent != nil {
 		return t.caller.parent, nil
@@ -187,8 +187,8 @@ func (t functionTable) selected(args []string) (*include, error) {
 	return nil, errors.New("there is no such include")
 }
 
-// findInParents begins above the directory of the unit, or of a file that is read,
-// also in a file that is included.
+// findInParents searches from the parent of the unit's directory, or of the directory of a
+// file that is read. That holds in an included file, too.
 func (t functionTable) findInParents(args []string) (cty.Value, error) {
 	if len(args) > 2 {
 		return cty.NilVal, errors.New("it takes at most two arguments")
@@ -218,8 +218,8 @@ func (t functionTable) findInParents(args []string) (cty.Value, error) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "find_in_parent_folders finds nothing in the repository"}
 }
 
-// environment is get_env: what the set of values says, or a default, which holds unless
-// somebody sets the variable.
+// environment is get_env: the value in the set of values, or else a default. The default is
+// an assumption: the person who runs Terragrunt may set the variable.
 func (t functionTable) environment(args []string) (cty.Value, error) {
 	if len(args) > 0 && args[0] == "" {
 		return cty.NilVal, errors.New("it needs the name of a variable")

@@ -22,7 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// fileFunctions are those that read files, and those that make the text of one.
+// fileFunctions are the functions that read files, and those that make the text of a file.
 func (t functionTable) fileFunctions() []staticeval.Function {
 	var all []staticeval.Function
 	for name, encode := range staticeval.Encodings {
@@ -68,10 +68,10 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 	}...)
 }
 
-// maxFound bounds how many entries fileset looks at.
+// maxFound bounds the entries that fileset looks at.
 const maxFound = 10_000
 
-// fileSet is fileset: of files, through links.
+// fileSet is fileset: files, found through links, too.
 func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a directory and a pattern")
@@ -128,11 +128,11 @@ func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	return cty.SetVal(names), nil
 }
 
-// maxNestedDirs is how deep the directories may be in each other that fileset looks at.
+// maxNestedDirs bounds the depth of the directories that fileset looks at.
 const maxNestedDirs = 50
 
-// braced are the patterns that one with alternatives in braces stands for; nil if
-// there are more than so many.
+// braced are the patterns that a pattern with braces means. It is nil if there are more
+// than most.
 func braced(pattern string, most int) []string {
 	before, rest, ok := strings.Cut(pattern, "{")
 	inner, after, closed := strings.Cut(rest, "}")
@@ -150,7 +150,7 @@ func braced(pattern string, most int) []string {
 	return all
 }
 
-// content reads a file by a path that may be relative to a directory.
+// content reads a file. The path may be relative to a directory.
 func (t functionTable) content(text, dir string) ([]byte, error) {
 	name, why := pathIn(dir, text)
 	if why != nil {
@@ -169,8 +169,8 @@ func (t functionTable) content(text, dir string) ([]byte, error) {
 	return src, nil
 }
 
-// What is done for each byte of a file that is parsed, and for each entry of a directory
-// that is looked at, as bytes of an evaluation.
+// The costs of parsing a byte of a file, and of looking at an entry of a directory, in
+// bytes of an evaluation.
 const (
 	perParsed = 24
 	perLooked = 32
@@ -230,7 +230,7 @@ func (t functionTable) readConfigFunc() function.Function {
 	})
 }
 
-// readConfig reads another configuration, which is evaluated for itself.
+// readConfig reads another configuration and evaluates it by itself.
 func (t functionTable) readConfig(name string) (cty.Value, error) {
 	if v, ok := t.reading.objects[name]; ok {
 		return v, nil
@@ -238,7 +238,8 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 	if path.Base(name) == stackName {
 		return t.readStack(name)
 	}
-	// While it is read this stands for it: who meets it then goes round in circles.
+	// This value is used during the reading. A reference to it then means that the
+	// configuration reads itself.
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
 	other, why := t.reading.open(name, path.Dir(name), nil)
 	if why != nil {
@@ -254,7 +255,7 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 	return v, nil
 }
 
-// readStack reads a stack file, whose locals are those of an object local.
+// readStack reads a stack file. Its locals are in an object local.
 func (t functionTable) readStack(name string) (cty.Value, error) {
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
 	file, why := t.reading.open(name, path.Dir(name), nil)
@@ -306,7 +307,7 @@ func (t functionTable) templateFunc() function.Function {
 	})
 }
 
-// template is the path of a template, as places name it.
+// template is the path of a template in messages.
 func (t functionTable) template(text string) string {
 	name, why := pathIn(path.Dir(t.caller.file.name), text)
 	if why != nil {
@@ -322,7 +323,7 @@ var notInTemplates = function.New(&function.Spec{
 	Impl:     func([]cty.Value, cty.Type) (cty.Value, error) { return notAllowed("a template calls templatefile") },
 })
 
-// templateValue is what a template refers to among its values.
+// templateValue is a value that a template refers to.
 func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unknown) {
 	for _, name := range names {
 		typ := vars.Type()
@@ -350,7 +351,7 @@ func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unkn
 	return vars, staticeval.ReasonFor(vars)
 }
 
-// encodeFunc is jsonencode, which has holes for what is not known.
+// encodeFunc is jsonencode. An unknown value becomes a hole.
 func (t functionTable) encodeFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "val", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true, AllowMarked: true}},
@@ -386,7 +387,7 @@ func (t functionTable) encodeFunc() function.Function {
 	})
 }
 
-// deepMergeFunc joins maps: the last wins, maps in both are joined, and so are lists
+// deepMergeFunc joins maps. The last one wins. Maps and lists that several have are joined
 // [terragrunt 1.1 pkg/config/config_helpers.go].
 var deepMergeFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "maps", Type: cty.DynamicPseudoType},

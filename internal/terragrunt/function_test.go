@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// TestFunctions holds what the functions of Terragrunt give in a unit that includes two
+// TestFunctions holds the values of Terragrunt's functions in a unit that includes two
 // files.
 func TestFunctions(t *testing.T) {
 	t.Parallel()

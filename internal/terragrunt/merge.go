@@ -14,60 +14,60 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// remoteLabel stands for a label where remote_state generates a file.
+// remoteLabel is used as the label of the file that remote_state generates.
 const remoteLabel = "remote_state"
 
-// Hindrance is something for which a unit is not statically known or, if Refused is
-// set, an error.
+// Hindrance is a reason why a unit is not statically known or, with Refused, an error.
 type Hindrance struct {
 	staticeval.Unknown
 	Place problem.Place
 }
 
-// result is what an expression gave, where.
+// result is the value of an expression, with its place.
 type result struct {
 	value cty.Value
 	why   *staticeval.Unknown
 	place problem.Place
-	// ways are the further values of a template with directives that depend on what is not
-	// known, the first of which is open; nil if none is.
+	// ways are the further values of a template whose directives depend on unknown values;
+	// nil if there are none. open is the first such directive.
 	ways []cty.Value
 	open *Hindrance
 }
 
-// unitSettings are what is used of configuration files: their values are evaluated, and
-// what has none is a problem only of who uses it.
+// unitSettings are the used parts of configuration files. Their values are evaluated. An
+// unknown value is a problem only if it is used.
 type unitSettings struct {
-	terraform bool // there is such a block
-	// said is what the files say, by the part of merging and then by the label, which is
-	// empty where a part has none.
+	terraform bool // there is a terraform block
+	// said has the statements of the files, by part of merging and then by label. A part
+	// without labels has an empty one.
 	said     map[string]map[string]statement
 	problems []Hindrance
 }
 
-// statement is what files say of one attribute or block.
+// statement is an attribute or a block in the files.
 type statement struct {
 	label  string
 	place  problem.Place
-	values []result          // of an attribute; of lists that are joined there are several
-	fields map[string]result // of a file that is generated
+	values []result          // of an attribute; joined lists have several
+	fields map[string]result // of a generated file
 	early  bool              // of a hook: it can change what init sees
-	block  configBlock       // of exclude, which file evaluates
+	block  configBlock       // of exclude; file evaluates it
 	file   *evaluator
 }
 
-// rule is how what two files say of one part, under one label, becomes one.
+// rule says how the statements of two files about one part and label become one.
 type rule int
 
 const (
-	replace rule = iota // what the winner says counts
-	join                // both count, first what the other says
-	refuse              // if both say something, that is an error
-	yield               // what the winner says is lost if the other has a terraform block
+	replace rule = iota // the winner's statement counts
+	join                // both count, first the other one
+	refuse              // two statements are an error
+	yield               // the winner's statement is lost if the other file has a terraform block
 )
 
-// merging is all that counts of a configuration, and how what an included file says and
-// what the winner says become one, by the strategy [terragrunt 1.1 pkg/config/include.go].
+// merging lists the used parts of a configuration. It says how the statement of an included
+// file and that of the winner become one, for each strategy [terragrunt 1.1
+// pkg/config/include.go].
 var merging = []struct {
 	part          string // an attribute, or a kind of block
 	shallow, deep rule
@@ -87,7 +87,7 @@ var merging = []struct {
 	{"remote_state", replace, replace},
 }
 
-// put keeps what is said of a part.
+// put stores a statement.
 func (s *unitSettings) put(part, label string, said statement) {
 	if s.said[part] == nil {
 		s.said[part] = map[string]statement{}
@@ -104,8 +104,8 @@ func (s *unitSettings) attribute(name string) (result, bool) {
 	return said.values[0], true
 }
 
-// initialises reports whether Terragrunt runs init in spite of an exclude block: unless
-// that is known to be on and about init.
+// initialises reports whether init runs in spite of an exclude block. It does unless the
+// block is known to be on and to be about init.
 func (x statement) initialises() bool {
 	on, actions := x.block.body.attribute("if"), x.block.body.attribute("actions")
 	if on == nil || actions == nil {
@@ -122,10 +122,10 @@ func (x statement) initialises() bool {
 		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"init", "all", "all_except_output"}, name) })
 }
 
-// topAttributes are the attributes that count at the top of a file.
+// topAttributes are the used attributes at the top of a file.
 var topAttributes = []string{"terraform_binary", "download_dir", "terraform_version_constraint"}
 
-// own collects what one file says.
+// own collects the statements of one file.
 func (e *evaluator) own() *unitSettings {
 	s := &unitSettings{said: map[string]map[string]statement{}}
 	for _, name := range topAttributes {
@@ -164,7 +164,7 @@ func (e *evaluator) place(attr *hcl.Attribute) problem.Place {
 	return e.file.at(attr.Range.Start.Line)
 }
 
-// set keeps an attribute, unless it is null.
+// set stores an attribute, unless it is null.
 func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 	if attr == nil {
 		return
@@ -179,7 +179,7 @@ func (e *evaluator) result(expr hcl.Expression) result {
 	return result{value: v, why: why, place: e.file.at(expr.Range().Start.Line)}
 }
 
-// waysOf is what the contents of a generated file are in each way through its directives.
+// waysOf are the contents of a generated file for each way through its directives.
 func (e *evaluator) waysOf(expr hcl.Expression) result {
 	r := result{place: e.file.at(expr.Range().Start.Line)}
 	values, open, why := e.scope.Ways(expr, maxWays)
@@ -204,13 +204,13 @@ func (e *evaluator) waysOf(expr hcl.Expression) result {
 	return r
 }
 
-// early are the commands whose hooks run before init does, as Terragrunt names them:
-// when it has read the configuration, and when it has fetched the module
-// [terragrunt 1.1 internal/runner/run/run.go].
+// early are the commands, by Terragrunt's names, whose hooks run before init: after reading
+// the configuration, and after fetching the module [terragrunt 1.1
+// internal/runner/run/run.go].
 var early = []string{"terragrunt-read-config", "init-from-module"}
 
-// hooks collects the hooks, of which the last of a name counts, and says which can
-// change what init sees.
+// hooks collects the hooks and notes which can change the files that init sees. The last
+// hook of a name counts.
 func (e *evaluator) hooks(terraform configBlock, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
@@ -238,7 +238,7 @@ func (e *evaluator) changes(b configBlock, commands []string) bool {
 	return why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) })
 }
 
-// generations collects the files to be generated, in either form.
+// generations collects the files to generate, from both forms.
 func (e *evaluator) generations(s *unitSettings) {
 	for _, b := range e.file.body.blocks("generate", 1) {
 		g := statement{label: b.label, fields: map[string]result{}, place: e.file.at(b.line)}
@@ -256,7 +256,7 @@ func (e *evaluator) generations(s *unitSettings) {
 	}
 	if attr := e.file.body.attribute("generate"); attr != nil {
 		if !e.file.body.native() {
-			delete(s.said, "generate") // in JSON the blocks are the attribute
+			delete(s.said, "generate") // in JSON the blocks are this attribute
 		}
 		r := e.result(attr.Expr)
 		objects, why := fieldsOf(r.value)
@@ -281,8 +281,8 @@ func (e *evaluator) generations(s *unitSettings) {
 	}
 }
 
-// inOrder are attributes as they stand in the file, so that of those that cost too
-// much together the same one is always told.
+// inOrder sorts attributes as in the file. So if they cost too much together, the error
+// always names the same one.
 func inOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(x, y *hcl.Attribute) int {
 		return cmp.Compare(x.Range.Start.Byte, y.Range.Start.Byte)
@@ -308,7 +308,7 @@ func fieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
 	return parts, nil
 }
 
-// remoteState keeps the file that remote_state generates.
+// remoteState stores the file that remote_state generates.
 func (e *evaluator) remoteState(s *unitSettings) {
 	var r result
 	if attr := e.file.body.attribute("remote_state"); attr != nil {
@@ -335,7 +335,7 @@ func (e *evaluator) remoteState(s *unitSettings) {
 		remote.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: r.place}
 	}
 	if len(parts) > 0 {
-		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // of whatever kind it is
+		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // the kind of backend does not matter
 		remote.fields["contents"] = result{value: contents, place: r.place}
 	}
 	s.put("remote_state", "", remote)
@@ -345,7 +345,7 @@ func (s *unitSettings) refuse(at problem.Place, format string, args ...any) {
 	s.problem(staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at, "")
 }
 
-// problem keeps what is not known, and what that is about.
+// problem stores the reason for an unknown value, and what it is about.
 func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about string) {
 	if about != "" {
 		why.Reason = about + ": " + why.Reason
@@ -353,8 +353,8 @@ func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about s
 	s.problems = append(s.problems, Hindrance{why, at})
 }
 
-// all is what a file says with the files that it includes: the last one wins over
-// those before it, and the file itself over all.
+// all are the statements of a file and of the files that it includes. Later included files
+// win over earlier ones, and the file itself wins over all.
 func (e *evaluator) all() *unitSettings {
 	s := e.beside()
 	includes, why, at := e.includes()
@@ -375,8 +375,8 @@ func (e *evaluator) all() *unitSettings {
 	return s
 }
 
-// beside is what a file says with the file beside it that a stack writes, which wins
-// [terragrunt 1.1 pkg/config/config.go].
+// beside are the statements of a file together with the file that a stack writes next to
+// it, which wins [terragrunt 1.1 pkg/config/config.go].
 func (e *evaluator) beside() *unitSettings {
 	s := e.own()
 	name := path.Join(path.Dir(e.file.name), autoName)
@@ -406,7 +406,7 @@ func (e *evaluator) beside() *unitSettings {
 	return s
 }
 
-// under merges settings that win into these.
+// under merges the winner's settings into these.
 func (s *unitSettings) under(winner *unitSettings, strategy string, at problem.Place) {
 	for _, row := range merging {
 		how := row.shallow
@@ -421,7 +421,7 @@ func (s *unitSettings) under(winner *unitSettings, strategy string, at problem.P
 	s.problems = append(s.problems, winner.problems...)
 }
 
-// merge merges what the winner says of one part.
+// merge merges the winner's statement about one part.
 func (s *unitSettings) merge(part, label string, won statement, how rule, at problem.Place) {
 	said, both := s.said[part][label]
 	switch {

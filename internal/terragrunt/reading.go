@@ -11,30 +11,30 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// maxConfigs bounds how many files one unit reads as configuration: each may read
-// others twice.
+// maxConfigs bounds the files that one unit reads as configuration: each of them may read
+// two others.
 const maxConfigs = 1000
 
-// unitReading is the evaluation of one unit, whose files share its bounds.
+// unitReading is the evaluation of one unit. Its files share the bounds.
 type unitReading struct {
 	tree    *fileReader
 	unit    string // its directory
 	bound   staticeval.Bound
 	holes   staticeval.Holes
-	outputs *staticeval.Unknown // what dependencies give
-	values  *staticeval.Unknown // what a stack gives, where that is not committed
+	outputs *staticeval.Unknown // for values from dependencies
+	values  *staticeval.Unknown // for values from a stack that are not committed
 	configs int
-	// template says that the unit depends on values that only a stack gives.
+	// template says that the unit depends on values that only a stack has.
 	template bool
-	// set has the values from outside; nil: none. asked are those that were asked for.
+	// set has the values from outside; nil: none. asked are the names that were asked for.
 	set   *EnvironmentSet
 	asked askedNames
-	// looked are the paths of what was read or looked for, there or not.
+	// looked are the paths that were read or looked for, also those that do not exist.
 	looked  map[string]bool
-	objects map[string]cty.Value // what read_terragrunt_config gives, by the path of the file
+	objects map[string]cty.Value // values of read_terragrunt_config, by the path of the file
 }
 
-// newReading begins the evaluation of the unit of a directory.
+// newReading starts the evaluation of the unit in a directory.
 func newReading(r *fileReader, unit string) *unitReading {
 	values := &staticeval.Unknown{Reason: "the values of the stack are not in the repository"}
 	if r.generatedAt(unit) != nil {
@@ -50,7 +50,7 @@ func newReading(r *fileReader, unit string) *unitReading {
 	}
 }
 
-// stat is that of the file tree, and notes what the unit depends on.
+// stat is stat of the file tree. It also notes what the unit depends on.
 func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
 	real, info, err := r.tree.Follow(name)
 	r.looked[path.Clean(name)] = true
@@ -70,7 +70,7 @@ func (r *unitReading) isFile(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// config is the path of the configuration in a directory; empty if there is none.
+// config is the path of the configuration in a directory, or empty.
 func (r *unitReading) config(dir string) string { return unitConfig(dir, r.isFile) }
 
 // parse reads a configuration file.
@@ -79,7 +79,7 @@ func (r *unitReading) parse(name string) (*configFile, *staticeval.Unknown) {
 	return r.tree.parse(name)
 }
 
-// through are the functions that carry on texts with holes as they are.
+// through are the functions that keep holes in texts.
 var through = []string{
 	"chomp", "concat", "format", "indent", "join", "jsonencode", "lookup", "merge", "read_terragrunt_config",
 	"templatefile", "tostring", "trimspace", "values",
@@ -101,8 +101,8 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluator, *stat
 	return e, nil
 }
 
-// autoinclude opens what a stack writes beside a unit: a block of the stack file, evaluated
-// in the context of that [case stack-autoinclude-dependency].
+// autoinclude opens the file that a stack writes next to a unit: a block of the stack file,
+// evaluated in that file's context [case stack-autoinclude-dependency].
 func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown) {
 	context, why := r.open(d.file.file.name, d.file.dir, nil)
 	if why != nil {
@@ -114,7 +114,7 @@ func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown)
 	return context, nil
 }
 
-// text returns the text of a value that is known, or a fallback for null.
+// text returns the text of a known value, or a fallback for null.
 func (r *unitReading) text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
 	v = r.holes.Whole(v)
 	if why := cmp.Or(staticeval.ReasonFor(v)); why != nil {

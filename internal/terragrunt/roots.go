@@ -20,22 +20,23 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Kinds are the kinds of root modules whose configuration the package makes.
+// Kinds are the kinds of root modules whose configuration this package makes.
 var Kinds = []scan.Kind{scan.TerragruntUnit}
 
 // Options say how units are read.
 type Options struct {
-	// Source fetches modules that are not in the file tree; without one the units
-	// that have such a module are not statically known.
+	// Source fetches modules that the file tree does not have. Without it, a unit with such
+	// a module is not statically known.
 	Source scan.Source
-	// Scan is how their root modules were found. With Path, archives and git repositories in
-	// the file tree are read there; it is empty if the tree is nowhere, or if somebody else
-	// chooses what the units say.
+	// Scan are the options with which the root modules were found. With Path, archives and
+	// git repositories in the file tree are read there. Path is empty if the tree is not on
+	// disk, or if other people choose the content of units.
 	Scan scan.Options
-	// Stacks are those of the file tree, which is then Stacks.FS; nil: it has none.
+	// Stacks are the stacks of the file tree. The tree must then be Stacks.FS. nil: there
+	// are none.
 	Stacks *Stacks
-	// List takes the units that stacks generate, whether or not git keeps a lock file of
-	// theirs: nothing is written for them.
+	// List includes the units that stacks generate, even if git keeps no lock file for
+	// them. Nothing is written for such a unit.
 	List bool
 	// Environments are the sets of values that units are read with.
 	Environments []EnvironmentSet
@@ -43,13 +44,16 @@ type Options struct {
 	Kept func(name string) bool
 }
 
-// Roots makes of the units among root modules what scan.Load can read: each gets a
-// file tree of its own. What is not statically known of a unit is Unread in it, and
-// what its lock file records stands in for that. Units that leave their lock file to
-// its owner are left out, as are those without a lock file unless they are to be
-// created. The diagnostics tell what is assumed, what is not known and what is left
-// alone, each cause once. The error is not nil only if ctx is done before all units are
-// read; modules that have not been fetched when it ends are not known.
+// Roots changes the units among root modules into root modules that scan.Load can read:
+// each gets a file tree of its own. The unknown parts of a unit are Unread, and its lock
+// file's records replace them. Two kinds of units are left out:
+//
+//   - units that leave the lock file to its owner;
+//   - units without a lock file, unless lock files must be created.
+//
+// The diagnostics name assumptions, unknown parts and units that are left alone, each cause
+// once. Modules that are not fetched when ctx ends are not known. The error is not nil only
+// if ctx is done before all units are read.
 func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	var told toldCauses
 	of := stackRoots{roots: roots}
@@ -69,7 +73,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 	of.bound(read)
 	roots, made := oneByOne(roots, read)
 	included := includedFiles(made)
-	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // what has been fetched counts when ctx ends
+	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // modules that were fetched before ctx ended count
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
 			if opts.Scan.Wanted == nil || !u.Source.fetched() || opts.Scan.Wanted(a.unassembled(r, u)) {
@@ -89,7 +93,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 		if of.takes(group, roots[i:next], made[i:next]) {
 			continue
 		}
-		ingredient := func(m Assembly) bool { // it is what units are made of
+		ingredient := func(m Assembly) bool { // other units include or copy it
 			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(a.units.tree, r.Dir)
 		}
 		if r.Lock == nil && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
@@ -106,8 +110,8 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 
 const defaultJobs = 8
 
-// eachUnit calls do for the index of every unit, for several at once, until ctx is
-// done, which is the error.
+// eachUnit calls do with the index of every unit, several at once, until ctx is done. Then
+// it returns ctx's error.
 func eachUnit(ctx context.Context, roots []scan.Root, jobs int, do func(i int)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(cmp.Or(jobs, defaultJobs), runtime.GOMAXPROCS(0)))
@@ -136,20 +140,20 @@ func includedFiles(made []Assembly) map[string]bool {
 	return included
 }
 
-// unassembled is the root module of a unit before its module is fetched: which of the
-// files below it that calls is not known.
+// unassembled is the root module of a unit whose module is not fetched. Which files below
+// the unit the module calls is not known.
 func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
 	r.AnyChange = r.AnyChange || u.AnyChange || u.tree.linkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
 }
 
-// fetched reports whether the module comes from outside of the file tree.
+// fetched reports whether the module comes from outside the file tree.
 func (s Source) fetched() bool { return !s.own() && !s.Local }
 
-// toolOf is the tool of a unit: that which the lock file shows to be OpenTofu, or
-// which terraform_binary names, or which scan has found. Of a unit a lock file with
-// the registry of Terraform shows that tool: OpenTofu would have rewritten it [case tofu-lock-hosts].
+// toolOf is the tool of a unit: OpenTofu if the lock file shows it, else the one of
+// terraform_binary, else the one that scan has found. A unit's lock file with Terraform's
+// registry shows Terraform: OpenTofu would have rewritten it [case tofu-lock-hosts].
 func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
 	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !lockedBy(r.Lock, provider.OpenTofu) {
 		r.Tool, r.Assumed, r.Pin = provider.Newest(u.Tool), true, nil
@@ -236,7 +240,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	return r, true
 }
 
-// passing reports whether a module could not be fetched for a reason that passes.
+// passing reports whether the module could not be fetched for a temporary reason.
 func passing(err error) bool {
 	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled} {
 		if problem.Coded(err, code) {
@@ -253,25 +257,25 @@ func unreadUnit(made Assembly, reason, hint string, at problem.Place) scan.Unrea
 	}
 }
 
-// causeKind is what a cause leads to.
+// causeKind says what a cause leads to.
 type causeKind int
 
 const (
-	standIn   causeKind = iota // recorded constraints stand in
-	leftAlone                  // the lock file is its owner's
-	excluded                   // there is to be none
-	assumed                    // something is taken for granted
+	standIn   causeKind = iota // the recorded constraints are used
+	leftAlone                  // the lock file is left to its owner
+	excluded                   // there must be no lock file
+	assumed                    // a value is assumed
 )
 
-// cause is why something is to be told of units.
+// cause is a reason to report about units.
 type cause struct {
 	kind       causeKind
 	text, hint string
 	place      problem.Place
 }
 
-// toldCauses are those of all units, each with the units. What differs by its place alone
-// is one cause, which has the first place.
+// toldCauses are the causes of all units, each with its units. Causes that differ only in
+// their place are one, with the first place.
 type toldCauses struct {
 	order    []cause
 	dirs     map[cause][]string
@@ -299,7 +303,7 @@ func (c *toldCauses) unitsOf(why cause) []string {
 	return c.dirs[why]
 }
 
-// diagnostics tell of each cause once.
+// diagnostics reports each cause once.
 func (c *toldCauses) diagnostics() []problem.Problem {
 	var told []problem.Problem
 	for _, why := range c.order {
@@ -344,7 +348,7 @@ func have(n int) string {
 	return "get"
 }
 
-// mostUnits is how many units are named in one line.
+// mostUnits is how many units one line names.
 const mostUnits = 10
 
 func unitList(dirs []string) string {
@@ -355,8 +359,8 @@ func unitList(dirs []string) string {
 	return text
 }
 
-// Lacks returns the files that units and stacks read and that a file tree has, but whose
-// content is not in it, sorted. They are read with each of the sets of values.
+// Lacks returns the files that units and stacks read, that exist in a file tree, and whose
+// content is not in it, sorted. The units are read with each of the sets of values.
 func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
 	r := NewConfigs(t)
 	var stacks []string

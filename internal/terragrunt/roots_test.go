@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// modulePackages is a source of modules by what is asked for.
+// modulePackages is a source of modules, by call.
 type modulePackages map[string]scan.Package
 
 // Fetch implements scan.Source.
@@ -30,7 +30,7 @@ func (s modulePackages) Fetch(_ context.Context, _ provider.Tool, call scan.Call
 	return p, nil
 }
 
-// shownRoot is what is known of a unit.
+// shownRoot lists what is known about a unit.
 func shownRoot(r scan.Root) []string {
 	recorded := map[scan.StandIn]string{scan.StandInNone: "nothing", scan.StandInParts: "parts", scan.StandInUnit: "the unit", scan.StandInAll: "all"}
 	said := []string{fmt.Sprintf("%s with %s: recorded for %s", r.Dir, r.Tool.Name, recorded[r.StandIn])}
@@ -172,7 +172,7 @@ func locked(tool provider.ToolName) *lockfile.File {
 	return &lockfile.File{Locks: []lockfile.Lock{{Addr: provider.Addr{Host: tool.DefaultHost(), Namespace: "hashicorp", Type: "random"}}}}
 }
 
-// TestRoots_causes holds that a cause is said once, with the units.
+// TestRoots_causes holds that a cause is reported once, with its units.
 func TestRoots_causes(t *testing.T) {
 	t.Parallel()
 	files, roots := "", []scan.Root{}
@@ -186,7 +186,7 @@ func TestRoots_causes(t *testing.T) {
 	if err != nil || len(kept) > 0 || len(warnings) != 1 || warnings[0].Message != want {
 		t.Errorf("Roots = %v, %v, %v, want the warning %q", kept, warnings, err, want)
 	}
-	// What differs by its place alone is one cause, too, with all units for programs.
+	// Causes that differ only in their place are one, too. Programs get all units.
 	files = strings.ReplaceAll(files, "copy_terraform_lock_file = false", "source = get_env(\"M\")")
 	_, warnings, err = Roots(t.Context(), tree(files), roots, Options{})
 	const known = "the requirements of 12 Terragrunt units are known in part: the source is not statically known: it depends on the environment variable M. The recorded constraints are used for the rest in live/u00, live/u01"
@@ -207,7 +207,7 @@ func TestRoots_causes(t *testing.T) {
 	}
 }
 
-// TestUnit_excluded holds which exclude blocks keep Terragrunt from running init.
+// TestUnit_excluded holds which exclude blocks prevent init.
 func TestUnit_excluded(t *testing.T) {
 	t.Parallel()
 	for block, want := range map[string]bool{
@@ -229,7 +229,7 @@ func TestUnit_excluded(t *testing.T) {
 	}
 }
 
-// TestLacks names what units read of a tree that does not hold it.
+// TestLacks names the files that units read and whose content a tree does not have.
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	var b filetree.Builder
@@ -247,7 +247,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestWorkingCopy holds that what init sees is a file tree as package fs wants it.
+// TestWorkingCopy holds that the working copy is a valid file tree for package fs.
 func TestWorkingCopy(t *testing.T) {
 	t.Parallel()
 	files := tree(module("modules/a", "random", "~> 3.0") + "-- modules/a/sub/x.tf --\n-- modules/a/gone.tf --\n-- live/app/own.tf --\nlocals {}\n-- live/app/sub/y.tf --\n-- live/app/.hidden/z.tf --\n")

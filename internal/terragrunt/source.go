@@ -12,29 +12,27 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// Source is where the module of a unit is. Its zero value is the unit's own
-// directory.
+// Source is the place of a unit's module. The zero value is the unit's own directory.
 type Source struct {
-	// Text is as evaluated, without credentials and query, and without what the
-	// path of the repository is; empty for the unit's own directory.
+	// Text is the evaluated source, without credentials, query and the path of the
+	// repository. It is empty for the unit's own directory.
 	Text string
-	// Local says that the module is in the file tree: Package is copied whole, and
-	// Subdir in it is where init runs.
+	// Local says that the module is in the file tree. Package is copied whole, and init
+	// runs in its directory Subdir.
 	Local           bool
 	Package, Subdir string
 
-	// from is where the package is, if that is not the file tree that the unit is in; nil
-	// if it is.
+	// from is the place of the package if another file tree has it; nil if the unit's has.
 	from     *copiedFrom
 	registry *registryModule
-	text     string // as evaluated
+	text     string // the evaluated source
 	place    problem.Place
 }
 
 // registryModule is a module of a module registry.
 type registryModule struct{ host, module, subdir, version string }
 
-// parseSource reads a source, which is relative to the directory of the unit.
+// parseSource reads a source. It is relative to the unit's directory.
 func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	if text == "" {
 		return Source{}, nil
@@ -69,8 +67,8 @@ func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	return s, nil
 }
 
-// spelledOut spells out what is short for a repository at GitLab, which Terraform does
-// not know [docs: pkg.go.dev/github.com/hashicorp/go-getter/v2].
+// spelledOut writes out the short forms of repositories at GitLab, which Terraform does not
+// have [docs: pkg.go.dev/github.com/hashicorp/go-getter/v2].
 func spelledOut(text string) string {
 	pkg, query, hasQuery := strings.Cut(text, "?")
 	pkg, subdir, hasSubdir := strings.Cut(pkg, "//")
@@ -89,14 +87,14 @@ func spelledOut(text string) string {
 	return spelled
 }
 
-// withoutTop cuts the place where the path of the repository may stand.
+// withoutTop removes the path of the repository.
 func withoutTop(text string) string {
 	before, after, _ := strings.Cut(text, "file://"+repositoryTop)
 	return before + after
 }
 
-// isFetched reports whether a source is fetched. What is neither a URL nor has a short
-// form is a path, also where it would be an address of a registry in Terraform.
+// isFetched reports whether a source is fetched. A source that is neither a URL nor a short
+// form is a path, even if it looks like the address of a registry.
 func isFetched(text string) bool {
 	if moduleaddr.Forced(text) || strings.Contains(text, "://") {
 		return true
@@ -125,7 +123,7 @@ func (s Source) fromRegistry(rest, version string) (Source, *staticeval.Unknown)
 	return s, nil
 }
 
-// in is the file tree that a local package is in: that of the unit, or another one.
+// in is the file tree with a local package: the unit's, or another one.
 func (s Source) in(tree *fileReader) *fileReader {
 	if s.from != nil {
 		return s.from.tree
@@ -133,7 +131,7 @@ func (s Source) in(tree *fileReader) *fileReader {
 	return tree
 }
 
-// places are as in layer, of a local package.
+// places is the function in layer for a local package.
 func (s Source) places() func(name string) problem.Place {
 	if s.from != nil {
 		return s.from.places
@@ -144,8 +142,8 @@ func (s Source) places() func(name string) problem.Place {
 // own reports whether the unit has no source.
 func (s Source) own() bool { return s.text == "" }
 
-// call is what a module client is asked for. repository is where the file tree is on
-// this machine; empty if it is nowhere.
+// call is the call to give to a module client. repository is the path of the file tree on
+// this machine; empty if it is not on disk.
 func (s Source) call(tool provider.Tool, repository string) (scan.Call, *staticeval.Unknown) {
 	if r := s.registry; r != nil {
 		host := r.host

@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// tree is a file tree of a text in the form of txtar.
+// tree is a file tree from a text in the form of txtar.
 func tree(text string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for _, f := range txtar.Parse([]byte(text)).Files {
@@ -23,7 +23,8 @@ func tree(text string) fstest.MapFS {
 	return fsys
 }
 
-// required says what init requires in a unit, or why that is not known.
+// required are the requirements that init sees in a unit, or the reason why they are not
+// known.
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
 	a := NewAssembler(NewConfigs(fsys), nil, "")
@@ -139,7 +140,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestUnit_holes shows in which places a part that is not known changes nothing.
+// TestUnit_holes shows the places in which an unknown part changes nothing.
 func TestUnit_holes(t *testing.T) {
 	t.Parallel()
 	const misplaced = `unknown: the contents of the generated file "g" are not statically known: a part of it that is not known may change what is required`
@@ -160,7 +161,7 @@ func TestUnit_holes(t *testing.T) {
 		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    name = \"${local.x}\"\n  }\n}":     {"tls 1.0.0"},
 		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    provider = tls.${local.x}\n  }\n}": {misplaced},
 		requires + "check \"c\" {\n  data \"${local.x}_key\" \"a\" {}\n}":                             {misplaced},
-		"%{ if local.x == \"\" }a%{ endif }":                                                          nil, // a is no configuration
+		"%{ if local.x == \"\" }a%{ endif }":                                                          nil, // a is not configuration
 		"%{ for y in split(\"\", local.x) }a%{ endfor }":                                              nil,
 	} {
 		files := "-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\n" + generated("g", "g.tf", "overwrite", text)
@@ -187,8 +188,7 @@ func TestUnit_holes(t *testing.T) {
 	}
 }
 
-// TestUnit_rules holds rules that none of the recorded cases is about, as they stand in
-// Terragrunt's sources.
+// TestUnit_rules holds rules from Terragrunt's sources that no recorded case covers.
 func TestUnit_rules(t *testing.T) {
 	t.Parallel()
 	const unit, include = "-- live/app/terragrunt.hcl --\n", "include \"r\" {\n  path = \"../r.hcl\"\n  expose = true\n}\n"

@@ -17,64 +17,64 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// Configs reads the units of one file tree, which should be the whole repository. It
-// reads each file once, and nothing outside of the tree.
+// Configs reads the units of one file tree, which should be the whole repository. It reads
+// each file once, and nothing outside the tree.
 type Configs struct{ tree *fileReader }
 
-// NewConfigs returns a reader of a file tree, which must be an fs.ReadLinkFS for
-// links to be followed.
+// NewConfigs returns a reader of a file tree. Links are followed only if the tree is an
+// fs.ReadLinkFS.
 func NewConfigs(fsys fs.FS) *Configs { return &Configs{newFileReader(fsys)} }
 
-// Unit is what the configuration of a unit says about the files that init sees.
+// Unit is the part of a unit's configuration that decides which files init sees.
 type Unit struct {
 	Dir  string // slash-separated, relative to the top of the file tree
-	File string // the configuration
-	// Place is the first line of that, as people know it.
+	File string // the path of the configuration
+	// Place is the first line of that file, for messages.
 	Place problem.Place
-	// Source is where the module is; that of the unit's own directory is empty.
+	// Source is the place of the module. It is empty for the unit's own directory.
 	Source Source
-	// Generated are the files that are generated, in the order of their labels;
-	// that of remote_state is the last.
+	// Generated are the files to generate, in the order of their labels. The one of
+	// remote_state is the last.
 	Generated []Generated
-	// Hooks are the names of the hooks that run before init and may do anything.
+	// Hooks are the hooks that run before init and may change anything.
 	Hooks []Hook
-	// LeavesLock says that Terragrunt does not copy the lock file to the unit, so
-	// that the one there, if any, is its owner's affair [case lock-copy-false].
+	// LeavesLock says that the lock file is not copied back to the unit. A lock file in the
+	// unit then belongs to its owner [case lock-copy-false].
 	LeavesLock bool
-	// Excluded says that Terragrunt does not run init in the unit [case exclude-init].
+	// Excluded says that init does not run in the unit [case exclude-init].
 	Excluded bool
-	// Tool is the tool that the unit names; empty if it names none. Tools are the
-	// releases of it that it allows.
+	// Tool is the tool that the unit names, or empty. Tools are the releases of it that the
+	// unit allows.
 	Tool  provider.ToolName
 	Tools provider.Constraints
-	// Assumed are what is taken for granted, since nothing in the repository says
-	// otherwise: that a variable of the environment is not set, and the like.
+	// Assumed are the assumptions that nothing in the repository contradicts: for example,
+	// that a variable of the environment is not set.
 	Assumed []string
-	// Problems are why the unit is not statically known, or refused.
+	// Problems are the reasons why the unit is not statically known, or refused.
 	Problems []Hindrance
-	// Unproven are why what is known of it may be otherwise where Terragrunt runs.
+	// Unproven are the reasons why it may differ where Terragrunt runs.
 	Unproven []Hindrance
-	// Template says that it depends on values that a stack gives, which are not
-	// there: it is what stacks make units of.
+	// Template says that it depends on values from a stack that are not there: stacks make
+	// units from it.
 	Template bool
-	// Includes are the files that it includes.
+	// Includes are the files that the unit includes.
 	Includes []string
-	// Files are those of the file tree that the configuration depends on: which were
-	// read or looked for, there or not, sorted.
+	// Files are the files of the file tree that the configuration depends on: those that
+	// were read or looked for, also those that do not exist, sorted.
 	Files []string
 
 	// AnyChange is as in scan.Root.
 	AnyChange bool
-	// Sets are the sets of values with which the unit says so; zero: it was read without.
+	// Sets are the sets of values that give this Unit; zero: it was read without one.
 	Sets scan.SetNames
 
 	asked askedNames
-	tree  *fileReader // that it was read in
+	tree  *fileReader // the tree of the unit
 
-	spent int // what evaluating it has cost
+	spent int // the cost of evaluating it
 
-	// lists are globs of the unit's files that are copied though they are hidden, and
-	// of those that are not copied.
+	// lists are the globs of the unit's hidden files that are copied, and of its files that
+	// are not copied.
 	lists copyList
 }
 
@@ -84,16 +84,15 @@ type Hook struct {
 	Place problem.Place
 }
 
-// Generated is a file that is generated.
+// Generated is a file that the unit generates.
 type Generated struct {
 	Label    string
 	Path     string // relative to the working directory
 	Contents string
-	// Holes is how many parts of the contents are not known, which change no
-	// requirement.
+	// Holes is the number of unknown parts in the contents. They change no requirement.
 	Holes int
-	// Ways are the contents in the further ways through directives that depend on what is
-	// not known, of which Open is the first.
+	// Ways are the contents for the other ways through directives that depend on unknown
+	// values. Open is the first such directive.
 	Ways       []string
 	Open       Hindrance
 	Disabled   bool
@@ -102,10 +101,10 @@ type Generated struct {
 	Place      problem.Place
 }
 
-// Unit reads the unit of a directory without any values from outside.
+// Unit reads the unit of a directory without values from outside.
 func (r *Configs) Unit(dir string) Unit { return r.unit(dir, nil) }
 
-// unit reads the unit of a directory with a set of values; nil: without any.
+// unit reads the unit of a directory with a set of values; nil: without one.
 func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile), tree: r.tree}
 	u.Place = r.tree.place(u.File)
@@ -134,7 +133,7 @@ func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	return u
 }
 
-// builder makes a unit of its settings.
+// builder makes a unit from its settings.
 type builder struct {
 	file     *evaluator
 	settings *unitSettings
@@ -174,7 +173,7 @@ func (b *builder) build() {
 	u.Problems = b.settings.problems
 }
 
-// inLabelOrder are the blocks of one kind, in the order of their labels.
+// inLabelOrder are the blocks of one kind, sorted by label.
 func inLabelOrder(byLabel map[string]statement) []statement {
 	var all []statement
 	for _, label := range slices.Sorted(maps.Keys(byLabel)) {
@@ -183,8 +182,8 @@ func inLabelOrder(byLabel map[string]statement) []statement {
 	return all
 }
 
-// included are the values on which it depends which files are included: they are
-// not marked with more than what they assume.
+// included are the values that decide which files are included. Their marks are only
+// assumptions.
 func (b *builder) included() []cty.Value {
 	includes, _, _ := b.file.includes()
 	var all []cty.Value
@@ -207,7 +206,7 @@ func (b *builder) assume(v cty.Value) {
 	}
 }
 
-// known is the text of a result; "" after noting why it is not known.
+// known is the text of a result. If it is not known, known notes the reason and returns "".
 func (b *builder) known(r result, about, fallback string) string {
 	if r.value == cty.NilVal {
 		return fallback
@@ -225,7 +224,7 @@ func (b *builder) known(r result, about, fallback string) string {
 	return text
 }
 
-// attribute is the text of an attribute that counts.
+// attribute is the text of a used attribute.
 func (b *builder) attribute(name, about string, needed bool) string {
 	r, ok := b.settings.attribute(name)
 	if !ok || !needed && r.why != nil {
@@ -271,13 +270,13 @@ func (b *builder) globs(name string) []pathPattern {
 	return all
 }
 
-// maxGlobs bounds the globs that every file is matched with.
+// maxGlobs bounds the globs that are compared with every file.
 const maxGlobs = 100
 
-// maxGlob bounds the length of one.
+// maxGlob bounds the length of a glob.
 const maxGlob = 1000
 
-// source reads where the module is. What it depends on of other units is refused.
+// source reads the place of the module. A source that depends on other units is refused.
 func (b *builder) source() Source {
 	r, ok := b.settings.attribute("source")
 	if !ok {
@@ -304,9 +303,9 @@ func (b *builder) source() Source {
 	return s
 }
 
-// sourceFrom reads a source: one that is relative is so to the unit, or, if the file of the
-// unit says that with update_source_with_cas, to where a stack has copied that from
-// [cases stack-cas-local, stack-unit-relative-module].
+// sourceFrom reads a source. A relative one is relative to the unit. With
+// update_source_with_cas in the unit's own file, it is relative to the directory from which
+// a stack has copied that file [cases stack-cas-local, stack-unit-relative-module].
 func (b *builder) sourceFrom(text, version string) (Source, *staticeval.Unknown) {
 	g := b.file.reading.tree.generatedAt(b.file.dir)
 	for _, terraform := range b.file.file.body.blocks("terraform", 0) {
@@ -330,13 +329,13 @@ func (b *builder) sourceFrom(text, version string) (Source, *staticeval.Unknown)
 	return parseSource(text, version, b.file.dir)
 }
 
-// ifExistsWords and disabled are what can be done with a file that is there.
+// ifExistsWords and disabled are the values for a file that exists already.
 var (
 	ifExistsWords = []string{"overwrite", "overwrite_terragrunt", "skip", "error"}
 	disabled      = []string{"skip", "remove", "remove_terragrunt"}
 )
 
-// add reads a file that is to be generated.
+// add reads a file to generate.
 func (b *builder) add(g statement) {
 	before := len(b.settings.problems)
 	text := func(name, fallback string) string {
@@ -386,7 +385,7 @@ func (b *builder) add(g statement) {
 	b.unit.Generated = append(b.unit.Generated, f)
 }
 
-// contents are those of a generated file, which may have holes.
+// contents are the contents of a generated file. They may have holes.
 func (b *builder) contents(g statement) (string, bool) {
 	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
 	r := g.fields["contents"]
@@ -407,12 +406,12 @@ func (b *builder) contents(g statement) (string, bool) {
 	return plain.AsString(), true
 }
 
-// unordered notes files that are generated twice: their order is that of a map in
-// Terragrunt, which is none.
+// unordered notes files that are generated twice. Their order in Terragrunt is that of a
+// map, which is random.
 func (b *builder) unordered() {
 	seen := map[string]bool{}
 	for _, f := range b.unit.Generated {
-		if f.Label == remoteLabel { // it comes after the others
+		if f.Label == remoteLabel { // it is generated after the others
 			continue
 		}
 		if seen[f.Path] {
@@ -422,7 +421,7 @@ func (b *builder) unordered() {
 	}
 }
 
-// plainLabel is a name as messages have it.
+// plainLabel is a label for messages.
 func plainLabel(name string) string {
 	if !plainName.MatchString(name) {
 		return "…"
@@ -430,11 +429,11 @@ func plainLabel(name string) string {
 	return name
 }
 
-// Empty reports whether the unit names no module and generates nothing: unless it
-// has configuration of its own, it is a file that others include.
+// Empty reports whether the unit names no module and generates nothing. Unless such a unit
+// has configuration of its own, it is a file for others to include.
 func (u Unit) Empty() bool { return u.Source.own() && len(u.Generated) == 0 && u.Known() }
 
-// Known reports whether the files that init sees are known, but for hooks.
+// Known reports whether the files that init sees are known. Hooks may still change them.
 func (u Unit) Known() bool { return len(u.Problems) == 0 }
 
 // Refused returns the problems that are errors.

@@ -14,11 +14,11 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// maxWays is how many ways may lead through the open directives of the generated files of
-// a unit, and of one of them.
+// maxWays is how many ways may lead through the open directives of a unit's generated
+// files, or of one file.
 const maxWays = 32
 
-// further are the contents of a generated file in the ways after the first; false if they
+// further are the contents of a generated file for the ways after the first; false if they
 // are not all texts.
 func (r result) further() ([]string, bool) {
 	var texts []string
@@ -32,9 +32,9 @@ func (r result) further() ([]string, bool) {
 	return texts, true
 }
 
-// goWays reads what a unit requires in each way through the open directives of the files
-// that were written, and writes the first way that is valid. If another one requires
-// something else, the unit is not known: the condition decides.
+// goWays reads the requirements of a unit for each way through the open directives of its
+// written files. It writes the first valid way. If another way requires something else, the
+// unit is not known: the condition decides.
 func (made *Assembly) goWays(a *Assembler, w *workingCopy, dir string, files []Generated, tool provider.Tool) {
 	ways := 1
 	for _, f := range files {
@@ -54,7 +54,7 @@ func (made *Assembly) goWays(a *Assembler, w *workingCopy, dir string, files []G
 		}
 		required, ok := requiredBy(a, w, made.Unit.Dir, dir, tool)
 		switch {
-		case !ok: // init refuses it
+		case !ok: // init refuses this way
 		case !valid:
 			first, valid, known = way, true, required
 		case required != known:
@@ -65,8 +65,8 @@ func (made *Assembly) goWays(a *Assembler, w *workingCopy, dir string, files []G
 	made.writeWay(w, dir, files, first, tool)
 }
 
-// writeWay writes the generated files of one of all ways; false if a part that is not
-// known may change what is required there.
+// writeWay writes the generated files of one way. It returns false if an unknown part may
+// change the requirements there.
 func (made *Assembly) writeWay(w *workingCopy, dir string, files []Generated, way int, tool provider.Tool) bool {
 	for _, f := range files {
 		name, contents := path.Join(dir, f.Path), f.Contents
@@ -83,21 +83,21 @@ func (made *Assembly) writeWay(w *workingCopy, dir string, files []Generated, wa
 	return true
 }
 
-// decides notes that an open directive of a generated file decides what is required.
+// decides notes that an open directive of a generated file decides about the requirements.
 func (made *Assembly) decides(f Generated, how string) {
 	why := f.Open.Unknown
 	why.Reason = fmt.Sprintf("a directive in the generated file %q has a condition that is not known, and %s: %s", plainLabel(f.Label), how, why.Reason)
 	made.problem(f.Open.Place, why)
 }
 
-// earlyBlock is the beginning of a block that the sources of modules may depend on.
+// earlyBlock is the beginning of a block that module sources may depend on.
 var earlyBlock = regexp.MustCompile(`(?m)^\s*(locals|variable)\b`)
 
-// holeNumber is that of a hole, which is another one each time.
+// holeNumber is the number of a hole, which differs each time.
 var holeNumber = regexp.MustCompile(`[0-9]+_`)
 
-// requiredBy is what the configuration in a directory of the copy requires by itself, and
-// which modules it calls, as a text; false if it is not valid.
+// requiredBy is a text with the requirements of the configuration in a directory of the
+// copy and with the modules that it calls; false if it is not valid.
 func requiredBy(a *Assembler, w *workingCopy, unit, dir string, tool provider.Tool) (string, bool) {
 	at, err := a.treeOf(w, unit, dir).Dir(dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestUnit_ways reads generated files with directives of which the condition is not known:
-// if each way requires the same, the unit is known.
+// TestUnit_ways reads generated files whose directives have unknown conditions. If each way
+// requires the same, the unit is known.
 func TestUnit_ways(t *testing.T) {
 	t.Parallel()
 	aliased := "%{ if local.x == \"staging\" }\nprovider \"tls\" {\n  alias = \"dns\"\n  role = \"${local.x}\"\n}\n%{ endif }\n"
@@ -52,8 +52,8 @@ func TestUnit_ways(t *testing.T) {
 	}
 }
 
-// Of two files each condition counts, with 32 ways through both together; the place is that
-// of the condition.
+// In two files each condition counts. Both together have 32 ways, and the place is that of
+// the condition.
 func TestUnit_waysOfTwoFiles(t *testing.T) {
 	t.Parallel()
 	unit := func(first, second int) Unit {
