@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// typical is a lock file of three providers with a hash of either scheme for 14
-// platforms each, which takes 6.0 kB.
+// typical is a lock file of 6.0 kB: three providers with hashes of both schemes for 14
+// platforms.
 func typical(t testing.TB) []byte {
 	var locks []Lock
 	for i, name := range []string{"aws", "kubernetes", "random"} {
@@ -24,8 +24,8 @@ func typical(t testing.TB) []byte {
 	return Print(provider.Terraform, locks)
 }
 
-// BenchmarkParse reads a lock file in the tools' own form, and one in which a
-// blank line stands too many.
+// BenchmarkParse reads a lock file in the tools' own form, and one with an extra blank
+// line.
 //
 //	go test -run '^$' -bench 'Parse|Print' ./internal/lockfile
 func BenchmarkParse(b *testing.B) {

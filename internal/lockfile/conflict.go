@@ -7,14 +7,12 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Read is Parse, except that it also reads a file in which git has left the
-// markers of a merge conflict: then it returns what both sides of the merge come
-// to, and Conflict is the line of the first marker. See File.Disputed. What both
-// come from may be between the markers; where it does not, or is no lock file
-// there, stored is asked for it, which may be nil or know nothing.
+// Read is Parse that also reads a file with git's markers of a merge conflict. It then
+// returns the union of both sides, with the line of the first marker in Conflict. See
+// File.Disputed. The common base of the sides may be between the markers. If it is not, or
+// is no lock file, stored returns it. stored may be nil or return nothing.
 //
-// Markers that are nested, or of which some are missing, are an error, and so is
-// a side that is no lock file by itself.
+// Nested or missing markers are an error, and so is a side that is no valid lock file.
 func Read(src []byte, path string, stored func() []byte) (*File, []problem.Problem) {
 	f, errors := Parse(src, path)
 	if f != nil || markerLine(src) == 0 {
@@ -30,8 +28,8 @@ func Read(src []byte, path string, stored func() []byte) (*File, []problem.Probl
 	}
 	var base *File
 	if sides.based {
-		// Git moves lines that both sides have added out of the marked part, and
-		// then they are in the base as well: it need not be a lock file.
+		// Git moves lines that both sides have added out of the marked part. Then the base
+		// has them, too. So it need not be a lock file.
 		base, _ = Parse(sides.base, path)
 	}
 	if base == nil && stored != nil {
@@ -44,8 +42,8 @@ func Read(src []byte, path string, stored func() []byte) (*File, []problem.Probl
 	return united, nil
 }
 
-// parseSides reads both sides of a merge, whose lines have the numbers that they have
-// in the file. of names what they are sides of.
+// parseSides parses both sides of a merge. Their lines have the same numbers as in the
+// file. of says in errors what they are sides of.
 func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File, errors []problem.Problem) {
 	parse := func(src []byte, which string) *File {
 		f, wrong := Parse(src, path)
@@ -60,17 +58,17 @@ func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File
 	return ours, theirs, errors
 }
 
-// takeOne says what to do about markers that cannot be read.
+// takeOne is the hint for markers that cannot be read.
 const takeOne = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
 
-// sides are the texts that the markers of merge conflicts divide. What belongs to
-// another side is an empty line, so that lines keep their numbers.
+// sides are the texts of the parts between conflict markers. Each has empty lines for the
+// other sides' lines, so that line numbers stay.
 type sides struct {
 	ours, base, theirs []byte
-	based              bool // every conflict has a part for the base, as with the conflict styles diff3 and zdiff3
+	based              bool // every conflict has a part for the base, as in the conflict styles diff3 and zdiff3
 }
 
-// part is where a line stands.
+// part is the part of a conflict that has a line.
 type part int
 
 const (
@@ -80,7 +78,7 @@ const (
 	inTheirs
 )
 
-// next says into which part a marker leads; the zero value is an error.
+// next is the part after a marker. The zero value is an error.
 var next = map[part]map[byte]part{
 	outside: {'<': inOurs},
 	inOurs:  {'|': inBase, '=': inTheirs},
@@ -128,7 +126,7 @@ func splitSides(src []byte, path string) (sides, *problem.Problem) {
 	return s, nil
 }
 
-// add puts a line into the texts that have it.
+// add adds a line to the texts that have it.
 func (s *sides) add(at part, line []byte) {
 	for to, text := range map[part]*[]byte{inOurs: &s.ours, inBase: &s.base, inTheirs: &s.theirs} {
 		if at == outside || at == to {
@@ -139,12 +137,11 @@ func (s *sides) add(at part, line []byte) {
 	}
 }
 
-// smallestMarker is git's usual length of conflict markers. It makes longer ones
-// where attributes say so, and for conflicts between several common ancestors.
+// smallestMarker is the usual length of git's conflict markers. Attributes may set a
+// greater one. Conflicts between several common ancestors have longer ones, too.
 const smallestMarker = 7
 
-// marker reports which marker of a merge conflict a line is, and how long; 0 if
-// it is none.
+// marker returns the kind of a conflict marker and its length; 0 if the line is none.
 func marker(line []byte) (kind byte, size int) {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) < smallestMarker || !bytes.Contains([]byte("<|=>"), line[:1]) {
@@ -157,7 +154,7 @@ func marker(line []byte) (kind byte, size int) {
 	return line[0], size
 }
 
-// markerLine is the line of the first conflict marker, counted from 1; 0 if there
+// markerLine is the number of the line with the first conflict marker, from 1; 0 if there
 // is none.
 func markerLine(src []byte) int {
 	number := 0
@@ -170,7 +167,7 @@ func markerLine(src []byte) int {
 	return 0
 }
 
-// conflictAt tells of the markers of a merge conflict.
+// conflictAt is the problem of a conflict marker.
 func conflictAt(path string, line int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},

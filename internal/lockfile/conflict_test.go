@@ -15,10 +15,9 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestRead runs testdata/conflict. In each archive in.hcl is a lock file with
-// conflict markers, or base.hcl, ours.hcl and theirs.hcl are what is merged. Then
-// united is what comes of it, marked what Merge writes, or errors is why nothing
-// does.
+// TestRead runs testdata/conflict. In each archive in.hcl is a lock file with conflict
+// markers, or base.hcl, ours.hcl and theirs.hcl are the files to merge. united is the
+// result, and marked is what Merge writes. errors says why there is no result.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, file := range glob(t, "testdata/conflict/*.txtar") {
@@ -65,7 +64,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// united lists what Read makes of a source.
+// united lists the result of Read.
 func united(src []byte) txtar.File {
 	f, errors := Read(src, "lock.hcl", nil)
 	if f == nil {
@@ -90,7 +89,7 @@ func describe(b *strings.Builder, name string, l Lock) {
 	fmt.Fprintf(b, "%s %s (%s) %s\n", name, l.Version, l.Constraints, l.Hashes)
 }
 
-// What Merge writes is read as the same disputes, however the sides are called.
+// The result of Merge has the same disputes if the sides are swapped.
 func TestMergeIsTheSameFromBothSides(t *testing.T) {
 	t.Parallel()
 	entry := func(version, hash string) []byte {

@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// corpus returns a folder of lock files that people have, recorded together
-// with what Terraform makes of each. It is not part of the repository.
+// corpus returns a folder of public lock files, each with Terraform's recorded result for
+// it. The folder is not part of the repository.
 func corpus(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("RELOCK_CORPUS")

@@ -22,25 +22,25 @@ type Lock struct {
 	Constraints provider.Constraints `json:"constraints"`
 	Hashes      []provider.Hash      `json:"hashes"`
 
-	// source is the block as it is in the file; Print repeats it if kept.
+	// source is the block's text in the file; Print repeats it if kept.
 	source []byte
 	kept   bool
 	line   int
-	places hashPlaces // of the hashes as they were read
+	places hashPlaces // of the hashes in the file
 }
 
-// hashPlace is a line, and the columns in which a hash begins there and behind which it
-// ends, all counted from 1. Both columns are 0 if it is written over several lines.
+// hashPlace is the line of a hash, its first column, and the column after its end, all
+// counted from 1. Both columns are 0 if the hash spans several lines.
 type hashPlace struct{ line, from, to int32 }
 
-// hashPlaces are where the hashes of an entry stand first.
+// hashPlaces are the first places of an entry's hashes in its file.
 type hashPlaces struct {
 	at    map[provider.Hash]hashPlace
-	lines []provider.Hash // in the tools' own form, sorted: each has a line to itself,
-	first int32           // from this one on
+	lines []provider.Hash // in the tools' own form, sorted: one hash on each line,
+	first int32           // starting at this one
 }
 
-// of is the zero value for a hash that is not there.
+// of is the place of a hash; the zero value if the file does not have it.
 func (p hashPlaces) of(h provider.Hash) hashPlace {
 	i, ok := slices.BinarySearch(p.lines, h)
 	if !ok {
@@ -49,30 +49,29 @@ func (p hashPlaces) of(h provider.Hash) hashPlace {
 	return hashPlace{p.first + int32(i), int32(len(hashIndent)) + 1, int32(len(hashIndent)+len(h)+len(`""`)) + 1}
 }
 
-// New makes an entry of hashes in any order. The slice remains the caller's.
+// New makes an entry from hashes in any order. The slice remains the caller's.
 func New(addr provider.Addr, version provider.Version, constraints provider.Constraints, hashes []provider.Hash) Lock {
 	return Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: provider.Sorted(hashes)}
 }
 
-// blockBegin is how Print begins the block of an entry.
+// blockBegin is the text with which Print starts the block of an entry.
 const blockBegin = `provider "`
 
-// Kept returns the entry marked to be printed as the bytes of its block in the
-// file that it was read from, comments and order included. It has no effect on
-// an entry that was not read from a file, and fields that are changed
-// afterwards are not printed.
+// Kept marks the entry to be printed as in its file, byte for byte, with its comments and
+// order. Later changes of its fields are not printed. The mark has no effect on an entry
+// that does not come from a file.
 func (l Lock) Kept() Lock {
 	l.kept = true
 	return l
 }
 
-// Line is where the entry's block begins in its file, counted from 1; 0 if it
-// was not read from a file.
+// Line is the first line of the entry's block in its file, counted from 1; 0 if it does not
+// come from a file.
 func (l Lock) Line() int { return l.line }
 
-// AddrColumns are the columns in which the address of the entry begins in its line, with its
-// quotes, and behind which it ends, counted from 1; 0 if the entry was not read from a file, or
-// its block does not begin as Print has it.
+// AddrColumns are the columns of the entry's address in its line, with its quotes: the
+// first one, and the one after its end, counted from 1. They are 0 if the entry does not
+// come from a file, or if its block does not start as Print writes it.
 func (l Lock) AddrColumns() (from, to int) {
 	if rest, ok := bytes.CutPrefix(l.source, []byte(blockBegin)); ok {
 		if n := bytes.IndexByte(rest, '"'); n > 0 {
@@ -82,20 +81,20 @@ func (l Lock) AddrColumns() (from, to int) {
 	return 0, 0
 }
 
-// HashLine is the line of a hash of the entry in its file, counted from 1; 0
-// if it is not there.
+// HashLine is the line of a hash in the entry's file, counted from 1; 0 if the file does
+// not have it.
 func (l Lock) HashLine(h provider.Hash) int { return int(l.places.of(h).line) }
 
-// HashColumns are the columns in which a hash of the entry begins in its line, and
-// behind which it ends, counted from 1; 0 if it is not there or is written
-// over several lines.
+// HashColumns are the columns of a hash in its line: the first one, and the one after its
+// end, counted from 1. They are 0 if the file does not have the hash, or if it spans
+// several lines.
 func (l Lock) HashColumns(h provider.Hash) (from, to int) {
 	p := l.places.of(h)
 	return int(p.from), int(p.to)
 }
 
-// Equal reports whether both entries record the same facts: address, version,
-// constraints and set of hashes. How they are written plays no part.
+// Equal reports whether both entries have the same address, version, constraints and set of
+// hashes. Their text may differ.
 func (l Lock) Equal(m Lock) bool {
 	return l.Addr == m.Addr && l.Version == m.Version &&
 		l.Constraints.Equal(m.Constraints) && slices.Equal(l.Hashes, m.Hashes)

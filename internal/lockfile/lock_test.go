@@ -204,7 +204,7 @@ func TestCanonicalNeedsEveryByte(t *testing.T) {
 	}
 }
 
-// What is printed plain is what the library prints.
+// Literals that are printed directly equal those that the library prints.
 func TestLiteralsAreTheLibrarys(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "h1:$", "h1:${", "h1:%{x}", "h1:$$", "x:é", "x:e\u0301", "x:\U0001f600", "x:\u2028", "x:\xff"}
@@ -219,7 +219,7 @@ func TestLiteralsAreTheLibrarys(t *testing.T) {
 	}
 }
 
-// A lock file is in the native syntax, whatever it is called.
+// A lock file has the native syntax, whatever its name.
 func TestParseKnowsOneSyntax(t *testing.T) {
 	t.Parallel()
 	if f, diags := Parse([]byte("{}"), "old.json"); f != nil || len(diags) != 1 || diags[0].Place.Path != "old.json" {

@@ -7,13 +7,13 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Merge makes one lock file of two and of the one that both come from. That may be
-// empty; if it is no lock file, as when git has merged several of them itself, it
-// tells nothing. Where an entry is disputed the content holds both, and the base's,
-// between conflict markers in git's style diff3: Read makes the same of it as of
-// the three files, and people can read it. disputed says whether there are any.
+// Merge makes one lock file of two and their common base. base may be empty. If it is no
+// lock file, for example because git has merged several bases itself, it is ignored. If an
+// entry is disputed, the content has both entries and the base's between conflict markers
+// in git's style diff3. Read gets the same result from it as from the three files, and
+// people can read it. disputed says whether there are such entries.
 //
-// If one of the two is no lock file there is no content, and the diagnostics say
+// If one of the two files is no lock file, there is no content, and the diagnostics say
 // why. path is only for messages.
 func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []problem.Problem) {
 	origin, _ := Parse(base, path)
@@ -50,8 +50,7 @@ const (
 	endConflict = ">>>>>>> theirs\n"
 )
 
-// Marked puts two contents of a file side by side between conflict markers, whole,
-// where they cannot be merged.
+// Marked puts two whole files between conflict markers, for files that cannot be merged.
 func Marked(ours, theirs []byte) []byte {
 	ended := func(text []byte) []byte {
 		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {

@@ -34,19 +34,19 @@ var lockSchema = &hcl.BodySchema{
 	},
 }
 
-// Parse reads the content of a lock file; an empty one has no locks. The path
-// is only for messages.
+// Parse reads the content of a lock file. An empty file has no locks. The path is only for
+// messages.
 //
-// The file is nil if there is any error; all errors are then returned, in the
-// order of their lines: CodeSyntax for what is not HCL, CodeConflict alone where
-// that is for the markers of a merge conflict, CodeInvalidLock for what the tools
-// refuse. Their messages repeat nothing of the file but
-// identifiers and what has a canonical form [terraform 1.11 internal/depsfile/locks_file.go].
+// If there is any error, the file is nil and all errors are returned, in the order of their
+// lines. CodeSyntax is for text that is not HCL. CodeConflict replaces it if the cause is
+// the markers of a merge conflict. CodeInvalidLock is for content that the tools refuse.
+// Messages repeat only identifiers and values in canonical form [terraform 1.11
+// internal/depsfile/locks_file.go].
 //
-// Expressions are evaluated as the tools do it, without variables and
-// functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
-// where it need not end in useful time or memory, since the file may come from
-// anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
+// Expressions are evaluated as the tools do it, without variables and functions:
+// "h1:${1+1}" is h1:2. The file may come from anyone, so expressions that may take too much
+// time or memory are refused, although the tools would try them. Package hclfile decides
+// which ones these are [terraform 1.11 internal/depsfile/locks_file.go].
 func Parse(src []byte, path string) (*File, []problem.Problem) {
 	if f, ok := quick(src, path); ok {
 		return f, nil
@@ -69,8 +69,8 @@ func parseHCL(src []byte, path string) (*File, []problem.Problem) {
 	}, nil
 }
 
-// headerTool looks for a header line in the comments before the first block: of
-// which tool it is, and which command it names if that is one for stacks.
+// headerTool finds the header line in the comments before the first block. It returns the
+// header's tool, and its command if that keeps the lock files of stacks.
 func headerTool(src []byte) (tool provider.ToolName, keeper string) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	for line := range bytes.Lines(src) {
@@ -90,11 +90,11 @@ func headerTool(src []byte) (tool provider.ToolName, keeper string) {
 	return "", ""
 }
 
-// stackHeader is the header line of a stack's lock file. Releases of the command
-// spell its name differently, as files in public repositories show.
+// stackHeader is the header line of a stack's lock file. Files in public repositories show
+// that releases spell the command's name differently.
 var stackHeader = regexp.MustCompile(`^# This file is maintained automatically by "((?:tfstacks|terraform stacks) providers[ -]lock)"\.$`)
 
-// parser collects what one file holds.
+// parser collects the content of one file.
 type parser struct {
 	src  []byte
 	path string
@@ -107,7 +107,7 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	f, errors := hclfile.Parse(p.src, problem.Place{Path: Name}) // the syntax is the native one, whatever the file is called
+	f, errors := hclfile.Parse(p.src, problem.Place{Path: Name}) // every lock file has the native syntax, whatever its name
 	if f == nil {
 		if line := markerLine(p.src); line > 0 {
 			p.errors = append(p.errors, conflictAt(p.path, line))
@@ -124,12 +124,12 @@ func (p *parser) file() {
 	p.hcl(provider.Addr{}, diags)
 	for _, block := range body.Blocks {
 		switch {
-		case len(block.Labels) != 1: // reported by Content, like unknown types
+		case len(block.Labels) != 1: // Content has reported it, like unknown types
 		case block.Type == "provider":
 			p.provider(block)
 		case block.Type == "module" && len(p.warnings) == 0:
-			// The tools warn once: the block is reserved for releases to come, and what
-			// it holds is ignored.
+			// The tools warn once: the block is reserved for later releases, and its
+			// content is ignored.
 			p.warnings = append(p.warnings, problem.Problem{
 				Severity: problem.SeverityWarning,
 				Code:     problem.CodeInvalidLock,
@@ -164,10 +164,9 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	})
 }
 
-// addr reads the block's label, which must be an address in full, in canonical
-// form, and of a provider that can be locked at all. A block whose label is
-// wrong is not looked into. A short label is refused too; it is read only so that
-// the message can name the full one.
+// addr reads the block's label. It must be a full address in canonical form, of a provider
+// that can be locked. If it is wrong, the block is not read. A short label is refused, too;
+// it is read only to name the full one in the message.
 func (p *parser) addr(block *hclsyntax.Block) (provider.Addr, bool) {
 	rng, label := block.LabelRanges[0], block.Labels[0]
 	addr, err := provider.ParseAddr(label, p.tool)
@@ -201,8 +200,8 @@ func (p *parser) version(addr provider.Addr, attr *hcl.Attribute) provider.Versi
 	return v
 }
 
-// constraints reads the constraints that were recorded last. An empty string
-// stands for none: no tool writes it, both read it.
+// constraints reads the recorded constraints. An empty string means none: no tool writes
+// it, both read it.
 func (p *parser) constraints(addr provider.Addr, attr *hcl.Attribute) provider.Constraints {
 	text, ok := p.text(addr, attr)
 	if !ok || text == "" {
@@ -218,9 +217,9 @@ func (p *parser) constraints(addr provider.Addr, attr *hcl.Attribute) provider.C
 	return c
 }
 
-// hashes reads a list of hashes and where each stands first. The list must be
-// written as one: that lets each element be reported by itself. Without the
-// argument the entry has no hash; the next installation will add some.
+// hashes reads a list of hashes with the first place of each. The argument must be a
+// literal list, so that errors can name the element. Without the argument the entry has no
+// hashes, and the next installation will add some.
 func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Hash]hashPlace {
 	if attr == nil {
 		return nil
@@ -253,8 +252,8 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Ha
 	return places
 }
 
-// text reads an argument that must be a string or convert to one. That a
-// required one is missing has been reported by then.
+// text reads an argument that must be a string or convert to one. A missing required
+// argument has already been reported.
 func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
 	if attr == nil {
 		return "", false
@@ -291,7 +290,7 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 	return value.AsString(), true
 }
 
-// invalid adds an error about what is at a place.
+// invalid adds an error at a place.
 func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
 	p.report(problem.Problem{
 		Code:    problem.CodeInvalidLock,

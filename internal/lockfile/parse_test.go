@@ -18,9 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// TestParse runs testdata/parse. In each archive in.hcl is a lock file. Either
-// out.hcl is how it is printed and warnings, if any, what was said of it; or
-// errors is why it was refused.
+// TestParse runs testdata/parse. In each archive in.hcl is a lock file. out.hcl is the
+// printed file, and warnings are its warnings, if any. Or errors says why it was refused.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, file := range glob(t, "testdata/parse/*.txtar") {
@@ -44,7 +43,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// parsed returns what Parse makes of a source, as files of an archive.
+// parsed are the results of Parse as files of an archive.
 func parsed(src []byte) []txtar.File {
 	f, diags := Parse(src, "lock.hcl")
 	if f == nil {
@@ -68,7 +67,7 @@ func listing(diags []problem.Problem) []byte {
 	return b.Bytes()
 }
 
-// glob returns the matching files by their names without directory and suffix.
+// glob returns the matching files, by name without directory and suffix.
 func glob(t testing.TB, pattern string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -135,8 +134,8 @@ func TestParseAcceptsWindowsText(t *testing.T) {
 	}
 }
 
-// TestParseRefusesDeepNesting would end the test binary, not only fail, if the
-// parser ran into the end of the stack.
+// TestParseRefusesDeepNesting would crash the test binary if the parser exhausted the
+// stack.
 func TestParseRefusesDeepNesting(t *testing.T) {
 	t.Parallel()
 	const depth = 1 << 17
@@ -172,9 +171,9 @@ func TestParseDoesNotRefuseManyEntries(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what the package promises of any input: it does not panic,
-// what it prints it reads as the same locks, and printing that changes nothing.
-// The same is true where every entry keeps its bytes.
+// FuzzParse holds the package's promises for any input. It does not panic. It reads a
+// printed file as the same locks, and prints the same bytes again. The same holds if every
+// entry keeps its bytes.
 func FuzzParse(f *testing.F) {
 	for _, file := range glob(f, "testdata/canonical/*.hcl") {
 		f.Add(read(f, file))

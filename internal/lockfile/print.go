@@ -10,19 +10,19 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Print returns the content of a lock file as the tool would write it. The
-// locks may come in any order. Without a tool the header is Terraform's, which
-// is what Terraform makes of a file without a header [terraform 1.11 internal/depsfile/locks_file.go].
+// Print returns the content of a lock file as the tool would write it. The locks may be in
+// any order. Without a tool the header is Terraform's, which Terraform also gives to a file
+// without a header [terraform 1.11 internal/depsfile/locks_file.go].
 //
-// The layout is fixed: two comment lines; for each entry, by address, an empty
-// line and its block; version and constraints aligned with each other, hashes
-// with nothing; one hash a line with a comma behind each. Constraints and
-// hashes are left out when there are none.
+// The layout is fixed: two comment lines, then for each entry, by address, an empty line
+// and its block. Version and constraints are aligned with each other. Each hash has a line,
+// with a comma at its end. An entry without constraints or hashes does not have the
+// argument.
 func Print(tool provider.ToolName, locks []Lock) []byte {
 	return (&File{Tool: tool, Locks: locks}).Print()
 }
 
-// Print is Print for the file's locks, with the header of the command that keeps it.
+// Print prints the file's locks, with the header of the command that keeps it.
 func (f *File) Print() []byte {
 	b := append(make([]byte, 0, sizeOf(f.Locks)), header(f.Tool, f.Keeper)...)
 	for _, l := range slices.SortedFunc(slices.Values(f.Locks), Lock.Compare) {
@@ -32,8 +32,7 @@ func (f *File) Print() []byte {
 	return b
 }
 
-// sizeOf is about as much as the entries take in print, so that bytes are seldom
-// moved.
+// sizeOf is the approximate size of the printed entries, to avoid copying.
 func sizeOf(locks []Lock) int {
 	size := 256
 	for _, l := range locks {
@@ -49,12 +48,12 @@ func header(tool provider.ToolName, keeper string) string {
 	return maintainedBy(cmp.Or(keeper, tool.Command()+" init")) + "\n# Manual edits may be lost in future updates.\n"
 }
 
-// maintainedBy is the line by which a lock file tells whose it is.
+// maintainedBy is the header line with the command that owns a lock file.
 func maintainedBy(command string) string {
 	return `# This file is maintained automatically by "` + command + `".`
 }
 
-// block returns the entry's block without a newline behind it.
+// block returns the entry's block without a newline at its end.
 func (l Lock) block() string { return string(l.appendBlock(nil)) }
 
 func (l Lock) appendBlock(b []byte) []byte {
@@ -85,8 +84,8 @@ func appendArgument(b []byte, name, value string) []byte {
 	return append(appendQuoted(append(b, name...), value), '\n')
 }
 
-// appendQuoted appends an HCL string literal. Only hashes of unknown schemes and
-// hosts with other letters than ASCII's can hold anything that needs a library.
+// appendQuoted appends an HCL string literal. The library is needed only for hashes of
+// unknown schemes and for hosts with letters outside ASCII.
 func appendQuoted(b []byte, s string) []byte {
 	if !plainASCII(s) {
 		return append(b, hclwrite.TokensForValue(cty.StringVal(s)).Bytes()...)
@@ -96,8 +95,8 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// plainASCII reports whether a text means itself between quotation marks: it is
-// printable ASCII, and begins neither an escape nor a template.
+// plainASCII reports whether a text means itself between quotation marks: printable ASCII
+// without the start of an escape or a template.
 func plainASCII[T string | []byte](s T) bool {
 	for _, c := range []byte(s) {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '$' || c == '%' {

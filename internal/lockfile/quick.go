@@ -9,19 +9,19 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// maxQuick bounds the bytes of a file that quick reads. HCL's limits are counted in
-// pieces, of which a file of this size cannot have too many.
+// maxQuick bounds the bytes of a file that quick reads. HCL's limits count pieces, and a
+// file of this size cannot exceed them.
 const maxQuick = 256 << 10
 
-// quick reads a lock file that is in the one form in which the tools write it
-// [terraform 1.11 internal/depsfile/locks_file.go], as nearly all do, in a twentieth of
-// the time that HCL needs. It knows only printable ASCII without escapes and templates, where every literal means itself.
+// quick reads a lock file that has the one form in which the tools write it [terraform 1.11
+// internal/depsfile/locks_file.go]. Nearly all files have it, and quick takes a twentieth
+// of the time of HCL. It reads only printable ASCII without escapes and templates, where
+// every literal means itself.
 //
-// It is trusted because it proves itself: everything in the file must parse and be
-// written in canonical form, entries and hashes must ascend strictly, and what comes
-// of it must print as the same bytes, which Parse would read as the same entries.
-// Where anything is otherwise it knows nothing, and HCL decides: errors and warnings
-// are HCL's alone.
+// It checks itself: everything in the file must be in canonical form, and entries and
+// hashes must ascend strictly. The result must print as the same bytes, and Parse reads
+// these as the same entries. For any other file it returns false, and HCL decides. All
+// errors and warnings are HCL's.
 func quick(src []byte, path string) (*File, bool) {
 	if len(src) > maxQuick {
 		return nil, false
@@ -42,15 +42,15 @@ func quick(src []byte, path string) (*File, bool) {
 	return f, q.at == len(src) && f.Canonical()
 }
 
-// quickReader is how far quick has read.
+// quickReader is the state of quick: the unread rest of the file.
 type quickReader struct {
 	src  []byte
 	text string // src
 	at   int
-	line int // lines that end before at
+	line int // number of lines that end before at
 }
 
-// skip takes a text off the rest, if it begins with that.
+// skip removes a text from the beginning of the rest, if it is there.
 func (q *quickReader) skip(text string) bool {
 	if !strings.HasPrefix(q.text[q.at:], text) {
 		return false
@@ -60,9 +60,9 @@ func (q *quickReader) skip(text string) bool {
 	return true
 }
 
-// literal takes the text between two quotation marks off the rest, with what stands
-// before and behind. The lock files of a repository hold the same texts again and
-// again: in memory there is one of each, and the file's text is not kept for them.
+// literal removes the text between two quotation marks from the rest, together with before
+// and after. The lock files of a repository have the same texts again and again. Each text
+// is in memory once, without the file around it.
 func (q *quickReader) literal(before, after string) (string, bool) {
 	if !q.skip(before) {
 		return "", false
@@ -73,7 +73,7 @@ func (q *quickReader) literal(before, after string) (string, bool) {
 	return unique.Make(s).Value(), ok
 }
 
-// entry reads a block and the newline behind it.
+// entry reads a block and the newline after it.
 func (q *quickReader) entry(tool provider.ToolName) (Lock, bool) {
 	start, l := q.at, Lock{line: q.line + 1}
 	label, ok := q.literal(`provider "`, "\" {\n")
@@ -92,7 +92,7 @@ func (q *quickReader) entry(tool provider.ToolName) (Lock, bool) {
 	return l, true
 }
 
-// selection reads version and constraints, which are aligned if there are both.
+// selection reads version and constraints. If both are there, they are aligned.
 func (q *quickReader) selection(l *Lock) (ok bool) {
 	if text, alone := q.literal(`  version = "`, "\"\n"); alone {
 		l.Version, ok = canonical(text, provider.ParseVersion)
@@ -111,13 +111,13 @@ func (q *quickReader) selection(l *Lock) (ok bool) {
 	return ok
 }
 
-// canonical parses a text, and reports whether it is written as its value is.
+// canonical parses a text, and reports whether the value prints as the same text.
 func canonical[T fmt.Stringer](text string, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(text)
 	return v, err == nil && v.String() == text
 }
 
-// hashes reads the list of hashes, if there is one: each in a line of its own.
+// hashes reads the list of hashes, if there is one. Each hash has a line.
 func (q *quickReader) hashes(l *Lock) bool {
 	if !q.skip("  hashes = [\n") {
 		return true

@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// checkQuick holds that what quick reads is what HCL reads: entries, places and
-// kept bytes. It reports whether quick knows the file.
+// checkQuick holds that quick reads the same entries, places and kept bytes as HCL. It
+// reports whether quick reads the file.
 func checkQuick(t *testing.T, src []byte) bool {
 	t.Helper()
 	got, ok := quick(src, Name)
@@ -35,7 +35,7 @@ func checkQuick(t *testing.T, src []byte) bool {
 	return true
 }
 
-// placed is a file in which the place of every hash is written down.
+// placed is a file with the place of every hash.
 func placed(f *File) File {
 	all := *f
 	all.Locks = slices.Clone(f.Locks)
@@ -61,7 +61,7 @@ func TestQuickReadsTheToolsOwnForm(t *testing.T) {
 	}
 }
 
-// What is refused, or means something else than it looks like, is HCL's to tell.
+// quick leaves files with errors, or with another meaning than their text, to HCL.
 func TestQuickLeavesTheRestToHCL(t *testing.T) {
 	t.Parallel()
 	src := string(read(t, "testdata/canonical/terraform.hcl"))
@@ -93,8 +93,8 @@ func TestQuickLeavesTheRestToHCL(t *testing.T) {
 	}
 }
 
-// TestQuickAgreesOnRealFiles reads the recorded lock files. How many quick knows is
-// written here so that nobody makes it useless unseen.
+// TestQuickAgreesOnRealFiles reads the recorded lock files. It fixes how many of them quick
+// reads, so that nobody makes quick useless unnoticed.
 func TestQuickAgreesOnRealFiles(t *testing.T) {
 	t.Parallel()
 	files, taken := 0, 0
@@ -110,8 +110,8 @@ func TestQuickAgreesOnRealFiles(t *testing.T) {
 	}
 }
 
-// Lines that are swapped, doubled or dropped make files that look right and mean
-// something else, or are refused.
+// Swapped, repeated or dropped lines make files that look right but mean something else, or
+// are refused.
 func TestQuickAgreesOnMixedLines(t *testing.T) {
 	t.Parallel()
 	for _, file := range glob(t, "testdata/canonical/*.hcl") {
@@ -128,8 +128,7 @@ func TestQuickAgreesOnMixedLines(t *testing.T) {
 	}
 }
 
-// FuzzQuick holds that quick reads nothing otherwise than HCL does, and that mixing
-// lines of what it reads changes nothing about that.
+// FuzzQuick holds that quick and HCL agree, also about files with mixed lines.
 func FuzzQuick(f *testing.F) {
 	for _, file := range glob(f, "testdata/canonical/*.hcl") {
 		f.Add(read(f, file), uint16(3), uint16(9), byte(0))

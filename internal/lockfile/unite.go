@@ -8,14 +8,15 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// unite makes one file of the two sides of a merge. base is what both come from;
-// nil if that is not known.
+// unite makes one file of the two sides of a merge. base is their common base, nil if it is
+// not known. The rules for each entry:
 //
-// An entry that both sides have alike is theirs both. One that only one side has
-// changed, by adding it, removing it or otherwise, is as that side has it, if the
-// base is known. One that a single side has and the base does not explain stays:
-// an entry too many does no harm, and one too few stops the tools. Whatever else
-// differs is disputed.
+//   - Both sides have the same entry: it stays.
+//   - Only one side differs from the known base: that side counts, also if it removed the entry.
+//   - Only one side has the entry, and the base does not explain why: it stays. An extra
+//     entry does no harm, but a missing one stops the tools.
+//   - Only the constraints differ: they are merged.
+//   - All other differences are disputed.
 func unite(base, ours, theirs *File) *File {
 	united := &File{Tool: unitedTool(base, ours, theirs), Disputed: map[provider.Addr][]Lock{}}
 	united.Keeper, united.Warnings = ours.Keeper, ours.Warnings
@@ -40,8 +41,8 @@ func unite(base, ours, theirs *File) *File {
 	return united
 }
 
-// unitedTool is the tool of the header: where both sides differ, that of the side
-// which changed it, or else unknown, so that other signs tell.
+// unitedTool is the tool of the header. If the sides differ, it is the tool of the side
+// that changed it. If that is not known, it is empty, and other signs decide.
 func unitedTool(base, ours, theirs *File) provider.ToolName {
 	switch {
 	case ours.Tool == theirs.Tool, base != nil && theirs.Tool == base.Tool:
@@ -52,19 +53,19 @@ func unitedTool(base, ours, theirs *File) provider.ToolName {
 	return ""
 }
 
-// entries are what three files say of one provider; nil where one says nothing.
+// entries are the entries of one provider in the three files; nil where a file has none.
 type entries struct {
 	ours, theirs, base *Lock
-	based              bool // base is known
+	based              bool // the base is known
 }
 
-// agreed returns the entry that needs no decision, nil if there must be none.
+// agreed returns the entry that needs no decision, nil if it must go.
 func (e entries) agreed() (l *Lock, ok bool) {
 	switch {
 	case same(e.ours, e.theirs):
 		agreed := *e.ours
 		if !bytes.Equal(agreed.source, e.theirs.source) {
-			agreed.source = nil // there may be markers in it
+			agreed.source = nil // its text may have markers in it
 		}
 		return &agreed, true
 	case e.based && same(e.theirs, e.base):
@@ -90,8 +91,8 @@ func same(a, b *Lock) bool {
 	return a.Equal(*b)
 }
 
-// withoutSource is an entry that is printed in normal form also if it is Kept,
-// since its lines may not stand together in the file.
+// withoutSource is an entry that prints in normal form even if it is Kept: in the file its
+// lines may be separated.
 func withoutSource(l *Lock) *Lock {
 	if l == nil {
 		return nil
@@ -101,14 +102,14 @@ func withoutSource(l *Lock) *Lock {
 	return &bare
 }
 
-// candidates are the entries that may take the place of two that differ, the
-// preferred one first: one for each version. If a single side has moved the
-// version, that is preferred, down as well as up; else the newer one, since
-// versions go down by a wish only.
+// candidates are the entries that may replace two that differ, the preferred one first, one
+// for each version. If only one side has moved the version, up or down, that side is
+// preferred. Otherwise the newer version is: a version goes down only if somebody asks for
+// it.
 //
-// The hashes of a version are those of the sides that have it. A hash that stands
-// under two versions belongs to at most one: where git has mixed the lines of both
-// sides nothing says which, and neither has it.
+// The hashes of a version are those of the sides that have it. A hash under two versions
+// belongs to at most one. If git has mixed the lines of both sides, nothing shows which
+// one, so neither gets it.
 func (e entries) candidates() []Lock {
 	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
 	if first.Version == second.Version {
@@ -137,10 +138,10 @@ func (e entries) candidates() []Lock {
 	return []Lock{first, second}
 }
 
-// terms are the constraints that the configuration is taken to state after the
-// merge, where it cannot be asked: what both sides record, what either has added,
-// and nothing that either has removed. If that allows neither version, it is what
-// is beside the preferred one.
+// terms are the constraints that the configuration probably states after the merge: those
+// that both sides record, and those that one side has added, without those that one side
+// has removed. If they allow neither version, they are the constraints of the preferred
+// entry.
 func (e entries) terms(first, second Lock) provider.Constraints {
 	var known []provider.Term
 	if e.base != nil {
