@@ -1,5 +1,6 @@
-// Package ask asks what waits for the world: each distinct question once, many at once, and no more at a
-// time than a caller allows. What a run remembers of the answers is up to those who answer.
+// Package ask asks questions that wait for a network: each distinct one once, many at the
+// same time, and no more than the caller allows. The sources of the answers decide what a
+// run remembers.
 package ask
 
 import (
@@ -10,27 +11,27 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Question is what a question about a package is about, under the rules of one tool: without
-// a platform it is about a release, without a version, too, about a provider.
+// Question is the subject of a question, for one tool: a package. Without a platform it is
+// a release, and without a version it is a provider.
 type Question struct {
 	Tool provider.Tool
 	Want provider.Want
 }
 
-// defaultJobs is how many questions are open at once, unless a caller says it. They wait for
-// the world and not for this machine.
+// defaultJobs is how many questions are open at once by default. They wait for a network
+// and not for this machine.
 const defaultJobs = 32
 
 // Jobs returns how many questions may be open at once: jobs, or a default if that is 0.
 func Jobs(jobs int) int { return cmp.Or(jobs, defaultJobs) }
 
-// Reply is the answer to a question, or why there is none.
+// Reply is the answer to a question, or its error.
 type Reply[A any] struct {
 	Value A
 	Err   error
 }
 
-// Of asks each distinct question once, as Each does, and keeps why one has no answer.
+// Of asks each distinct question once, as Each does, and keeps the errors.
 func Of[Q comparable, A any](jobs int, asked []Q, answer func(Q) (A, error)) map[Q]Reply[A] {
 	return Each(jobs, asked, func(q Q) Reply[A] {
 		value, err := answer(q)
@@ -38,8 +39,8 @@ func Of[Q comparable, A any](jobs int, asked []Q, answer func(Q) (A, error)) map
 	})
 }
 
-// Each answers each distinct question once, at most Jobs of jobs at a time. Failures are
-// part of the answers.
+// Each answers each distinct question once, at most Jobs(jobs) at a time. A failure is part
+// of the answer.
 func Each[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
 	var distinct []Q
 	byQuestion := map[Q]A{}

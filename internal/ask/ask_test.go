@@ -31,7 +31,7 @@ func TestEachBoundsWhatIsOpen(t *testing.T) {
 			var open, most atomic.Int64
 			Each(jobs, questions, func(int) bool {
 				most.Store(max(most.Load(), open.Add(1)))
-				time.Sleep(time.Second) // of virtual time: all that may be open are
+				time.Sleep(time.Second) // of virtual time: then as many as allowed are open
 				open.Add(-1)
 				return true
 			})

@@ -9,17 +9,17 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// Baseline is what somebody accepts for a time. The methods of a nil Baseline accept
-// nothing.
+// Baseline is the list of findings that people accept for a time. The methods of a nil
+// Baseline accept nothing.
 type Baseline struct {
 	lines []settings.Accepted
 	now   time.Time
 	used  []bool
 }
 
-// ReadBaseline reads the file of a baseline, for a run at that time. A line that is
-// to hold for more than a year is a problem: what nobody looks at again is not
-// accepted, it is forgotten.
+// ReadBaseline reads a baseline for a run at the time now. A line that ends more than a
+// year later is a problem: a finding that nobody looks at again is not accepted but
+// forgotten.
 func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.Problem) {
 	lines, problems := settings.ParseBaseline(src, name)
 	today := now.UTC().Truncate(24 * time.Hour)
@@ -50,14 +50,14 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 	return &Baseline{lines: lines, now: today, used: make([]bool, len(lines))}, nil
 }
 
-// Acceptance is a finding that a baseline accepts, and why.
+// Acceptance is an accepted finding with the reason.
 type Acceptance struct {
 	problem.Problem
 	Reason, By string
 	Until      time.Time
 }
 
-// Accept divides findings into those that stand and those that are accepted.
+// Accept divides findings into those that remain and those that are accepted.
 func (b *Baseline) Accept(findings []problem.Problem) (standing []problem.Problem, accepted []Acceptance) {
 	if b == nil {
 		return findings, nil
@@ -77,8 +77,8 @@ func (b *Baseline) Accept(findings []problem.Problem) (standing []problem.Proble
 // Accepts reports whether a line accepts the finding.
 func (b *Baseline) Accepts(f problem.Problem) bool { return b != nil && b.line(f) >= 0 }
 
-// line is the first line that accepts the finding, or -1. Every line that is about
-// it counts as used, also one that has expired.
+// line is the first line that accepts the finding, or -1. Every line about the finding
+// counts as used, even if it has expired.
 func (b *Baseline) line(f problem.Problem) int {
 	found := -1
 	for i, l := range b.lines {
@@ -93,18 +93,18 @@ func (b *Baseline) line(f problem.Problem) int {
 	return found
 }
 
-// about reports whether a line names the finding: everything that it gives must fit.
+// about reports whether a line names the finding: every field of the line must fit.
 func about(l settings.Accepted, f problem.Problem) bool {
 	return (l.Fingerprint == "" || l.Fingerprint == f.Fingerprint()) &&
 		(l.Code == "" || l.Code == f.Code) &&
 		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Subject.Addr))
 }
 
-// expired reports whether the last day on which the line holds is over.
+// expired reports whether the last day of the line has passed.
 func (b *Baseline) expired(l settings.Accepted) bool { return b.now.After(l.Until) }
 
-// Idle says which lines do nothing: the expired ones, and those that are about no
-// finding of this run.
+// Idle reports the lines without effect: expired ones, and those about no finding of this
+// run.
 func (b *Baseline) Idle() []problem.Problem {
 	if b == nil {
 		return nil

@@ -66,7 +66,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	}
 }
 
-// A pattern must not accept what refutes a hash, or speaks for all hashes of an entry.
+// A pattern must not accept a refuted hash, nor a finding about all hashes of an entry.
 func TestBaselinePatternsAcceptNoHash(t *testing.T) {
 	t.Parallel()
 	for _, code := range []problem.Code{

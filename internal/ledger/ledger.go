@@ -1,6 +1,6 @@
-// Package ledger reads and writes the files by which people keep what verifying
-// finds: a ledger says what was first seen of each release, and a baseline which
-// findings somebody accepts for a time.
+// Package ledger reads and writes the files in which people keep findings of verify. A
+// ledger records the first sighting of each release. A baseline lists findings that people
+// accept for a time.
 package ledger
 
 import (
@@ -17,27 +17,27 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// A ledger says what was first seen of a release and when. It does not say that
-// this was right: it is what later findings are compared with. Its file is text, a
-// line a package, sorted, so that git can merge two by union.
+// A ledger records what relock first saw of a release, and when. It does not say that this
+// was right: later findings are compared with it. Its file is text, one line for each
+// package, sorted, so that git can merge two by union.
 
 // Sighting is one package of a verified list.
 type Sighting struct {
 	Addr        provider.Addr
 	Version     provider.Version
-	Platform    provider.Platform // as in the file name of the list; zero if that says none
+	Platform    provider.Platform // from the file name in the list; zero if it has none
 	ZH          provider.Hash
-	Fingerprint string // of the key that signed the list; empty if nobody did
-	Day         string // when it was first seen, as YYYY-MM-DD
+	Fingerprint string // of the key that signed the list; empty if none did
+	Day         string // of the first sighting, as YYYY-MM-DD
 }
 
-// rotation is a change of a provider's key that somebody has looked into.
+// rotation is a change of a provider's key that a person has confirmed.
 type rotation struct {
 	addr                  provider.Addr
 	old, fresh, day, text string
 }
 
-// sighted is what makes two lines the same sighting, whenever they were made.
+// sighted identifies a sighting: lines that differ only in the day are the same one.
 type sighted struct {
 	addr    provider.Addr
 	version provider.Version
@@ -54,7 +54,7 @@ type Ledger struct {
 // ledgerHeader is the first line of the file.
 const ledgerHeader = "relock ledger 1"
 
-// noValue stands for a field without value.
+// noValue is written for an empty field.
 const noValue = "-"
 
 var (
@@ -62,11 +62,11 @@ var (
 	keyForm = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64}|-)$`)
 )
 
-// MaxLedger bounds a ledger's file: some 200,000 packages.
+// MaxLedger bounds the file of a ledger. It has room for some 200,000 packages.
 const MaxLedger = 32 << 20
 
-// ReadLedger reads the file of a ledger; an empty one knows nothing. A line that
-// cannot be read is an error: to pass over it would be to forget.
+// ReadLedger reads the file of a ledger. An empty file is an empty ledger. A line that
+// cannot be read is an error, since skipping it would lose a sighting.
 func ReadLedger(src []byte, name string) (*Ledger, error) {
 	l := &Ledger{seen: map[sighted]Sighting{}}
 	n := 0
@@ -142,7 +142,7 @@ func (l *Ledger) readRotation(f []string) error {
 	return nil
 }
 
-// note adds a sighting. Of two of the same package the earlier counts.
+// note adds a sighting. If there are two of one package, the earlier one counts.
 func (l *Ledger) note(s Sighting) (fresh bool) {
 	key := sighted{s.Addr, s.Version, s.ZH}
 	known, ok := l.seen[key]
@@ -152,7 +152,7 @@ func (l *Ledger) note(s Sighting) (fresh bool) {
 	return !ok
 }
 
-// Note adds what a run has seen on a day, and reports whether anything is new.
+// Note adds a run's sightings with their day, and reports whether any is new.
 func (l *Ledger) Note(seen []Sighting, day time.Time) bool {
 	changed := false
 	for _, s := range seen {
@@ -179,8 +179,7 @@ func (l *Ledger) Print() []byte {
 	return []byte(ledgerHeader + "\n" + strings.Join(lines, ""))
 }
 
-// Lost are the packages of a release that the ledger has seen and that no list
-// names any more.
+// Lost are the packages of a release that the ledger has and no list names now.
 func (l *Ledger) Lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) []provider.Hash {
 	if l == nil {
 		return nil
@@ -194,9 +193,10 @@ func (l *Ledger) Lost(addr provider.Addr, version provider.Version, files map[pr
 	return gone
 }
 
-// Key is who signed the packages of a release when they were seen, or else those of
-// its provider that were seen last: releases of two keys may be locked side by side.
-// It is empty if none were seen, or if nobody did.
+// Key is the key that signed the packages of a release in the ledger. If the ledger does
+// not have the release, it is the key of the provider's last sighting: releases of two keys
+// may be locked at the same time. It is empty if there is no sighting, or if no key signed
+// it.
 func (l *Ledger) Key(addr provider.Addr, version provider.Version) string {
 	if l == nil {
 		return ""
@@ -216,8 +216,8 @@ func (l *Ledger) Key(addr provider.Addr, version provider.Version) string {
 	return last.Fingerprint
 }
 
-// Rotated reports whether somebody has noted that a provider's key is another one
-// now.
+// Rotated reports whether the ledger has a rotation from one key of the provider to the
+// other.
 func (l *Ledger) Rotated(addr provider.Addr, old, fresh string) bool {
 	return slices.ContainsFunc(l.rotations, func(r rotation) bool { return r.addr == addr && r.old == old && r.fresh == fresh })
 }

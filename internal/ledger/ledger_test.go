@@ -19,7 +19,7 @@ func TestLedgerForgetsNoLine(t *testing.T) {
 	if _, err := ReadLedger([]byte(good), "l"); err == nil {
 		t.Error("a file without the first line is read")
 	}
-	// A union of two sides repeats lines, and the header.
+	// A union of two files repeats lines, also the header.
 	both := ledgerHeader + "\n" + good + strings.Replace(good, "2026-01", "2025-12", 1) + ledgerHeader + "\n" + good
 	l := must(ReadLedger([]byte(both), "l"))
 	if got := string(l.Print()); got != ledgerHeader+"\n"+strings.Replace(good, "2026-01", "2025-12", 1) {
