@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Of an entry a few findings are shown: not the first ones, but the worst.
+// Of many findings about one entry, the worst are shown, not the first.
 func TestWarningsHideNoError(t *testing.T) {
 	t.Parallel()
 	m := module("envs/prod")
@@ -35,7 +35,7 @@ func TestWarningsHideNoError(t *testing.T) {
 	}
 }
 
-// A scan of many root modules shows what they have in common, unless somebody asks for
+// A scan of many root modules shows what they share, unless the user asks for
 // each of them.
 func TestScanOfManyIsBrief(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestScanOfManyIsBrief(t *testing.T) {
 		"many":     {many, render.TextOptions{}, false},
 		"in full":  {many, render.TextOptions{Summary: &no}, true},
 		"verbose":  {many, render.TextOptions{Verbose: true}, true},
-		"question": {many, render.TextOptions{Why: []provider.Pattern{{}}}, false}, // which none of them answers
+		"question": {many, render.TextOptions{Why: []provider.Pattern{{}}}, false}, // that none of them answers
 	} {
 		got := text(t, report.Report{Verb: verbs.Scan, Modules: tt.modules}, tt.options)
 		if strings.Contains(got, "envs/7 (") != tt.each {
@@ -70,7 +70,7 @@ func TestScanOfManyIsBrief(t *testing.T) {
 	}
 }
 
-// A file that somebody joins may hold problems without a message.
+// A joined file may hold problems without a message.
 func TestAProblemWithoutAMessageIsNamedByItsCode(t *testing.T) {
 	t.Parallel()
 	coded := problem.Problem{Code: problem.CodeSyntax}

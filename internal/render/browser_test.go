@@ -16,8 +16,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// driver is a page of the same origin that looks at the report as a person does:
-// it types into the filter, clicks a heading, and writes down what it sees.
+// driver is a page of the same origin that uses the report as a person does. It
+// types into the filter, clicks a heading, and records the result.
 const driver = `<!DOCTYPE html><title>driver</title><iframe id="report" src="/report"></iframe><ul id="seen"></ul><script>
 document.getElementById("report").addEventListener("load", function () {
   var page = document.getElementById("report").contentDocument;
@@ -65,8 +65,9 @@ document.getElementById("report").addEventListener("load", function () {
 });
 </script>`
 
-// measurer is a page of the same origin that opens each report in frames of two widths,
-// with all that is folded, and writes down whether it is wider than the frame.
+// measurer is a page of the same origin. It opens each report in frames of two
+// widths, unfolds everything, and records whether the report is wider than the
+// frame.
 const measurer = `<!DOCTYPE html><title>measurer</title><ul id="seen"></ul><script>
 [%s].forEach(function (name) {
   [360, 896].forEach(function (width) {
@@ -87,7 +88,8 @@ const measurer = `<!DOCTYPE html><title>measurer</title><ul id="seen"></ul><scri
 });
 </script>`
 
-// No page scrolls sideways on a telephone or beside an editor, whatever is opened in it.
+// No page scrolls sideways on a telephone or beside an editor, even if everything
+// in it is unfolded.
 func TestPagesFitNarrowBrowsers(t *testing.T) {
 	long, judged := failures(), verified()
 	hash := "zh:" + strings.Repeat("0123456789abcdef", 4)
@@ -114,7 +116,8 @@ func TestPagesFitNarrowBrowsers(t *testing.T) {
 	}
 }
 
-// servePages serves pages by their paths, and returns the address of the one at the root.
+// servePages serves pages by their paths, and returns the address of the root
+// page.
 func servePages(t *testing.T, pages map[string]string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,8 +170,8 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// browsed is the page as it is in a browser without a window once its scripts ran, in
-// light or dark colours, and what the browser says of it.
+// browsed is the page after a headless browser ran its scripts, in light or dark
+// colours, and the browser's log.
 func browsed(t *testing.T, url string, dark bool) (page, log string) {
 	t.Helper()
 	browser := ""
@@ -188,7 +191,7 @@ func browsed(t *testing.T, url string, dark bool) (page, log string) {
 		args = append([]string{"--force-dark-mode"}, args...)
 	}
 	if os.Geteuid() == 0 {
-		args = append([]string{"--no-sandbox"}, args...) // Chromium does not start for root else
+		args = append([]string{"--no-sandbox"}, args...) // Chromium needs it to start as root
 	}
 	cmd := exec.Command(browser, args...)
 	cmd.Env = append(os.Environ(), "HOME="+home)

@@ -7,29 +7,29 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// part is a section of a Markdown report: a head alone, or a head and items. A
-// section of items is left out if it has none.
+// part is a section of a Markdown report: only a head, or a head and items. A
+// part that may have items is left out if it has none.
 type part struct {
 	head  safe.Markdown
-	items []safe.Markdown // each whole in itself, ending in a newline
-	what  safe.Markdown   // the noun for an item; empty for a head alone
+	items []safe.Markdown // each complete, with a newline at its end
+	what  safe.Markdown   // the noun for an item; empty for a part without items
 	rank  int             // of importance: a lower one gets room first
-	share int             // of the room, in percent, that no other part takes
+	share int             // percent of the room that no other part may take
 }
 
-// add adds an item, in the form in which it is measured.
+// add adds an item in its written form, whose length counts.
 func (p *part) add(item safe.Markdown) { p.items = append(p.items, item.Written()) }
 
-// bound is how long a text may be.
+// bound is the highest length of a text.
 type bound struct {
 	bytes int           // 0: no limit
 	of    safe.Markdown // whose limit it is
-	whole safe.Markdown // where the whole is
+	whole safe.Markdown // where the whole text is
 }
 
-// assemble joins the parts in their order. If they exceed the bound, items are left
-// out from the end of parts that have had their share, the least important first; a
-// line says how many, and where they are.
+// assemble joins the parts in order. If they exceed the bound, it drops items
+// from the end of parts that have used up their share, the least important part
+// first. A line gives the number of dropped items, and where to find them.
 func assemble(parts []part, within bound) safe.Markdown {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !p.what.Empty() && len(p.items) == 0 })
 	kept := fit(parts, within)
@@ -41,14 +41,15 @@ func assemble(parts []part, within bound) safe.Markdown {
 	return safe.Join("\n", texts...)
 }
 
-// fit returns how many items of each part there is room for.
+// fit returns the number of items of each part that fit.
 func fit(parts []part, within bound) []int {
 	kept := make([]int, len(parts))
 	room, limit := within.bytes, within.bytes
 	order := make([]int, len(parts))
 	for i, p := range parts {
 		order[i] = i
-		// The line about a cut is set aside for each part that may need one.
+		// The room for the line about a cut is set aside for each part that may
+		// need it.
 		room -= p.head.Len() + p.cut(0, within).Len() + len("\n")
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
@@ -72,7 +73,7 @@ func fit(parts []part, within bound) []int {
 	return kept
 }
 
-// cut is the line about items that were left out; empty if there are none.
+// cut is the line about dropped items; empty if there are none.
 func (p part) cut(kept int, within bound) safe.Markdown {
 	var text safe.Markdown
 	switch left := len(p.items) - kept; left {

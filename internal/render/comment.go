@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Comment returns Markdown that answers a comment: what we have to say, and below
-// it the report, cut like Body.
+// Comment returns the Markdown that answers a comment: first the answer, then the
+// report, cut like Body.
 func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
 	parts := partsOf(r)
 	if !lead.Empty() {
@@ -19,8 +19,8 @@ func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
 	return assemble(parts, answerBound)
 }
 
-// Problems returns problems as a list in Markdown, each with its place and what
-// to do next; nothing if there are none.
+// Problems lists problems in Markdown, each with its place and the next step;
+// empty without problems.
 func Problems(problems []problem.Problem) safe.Markdown {
 	p := part{rank: 1, what: safe.Const("problem")}
 	for _, t := range outline.TopicsOf(problems) {

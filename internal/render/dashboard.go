@@ -13,9 +13,9 @@ import (
 // glanceBound leaves room for the marker.
 var glanceBound = bound{bodyBound.bytes - 4096, githubLimit, safe.Const("The step summary of the run lists them.")}
 
-// Glance returns the text of the issue that shows what waits, and reports whether there
-// is nothing to tell. The report is of what no open pull request says; our branches begin
-// with the prefix. What does not fit is cut as in Body.
+// Glance returns the text of the issue, and reports whether there is nothing to
+// say. r is about everything that no open pull request deals with. prefix begins
+// the names of relock's branches. The text is cut like Body.
 func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 	g := outline.GlanceOf(r)
 	parts := []part{ // the longest list last
@@ -38,7 +38,7 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 	return assemble(parts, glanceBound), g.Empty()
 }
 
-// glanceHead says what the issue is.
+// glanceHead explains the issue.
 func glanceHead(g outline.Glance) safe.Markdown {
 	if g.Empty() {
 		return safe.Const("Nothing waits. Open pull requests say the rest.\n")
@@ -46,8 +46,8 @@ func glanceHead(g outline.Glance) safe.Markdown {
 	return safe.Const("Everything here waits for somebody or something. Open pull requests are not repeated here.\n")
 }
 
-// waitingPart has a line for each proposal that waits, with a box for the act; the empty
-// one has none.
+// waitingPart has a line for each waiting proposal, with a box for the act. The
+// zero act has no box.
 func waitingPart(act box.Act, prefix string, pulls []report.PullRequest, p part) part {
 	p.what = safe.Const("proposal")
 	for _, pull := range pulls {
@@ -68,7 +68,7 @@ func waitingPart(act box.Act, prefix string, pulls []report.PullRequest, p part)
 	return p
 }
 
-// glanceReview lists what was not read or verified, or breaks a rule.
+// glanceReview lists what was not read or not verified, or breaks a rule.
 func glanceReview(g outline.Glance) part {
 	p := part{rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"), what: safe.Const("item")}
 	for _, c := range g.Review {
@@ -85,7 +85,7 @@ func glanceHeld(g outline.Glance) part {
 	return p
 }
 
-// dashboardSentence is what happened to the issue, in one sentence.
+// dashboardSentence says what happened to the issue.
 func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
 	name := safe.Const("the issue")
 	if d.Number > 0 {

@@ -20,10 +20,10 @@ const (
 	estateProviders = 30
 )
 
-// estate is a repository as large ones are: root modules of four environments in five
-// regions and 30 providers. Of 200 root modules 80 call modules that could not be read
-// because three repositories want a credential, and 50 have failures with five causes.
-// Nothing in it is random.
+// estate is a large repository: 30 providers, and root modules of four
+// environments in five regions. Of 200 root modules, 80 call modules of three
+// repositories that need a credential. 50 have failures with five causes. Nothing
+// in it is random.
 func estate(roots int) report.Report {
 	r := report.Report{Verb: verbs.PR, Summarised: true}
 	for i := range roots {
@@ -44,17 +44,17 @@ func estate(roots int) report.Report {
 	return r
 }
 
-// refusedByRegistry is what becomes of requests to a registry that does not run.
+// refusedByRegistry is the outage of a registry that does not run.
 var refusedByRegistry = problem.Outage{Server: "registry.example.com", Reason: "the connection was refused"}
 
 // estateProvider is the name of a provider.
 func estateProvider(n int) string { return fmt.Sprintf("publisher-%d/provider-%02d", n%3, n) }
 
-// estateChange adds what becomes of a provider in a root module.
+// estateChange adds the change of a provider in a root module.
 func estateChange(m *report.Module, i, n int) {
 	name := estateProvider(n)
 	c := upgraded(name, fmt.Sprintf("5.%d.0", 30+(i/3+n)%5), "5.100.0", hashicorp)
-	c.HashesAdded = c.HashesAdded[:12+i%4] // no two lock files cover the same
+	c.HashesAdded = c.HashesAdded[:12+i%4] // no two lock files cover the same platforms
 	if n%4 == 0 {
 		h := upgrade.Held{
 			Version: version("6.2.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Published: day("2026-11-06"),
@@ -80,7 +80,7 @@ func estateChange(m *report.Module, i, n int) {
 	m.InUse = append(m.InUse, report.Use{Addr: c.Addr, Version: c.To})
 }
 
-// estateProblems adds what went wrong in a root module.
+// estateProblems adds the failures of a root module.
 func estateProblems(m *report.Module, i, roots int) {
 	if i*5 < roots*2 {
 		module, ref := fmt.Sprintf("part_%02d", i%9), fmt.Sprintf("v1.%d.0", i%7)

@@ -79,7 +79,7 @@ func hashes(label string, n int) []provider.Hash {
 	return list
 }
 
-// change is a change of one version to another, as diff makes it.
+// change is a change from one version to another, as diff makes it.
 func change(kind diff.Kind, name, from, to string) report.Change {
 	c := report.Change{Change: diff.Change{Addr: addr(name), Kind: kind, From: version(from), To: version(to)}}
 	if from != "" && to != "" {
@@ -173,7 +173,7 @@ func module(dir string, changes ...report.Change) report.Module {
 	}
 }
 
-// fixtures are reports by the name of their golden files.
+// fixtures are reports by the names of their golden files.
 func fixtures(t *testing.T) map[string]report.Report {
 	t.Helper()
 	return map[string]report.Report{
@@ -205,7 +205,7 @@ func written(m report.Module) report.Module {
 	return m
 }
 
-// failures has what can go wrong, in one root module and in the run.
+// failures has every failure, of one root module and of the run.
 func failures() report.Report {
 	partly := written(module("envs/dev", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)))
 	partly.Diagnostics = []problem.Problem{{
@@ -262,7 +262,8 @@ func monorepo() report.Report {
 	return r
 }
 
-// noted has the release notes of a major upgrade, and some that are missing.
+// noted has the release notes of a major upgrade, and an upgrade whose notes are
+// missing.
 func noted() report.Report {
 	google := everyKind()[4]
 	google.SignerFrom = provider.Signer{}
@@ -304,7 +305,7 @@ func pullRequests() report.Report {
 	return r
 }
 
-// held has each reason for which a release is not taken.
+// held has each reason for which a release is held.
 func held() report.Report {
 	rule := upgrade.Held{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: ".github/relock.yml:12"}, Published: day("2026-11-02")}
 	hold := upgrade.Held{Version: version("3.9.0"), By: policy.Hold{Reason: policy.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}}

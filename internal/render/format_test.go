@@ -23,8 +23,8 @@ func TestJSONKeepsTheErrorOfTheWriter(t *testing.T) {
 	}
 }
 
-// TestJSONOfModulesIsOneDocument holds that root modules that are written one by one
-// stand in the document as if all had been encoded together.
+// TestJSONOfModulesIsOneDocument encodes root modules one by one, and all
+// together. Both documents are equal.
 func TestJSONOfModulesIsOneDocument(t *testing.T) {
 	t.Parallel()
 	for n, want := range []string{"[],", "[\n    {\n      \"dir\": \"0\",", "    },\n    {\n      \"dir\": \"1\","} {
@@ -48,7 +48,7 @@ func TestPullRequestsThatKeepNothingSayNothingOfIt(t *testing.T) {
 	}
 }
 
-// heap counts the bytes that go through it, and keeps how many were on the heap at most.
+// heap counts the bytes written to it, and records the largest heap.
 type heap struct{ written, most uint64 }
 
 func (h *heap) Write(text []byte) (int, error) {
@@ -58,8 +58,8 @@ func (h *heap) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// BenchmarkJSON writes 5,000 root modules with seven changes each. heap-MiB is what that
-// adds to the heap at most.
+// BenchmarkJSON writes 5,000 root modules with seven changes each. heap-MiB is
+// the largest growth of the heap.
 func BenchmarkJSON(b *testing.B) {
 	r := report.Report{Verb: verbs.PR}
 	for i := range 5000 {

@@ -21,7 +21,7 @@ const (
 	yellow style = "33"
 )
 
-// printer writes text for a terminal of some width.
+// printer writes text for a terminal of a given width.
 type printer struct {
 	strings.Builder
 	color bool
@@ -41,7 +41,7 @@ type cell struct {
 	style style
 }
 
-// row is the cells of a table and a last column that wraps.
+// row is the cells of a table row, and a last column that wraps.
 type row struct {
 	cells []cell
 	rest  safe.Markdown
@@ -51,11 +51,11 @@ type row struct {
 const (
 	tableIndent = 2
 	tableGap    = 2
-	leastRest   = 24 // columns; a last column with less room goes below the others
+	leastRest   = 24 // columns; if the last column has less, it goes below the others
 )
 
-// table writes rows in aligned columns, under headings if there are any, or, where
-// the terminal is too narrow for them, each as a small paragraph.
+// table writes rows in aligned columns, under optional headings. On a narrow
+// terminal it writes each row as a small paragraph instead.
 func (p *printer) table(rows []row, headings ...safe.Markdown) {
 	if last := len(headings) - 1; last > 0 && len(rows) > 0 {
 		head := row{rest: headings[last]}
@@ -124,8 +124,8 @@ func (p *printer) stacked(r row) {
 	}
 }
 
-// paragraph writes wrapped text after a head such as "error:", with further
-// lines indented by two more columns.
+// paragraph writes wrapped text after a head such as "error:". Further lines are
+// indented by two more columns.
 func (p *printer) paragraph(indent int, head cell, text safe.Markdown) {
 	label := head.text.Terminal()
 	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, label))
@@ -151,10 +151,9 @@ func (p *printer) painted(s style, text safe.Markdown) {
 	}
 }
 
-// wrap breaks text into lines that fit beside some columns, first of them on
-// the first line and hang on the others. A word that is too long for a line
-// has one of its own and is not broken, so that it can be copied; what stands
-// before the first line is left alone for one.
+// wrap breaks text into lines. The first line leaves room for first columns, the
+// others for hang. A word that is too long gets a line of its own and is not
+// broken, so that people can copy it. Such a word may leave the first line empty.
 func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
 	text := markdown.Terminal()
 	if p.width <= 0 {
@@ -172,7 +171,7 @@ func (p *printer) wrap(markdown safe.Markdown, first, hang int) []string {
 	return append(lines, line)
 }
 
-// Columns is the number of columns that text takes on a terminal.
+// Columns is the number of columns of a text on a terminal.
 func Columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -191,8 +190,8 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// Cut returns text in so many columns of a terminal at most, with an ellipsis for what it
-// leaves out; without room for that it is empty.
+// Cut shortens text to at most so many columns of a terminal, and ends it with an
+// ellipsis. Without room for the ellipsis the result is empty.
 func Cut(text string, most int) string {
 	if Columns(text) <= most {
 		return text

@@ -11,10 +11,9 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Listing writes lock entries as text in which a line stands for a fact, for
-// tools that compare lines. A set of hashes is one line: how many of each
-// scheme, and a digest that changes with any of them. The error is the
-// writer's.
+// Listing writes lock entries as text, one fact per line, for tools that compare
+// lines. A set of hashes is one line: the number of hashes of each scheme, and a
+// digest of all. The error is the writer's.
 func Listing(w io.Writer, locks []lockfile.Lock) error {
 	var b strings.Builder
 	for _, l := range locks {

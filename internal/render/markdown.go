@@ -12,20 +12,21 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
-// a step summary. We stay below: others add to the body, and a job's steps
-// share the page. Counting bytes errs on the safe side.
+// GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in a
+// step summary. Our limits are lower: other programs add to the body, and the
+// steps of a job share the page. We count bytes, which are never fewer than
+// characters.
 var (
 	githubLimit  = safe.Const("GitHub's limit")
 	bodyBound    = bound{60_000, githubLimit, safe.Const("The step summary of the run lists them.")}
 	summaryBound = bound{1<<20 - 1<<12, githubLimit, safe.Const("The JSON report lists them.")}
 	answerBound  = bound{bodyBound.bytes, githubLimit, safe.Const("The report of the run lists them.")}
-	jsonLists    = safe.Const("--format json lists them.") // for a bound that somebody gave
+	jsonLists    = safe.Const("--format json lists them.") // for a limit that the user set
 )
 
-// Body returns the Markdown of a pull request that proposes the report's
-// changes, and ends in its Footer. What does not fit is cut, the least important
-// first and never in the middle of a row, an item or a root module; the text says
+// Body returns the Markdown of a pull request that proposes the report's changes,
+// with its Footer at the end. A body that is too long is cut, the least important
+// part first. The cut never splits a row, an item or a root module; a line says
 // what was cut.
 func Body(r report.Report) safe.Markdown {
 	parts := append(partsOf(r), footer(r))
@@ -54,8 +55,8 @@ func Summary(r report.Report) safe.Markdown {
 	return assemble(parts, summaryBound)
 }
 
-// Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
-// no limit. That of a dry run has the pull requests as people would see them.
+// Markdown returns the report in Markdown, cut like Body to a number of bytes; 0
+// means no limit. A dry run also shows the pull requests as they would look.
 func Markdown(r report.Report, limit int) safe.Markdown {
 	if r.Verb == verbs.Comment {
 		return answerOf(r)
@@ -68,7 +69,7 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 	return assemble(append([]part{pulls(r)}, partsOf(r)...), within)
 }
 
-// bodies are the pull requests as a dry run would write them, each under its title.
+// bodies are the pull requests of a dry run, each under its title.
 func bodies(r report.Report) part {
 	all := part{what: safe.Const("pull request"), rank: 3}
 	for _, p := range r.PullRequests {
@@ -84,8 +85,8 @@ func bodies(r report.Report) part {
 	return all
 }
 
-// partsOf are what every Markdown report consists of. Each has a share of the room; what
-// is left of it goes to the others, to the most important first.
+// partsOf are the parts of every Markdown report. Each has a share of the room.
+// Unused room goes to the most important parts.
 func partsOf(r report.Report) []part {
 	if r.Verb == verbs.Verify {
 		return verification(r)
@@ -106,7 +107,7 @@ func partsOf(r report.Report) []part {
 	return parts
 }
 
-// nextLine says what to do about lock files that a check fails for.
+// nextLine says how to fix lock files that make a check fail.
 func nextLine(o outline.Outline) safe.Markdown {
 	next := o.Next.Markdown()
 	if next.Empty() {
@@ -115,7 +116,7 @@ func nextLine(o outline.Outline) safe.Markdown {
 	return safe.Format("\nNext: %s.\n", next)
 }
 
-// carriedLine says what of a pull request the run did not look at.
+// carriedLine says which part of a pull request the run did not look at.
 func carriedLine(r report.Report) safe.Markdown {
 	if said := keptUnseen(r.CarriedOver); !said.Empty() {
 		return safe.Format("\n%s\n", said)
@@ -123,7 +124,8 @@ func carriedLine(r report.Report) safe.Markdown {
 	return safe.Markdown{}
 }
 
-// attendedLine says why a person must merge what GitHub else would.
+// attendedLine says why a person must merge a pull request that GitHub would
+// merge otherwise.
 func attendedLine(r report.Report) safe.Markdown {
 	if r.KeepsFromMerging == 0 {
 		return safe.Markdown{}
@@ -132,8 +134,8 @@ func attendedLine(r report.Report) safe.Markdown {
 		safe.Count(r.KeepsFromMerging, "root module", "root modules"))
 }
 
-// changeShare is that of the table of changes, in percent: it survives whatever
-// else there is.
+// changeShare is the share of the table of changes, in percent. The table is
+// never cut completely.
 const changeShare = 40
 
 // changesPart has a row for each provider. A column without content is left out.
@@ -147,7 +149,7 @@ func changesPart(o outline.Outline, noun safe.Markdown) part {
 	return tablePart(part{rank: 1, share: changeShare, what: safe.Const("change")}, columns, cells)
 }
 
-// tablePart is a part that consists of a table. A column without content is left out.
+// tablePart is a part with a table. A column without content is left out.
 func tablePart(p part, columns []safe.Markdown, rows [][]safe.Markdown) part {
 	used := make([]bool, len(columns))
 	for _, row := range rows {
@@ -163,7 +165,7 @@ func tablePart(p part, columns []safe.Markdown, rows [][]safe.Markdown) part {
 	return p
 }
 
-// tableRow joins the cells of the columns in use.
+// tableRow joins the cells of the columns that have content.
 func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
 	var row []safe.Markdown
 	for i, c := range cells {
@@ -202,7 +204,7 @@ func heldPart(o outline.Outline) part {
 	return p
 }
 
-// heldItem says what holds a provider back, and what would help.
+// heldItem says what blocks a provider, and what would help.
 func heldItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 	text := d.SaidIn(c)
 	if next := c.Remedy(); !next.Empty() {
@@ -227,8 +229,8 @@ func spreadsPart(o outline.Outline) part {
 	return p
 }
 
-// notesPart is the section of notes: a collapsed block for each upgrade, then a
-// line for those of which nothing is known.
+// notesPart is the section of notes. It has a collapsed block for each upgrade,
+// then a line for the upgrades without notes.
 func notesPart(o outline.Outline) part {
 	p := part{rank: 6, share: 10, head: safe.Const("### Release notes\n\n"), what: safe.Const("release note")}
 	var problems collect.Set[safe.Markdown]
@@ -248,7 +250,7 @@ func notesPart(o outline.Outline) part {
 	return p
 }
 
-// blocksPart shows each root module collapsed.
+// blocksPart has a collapsed block for each group of root modules.
 func blocksPart(o outline.Outline, noun safe.Markdown) part {
 	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
 	if !o.Assumed.Empty() {
@@ -260,11 +262,11 @@ func blocksPart(o outline.Outline, noun safe.Markdown) part {
 	return p
 }
 
-// manyDirs is the number of root modules that a block lists at most.
+// manyDirs is the highest number of root modules that a block lists.
 const manyDirs = 100
 
-// detailsBlock is one collapsed block. Markdown is parsed between the empty
-// lines, HTML in the summary.
+// detailsBlock is one collapsed block. GitHub parses Markdown between the empty
+// lines, and HTML in the summary.
 func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
 	var text safe.Markdown
 	title := safe.Join(", ", collect.Mapped(b.Dirs, safe.Element)...)
@@ -284,7 +286,7 @@ func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
 	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, what, text, items(b.Items))
 }
 
-// items is a list.
+// items writes a list.
 func items(of []safe.Markdown) safe.Markdown {
 	return safe.Join("", collect.Mapped(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
 }
@@ -300,7 +302,8 @@ func pulls(r report.Report) part {
 	return p
 }
 
-// footer says what relock is and how to do the same on one's own machine.
+// footer says what relock is, and how to make the same changes on your own
+// machine.
 func footer(r report.Report) part {
 	return part{head: safe.Format("---\n\n"+
 		"[relock](https://github.com/relock-dev/relock) selects the newest version of each provider that the whole module "+
@@ -308,15 +311,15 @@ func footer(r report.Report) part {
 		"The same on your own machine:\n\n%s", safe.Fenced("sh", sameHere(r), bodyBound.bytes))}
 }
 
-// plainName matches what needs no quoting in a shell and no care in Markdown.
+// plainName matches a name that needs no quotes in a shell and no escapes in
+// Markdown.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 
-// fewArguments is the number of root modules up to which a command line names them.
+// fewArguments is the highest number of root modules that a command line names.
 const fewArguments = 8
 
-// sameHere is the command line that makes the report's changes. It is in the
-// text of a pull request, so that it names root modules only if every name is
-// plain.
+// sameHere is the command line that makes the report's changes. It is part of a
+// pull request's text, so it names root modules only if every name is plain.
 func sameHere(r report.Report) string {
 	dirs := r.PendingDirs()
 	odd := slices.ContainsFunc(dirs, func(dir string) bool { return dir != "." && !plainName.MatchString(dir) })

@@ -21,7 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// hostile has a text in every field that holds outside text.
+// hostile has a text in every field for outside text.
 func hostile(text string) report.Report {
 	term := term("~> 5.0", text, text, 4)
 	advice := upgrade.Advice{Version: version("6.1.0")}
@@ -59,7 +59,7 @@ func hostile(text string) report.Report {
 	}
 }
 
-// checkPage checks that Markdown has the structure that is meant.
+// checkPage checks that Markdown has the intended structure.
 func checkPage(t *testing.T, markdown string) {
 	t.Helper()
 	page := safetest.Rendered(t, markdown)
@@ -87,7 +87,7 @@ func TestMarkdownHasTheStructureMeant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, markdown := range []string{render.Markdown(r, 0).String(), render.Body(r).String(), render.Summary(r).String()} {
 				checkPage(t, markdown)
-				// Within a collapsed block Markdown is parsed, not shown.
+				// GitHub parses Markdown within a collapsed block.
 				if page := safetest.Rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(safetest.Prose(page), "**") {
 					t.Errorf("Markdown is shown as text:\n%s", page)
 				}

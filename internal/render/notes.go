@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// notesLimit bounds the release notes of one provider, in bytes, and
-	// releaseLimit those of one release among several.
+	// notesLimit is the highest number of bytes of one provider's release notes.
+	// releaseLimit is that of one release among several.
 	notesLimit   = 6000
 	releaseLimit = 3000
 )
 
-// notesBlock is the collapsed notes of one upgrade; empty if there are none.
-// Releases that break something come first, then the newest.
+// notesBlock is the collapsed notes of one upgrade; empty without notes. Releases
+// with breaking changes come first, then the newest.
 func notesBlock(d outline.Vocabulary, n notes.Notes) safe.Markdown {
 	var body []safe.Markdown
 	room, whole := notesLimit, true
 	told := slices.DeleteFunc(slices.Clone(n.Releases), func(rel notes.Release) bool { return len(rel.Sections) == 0 })
-	// Sections are in order of importance, so the first tells of the release.
+	// Sections are in order of importance, so the first one ranks the release.
 	slices.SortStableFunc(told, func(a, b notes.Release) int {
 		return cmp.Compare(min(a.Sections[0].Kind, notes.Note), min(b.Sections[0].Kind, notes.Note))
 	})
@@ -44,8 +44,8 @@ func notesBlock(d outline.Vocabulary, n notes.Notes) safe.Markdown {
 	return safe.Format("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, text, rest(n, whole))
 }
 
-// releaseText is what is said of one release, within a limit in bytes; whole is
-// false if it is not all of it. The heading is not counted.
+// releaseText is the text of one release, within a limit in bytes. whole is false
+// if it was cut. The heading does not count.
 func releaseText(d outline.Vocabulary, rel notes.Release, limit int) (text safe.Markdown, whole bool) {
 	title := d.Version(rel.Version)
 	if url := safe.Redirected(rel.URL); url != "" {
@@ -75,7 +75,7 @@ func releaseText(d outline.Vocabulary, rel notes.Release, limit int) (text safe.
 
 const notesCut = "The notes are longer than shown."
 
-// rest says what the notes do not show, and where it is.
+// rest says what the notes leave out, and where to find it.
 func rest(n notes.Notes, whole bool) safe.Markdown {
 	var parts []safe.Markdown
 	if !whole {

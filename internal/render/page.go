@@ -24,14 +24,14 @@ var pageStyle string
 //go:embed html/page.js
 var pageScript string
 
-// pageTemplate is the page. html/template escapes whatever is in it; style and
-// script alone are written as they are, and they are ours.
+// pageTemplate is the page. html/template escapes everything but style and
+// script, which are ours.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"spans": safe.Markdown.Spans, "count": report.Count, "plain": safe.Plain,
 }).Parse(pageSource))
 
-// HTML writes the report as one page that fetches nothing. All of it can be read
-// without its script, which filters and sorts. The error is the writer's.
+// HTML writes the report as one page that fetches nothing. The script only
+// filters and sorts: the page is complete without it. The error is the writer's.
 func HTML(w io.Writer, r report.Report) error {
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, pageOf(r)); err != nil {
@@ -67,7 +67,7 @@ type pageView struct {
 	Fleet          *report.Fleet
 }
 
-// pageBlock is what changes in root modules that change alike.
+// pageBlock is the changes of root modules that change alike.
 type pageBlock struct {
 	Dirs  []string
 	Tool  safe.Markdown
@@ -80,8 +80,7 @@ type pageConcern struct {
 	Causes []pageCause
 }
 
-// pageCause is a cause, in which root modules and at which places it shows, and
-// what to do.
+// pageCause is a cause with its root modules, its places and the next step.
 type pageCause struct {
 	Text, Next safe.Markdown
 	Dirs       []string
@@ -121,8 +120,8 @@ func pageOf(r report.Report) pageView {
 	return p
 }
 
-// contentPolicy lets a browser load nothing, and run only our style and our
-// script: https://www.w3.org/TR/CSP3/#match-element-to-source-list.
+// contentPolicy forbids the browser to load anything, and to run anything but our
+// style and our script: https://www.w3.org/TR/CSP3/#match-element-to-source-list.
 var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceOf(pageStyle) + "; script-src " + sourceOf(pageScript)
 
 func sourceOf(text string) string {
@@ -130,7 +129,7 @@ func sourceOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pageConcerns are the causes that want a reviewer, by concern.
+// pageConcerns are the causes that need a reviewer, by concern.
 func pageConcerns(o outline.Outline) []pageConcern {
 	var all []pageConcern
 	for _, c := range o.Review {
@@ -143,7 +142,7 @@ func pageConcerns(o outline.Outline) []pageConcern {
 	return all
 }
 
-// causeOnPage tells of a cause without its places, which have a list of their own.
+// causeOnPage is a cause without its places, which the page lists separately.
 func causeOnPage(o outline.Outline, c *outline.Topic) pageCause {
 	p := pageCause{Text: o.Words.Said(&outline.Topic{Whole: c.Whole, What: c.What}), Next: c.Remedy(), Dirs: c.Dirs.List}
 	if len(c.Whole.List) > 1 {

@@ -32,7 +32,7 @@ func webpage(t *testing.T, r report.Report) string {
 	return b.String()
 }
 
-// parsed is what a browser makes of a page.
+// parsed is the document that a browser makes of a page.
 func parsed(t *testing.T, page string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -42,7 +42,7 @@ func parsed(t *testing.T, page string) *html.Node {
 	return root
 }
 
-// elements are those of the page by name.
+// elements are the elements of the page with a name.
 func elements(root *html.Node, name string) []*html.Node {
 	var all []*html.Node
 	for n := range root.Descendants() {
@@ -73,7 +73,7 @@ func shownText(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// pages are reports that a page is made of.
+// pages are reports to make pages of.
 func pages(t *testing.T) map[string]report.Report {
 	t.Helper()
 	reports := fixtures(t)
@@ -116,7 +116,7 @@ func TestPageRunsAndLoadsNothingButItsOwn(t *testing.T) {
 	}
 }
 
-// checkElements fails for what a page of ours has not.
+// checkElements fails for elements that our pages do not have.
 func checkElements(t *testing.T, root *html.Node) {
 	t.Helper()
 	for n := range root.Descendants() {
@@ -163,8 +163,9 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			m.Findings = []problem.Problem{found}
 			m.Verified = &report.Verified{Unchecked: []string{evil}}
 			m.Accepted = []ledger.Acceptance{{Problem: found, Reason: evil, By: evil}}
-			// Directory, place, what and next of the finding; the first three, reason and
-			// by of the accepted one; what is not checked and where.
+			// A finding shows directory, place, what and next. An accepted one
+			// shows the first three, reason and by. A gap shows what is not
+			// checked and where.
 			checkShown(t, webpage(t, report.Report{Verb: verbs.Verify, Modules: []report.Module{m}}), evil, 4+5+2)
 		})
 	}
@@ -173,8 +174,8 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 	checkElements(t, parsed(t, webpage(t, report.Report{Verb: verbs.Check, Modules: []report.Module{forged}})))
 }
 
-// checkShown fails if an outside text is anything but text in a page, or does not
-// stand there so often at least.
+// checkShown fails if an outside text becomes more than text in a page, or
+// appears fewer than least times.
 func checkShown(t *testing.T, page, evil string, least int) {
 	t.Helper()
 	root := parsed(t, page)

@@ -10,7 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// pageVerified is what a verification found, as the page shows it.
+// pageVerified is the result of a verification, as the page shows it.
 type pageVerified struct {
 	Verdicts  outline.Chart
 	Totals    []string
@@ -19,7 +19,7 @@ type pageVerified struct {
 	Unchecked []pageCause
 }
 
-// pageFinding is a row of the table of findings. The most severe has the rank 0.
+// pageFinding is a row of the table of findings. Rank 0 is the most severe.
 type pageFinding struct {
 	Rank                         int
 	Severity, Class              string
@@ -33,7 +33,7 @@ type pageAccepted struct {
 	Until      string
 }
 
-// pageVerifiedOf is nil where nothing was verified.
+// pageVerifiedOf is nil if nothing was verified.
 func pageVerifiedOf(r report.Report, d outline.Vocabulary) *pageVerified {
 	v := outline.JudgedIn(r)
 	if len(v.Modules) == 0 {
@@ -63,12 +63,12 @@ func pageFindingOf(f problem.Problem, m report.Module, d outline.Vocabulary) pag
 	}
 }
 
-// verdictClass colours a verdict by what the hash is worth.
+// verdictClass colours a verdict by how strong its proof is.
 var verdictClass = map[verify.Verdict]string{
 	verify.ByList: "good", verify.ByPackage: "good", verify.ByCache: "patch", verify.Disproven: "bad", verify.Unproven: "major",
 }
 
-// verdictsOf charts how many hashes have which verdict.
+// verdictsOf charts the number of hashes of each verdict.
 func verdictsOf(counts verify.Counts) outline.Chart {
 	return outline.Charted(collect.Mapped(counts.Parts(), func(p verify.Part) outline.ChartPart {
 		class := verdictClass[p.Verdict]

@@ -21,8 +21,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// planned is a plan for one root module: aws goes up, random stays behind, and
-// tls fails.
+// planned is a plan for one root module: aws moves up, random is held, and tls
+// fails.
 func planned(t *testing.T) upgrade.Result {
 	t.Helper()
 	old := []lockfile.Lock{
@@ -52,7 +52,7 @@ func planned(t *testing.T) upgrade.Result {
 	return r
 }
 
-// part is the body of a pull request about one provider of that plan.
+// part is the body of a pull request about one provider of the plan.
 func part(t *testing.T, name string) string {
 	t.Helper()
 	r := planned(t).Only(func(a provider.Addr) bool { return a == addr(name) })

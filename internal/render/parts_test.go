@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// parts takes what is written until it has had enough.
+// parts accepts writes until it has enough.
 type parts struct{ largest, all, most int }
 
 func (p *parts) Write(b []byte) (int, error) {
@@ -22,8 +22,8 @@ func (p *parts) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A large report for programs is not copied in whole before it is written, and a
-// writer that fails in the middle is told of.
+// A large JSON report is not copied as a whole before it is written. An error of
+// the writer in the middle is returned.
 func TestLargeDocumentsAreWrittenInParts(t *testing.T) {
 	t.Parallel()
 	r := report.Report{Verb: verbs.Upgrade, Diagnostics: []problem.Problem{{

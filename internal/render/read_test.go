@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// TestFromJSONIsTheInverseOfJSON holds that a report which is read says in JSON what it
-// was read from.
+// TestFromJSONIsTheInverseOfJSON writes a report that was read. The JSON equals
+// what was read.
 func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
 	t.Parallel()
 	for name, r := range fixtures(t) {
@@ -49,8 +49,8 @@ func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
 	}
 }
 
-// TestReadsWhatEarlierReleasesWrote reads the reports of testdata/format1, which relock has
-// written before format.go was there, and writes them again.
+// TestReadsWhatEarlierReleasesWrote reads the reports of testdata/format1, and
+// writes them again. Releases before format.go wrote them.
 func TestReadsWhatEarlierReleasesWrote(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "report", "testdata", "format1", "*.json"))
@@ -71,7 +71,7 @@ func TestReadsWhatEarlierReleasesWrote(t *testing.T) {
 				continue
 			}
 			want, got := string(written), jsonText(t, read)
-			if read.Fleet == nil { // no module says what is in use, since no reports are joined
+			if read.Fleet == nil { // no reports are joined, so no module says which versions are in use
 				want, got = withoutConsistency(want), withoutConsistency(got)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -86,8 +86,8 @@ func TestReadsWhatEarlierReleasesWrote(t *testing.T) {
 	}
 }
 
-// withoutConsistency is a document without the providers that are in use in several
-// versions.
+// withoutConsistency is a document without the providers that have several
+// versions in use.
 func withoutConsistency(doc string) string {
 	before, rest, _ := strings.Cut(doc, "\n  \"consistency\": [")
 	_, behind, _ := strings.Cut(rest, "],\n  \"")

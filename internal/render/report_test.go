@@ -27,7 +27,7 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// plan has a provider that changes, one that is held, one that needs no word
+// plan has one provider that changes, one that is held, one that needs no comment
 // and one that failed.
 func plan() upgrade.Result {
 	selection := func(name, to string) upgrade.Selection {
@@ -68,7 +68,7 @@ func TestFromPlanSaysAFailureOnce(t *testing.T) {
 	}
 }
 
-// What a failed provider is held at is in the old lock file, if only in version 0.0.0.
+// A failed provider is held at the version in the old lock file, even at 0.0.0.
 func TestFromPlanKeepsWhatHoldsAFailure(t *testing.T) {
 	r := plan()
 	failed := &r.Selections[1]
@@ -91,8 +91,8 @@ func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
 	}
 }
 
-// TestEveryFormatNamesFilesAsPeopleKnowThem holds that what is made of a module with names
-// is what is made of one whose places have these names as paths.
+// TestEveryFormatNamesFilesAsPeopleKnowThem writes a module twice: with names for
+// its files, and with these names as paths. Both outputs are equal.
 func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 	const far = "git::https://example.com/net.git"
 	reports := func(place func(path string) problem.Place, names problem.Naming) map[verbs.Verb]report.Report {
@@ -149,10 +149,10 @@ func TestEveryFormatNamesFilesAsPeopleKnowThem(t *testing.T) {
 	}
 }
 
-// asNamed is how SARIF is written where each name is one of the repository.
+// asNamed writes SARIF as if each name were a path in the repository.
 var asNamed = render.SARIFOptions{Path: func(shown string) (string, bool) { return shown, shown != "" }}
 
-// withoutFingerprints is a text without what is made of paths in the repository.
+// withoutFingerprints removes the parts of a text that are computed from paths.
 func withoutFingerprints(text string) string {
 	return regexp.MustCompile(`[0-9a-f]{32}:\d`).ReplaceAllString(text, "")
 }
@@ -204,8 +204,9 @@ func TestTextFitsItsWidth(t *testing.T) {
 			if strings.HasSuffix(line, ")") && !strings.HasPrefix(line, " ") {
 				continue // the title: a directory and a tool
 			}
-			// A word is never broken, so that it can be copied: one that is too long
-			// stands alone. So do the few words before a colon that a line begins with.
+			// A word is never broken, so that people can copy it: a word that is
+			// too long has a line of its own. So have a few words before a colon
+			// at the start of a line.
 			alone := !strings.Contains(strings.TrimSpace(line), " ") || strings.HasSuffix(line, ":") && strings.Count(line, ":") == 1
 			if n := utf8.RuneCountInString(line); n > width && !alone {
 				t.Errorf("%s at width %d has a line of %d: %q", name, width, n, line)
@@ -335,7 +336,7 @@ func TestJSONArraysAreNeverNull(t *testing.T) {
 	reports := fixtures(t)
 	reports["bare"] = report.Report{Verb: verbs.PR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
 	reports["bare scan"] = report.Report{Verb: verbs.Scan, Modules: []report.Module{report.FromScan(scan.RootModule{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
-	// These are objects or texts that may be absent.
+	// These objects or texts may be absent.
 	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true, "version_file": true}
 	for name, r := range reports {
 		var doc any
@@ -404,13 +405,13 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	if got := text(t, r, render.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
 		t.Errorf("the text does not say what can be done:\n%s", got)
 	}
-	r.Modules[0].Diagnostics[0].Severity = problem.SeverityWarning // they do already
+	r.Modules[0].Diagnostics[0].Severity = problem.SeverityWarning // they are warnings already
 	if got := text(t, r, render.TextOptions{}); strings.Contains(got, "preserve") {
 		t.Errorf("the text advises what is done already:\n%s", got)
 	}
 }
 
-// A version 0.0.0 can be locked, and is not the absence of one.
+// A version 0.0.0 can be locked; it does not mean "no version".
 func TestZeroVersionIsAVersion(t *testing.T) {
 	zero, later := change(diff.Upgraded, "hashicorp/aws", "0.0.0", "5.34.0"), change(diff.Upgraded, "hashicorp/aws", "5.31.0", "5.34.0")
 	r := report.Report{Verb: verbs.Upgrade, Modules: []report.Module{module("a", zero), module("b", later), module("c", change(diff.Added, "hashicorp/null", "", "0.0.0"))}}
@@ -418,7 +419,7 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 		t.Errorf("the text does not say from where:\n%s", got)
 	}
 	many := report.Report{Verb: verbs.Upgrade}
-	for i := range 100 { // more than rows for each
+	for i := range 100 { // more than each table has rows for
 		many.Modules = append(many.Modules, module(fmt.Sprint("m", i), change(diff.Upgraded, "hashicorp/aws", fmt.Sprintf("0.0.%d", i), "5.34.0")))
 	}
 	if got := text(t, many, render.TextOptions{}); !strings.Contains(got, "0.0.0 … 0.0.99 -> 5.34.0") {

@@ -27,8 +27,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// elsewhere are the fields that no run of the verb pr fills, with the reason. Random
-// reports do not have them, nor what is in them.
+// elsewhere are the fields that no run of the verb pr fills, with the reason.
+// Random reports leave them and their content empty.
 var elsewhere = map[string]string{
 	"Idle":                                  "of a run that has looked at nothing",
 	"Answer":                                "a run of the verb comment fills it",
@@ -69,8 +69,8 @@ var elsewhere = map[string]string{
 	"Modules.Unread.Entry":                  "a scan says by it which entries of the lock file are required",
 }
 
-// unneeded are the fields of random reports that are not read, with the reason why no
-// text, Markdown or page of a report that was read needs them.
+// unneeded are the fields of random reports that are not read. The reason says
+// why no text, Markdown or page of a report from a file needs them.
 var unneeded = map[string]string{
 	"Footer":                             "the body of a pull request ends in it, which the run writes",
 	"Summarised":                         "the body of a pull request says it, which the run writes",
@@ -110,7 +110,8 @@ func (g *random) report() report.Report {
 	return r
 }
 
-// fill gives a value to what has the path in a report, and to all that is in it.
+// fill gives a value to the field at a path of a report, and to all fields below
+// it.
 func (g *random) fill(path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -159,8 +160,8 @@ func (g *random) fill(path string, v reflect.Value) {
 	}
 }
 
-// below is the path of a field. Fields of a struct that is embedded are those of the
-// struct around it.
+// below is the path of a field. Fields of an embedded struct are fields of the
+// outer struct.
 func below(path string, field reflect.StructField) string {
 	if field.Anonymous {
 		return path
@@ -168,11 +169,11 @@ func below(path string, field reflect.StructField) string {
 	return strings.TrimPrefix(path+"."+field.Name, ".")
 }
 
-// oneOf returns one of some values.
+// oneOf returns one of the values.
 func oneOf[T any](g *random, values ...T) T { return values[g.IntN(len(values))] }
 
-// made gives a value to what may not have any value of its type, and reports whether p
-// points to such.
+// made fills types that cannot have any random value. It reports whether p points
+// to such a type.
 func (g *random) made(p any) bool {
 	switch p := p.(type) {
 	case *provider.Addr:
@@ -224,7 +225,7 @@ func (g *random) made(p any) bool {
 	return true
 }
 
-// agree makes the fields of a struct agree with each other, as those of any run do.
+// agree makes the fields of a struct consistent, as in a real run.
 func (g *random) agree(p any) {
 	switch p := p.(type) {
 	case *report.Report:
@@ -242,7 +243,7 @@ func (g *random) agree(p any) {
 		})
 		p.InUse = distinctBy(p.InUse, func(u report.Use) provider.Addr { return u.Addr })
 	case *report.Change:
-		if p.Kind == diff.Removed { // nothing was looked for
+		if p.Kind == diff.Removed { // no release was looked for
 			p.Missing, p.Since, p.Serving, p.Warnings = nil, nil, provider.Version{}, nil
 		}
 		p.FromPull = p.FromPull && !p.Unasked
@@ -270,7 +271,7 @@ func (g *random) agree(p any) {
 			p.Subject.Version = provider.Version{}
 		}
 	case *scan.Term:
-		p.Place = p.Place.At(p.Line) // columns are those of hashes
+		p.Place = p.Place.At(p.Line) // only places of hashes have columns
 	case *scan.Unread:
 		p.Place = p.Place.At(p.Line)
 	case *upgrade.HoldingCall:
@@ -287,9 +288,10 @@ func (g *random) agree(p any) {
 	}
 }
 
-// kept is a root module with what is said of providers that stay as they are: much of it
-// is written of runs over an organisation alone, whose reports are joined. What fetched
-// modules are is said where something is held back.
+// kept removes from a root module the facts about unchanged providers that the
+// JSON does not have. Most of them are written only for joined reports of an
+// organisation. The versions of fetched modules are written only if something is
+// held.
 func kept(m report.Module, joined bool) report.Module {
 	var fetched report.Origins
 	for _, c := range m.Changes {
@@ -317,8 +319,8 @@ func kept(m report.Module, joined bool) report.Module {
 	return m
 }
 
-// problemsAgree makes problems of a run errors and warnings, the errors first: programs
-// read two lists.
+// problemsAgree makes a run's problems errors and warnings, errors first, since
+// the JSON has two lists.
 func problemsAgree(problems []problem.Problem) {
 	for i := range problems {
 		problems[i].Severity = min(problems[i].Severity, problem.SeverityWarning)
@@ -326,14 +328,14 @@ func problemsAgree(problems []problem.Problem) {
 	slices.SortStableFunc(problems, func(a, b problem.Problem) int { return cmp.Compare(a.Severity, b.Severity) })
 }
 
-// distinctBy sorts what is about providers, and keeps one for each.
+// distinctBy sorts facts by provider, and keeps one of each provider.
 func distinctBy[T any](all []T, about func(T) provider.Addr) []T {
 	all = slices.DeleteFunc(all, func(e T) bool { return about(e) == provider.Addr{} })
 	slices.SortStableFunc(all, func(a, b T) int { return about(a).Compare(about(b)) })
 	return slices.CompactFunc(all, func(a, b T) bool { return about(a) == about(b) })
 }
 
-// pieces are parts of texts that something on the way might take for its own.
+// pieces are parts of texts that a format could mistake for its own syntax.
 var pieces = []string{
 	"a", "live/prod", "main.tf", " ", "\n", "\t", "\x1b[31m", "\u009b2J", "\u202e", "\u2028", "\ufeff", "\U000E0041", "\x00", "\x7f", "é", "日本", "🔒",
 	"`", "|", "<b>", "</script>", "&amp;", "<!--", "\"", "\\", "\\u0041", "'", "$(id)", "{{.}}", "%s", "//", "@octocat", "#1", "[x](http://example.com)", "](", "**", "- ", "1.2.3",

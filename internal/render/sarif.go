@@ -17,24 +17,24 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// SARIFOptions are what a report does not know of itself.
+// SARIFOptions are facts that a report does not contain.
 type SARIFOptions struct {
-	// Version is the program's.
+	// Version is the version of relock.
 	Version string
-	// Category tells apart what several runs of one verb upload for one commit.
+	// Category separates the uploads of several runs of one verb for one commit.
 	Category string
-	// Path returns the name that a file has in the repository, of the one that
-	// people are shown; false if it is none of the repository's.
+	// Path returns the path in the repository of a file with the shown name;
+	// false if the file is not in the repository.
 	Path func(shown string) (string, bool)
 }
 
-// mostResults is how many results of a run GitHub shows:
+// mostResults is the highest number of results of a run that GitHub shows:
 // https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning
 const mostResults = 5000
 
-// sarifLog is what a file of SARIF 2.1.0 holds. It is not the library's type for it:
-// that can validate itself, and with its method a validator would come into the
-// program that fetches what a schema names.
+// sarifLog is the content of a file of SARIF 2.1.0. The library's type has a
+// method that validates. It would add a validator to the program that fetches the
+// URLs in a schema.
 type sarifLog struct {
 	Schema  string       `json:"$schema"`
 	Version string       `json:"version"`
@@ -73,9 +73,9 @@ func sarifRun(r report.Report, o SARIFOptions) *sarif.Run {
 	return run
 }
 
-// automationID is the category under which code scanning keeps the results: all up
-// to the last slash. What is uploaded for the same commit under the same category
-// replaces what was.
+// automationID is the category of the results for code scanning: the part up to
+// the last slash. An upload replaces the earlier one of the same commit and
+// category.
 func automationID(verb verbs.Verb, category string) string {
 	id := "relock/" + string(verb) + "/"
 	category = strings.Trim(linkless(category), "/")
@@ -85,16 +85,16 @@ func automationID(verb verbs.Verb, category string) string {
 	return id
 }
 
-// issue is what a result tells of.
+// issue is the fact behind a result.
 type issue struct {
 	problem.Problem
-	names    problem.Naming     // of its files
+	names    problem.Naming     // the names of its files
 	path     string             // in the repository
 	accepted *ledger.Acceptance // nil unless a baseline accepts it
 }
 
-// issuesOf are the results of a report, the worst first and what is accepted last,
-// and the problems that are at no place of the repository.
+// issuesOf are the results of a report, the worst first and accepted ones last.
+// notices are the problems without a place in the repository.
 func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 	add := func(f problem.Problem, m report.Module, accepted *ledger.Acceptance) {
 		i, ok := o.placed(f, m)
@@ -145,9 +145,9 @@ func (i issue) order() int {
 	return 0
 }
 
-// placed is a finding at its file in the repository. One without a file is about the
-// root module's lock file, and so is one in a module package, whose lines are no lines of
-// that. It is false for what is in another repository.
+// placed gives a finding its path in the repository. A finding without a file, or
+// in a module package, gets the lock file of the root module; lines of a package
+// are dropped. It returns false for a finding in another repository.
 func (o SARIFOptions) placed(f problem.Problem, m report.Module) (issue, bool) {
 	i := issue{Problem: f, names: m.Names}
 	name := cmp.Or(m.LockPath, m.Dir)
@@ -166,8 +166,8 @@ func (o SARIFOptions) placed(f problem.Problem, m report.Module) (issue, bool) {
 	return i, ok
 }
 
-// fitting are the issues that code scanning shows. Of those that it would not, the
-// last one tells.
+// fitting are the issues that code scanning shows. If it would not show all, the
+// last one says so.
 func fitting(issues []issue) []issue {
 	if len(issues) <= mostResults {
 		return issues
@@ -179,8 +179,8 @@ func fitting(issues []issue) []issue {
 	}})
 }
 
-// result is the issue as SARIF has it. Code scanning knows it again by the
-// fingerprint, under a key of its own for that.
+// result is the issue in SARIF. Code scanning recognises it by the fingerprint,
+// which has a key of our own.
 func (i issue) result(fingerprint string) *sarif.Result {
 	result := sarif.NewRuleResult(string(i.Code)).WithLevel(i.Severity.String()).WithMessage(sarif.NewMessage().WithText(i.text()))
 	result.WithPartialFingerprints(map[string]string{"primaryLocationLineHash": fingerprint, "relock/v1": fingerprint})
@@ -215,15 +215,16 @@ func (i issue) notice() string {
 	return p.String()
 }
 
-// linkless makes outside text harmless in a message of SARIF, whose plain texts may
-// hold links as Markdown has them (SARIF 3.11.6).
+// linkless makes outside text harmless in a message of SARIF. Plain texts there
+// may hold links in the form of Markdown (SARIF 3.11.6).
 func linkless(s string) string { return strings.ReplaceAll(safe.Plain(s), "](", "] (") }
 
-// rootID is how SARIF's producers and consumers name the root of the repository.
+// rootID is the usual SARIF name of the repository's root.
 const rootID = "%SRCROOT%"
 
-// uriOf is the reference to a file of the repository. Whatever RFC 3986 reserves is
-// escaped: a colon would make a scheme of what is before it.
+// uriOf is the URI reference of a file in the repository. It escapes all
+// characters that RFC 3986 reserves: text before a colon would be read as a
+// scheme.
 func uriOf(path string) string {
 	var b strings.Builder
 	for _, c := range []byte(path) {
@@ -237,8 +238,8 @@ func uriOf(path string) string {
 	return b.String()
 }
 
-// sarifInvocation says whether the run could do all that it was to do, and what is
-// wrong with it that no file of the repository is the place of.
+// sarifInvocation says whether the run did all its work. It has the problems that
+// are in no file of the repository.
 func sarifInvocation(r report.Report, notices []issue) *sarif.Invocation {
 	run := sarif.NewInvocation().WithExecutionSuccessful(!r.Failed())
 	for _, n := range notices {

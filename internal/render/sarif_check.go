@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// outOfStep are findings of what a check says of a lock file in addition to what is wrong
-// with its hashes: what would change in it, and what it cannot cover.
+// outOfStep are findings of a check that are not about wrong hashes: pending
+// changes of a lock file, and platforms that it cannot cover.
 func outOfStep(r report.Report, m report.Module) []problem.Problem {
 	d := outline.VocabularyOf(r).Of(m)
 	var all []problem.Problem
@@ -30,8 +30,8 @@ func outOfStep(r report.Report, m report.Module) []problem.Problem {
 	return all
 }
 
-// unfollowed are findings of the module calls that were not followed and of which no
-// problem of the root module tells.
+// unfollowed are findings for the module calls that were not followed, unless a
+// problem of the root module reports the call.
 func unfollowed(r report.Report, m report.Module) []problem.Problem {
 	d := outline.VocabularyOf(r).Of(m)
 	var all []problem.Problem

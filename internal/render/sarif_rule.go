@@ -9,15 +9,15 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// projectURL is where relock is told about, and helpURL begins the address of what
-// is said about a code.
+// projectURL is the home page of relock. helpURL begins the address of the page
+// about a code.
 const (
 	projectURL = "https://github.com/relock-dev/relock"
 	helpURL    = projectURL + "/blob/main/docs/troubleshooting.md#"
 )
 
-// checkRules are those of what a check finds besides: what would change in a lock
-// file, and what could not be read.
+// checkRules are further rules of a check: pending changes of a lock file, and
+// files that could not be read.
 var checkRules = []problem.Meaning{
 	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
 	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
@@ -26,7 +26,7 @@ var checkRules = []problem.Meaning{
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
 }
 
-// otherRules are those of problems, which any verb may have.
+// otherRules are the rules of problems of any verb.
 var otherRules = []problem.Meaning{
 	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "correct the line"},
 	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
@@ -37,8 +37,8 @@ var otherRules = []problem.Meaning{
 	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
 }
 
-// rulesOf are the rules of a verb, and those of what else the report tells of. A
-// problem of the run that has no words of its own here is called by its code.
+// rulesOf are the rules of a verb, and of all other issues of the report. A
+// problem without words here is named by its code.
 func rulesOf(verb verbs.Verb, issues []issue) []problem.Meaning {
 	rules, others := slices.Clone(problem.Meanings), slices.Concat(checkRules, otherRules)
 	if verb == verbs.Check {
@@ -58,8 +58,8 @@ func rulesOf(verb verbs.Verb, issues []issue) []problem.Meaning {
 	return rules
 }
 
-// sarifRule is a rule as SARIF has it. It is as severe as the worst of its results:
-// people may choose the severity of a code, and what fails a check is an error.
+// sarifRule is a rule in SARIF. It is as severe as its worst result: users may
+// choose the severity of a code, and everything that fails a check is an error.
 func sarifRule(verb verbs.Verb, rule problem.Meaning, issues []issue) *sarif.ReportingDescriptor {
 	severity, found := rule.Severity, false
 	for _, i := range issues {
@@ -68,7 +68,7 @@ func sarifRule(verb verbs.Verb, rule problem.Meaning, issues []issue) *sarif.Rep
 		}
 	}
 	worth := severity
-	if verb == verbs.Check { // whose errors are what it fails for
+	if verb == verbs.Check { // all its errors make it fail
 		worth = rule.Severity
 	}
 	url := helpURL + string(rule.Code)
@@ -82,9 +82,9 @@ func sarifRule(verb verbs.Verb, rule problem.Meaning, issues []issue) *sarif.Rep
 		WithProperties(sarifProperties(rule.Code, worth))
 }
 
-// scores are how severe code scanning shows results that are about security:
-// 7.0 and more is high, 4.0 and more is medium. Notes are about form and have none,
-// and so has what is no finding of a verification.
+// scores are the severities of security results in code scanning: from 7.0 high,
+// from 4.0 medium. Notes are about form and have no score. Only findings of a
+// verification have one.
 var scores = map[problem.Severity]string{problem.SeverityError: "8.0", problem.SeverityWarning: "5.0"}
 
 func sarifProperties(code problem.Code, severity problem.Severity) *sarif.PropertyBag {

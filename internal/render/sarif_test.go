@@ -19,7 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// asShown is how SARIF is written in a directory beside those of the repository.
+// asShown writes SARIF as in a directory next to those of the repository.
 var asShown = render.SARIFOptions{Version: "1.2.3", Path: func(shown string) (string, bool) {
 	return strings.TrimPrefix(shown, "../"), !strings.HasPrefix(shown, "/")
 }}
@@ -33,7 +33,7 @@ func sarifText(t *testing.T, r report.Report, o render.SARIFOptions) string {
 	return b.String()
 }
 
-// sarifParsed is the one run of what is written.
+// sarifParsed is the one run of a SARIF text.
 func sarifParsed(t *testing.T, text string) (*sarif.Report, *sarif.Run) {
 	t.Helper()
 	read, err := sarif.FromBytes([]byte(text), sarif.WithStrictValidation())
@@ -46,8 +46,8 @@ func sarifParsed(t *testing.T, text string) (*sarif.Report, *sarif.Run) {
 	return read, read.Runs[0]
 }
 
-// sarifRead is the one run of what is written, which is valid by the schema of the
-// standard and has nothing that the library would not read.
+// sarifRead is the one run of a report in SARIF. The text must be valid by the
+// standard's schema, and the library must read all of it.
 func sarifRead(t *testing.T, r report.Report, o render.SARIFOptions) *sarif.Run {
 	t.Helper()
 	text := sarifText(t, r, o)
@@ -73,7 +73,8 @@ func sarifRead(t *testing.T, r report.Report, o render.SARIFOptions) *sarif.Run 
 	return run
 }
 
-// results are what a run found, a line each: level, rule, place and message.
+// results lists the results of a run, a line each: level, rule, place and
+// message.
 func results(run *sarif.Run) string {
 	var b strings.Builder
 	for _, r := range run.Results {
@@ -102,7 +103,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// checked is a check that finds something of everything.
+// checked is a check with a finding of every kind.
 func checked() report.Report {
 	r := failures()
 	r.Verb = verbs.Check
@@ -157,8 +158,8 @@ func prints(t *testing.T, findings ...problem.Problem) map[string]string {
 	return got
 }
 
-// An alert that somebody has dismissed stays dismissed whatever becomes of its
-// neighbours: https://github.com/github/codeql-action keeps the values that are there.
+// A dismissed alert stays dismissed when its neighbours change:
+// https://github.com/github/codeql-action keeps fingerprints that are there.
 func TestSARIFKnowsAFindingAgain(t *testing.T) {
 	t.Parallel()
 	before := prints(t, forged("envs/prod", "h1:a=", 8))
@@ -199,7 +200,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 	}
 }
 
-// What is in another repository, or on the machine, is at no place of this one.
+// A file of another repository, or of the machine, has no place in this one.
 func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 	t.Parallel()
 	f := forged("x", "h1:a=", 8)
@@ -276,7 +277,7 @@ func TestSARIFKeepsOutsideTextText(t *testing.T) {
 	}
 }
 
-// Code scanning takes what stands before the last slash for the category:
+// Code scanning reads the text before the last slash as the category:
 // https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning#runautomationdetails-object
 func TestSARIFHasACategory(t *testing.T) {
 	t.Parallel()
@@ -292,7 +293,7 @@ func TestSARIFHasACategory(t *testing.T) {
 func TestSARIFRulesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := verified()
-	r.Modules[0].Findings[0].Severity = problem.SeverityError // as somebody has configured
+	r.Modules[0].Findings[0].Severity = problem.SeverityError // as a user configured it
 	run := sarifRead(t, r, asShown)
 	score := func(code problem.Code) any {
 		i := slices.IndexFunc(run.Tool.Driver.Rules, func(rule *sarif.ReportingDescriptor) bool { return *rule.ID == string(code) })

@@ -12,7 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// keptUnseen says what a pull request keeps unseen; empty if that is nothing.
+// keptUnseen says which root modules a pull request keeps although the run did
+// not look at them; empty if none.
 func keptUnseen(c report.CarriedOver) safe.Markdown {
 	commit := safe.Code(c.Commit[:min(len(c.Commit), 7)])
 	switch {
@@ -24,7 +25,7 @@ func keptUnseen(c report.CarriedOver) safe.Markdown {
 	return safe.Format("%s root modules stay as commit %s of this pull request has them, since this run did not look at them.", safe.Int(c.Roots), commit)
 }
 
-// nothingToSay is what there is to say of a module where there is nothing.
+// nothingToSay is the text about a module without news.
 func nothingToSay(r report.Report) string {
 	switch r.Verb {
 	case verbs.Scan, verbs.Why:
@@ -35,7 +36,7 @@ func nothingToSay(r report.Report) string {
 	return "up to date"
 }
 
-// noun is what the report's modules are called.
+// noun is the report's word for its modules.
 func noun(r report.Report) safe.Markdown {
 	if r.Verb == verbs.Diff {
 		return safe.Const("Lock files")
@@ -43,7 +44,7 @@ func noun(r report.Report) safe.Markdown {
 	return safe.Const("Root modules")
 }
 
-// answerOf is what is shown of a report of the verb comment.
+// answerOf is the text of a report of the verb comment.
 func answerOf(r report.Report) safe.Markdown {
 	if r.Answer == "" {
 		return safe.Const("The comment is no command.\n")
@@ -51,8 +52,8 @@ func answerOf(r report.Report) safe.Markdown {
 	return safe.Ours(r.Answer).Line()
 }
 
-// pullSentence is what happened to a pull request, in one sentence. The base is
-// named where the run had several.
+// pullSentence says what happened to a pull request. It names the base if the run
+// had several.
 func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	name := safe.Const("the pull request")
 	if p.Number > 0 {
@@ -85,7 +86,7 @@ func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	return text
 }
 
-// pullSentences are what happened to pull requests, and of the issues that show what waits.
+// pullSentences say what happened to pull requests and to the issues.
 func pullSentences(r report.Report) []safe.Markdown {
 	return slices.Concat(
 		collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
@@ -110,7 +111,7 @@ func outcome(operation string, dryRun bool) safe.Markdown {
 	return did
 }
 
-// fleetSentence says how many repositories there are, and what happened to them.
+// fleetSentence counts repositories by what happened to them.
 func fleetSentence(f report.Fleet) string {
 	var parts []string
 	for _, s := range report.States {

@@ -1,7 +1,7 @@
-// Package render prints reports: Text for a terminal, Body, Summary, Comment and Markdown
-// for GitHub, HTML for a browser, SARIF for code scanning, and Listing for git's textconv.
-// Each prints an outline in a form of its own, and cuts what has no room there. The same
-// report gives the same bytes.
+// Package render prints reports: Text for a terminal, Body, Summary, Comment and
+// Markdown for GitHub, HTML for a browser, SARIF for code scanning, and Listing
+// for git's textconv. Each prints an outline in its own form, and cuts text that
+// does not fit. The same report gives the same bytes.
 package render
 
 import (
@@ -21,21 +21,21 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// TextOptions say how a report is written for a terminal. The zero value is
-// for a file: no colour, no wrapping.
+// TextOptions say how to write a report for a terminal. The zero value is for a
+// file: no colour, no wrapping.
 type TextOptions struct {
 	Color bool
-	// Width is the terminal's in columns; 0 means unlimited.
+	// Width is the number of columns of the terminal; 0 means unlimited.
 	Width int
-	// Summary says whether changes and counts alone are told, and no root module by
-	// itself; nil: if there are many.
+	// Summary prints only changes and counts, no single root module. nil decides
+	// by the number of root modules.
 	Summary *bool
 	// Verbose also lists what is up to date.
 	Verbose bool
-	// Stats adds what the run cost.
+	// Stats adds the cost of the run.
 	Stats bool
-	// Why selects the providers of which a scan lists every term; others are
-	// left out. Empty: one line for each provider.
+	// Why selects providers. A scan lists every term of these and leaves out all
+	// others. If Why is empty, each provider has one line.
 	Why []provider.Pattern
 }
 
@@ -68,26 +68,26 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	}
 	t.closing()
 	if next := t.outline.Next.String(); next != "" {
-		t.WriteString("  " + t.paint(dim, "next:") + " " + next + "\n") // in one line, to be copied
+		t.WriteString("  " + t.paint(dim, "next:") + " " + next + "\n") // in one line, so that people can copy it
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
 	return err
 }
 
-// text is a report in the writing.
+// text is a report while it is written.
 type text struct {
 	printer
 	outline outline.Outline
 	r       report.Report
 	o       TextOptions
-	// own are causes of one root module, by what that is called; common are the
-	// others.
+	// own are the causes of one root module, by its title; common are all other
+	// causes.
 	own    map[string][]*outline.Topic
 	common []*outline.Topic
 }
 
-// labels are the concerns that a terminal is told, the most urgent last: that is
-// where its reader looks first. A change itself is in the table.
+// labels are the concerns that a terminal shows, the most urgent last, since
+// readers look there first. The table has the changes.
 var labels = []struct {
 	concern outline.Concern
 	label   cell
@@ -103,14 +103,15 @@ var labels = []struct {
 	{outline.ConcernFailed, cell{safe.Const("error:"), red}},
 }
 
-// sorted parts the causes by whether they are those of one root module alone.
+// sorted splits the causes: those of a single root module, and all others.
 func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topic) {
 	own = map[string][]*outline.Topic{}
 	brief := t.brief()
 	all := append(slices.Clip(t.outline.Held), t.outline.Review...)
 	for _, l := range labels {
 		for _, c := range all {
-			// A change of hashes is in the table, and a finding with its lock file.
+			// The table has the changes of hashes; findings are with their lock
+			// file.
 			ofFile := l.concern == outline.ConcernHash || l.concern == outline.ConcernReReleased || l.concern == outline.ConcernRule
 			left := ofFile && !(c.Finding && brief)
 			switch {
@@ -125,7 +126,7 @@ func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topi
 	return own, common
 }
 
-// section writes an empty line behind what write does, if that is anything.
+// section adds an empty line to the output of write, if there is any.
 func (t *text) section(write func()) {
 	before := t.Len()
 	write()
@@ -134,8 +135,8 @@ func (t *text) section(write func()) {
 	}
 }
 
-// manyModules is the number of root modules with something to say beyond which
-// only what they have in common is said, unless somebody asks for them.
+// manyModules is the highest number of root modules that are shown one by one. Of
+// more of them, only shared facts are shown, unless the user asks for all.
 const manyModules = 20
 
 // brief reports whether root modules are left out.
@@ -149,12 +150,12 @@ func (t *text) brief() bool {
 	return t.outline.Totals.Told > manyModules
 }
 
-// summary writes the changes of all root modules, and no root module.
+// summary writes the changes of all root modules, but no single root module.
 func (t *text) summary() {
 	t.section(func() { t.together(t.outline.Changes) })
 }
 
-// modules writes each root module and, where several change, all changes.
+// modules writes each root module. If several change, it writes all changes, too.
 func (t *text) modules() {
 	for _, m := range t.r.Modules {
 		t.module(m)
@@ -164,7 +165,7 @@ func (t *text) modules() {
 	}
 }
 
-// module writes what there is to say of one root module, and an empty line.
+// module writes one root module, and an empty line.
 func (t *text) module(m report.Module) {
 	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
 	body.outline.Words = t.outline.Words.Of(m)
@@ -179,7 +180,7 @@ func (t *text) module(m report.Module) {
 	t.WriteString(body.String() + "\n")
 }
 
-// about writes what there is to say of one root module, without its title.
+// about writes one root module without its title.
 func (t *text) about(m report.Module) {
 	switch {
 	case m.Scan != nil && len(t.o.Why) > 0:
@@ -197,11 +198,11 @@ func (t *text) about(m report.Module) {
 	t.causes(tableIndent, t.own[t.r.Title(m)])
 }
 
-// mostCauses is how many causes of one concern are told.
+// mostCauses is the highest number of causes of one concern that are shown.
 const mostCauses = 20
 
-// causes writes causes, each with how many root modules it concerns where these are
-// several. What to do next stands once below those that it is the same for.
+// causes writes causes. A cause of several root modules has their number. Causes
+// with the same next step share one line for it, below them.
 func (t *text) causes(indent int, all []*outline.Topic) {
 	for _, l := range labels {
 		var some []*outline.Topic
@@ -236,7 +237,7 @@ func (t *text) header(m report.Module) string {
 	return title + t.paint(dim, outline.ToolText(m).Terminal()) + "\n"
 }
 
-// changesOf writes the difference of a lock file.
+// changesOf writes the changes of a lock file.
 func (t *text) changesOf(m report.Module) {
 	var rows []row
 	for _, c := range m.Changes {
@@ -256,7 +257,7 @@ func (t *text) cells(c report.Change) []cell {
 // toneStyles are the colours of tones.
 var toneStyles = map[outline.Tone]style{outline.ToneBad: red, outline.ToneMajor: yellow, outline.ToneGood: green, outline.ToneNone: dim}
 
-// together writes changes that several root modules have in common.
+// together writes changes that several root modules share.
 func (t *text) together(changes []outline.ChangeRow) {
 	if len(changes) == 0 {
 		return
@@ -269,8 +270,8 @@ func (t *text) together(changes []outline.ChangeRow) {
 	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
 }
 
-// scan writes what a root module requires and what its lock file says, one
-// line for each provider.
+// scan writes the requirements of a root module and the content of its lock file,
+// one line for each provider.
 func (t *text) scan(m report.Module) {
 	for _, line := range t.outline.Words.Made(*m.Scan) {
 		t.paragraph(tableIndent, cell{}, line)
@@ -282,15 +283,15 @@ func (t *text) scan(m report.Module) {
 	}
 }
 
-// pinned is what a value in a version file means; one that names a release has been
-// said with the tool.
+// pinned explains a value in a version file. A value that names a release is
+// shown with the tool.
 var pinned = map[versionfile.Kind]safe.Markdown{
 	versionfile.Some:    safe.Const(", the newest such release that is known"),
 	versionfile.Allowed: safe.Const(", the newest release that is known and that required_version allows"),
 	versionfile.Oldest:  safe.Const(", the oldest release that required_version allows"),
 }
 
-// pins writes what version files say.
+// pins writes the content of version files.
 func (t *text) pins(m scan.RootModule) {
 	said := func(p versionfile.Pin) safe.Markdown {
 		return safe.Format("%s at %s", safe.Code(p.Text), safe.Text(t.outline.Words.Files.Place(p.Place).String()))
@@ -321,7 +322,7 @@ func (t *text) requirements(m report.Module) []row {
 	return rows
 }
 
-// unexplained are the lock entries that nothing was found to require.
+// unexplained are the lock entries without a known requirement.
 func unexplained(m report.Module) []lockfile.Lock {
 	if m.Scan.Lock == nil {
 		return nil
@@ -335,11 +336,11 @@ func (t *text) unexplained(m report.Module, l lockfile.Lock, name style) row {
 	return row{[]cell{{t.outline.Words.Name(l.Addr), name}, {t.outline.Words.Version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, safe.Markdown{}}
 }
 
-// unrequired is what is known of a lock entry that nothing was found to
-// require. It is not required only if the whole module tree was read.
+// unrequired describes a lock entry without a known requirement. relock calls it
+// "not required" only if the whole module tree was read.
 func unrequired(m report.Module, addr provider.Addr) safe.Markdown {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Problem) bool {
-		return m.Names.Place(d.Place).File() == m.LockPath // the configuration can be read all the same
+		return m.Names.Place(d.Place).File() == m.LockPath // the configuration was read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })
@@ -356,7 +357,7 @@ func unrequired(m report.Module, addr provider.Addr) safe.Markdown {
 	return safe.Const("not required")
 }
 
-// locked is the version that the lock file selects, and whether it still may.
+// locked is the locked version, and whether the requirements still allow it.
 func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	if m.Lock == nil {
 		return cell{safe.Const("-"), dim}
@@ -378,7 +379,7 @@ func (t *text) constraints(q scan.Requirement) safe.Markdown {
 	return safe.Const("any version")
 }
 
-// origin is where the deciding term stands, or the first place that needs the
+// origin is the place of the deciding term, or the first place that needs the
 // provider.
 func (t *text) origin(q scan.Requirement, from report.Origins) safe.Markdown {
 	if len(q.Terms) == 0 {
@@ -394,8 +395,8 @@ func (t *text) origin(q scan.Requirement, from report.Origins) safe.Markdown {
 	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.Words.Place(term, from))
 }
 
-// why writes every term of the selected providers with its place, and what is known
-// of those that are locked alone.
+// why writes every term of the selected providers with its place. It adds
+// providers that only the lock file has.
 func (t *text) why(m report.Module) {
 	asked := func(addr provider.Addr) bool {
 		return slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(addr) })
@@ -441,7 +442,7 @@ func (t *text) pullRequests() {
 	}
 }
 
-// closing is the last line: what the run came to, and first what failed.
+// closing is the last line: the result of the run, failures first.
 func (t *text) closing() {
 	var parts []string
 	switch {
@@ -449,14 +450,14 @@ func (t *text) closing() {
 		parts = append(parts, t.outline.Differences)
 	case len(t.r.Modules) == 0 && t.r.Touched:
 		parts = append(parts, "the change touches no root module that has a lock file")
-	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // which has been told
+	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // it was shown above
 		return
 	case len(t.r.Modules) == 0 && outline.CutOff(t.r): // which has just been said
 		return
 	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
 		parts = append(parts, "no root module has a lock file")
 	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeNotRootModule }):
-		parts = append(parts, "0 root modules") // why, has just been said
+		parts = append(parts, "0 root modules") // the line above has said why
 	case t.r.Idle:
 		parts = append(parts, "nothing was asked for")
 	case len(t.r.Modules) == 0:
@@ -485,7 +486,7 @@ func (t *text) closing() {
 	t.painted(bold, line)
 }
 
-// versions writes which providers are in use in several versions.
+// versions writes the providers that have several versions in use.
 func (t *text) versions() {
 	var rows []row
 	for _, s := range t.outline.Spreads {
@@ -506,8 +507,8 @@ func (t *text) versions() {
 	t.table(rows, safe.Const("Provider"), safe.Const("Version"), safe.Markdown{}, safe.Const("Root modules"))
 }
 
-// findings writes what was found in a lock file and, if asked for everything, of
-// what it is not known.
+// findings writes the findings of a lock file. Verbose also writes what could not
+// be judged.
 func (t *text) findings(m report.Module) {
 	for _, f := range outline.Brief(m.Findings) {
 		head := cell{safe.Const("finding:"), red}
@@ -524,7 +525,7 @@ func (t *text) findings(m report.Module) {
 	}
 }
 
-// finding writes one, and what to do next.
+// finding writes a finding and the next step.
 func (t *text) finding(head cell, f problem.Problem) {
 	t.paragraph(tableIndent, head, t.outline.Words.Diagnostic(f))
 	if f.Hint != "" {

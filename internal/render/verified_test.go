@@ -30,7 +30,7 @@ func forged(dir string, hash provider.Hash, line int) problem.Problem {
 	return f
 }
 
-// verified is a verification that finds something of everything.
+// verified is a verification with a finding of every kind.
 func verified() report.Report {
 	prod, dev, bare := module("envs/prod"), module("envs/dev"), module(".")
 	prod.Verified = &report.Verified{

@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// verified writes what was found in a lock file: for everybody what is wrong, and
-// notes for those who ask for everything.
+// verified writes the findings of a lock file. Verbose also writes notes and
+// counts.
 func (t *text) verified(m report.Module) {
 	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
 	for _, f := range outline.Brief(m.Findings) {
@@ -51,7 +51,7 @@ func verification(r report.Report) []part {
 	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(r, v.Accepted), unchecked}
 }
 
-// proofsLine says what proves the hashes of the lock files that are proposed, and who
+// proofsLine says what proves the hashes of the proposed lock files, and who
 // signed the releases.
 func proofsLine(r report.Report, signed safe.Markdown) safe.Markdown {
 	var said []safe.Markdown
