@@ -7,8 +7,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Olds holds the version that a change leaves, News the one that it brings. They are
-// empty where there is none: a version alone does not say so, since 0.0.0 can be
+// Olds holds the version before a change, News the version after it. They are
+// empty if there is none. The zero Version cannot say that, since 0.0.0 can be
 // locked.
 func (c Change) Olds() []provider.Version {
 	if c.Kind == diff.Added {
@@ -17,7 +17,7 @@ func (c Change) Olds() []provider.Version {
 	return []provider.Version{c.From}
 }
 
-// News is as Olds says.
+// News holds the version after a change; see Olds.
 func (c Change) News() []provider.Version {
 	if c.Kind == diff.Removed {
 		return nil
@@ -25,8 +25,8 @@ func (c Change) News() []provider.Version {
 	return []provider.Version{c.To}
 }
 
-// Resigned reports whether another key signed than before, or none. Nothing is
-// said where either is unknown, or where a signature is new.
+// Resigned reports whether another key than before signed, or none. It is false
+// if either signer is unknown, or if the release before had no signature.
 func (f Facts) Resigned() bool {
 	return f.SignerFrom.KeyID != "" && f.SignerFrom.KeyID != f.Signer.KeyID && f.Signer != (provider.Signer{})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 )
 
-// FromLocks is the difference of two contents of one lock file. No content is a lock file
+// FromLocks compares two contents of one lock file. Empty content is a lock file
 // without entries.
 func FromLocks(name string, before, after []byte) Module {
 	m := Module{Dir: path.Dir(name), LockPath: name}
@@ -26,7 +26,7 @@ func FromLocks(name string, before, after []byte) Module {
 	return m
 }
 
-// Differences compares lock files by their paths, and leaves out what is the same.
+// Differences compares lock files by their paths, and leaves out equal ones.
 func Differences(before, after map[string][]byte) (differ []Module) {
 	names := maps.Clone(before)
 	maps.Copy(names, after)

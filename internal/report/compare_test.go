@@ -8,8 +8,8 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// Lock files are compared by their paths: what is the same is left out, one that is on one
-// side alone has or loses all entries, and one that cannot be read is a problem.
+// Lock files are compared by their paths. Equal files are left out. A file on one
+// side only has or loses all entries. A file that cannot be read is a problem.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	null := func(version string) []byte {

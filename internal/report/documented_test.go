@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// documented are what docs/json.md calls the types of format 1 that have a row of their
-// own there. The last words of the page, about config show, have no name.
+// documented maps the names of rows in docs/json.md to types of format 1. The
+// last row, about config show, has no name.
 var documented = map[string]reflect.Type{
 	"the report":         reflect.TypeFor[document](),
 	"a module of `scan`": reflect.TypeFor[scanJSON](),
@@ -42,7 +42,7 @@ var documented = map[string]reflect.Type{
 	"":                                                     reflect.TypeFor[settingsJSON](),
 }
 
-// words are what stands like a key in the page and is none: values, settings, verbs and
+// words look like keys in the page but are none: values, settings, verbs and
 // places.
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
@@ -51,8 +51,8 @@ var words = strings.Fields(`null exact some allowed oldest none required_version
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
 
-// TestEveryKeyIsDocumented holds that each key of format 1 stands in the row of its type
-// in docs/json.md, and that nothing else looks like a key there.
+// TestEveryKeyIsDocumented compares the keys of each type of format 1 with its
+// row in docs/json.md. Nothing else may look like a key there.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/json.md"))
@@ -97,7 +97,8 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}
 }
 
-// keysOf adds the keys of a type and of what is in it, unless that has a row of its own.
+// keysOf adds the keys of a type, and those of its fields' types without a row of
+// their own.
 func keysOf(t reflect.Type, seen map[reflect.Type]bool, keys map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -115,5 +116,5 @@ func keysOf(t reflect.Type, seen map[reflect.Type]bool, keys map[string]bool) {
 			keysOf(field.Type, seen, keys)
 		}
 	}
-	delete(keys, "") // of what is embedded
+	delete(keys, "") // embedded types have no key
 }

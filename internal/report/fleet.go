@@ -9,15 +9,15 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Fleet is what happened to the repositories of an organisation.
+// Fleet is the result of a run over the repositories of an organisation.
 type Fleet struct {
 	Owner        string
 	Listed       int            // repositories that the token sees
 	LeftOut      map[string]int // of these, by reason
-	Repositories []Outcome      // the others, by name
+	Repositories []Outcome      // the other ones, by name
 }
 
-// Outcome is what happened to one repository, by its root modules and pull requests.
+// Outcome is the result for one repository.
 type Outcome struct {
 	Name         string `json:"name"` // OWNER/NAME
 	State        State  `json:"state"`
@@ -29,36 +29,36 @@ type Outcome struct {
 	Requests     int64  `json:"requests"`       // that were made at its turn
 }
 
-// State says in a word what happened to a repository.
+// State is the result for a repository in a word.
 type State string
 
 // The states of repositories.
 const (
 	UpToDate    State = "up to date"   // each lock file
-	NotExamined State = "not examined" // some lock files, and the others are up to date
+	NotExamined State = "not examined" // some lock files; all others are up to date
 	Outdated    State = "outdated"     // whether or not pull requests could be opened
 	NoLockFile  State = "no lock file"
-	FleetFailed State = "failed" // wholly or in part
+	FleetFailed State = "failed" // completely or in part
 	NotReached  State = "not reached"
 	Planned     State = "planned"
-	NoResult    State = "no result" // the shard that has it told nothing of it
+	NoResult    State = "no result" // its shard has reported nothing about it
 )
 
-// States are all of them, in the order in which people are told.
+// States are all states, in the order of the texts.
 var States = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
 
-// Count is how many repositories are in a state.
+// Count is the number of repositories in a state.
 func (f Fleet) Count(s State) int {
 	return collect.CountIf(f.Repositories, func(r Outcome) bool { return r.State == s })
 }
 
-// Waiting is in how many repositories pull requests wait for room.
+// Waiting is the number of repositories with pull requests that wait for room.
 func (f Fleet) Waiting() int {
 	return collect.CountIf(f.Repositories, func(r Outcome) bool { return r.Waits > 0 })
 }
 
-// OfShards returns the report of the shards of a run as one. planned are all repositories
-// of the run; what a shard says of others does not count.
+// OfShards joins the reports of the shards of a run. planned are all repositories
+// of the run. Each shard counts only for its own repositories.
 func OfShards(planned Fleet, shards ...Report) Report {
 	all := Join(shards...)
 	all.Verb, all.Stats = verbs.PR, Stats{}

@@ -31,19 +31,19 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// This file is what a report is for programs. A fact that JSON shows as it is carries
-// the tags itself. What the format shapes otherwise is a row here; below each row stands
-// how it is written, and how it is read. The modules of scan and verify are not read.
+// This file defines the JSON of a report. A type that JSON shows as it is carries
+// the tags itself. Every other type has a row here; the functions below a row
+// write and read it. Nothing reads the modules of scan and verify.
 
-// formatVersion is that of the JSON output. Keys may be added under it; what is
-// there keeps its name and meaning.
+// formatVersion is the version of the JSON output. A later relock may add keys to
+// it; existing keys keep their name and meaning.
 const formatVersion = 1
 
-// JSON writes the report for programs. Arrays are never null; what is not
-// there is null or, for a text, empty. Outside text is as it was, but
-// characters that a terminal would act on are escaped. Root modules are written one
-// after the other, since thousands of them take more memory in JSON than in the report.
-// The error is the writer's.
+// JSON writes the report for programs. Arrays are never null; a missing value is
+// null, and a missing text is empty. Outside text is unchanged, except that
+// characters with an effect on terminals are escaped. Root modules are written
+// one by one, since thousands of them take more memory in JSON than in the
+// report. The error is the writer's.
 func JSON(w io.Writer, r Report) error {
 	s := streamTo(w)
 	before, behind, found := bytes.Cut(bytes.Clone(s.encoded(documentOf(r), "", "  ")), []byte(`"modules": []`))
@@ -73,10 +73,10 @@ func Encode(w io.Writer, value any, indent string) error {
 	return s.end()
 }
 
-// stream writes JSON piece by piece, with invisible characters as escapes.
+// stream writes JSON piece by piece, and escapes invisible characters.
 type stream struct {
 	w       *bufio.Writer // keeps the first error
-	encoder *json.Encoder // to piece
+	encoder *json.Encoder // writes to piece
 	piece   bytes.Buffer
 }
 
@@ -87,8 +87,8 @@ func streamTo(w io.Writer) *stream {
 	return s
 }
 
-// encoded returns a value as JSON, each of its lines but the first behind a prefix. It is
-// there until the next call.
+// encoded returns a value as JSON. All lines but the first begin with prefix. The
+// next call overwrites the result.
 func (s *stream) encoded(value any, prefix, indent string) []byte {
 	s.piece.Reset()
 	s.encoder.SetIndent(prefix, indent)
@@ -98,8 +98,8 @@ func (s *stream) encoded(value any, prefix, indent string) []byte {
 	return bytes.TrimSuffix(s.piece.Bytes(), []byte("\n"))
 }
 
-// write writes a piece. encoding/json escapes invisible characters below U+0020 only.
-// Outside strings its output has none but newlines.
+// write writes a piece. encoding/json escapes invisible characters below U+0020
+// only. Its output outside strings has none but newlines.
 func (s *stream) write(piece []byte) {
 	for len(piece) > 0 {
 		r, size := utf8.DecodeRune(piece)
@@ -121,8 +121,8 @@ func (s *stream) end() error {
 	return s.w.Flush()
 }
 
-// FromJSON returns the report that JSON has written of a run that proposes. It serves
-// those who join reports.
+// FromJSON reads the JSON report of a run that proposes. It is for commands that
+// join reports.
 func FromJSON(r io.Reader) (Report, error) {
 	var doc document
 	if err := json.NewDecoder(r).Decode(&doc); err != nil {
@@ -173,7 +173,7 @@ func documentOf(r Report) document {
 	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
 	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(Skews(r)), r.Answer, fleetOf(r), &r.Stats
 	doc.Stats.Stages = array(doc.Stats.Stages)
-	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to some
+	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to pull requests
 		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
 		doc.Dashboards = r.Dashboards
 		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
@@ -199,8 +199,8 @@ func (d document) report() Report {
 	return r
 }
 
-// rowOf is what a report says of a root module. What stays as it is, is said where reports
-// are joined.
+// rowOf is the row of a root module. Unchanged providers are written only for
+// joined reports.
 func rowOf(m Module, r Report) any {
 	switch {
 	case m.Scan != nil:
@@ -212,7 +212,7 @@ func rowOf(m Module, r Report) any {
 	if m.Pending {
 		j.Next = r.Mending.Command([]string{m.Dir})
 	}
-	if r.Verb == verbs.Check { // whose findings a baseline accepts
+	if r.Verb == verbs.Check { // a baseline accepts its findings
 		w := shaper{m.Names}
 		j.Findings, j.Accepted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
 	}
@@ -224,12 +224,12 @@ func rowOf(m Module, r Report) any {
 		j.Kept = append(j.Kept, keptJSON{k.Addr, k.Version, k.Coverage, orNil(k.Signer)})
 	}
 	if held := m.Held(); len(held) > 0 {
-		j.Fetched = held[0].Origins // all have the same
+		j.Fetched = held[0].Origins // all have the same origins
 	}
 	return j
 }
 
-// withArrays is a pull request whose arrays are not null.
+// withArrays is a pull request without null arrays.
 func withArrays(p PullRequest) PullRequest {
 	p.Directories = array(p.Directories)
 	return p
@@ -244,11 +244,12 @@ type problemJSON struct {
 	Host     shownHost     `json:"host,omitempty"`
 	Hint     string        `json:"hint,omitempty"`
 	Dirs     problem.Dirs  `json:"dirs,omitzero"`
-	// Outage is the same for all that one server left without an answer.
+	// Outage is the same for all problems of one server that did not answer.
 	Outage problem.Outage `json:"outage,omitzero"`
 }
 
-// shaper makes rows of what is at places, with the names that people know the files by.
+// shaper makes rows of facts with places, with the names that people use for the
+// files.
 type shaper struct{ names problem.Naming }
 
 // problemsOf splits diagnostics into failures and warnings.
@@ -277,7 +278,7 @@ func problemsFrom(errors, warnings []problemJSON) []problem.Problem {
 	return all
 }
 
-// shownHost is a host in the form in which people write it.
+// shownHost is a host in the form that people write.
 type shownHost svchost.Hostname
 
 // MarshalText implements encoding.TextMarshaler.
@@ -292,7 +293,7 @@ func (h *shownHost) UnmarshalText(text []byte) error {
 	return err
 }
 
-// scanJSON is a root module as scan has found it.
+// scanJSON is a root module of a scan.
 type scanJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
@@ -343,7 +344,7 @@ func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
 	return requirementJSON{q.Addr, q.Constraints(), collect.Mapped(q.Terms, w.term)}
 }
 
-// place is a place as programs have it.
+// place is a place in JSON.
 func (w shaper) place(p problem.Place) problem.Place { return w.names.Place(p).Named() }
 
 func (w shaper) pin(p *versionfile.Pin) *versionfile.Pin {
@@ -380,7 +381,7 @@ func readCall(u scan.Unread) scan.Unread {
 	return u
 }
 
-// planJSON is a root module whose lock file is compared with what it should be.
+// planJSON is a root module whose lock file is compared with the right one.
 type planJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
@@ -416,7 +417,7 @@ func planOf(m Module) planJSON {
 		if len(k.Missing) > 0 {
 			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, k.Since, orNil(k.Serving)})
 		}
-		for _, text := range k.Warnings { // a registry tells them the users of the provider
+		for _, text := range k.Warnings { // registries write them for users of the provider
 			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: shownHost(k.Addr.Host)})
 		}
 	}
@@ -432,7 +433,8 @@ func (j planJSON) module() Module {
 	for i := range m.Changes {
 		changed[m.Changes[i].Addr] = &m.Changes[i].Facts
 	}
-	// of are the facts of a provider, which stays at a version unless it changes.
+	// of returns the facts of a provider. It is unchanged, at this version,
+	// unless there is a change for it.
 	of := func(addr provider.Addr, at provider.Version) *Facts {
 		if f := changed[addr]; f != nil {
 			return f
@@ -447,7 +449,7 @@ func (j planJSON) module() Module {
 		f.Coverage, f.Signer = k.Platforms, orZero(k.Signer)
 	}
 	for _, h := range j.Held {
-		if changed[h.Provider] == nil { // else the change has it
+		if changed[h.Provider] == nil { // else the change has it already
 			f := of(h.Provider, orZero(h.Stays))
 			f.Held = append(f.Held, h.held())
 		}
@@ -527,8 +529,8 @@ func (j changeJSON) change() Change {
 	}
 }
 
-// heldJSON is why a newer release was not taken. Outside of a change it names the
-// provider, and the version at which that is held.
+// heldJSON says why a newer release was not taken. Outside of a change it also
+// has the provider and its version.
 type heldJSON struct {
 	Provider   provider.Addr     `json:"provider,omitzero"`
 	Stays      *provider.Version `json:"at,omitempty"`
@@ -545,13 +547,14 @@ type heldJSON struct {
 	Also       []scan.Term   `json:"also"`
 	Rule       string        `json:"rule"`
 	Eligible   provider.Day  `json:"eligible"`
-	// Help is what lets the provider go on to HelpTo, and what that leaves.
+	// Help is the measures that let the provider move to HelpTo, and the problems
+	// that remain.
 	Help   []upgrade.Measure `json:"help,omitempty"`
 	HelpTo *provider.Version `json:"help_to,omitempty"`
 	Leaves *provider.Version `json:"help_leaves,omitempty"`
 }
 
-// heldIn are the releases that were not taken, of every provider of a root module.
+// heldIn are the held releases of all providers of a root module.
 func (w shaper) heldIn(m Module) []heldJSON {
 	var all []heldJSON
 	for _, k := range m.Held() {
@@ -573,7 +576,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	}
 }
 
-// measure is one with the places as programs have them.
+// measure is a measure with its places in JSON.
 func (w shaper) measure(m upgrade.Measure) upgrade.Measure {
 	m.Term, m.Call.Place = w.term(m.Term), w.place(m.Call.Place)
 	if m.Against != (scan.Term{}) {
@@ -596,7 +599,7 @@ func (j heldJSON) held() upgrade.Held {
 	}
 }
 
-// missingJSON is a provider that is not released for some platforms.
+// missingJSON is a provider whose release lacks platforms.
 type missingJSON struct {
 	Provider  provider.Addr                          `json:"provider"`
 	Version   provider.Version                       `json:"version"`
@@ -605,7 +608,7 @@ type missingJSON struct {
 	ServedBy  *provider.Version                      `json:"served_by"`
 }
 
-// keptJSON is a provider that stays as it is, and of which there is something to say.
+// keptJSON is an unchanged provider that the report says something about.
 type keptJSON struct {
 	Provider  provider.Addr       `json:"provider"`
 	Version   provider.Version    `json:"version"`
@@ -613,8 +616,8 @@ type keptJSON struct {
 	Signer    *provider.Signer    `json:"signer,omitempty"`
 }
 
-// findingJSON is a finding, with the name by which a baseline accepts it. Those that a baseline
-// accepts say who did so, until when and why.
+// findingJSON is a finding, with the name that a baseline uses for it. An
+// accepted finding says who accepted it, until when and why.
 type findingJSON struct {
 	Code        problem.Code      `json:"code"`
 	Severity    problem.Severity  `json:"severity"`
@@ -662,8 +665,8 @@ func (w shaper) acceptedOf(a ledger.Acceptance) findingJSON {
 	return j
 }
 
-// entryVersion is the version of the entry that a finding is about; empty if it is about
-// none.
+// entryVersion is the version of a finding's entry; empty if the finding has no
+// entry.
 type entryVersion struct {
 	version provider.Version
 	known   bool
@@ -686,7 +689,7 @@ func (v *entryVersion) UnmarshalText(text []byte) error {
 	return v.version.UnmarshalText(text)
 }
 
-// verifiedJSON is a root module whose lock file verify has judged.
+// verifiedJSON is the verification of a root module.
 type verifiedJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
@@ -742,7 +745,7 @@ func (j notesJSON) notes() notes.Notes {
 	return n
 }
 
-// fleetJSON is what happened to the repositories of an organisation.
+// fleetJSON is a Fleet in JSON.
 type fleetJSON struct {
 	Owner        string         `json:"owner"`
 	DryRun       bool           `json:"dry_run"`

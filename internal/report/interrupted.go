@@ -11,23 +11,23 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Unbegun counts what an interrupted run has not come to.
+// Unbegun counts the work that an interrupted run has not begun.
 type Unbegun struct{ PullRequests, Repositories int }
 
-// fewUnfinished is up to how many providers and modules an interrupted run names that it
-// has not finished. They say no more of many than the line that counts them.
+// fewUnfinished is the highest number of unfinished providers and modules that an
+// interrupted run names. More of them are only counted.
 const fewUnfinished = 3
 
-// Interruption is what each part of an interrupted run says of that, until Interrupted
-// counts for all of them.
+// Interruption is the problem of each unfinished part, until Interrupted replaces
+// them all by a count.
 var Interruption = problem.Problem{
 	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is",
 	Hint: "run again: relock remembers the hashes of the packages that have arrived",
 }
 
-// Interrupted is the report of a run that was interrupted: one line counts what was not
-// finished. Where that is much it is no error of its own, and its root modules are left
-// alone.
+// Interrupted is the report of an interrupted run: one line counts the unfinished
+// work. If there is much of it, its single errors are dropped, and its root
+// modules count as left alone.
 func Interrupted(r Report, rest Unbegun) Report {
 	finished := collect.CountIf(r.Modules, func(m Module) bool { return !unfinished(m) })
 	if cutShort(r) > fewUnfinished {
@@ -40,7 +40,7 @@ func Interrupted(r Report, rest Unbegun) Report {
 	return r
 }
 
-// interruptedAt says how far a run has come.
+// interruptedAt says how much of a run is done.
 func interruptedAt(finished, modules int, rest Unbegun) string {
 	var parts []string
 	if modules > 0 {
@@ -58,7 +58,7 @@ func interruptedAt(finished, modules int, rest Unbegun) string {
 	return "the run was interrupted: " + strings.Join(parts, ", ") + "; what was not finished stays as it is"
 }
 
-// cutShort counts the providers and modules that an interrupt has cut short.
+// cutShort counts the providers and modules that the interrupt left unfinished.
 func cutShort(r Report) int {
 	distinct := map[any]bool{}
 	for _, m := range r.Modules {
@@ -78,13 +78,14 @@ func cutShort(r Report) int {
 	return len(distinct)
 }
 
-// unfinished reports whether an interrupt has left anything of a root module undone.
+// unfinished reports whether the interrupt left a part of a root module undone.
 func unfinished(m Module) bool {
 	cut := func(d problem.Problem) bool { return d.Code == problem.CodeCancelled }
 	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Unread, isUnfetched)
 }
 
-// withoutUnfinished is a root module that does not say what is not finished of it.
+// withoutUnfinished is a root module without the problems of its unfinished
+// parts.
 func withoutUnfinished(m Module) Module {
 	if !unfinished(m) {
 		return m
@@ -97,10 +98,10 @@ func withoutUnfinished(m Module) Module {
 	return m
 }
 
-// isUnfetched reports whether a module was not read since the run was interrupted.
+// isUnfetched reports whether a module was not read because of the interrupt.
 func isUnfetched(u scan.Unread) bool { return u.Code == problem.CodeCancelled }
 
-// isOfUnfetched reports whether a problem is that such a module was not read.
+// isOfUnfetched reports whether a problem is about such a module.
 func isOfUnfetched(d problem.Problem, calls []scan.Unread) bool {
 	return d.Code == problem.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
 		return isUnfetched(u) && u.Place == d.Place

@@ -14,8 +14,9 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// TestInterrupted counts in one line what a run has not finished. A few providers are
-// named; many say no more than their number, and then their root modules are left alone.
+// TestInterrupted counts the unfinished work of a run in one line. A few
+// providers are named. Many are only counted, and their root modules count as
+// left alone.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	cut := func(name string) problem.Problem {
@@ -39,7 +40,7 @@ func TestInterrupted(t *testing.T) {
 		modules []report.Module
 		rest    report.Unbegun
 		want    string
-		errors  int // beside it
+		errors  int // beside the line
 		left    int
 	}{
 		"nothing is known": {want: "the run was interrupted before its root modules were known, and nothing was changed"},

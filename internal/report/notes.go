@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// SortedNotes are the notes with those first that a reviewer must read.
+// SortedNotes puts the notes that a reviewer must read first.
 func SortedNotes(r Report) []notes.Notes {
 	sorted := slices.Clone(r.Notes)
 	slices.SortStableFunc(sorted, func(a, b notes.Notes) int {
@@ -20,7 +20,7 @@ func SortedNotes(r Report) []notes.Notes {
 	return sorted
 }
 
-// urgency is how much notes need to be read.
+// urgency ranks notes by how much a reviewer needs to read them.
 func urgency(n notes.Notes) int {
 	urgency := 0
 	if provider.BumpBetween(n.From, n.To) == provider.BumpMajor {
@@ -32,7 +32,7 @@ func urgency(n notes.Notes) int {
 	return urgency
 }
 
-// BreakingSections are the breaking changes of an upgrade, those of its newest release
+// BreakingSections are the breaking changes of an upgrade, the newest release
 // first.
 func BreakingSections(n notes.Notes) []notes.Section {
 	var all []notes.Section

@@ -1,11 +1,12 @@
-// Package report holds what a run results in as one value, and writes and reads it as
-// JSON for what comes next in a pipeline. What people are shown of it is outline's, and
-// render prints that.
+// Package report holds the result of a run as one value, and writes and reads it
+// as JSON for the next step of a pipeline. Package outline selects the facts for
+// people; package render prints them.
 //
-// A report is built from what the other packages return (FromScan, FromPlan, FromLocks,
-// FromVerification), and knows nothing of where it will be shown. Names of directories,
-// module sources, version constraints, messages of registries and errors are written by
-// strangers, and it holds them as they came. The same report gives the same bytes.
+// A report is built from the results of other packages (FromScan, FromPlan,
+// FromLocks, FromVerification). It does not depend on where it will be shown.
+// Strangers write names of directories, module sources, version constraints,
+// messages of registries and errors: a report holds them unchanged. The same
+// report gives the same bytes.
 package report
 
 import (
@@ -32,156 +33,164 @@ import (
 
 // Report is the result of one run.
 type Report struct {
-	// Verb is the verb that ran, as on the command line.
+	// Verb is the verb of the command line.
 	Verb verbs.Verb
-	// Modules are the root modules of the run, or the compared lock files of a
-	// diff, in the order in which they must be shown.
+	// Modules are the root modules of the run, in the order in which they are
+	// shown. For a diff they are the compared lock files.
 	Modules []Module
-	// Diagnostics are the problems that belong to no module. The paths of their places are
-	// as people are to see them, since they may be of several file trees or of none.
+	// Diagnostics are the problems that belong to no module. Their places have
+	// the paths that people use, since they may be in several file trees or in
+	// none.
 	Diagnostics []problem.Problem
 	// Unlocked are the directories of root modules without a lock file that the
-	// run left out; sorted.
+	// run skipped; sorted.
 	Unlocked []string
-	// PassedOver are those of a scan that hold configuration and that nothing makes root
-	// modules.
+	// PassedOver are the directories of a scan with configuration that are no
+	// root modules.
 	PassedOver []string
-	// Excluded are lock files that include or exclude leaves out of the run, and
-	// directories, with a slash at the end, of which that is not known; sorted.
+	// Excluded are the lock files that include or exclude leave out of the run;
+	// sorted. A directory, with a slash at its end, is there if nobody looked for
+	// lock files in it.
 	Excluded []string
-	// Notes are the release notes of the upgrades, where they were asked for.
+	// Notes are the release notes of the upgrades, if the run asked for them.
 	Notes []notes.Notes
-	// PullRequests is what happened to pull requests, for the verb pr.
+	// PullRequests are the results for pull requests, for the verb pr.
 	PullRequests []PullRequest
-	// Dashboards are the issues that show what waits, one for each repository that wants it.
+	// Dashboards are the issues about waiting proposals, one for each repository
+	// that wants it.
 	Dashboards []Dashboard
-	// Fleet is what happened to the repositories of an organisation; nil where the run is
-	// about none.
+	// Fleet is the result for an organisation's repositories; nil for other runs.
 	Fleet *Fleet
-	// Footer ends the body of a pull request, whatever else is cut: Markdown of
-	// our own, in which all that is from outside is harmless.
+	// Footer ends the body of a pull request and is never cut. It is Markdown of
+	// our own, in which all outside text is harmless.
 	Footer safe.Markdown
-	// Answer is what was said under the comment that asked for the run, in
-	// Markdown, for the verb comment; empty if that is not for relock. It tells of
-	// all the rest.
+	// Answer is relock's answer, in Markdown, to the comment that asked for the
+	// run. It is for the verb comment; empty if the comment is not for relock. It
+	// describes the whole report.
 	Answer string
-	// Proofs count what proves the hashes of the lock files that a pull request
-	// proposes; nil if relock did not look.
+	// Proofs count what proves the hashes of the lock files in a pull request;
+	// nil if relock did not look.
 	Proofs verify.Counts
-	// CarriedOver is what of a pull request the run has taken over unseen.
+	// CarriedOver is the part of a pull request that the run kept without a look.
 	CarriedOver CarriedOver
-	// KeepsFromMerging is how many root modules failed that a pull request is about, or could
-	// be, so that GitHub does not merge it by itself; 0 where GitHub never does.
+	// KeepsFromMerging counts the failed root modules that a pull request is
+	// about, or could be about. They keep GitHub from merging it automatically.
+	// It is 0 if GitHub never does so.
 	KeepsFromMerging int
-	// Pushed is the commit with the lock files that was pushed to the branch of a
-	// pull request; empty if none was.
+	// Pushed is the commit that was pushed to the branch of a pull request; empty
+	// if none was.
 	Pushed string
-	// Touched is true if only root modules that a change touches were looked at.
+	// Touched is true if the run looked only at root modules that a change
+	// touches.
 	Touched bool
-	// Asked is what the run was restricted to.
+	// Asked is the restriction of the run by its user.
 	Asked Asked
-	// Mending is how the lock files become what a check of a checkout wants.
+	// Mending says which command fixes the lock files that a check of a checkout
+	// found wrong.
 	Mending Mending
-	// FailOn is the least severity of a finding with which verify fails.
+	// FailOn is the lowest severity of a finding that makes verify fail.
 	FailOn problem.Severity
-	// DryRun is true if the run wrote nothing because it was told so.
+	// DryRun is true if the user forbade the run to write.
 	DryRun bool
-	// Idle is true if the event of the run asked for nothing, so that nothing was looked at.
+	// Idle is true if the event of the run asked for no work.
 	Idle bool
-	// Summarised is true if there will be a step summary of the report, for what the
-	// body of a pull request has no room for.
+	// Summarised is true if the report will have a step summary, for text that
+	// does not fit the body of a pull request.
 	Summarised bool
 	Stats      Stats
 }
 
 // Module is the result for one root module.
 type Module struct {
-	// Dir and LockPath are slash-separated and as people are to see them.
+	// Dir and LockPath are slash-separated, with the names that people use.
 	Dir      string
 	LockPath string
-	// Names are those of the files that all places of the module are in.
+	// Names are the names of all files that places of the module are in.
 	Names problem.Naming
 	Tool  provider.Tool
 	// Assumed is true if nothing names the release of the tool.
 	Assumed bool
-	// Scan is what the root module requires; only the verb scan fills it.
+	// Scan is the requirements of the root module; only the verb scan fills it.
 	Scan *scan.RootModule
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change
-	// InUse are all entries of the lock file as they are after the run, or
-	// would be; sorted by address.
+	// InUse are all entries of the lock file after the run, or after what the run
+	// would write; sorted by address.
 	InUse []Use
-	// Kept are providers whose entry does not change but of which there is
-	// something to say, sorted by address.
+	// Kept are the unchanged providers that the report says something about,
+	// sorted by address.
 	Kept []Kept
-	// Pending is true if the lock file differs from what it should be, and
-	// Written if it has been replaced by that.
+	// Pending is true if the lock file is not as it should be. Written is true if
+	// the run has replaced it.
 	Pending, Written bool
-	// OnBase is true if all that is pending was so before the change that is checked.
+	// OnBase is true if all pending changes were pending before the checked
+	// change, too.
 	OnBase bool
-	// Forgiven is true if anything that was found was so before that change.
+	// Forgiven is true if some finding was there before the checked change.
 	Forgiven bool
-	// Partial is true if recorded constraints stand in for modules that could
-	// not be read.
+	// Partial is true if recorded constraints are used instead of modules that
+	// could not be read.
 	Partial bool
-	// Left is true if the lock file was not examined, since what is required is not
-	// known.
+	// Left is true if the lock file was not examined, since the requirements are
+	// unknown.
 	Left bool
-	// HashesOnly is true if only the hashes of the lock file was judged, since no
-	// search enters its directory.
+	// HashesOnly is true if only the hashes of the lock file were judged, since
+	// no search enters its directory.
 	HashesOnly bool
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
 	Diagnostics []problem.Problem
-	// Findings are hashes of the lock file that belong to nothing, and Undecided
-	// those of which that could not be found out, sorted by place.
+	// Findings are wrong hashes of the lock file, and Undecided those that could
+	// not be judged; sorted by place.
 	Findings, Undecided []problem.Problem
 	// Accepted are findings that a baseline accepts.
 	Accepted []ledger.Acceptance
-	// Verified is what else a verification found; nil for other verbs.
+	// Verified is the rest of a verification; nil for other verbs.
 	Verified *Verified
 }
 
-// Facts is what a run learned of a provider in addition to the change of its entry.
+// Facts is what a run learned about a provider, beside the change of its entry.
 type Facts struct {
 	// Coverage are the platforms that the entry covers, as far as known.
 	Coverage []provider.Platform
-	// Missing are platforms that were wanted but that the release does not serve.
+	// Missing are wanted platforms without a package in the release.
 	Missing []provider.Platform
-	// Since is as in upgrade.Selection.
+	// Since is Selection.Since of package upgrade.
 	Since map[provider.Platform]provider.Version
-	// Serving is the newest release that serves them all; zero if none is known.
+	// Serving is the newest release with packages for all of them; zero if
+	// unknown.
 	Serving provider.Version
 	Signer  provider.Signer
-	// SignerFrom is who signed the release that the entry leaves, if known.
+	// SignerFrom signed the release before the change; zero if unknown.
 	SignerFrom provider.Signer
-	// Published is when the release was; zero if it is not known.
+	// Published is the date of the release; zero if unknown.
 	Published time.Time
 	// Held says why a newer release was not taken, newest first.
 	Held []upgrade.Held
-	// Warnings are the registry's words about the provider.
+	// Warnings are the registry's warnings about the provider.
 	Warnings []string
-	// Marks are the grounds, weaker than a signed list, that some hashes rest on.
+	// Marks say why some hashes are trusted without a signed list.
 	Marks []provider.Mark
-	// Origins say which of the versions of fetched modules the constraints in Held
-	// are in.
+	// Origins are the versions of the fetched modules with the constraints in
+	// Held.
 	Origins Origins
-	// FromPull is true if the entry is what the pull request proposed before, since
-	// the run failed to find out about the provider.
+	// FromPull is true if the entry comes from the earlier state of the pull
+	// request, because this run failed to check the provider.
 	FromPull bool
 	// Unasked is true if the run was not about the entry at all.
 	Unasked bool
 }
 
-// Change is the change of one provider's entry and what else is known of it.
+// Change is the change of one provider's entry, with the facts about it.
 type Change struct {
 	diff.Change
 	Facts
-	// Line is where the entry begins in the lock file as it is; 0 if it is not there.
+	// Line is the line of the entry in the present lock file; 0 without one.
 	Line int
-	// Required is where the repository requires what the change makes. Its zero value says
-	// that the lock file alone is the reason, or that no file of the repository is.
+	// Required is the place in the repository whose requirement causes the
+	// change. It is zero if no file of the repository but the lock file is the
+	// reason.
 	Required problem.Place
 }
 
@@ -199,14 +208,14 @@ func uses(locks []lockfile.Lock) []Use {
 	return list
 }
 
-// Kept is a provider that stays as it is.
+// Kept is an unchanged provider.
 type Kept struct {
 	Addr    provider.Addr
 	Version provider.Version
 	Facts
 }
 
-// PullRequest is what happened to one pull request.
+// PullRequest is the result for one pull request.
 type PullRequest struct {
 	// Operation is created, updated, closed or none.
 	Operation   string   `json:"operation"`
@@ -219,21 +228,22 @@ type PullRequest struct {
 	HeadSHA     string   `json:"head_sha"`
 	Directories []string `json:"directories"`    // of the root modules that it changes
 	Reason      string   `json:"reason"`         // one sentence: why it was closed or nothing was done
-	Waits       bool     `json:"waits,omitzero"` // what is to be done waits for room
+	Waits       bool     `json:"waits,omitzero"` // the work waits for room
 	Body        string   `json:"body,omitempty"` // in Markdown, harmless; of a dry run that would write it
-	// CarriedOver is what of it the run has taken over unseen.
+	// CarriedOver is the part of it that the run kept without a look.
 	CarriedOver CarriedOver `json:"carried_over,omitzero"`
-	// Unsettled is as in pr.Outcome. It is for the run alone.
+	// Unsettled is Outcome.Unsettled of package pr. It is for the run only.
 	Unsettled bool `json:"-"`
-	// Waiting says what a proposal without an open pull request waits for; nil: for nothing.
+	// Waiting says what a proposal without an open pull request waits for; nil if
+	// it does not wait.
 	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // Waiting is a proposal that waits.
 type Waiting struct {
-	// For is what would have to happen first: "room" that fewer pull requests are open,
-	// "run" that a later run may open more, "person" that the one is asked who has closed
-	// the pull request of the number and the URL.
+	// For is the event that it waits for. "room": fewer pull requests are open.
+	// "run": a later run may open more. "person": the person who has closed the
+	// pull request with the number and the URL changes their mind.
 	For    string `json:"for"`
 	Group  string `json:"group"`
 	Digest string `json:"digest"`
@@ -241,7 +251,7 @@ type Waiting struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// Dashboard is what happened to the issue that shows what waits in a repository.
+// Dashboard is the result for the issue about waiting proposals in a repository.
 type Dashboard struct {
 	Operation  string `json:"operation"` // created, updated or none
 	Repository string `json:"repository"`
@@ -249,42 +259,43 @@ type Dashboard struct {
 	URL        string `json:"url"`
 	Reason     string `json:"reason"`         // one sentence: why nothing was done
 	Body       string `json:"body,omitempty"` // in Markdown, harmless; of a dry run
-	// Unsettled says that the next run has to look at it again. It is for the run alone.
+	// Unsettled means that the next run must look at it again. It is for the run
+	// only.
 	Unsettled bool `json:"-"`
 }
 
-// CarriedOver is what a pull request keeps though the run did not look at it: of so many
-// root modules, as a commit had it. Its zero value is nothing.
+// CarriedOver is the part of a pull request that the run kept without a look: the
+// number of root modules, and the commit with their state. Its zero value is
+// nothing.
 type CarriedOver struct {
 	Roots  int    `json:"root_modules"`
 	Commit string `json:"commit"`
 }
 
-// IsZero reports whether that is nothing, whatever the Commit is.
+// IsZero reports whether nothing was carried over, even if there is a Commit.
 func (c CarriedOver) IsZero() bool { return c.Roots == 0 }
 
-// Stats is what a run cost.
+// Stats is the cost of a run.
 type Stats struct {
 	Requests  int64 `json:"requests"`   // over the network
 	Bytes     int64 `json:"bytes"`      // received
 	Packages  int64 `json:"packages"`   // distinct provider packages downloaded
 	Cached    int64 `json:"cached"`     // packages whose hashes were known without a download
 	PeakBytes int64 `json:"peak_bytes"` // memory obtained from the system
-	// Stages are where the time went, in the order in which the run came to them.
+	// Stages are the parts of the run, in order.
 	Stages []Stage `json:"stages"`
 }
 
-// Stage is a part of a run and the time that it took.
+// Stage is a part of a run and its time.
 type Stage struct {
 	Name string  `json:"stage"`
 	Took Elapsed `json:"seconds"`
 }
 
-// Elapsed is how long something took. Programs and people have it in seconds, to the
-// millisecond.
+// Elapsed is a duration. Outputs have it in seconds, with three decimals.
 type Elapsed time.Duration
 
-// Seconds returns the time without what is less than a millisecond.
+// Seconds returns the seconds, cut to whole milliseconds.
 func (e Elapsed) Seconds() float64 { return float64(time.Duration(e).Milliseconds()) / 1000 }
 
 // MarshalJSON implements json.Marshaler with Seconds.
@@ -300,7 +311,7 @@ func (e *Elapsed) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// FromScan makes the report of a root module as it was found.
+// FromScan makes the report of a scanned root module.
 func FromScan(m scan.RootModule) Module {
 	m.Tree, m.Tests = m.All(), scan.ModuleTree{}
 	found := Module{
@@ -313,11 +324,11 @@ func FromScan(m scan.RootModule) Module {
 	return found
 }
 
-// About returns the report of a part of the run, such as one pull request: of
-// these root modules, which may be in part themselves, with the release notes of
-// what they change and the use of the providers that they tell of. What belongs
-// to no root module is in every part, but not what was named and not found: that
-// is for anyone who made the run.
+// About returns the report of a part of the run, such as one pull request.
+// modules are its root modules; each may be a part of one. The report has the
+// release notes of their changes, and the use of their providers. Problems of the
+// run are in every part, except names that were not found: only the user of the
+// run needs these.
 func (r Report) About(modules []Module) Report {
 	told := map[provider.Addr]bool{}
 	for _, m := range modules {
@@ -340,8 +351,8 @@ func (r Report) About(modules []Module) Report {
 	return part
 }
 
-// split are the patterns that restrict a run to the providers of a part, where the
-// whole changes others too.
+// split returns the patterns for the providers of a part, if the whole run
+// changes other providers, too.
 func (r Report) split(part map[provider.Addr]bool) []provider.Pattern {
 	var mine []provider.Pattern
 	taken, others := map[provider.Addr]bool{}, false
@@ -368,7 +379,8 @@ func lockPath(m scan.RootModule) string {
 }
 
 // FromPlan makes the report of a root module's plan. The changes are those from
-// r.Old to r.New. A plan without a file changes nothing, whatever they say.
+// r.Old to r.New. A plan without a file changes nothing, even if there are
+// changes.
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := Module{
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
@@ -383,7 +395,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		f.Origins = origins
 		facts[s.Requirement.Addr], terms[s.Requirement.Addr] = f, s.Requirement.Terms
 	}
-	lines := map[provider.Addr]int{} // of the entries that there are
+	lines := map[provider.Addr]int{} // lines of the present entries
 	for _, l := range r.Old {
 		lines[l.Addr] = l.Line()
 	}
@@ -402,18 +414,18 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		case !unchanged:
 		case s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0:
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
-		case s.Err != nil && len(f.Held) > 0 && locked: // the failure itself is told elsewhere
+		case s.Err != nil && len(f.Held) > 0 && locked: // the failure itself is reported elsewhere
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held, Origins: f.Origins}})
 		}
 	}
 	return m
 }
 
-// Origins say of fetched modules which version they are, by the path of the call:
-// "version 1.2.0", or "ref v1.2, commit 0a1b2c3d" with the ref as it is written.
+// Origins map the paths of module calls to the versions of fetched modules:
+// "version 1.2.0", or "ref v1.2, commit 0a1b2c3d" with the ref as written.
 type Origins map[string]string
 
-// OriginsOf are those of what was fetched; nil if that is nothing.
+// OriginsOf are the origins of fetched modules; nil without any.
 func OriginsOf(fetched []scan.Fetched) Origins {
 	var all Origins
 	for _, f := range fetched {
@@ -447,8 +459,8 @@ func fetchedAs(f scan.Fetched) string {
 	return strings.Join(parts, ", ")
 }
 
-// Of is the origin of a module, which may be a local one in the package of a
-// fetched one; empty if it is not known.
+// Of is the origin of a module; empty if unknown. A local module in a fetched
+// package has the package's origin.
 func (o Origins) Of(module string) string {
 	for ; module != ""; module = module[:max(0, strings.LastIndexByte(module, '.'))] {
 		if origin := o[module]; origin != "" {
@@ -466,7 +478,7 @@ func factsOf(s upgrade.Selection) Facts {
 	}
 }
 
-// withFailures adds the failures of selections that the diagnostics lack.
+// withFailures adds failures of selections that are not among the diagnostics.
 func withFailures(diagnostics []problem.Problem, selections []upgrade.Selection) []problem.Problem {
 	all := slices.Clone(diagnostics)
 	for _, s := range selections {
@@ -487,7 +499,7 @@ func withFailures(diagnostics []problem.Problem, selections []upgrade.Selection)
 	return all
 }
 
-// Named returns the module with the names that people know its files by.
+// Named returns the module with names for its files.
 func (m Module) Named(names problem.Naming) Module {
 	m.Names, m.Dir = names, names.Of(m.Dir)
 	if m.LockPath != "" {
@@ -496,7 +508,7 @@ func (m Module) Named(names problem.Naming) Module {
 	return m
 }
 
-// number counts the root modules of which something holds.
+// number counts the root modules for which holds is true.
 func (r Report) number(holds func(Module) bool) int { return collect.CountIf(r.Modules, holds) }
 
 // Failed reports whether any part of the run failed.
@@ -504,7 +516,7 @@ func (r Report) Failed() bool {
 	return problem.AnyError(r.Diagnostics) || r.number(Module.Failed) > 0
 }
 
-// Pending reports whether any lock file differs from what it should be.
+// Pending reports whether any lock file is not as it should be.
 func (r Report) Pending() bool {
 	return r.number(func(m Module) bool { return m.Pending }) > 0
 }
@@ -514,17 +526,17 @@ func (r Report) Left() int {
 	return r.number(func(m Module) bool { return m.Left })
 }
 
-// PendingDirs are the root modules whose lock file differs from what it should be.
+// PendingDirs are the root modules whose lock file is not as it should be.
 func (r Report) PendingDirs() []string {
 	return r.dirs(func(m Module) bool { return m.Pending })
 }
 
-// FailingDirs are those of them for which a check fails.
+// FailingDirs are the root modules that make a check fail.
 func (r Report) FailingDirs() []string {
 	return r.dirs(func(m Module) bool { return m.Pending && !m.OnBase })
 }
 
-// dirs are the root modules of which something holds.
+// dirs are the root modules for which holds is true.
 func (r Report) dirs(holds func(Module) bool) []string {
 	var dirs []string
 	for _, m := range r.Modules {
@@ -535,17 +547,17 @@ func (r Report) dirs(holds func(Module) bool) []string {
 	return dirs
 }
 
-// Fails reports whether any lock file differs from what it should be, and did not
-// do so before the change that is checked.
+// Fails reports whether a lock file makes a check fail: it is wrong, and was
+// right before the checked change.
 func (r Report) Fails() bool {
 	return r.number(func(m Module) bool { return m.Pending && !m.OnBase }) > 0
 }
 
-// Failed reports whether the root module failed, wholly or in part.
+// Failed reports whether the root module failed, completely or in part.
 func (m Module) Failed() bool { return problem.AnyError(m.Diagnostics) }
 
-// Join returns the reports of runs as one, of which the first gives what they have in
-// common. What they cost is counted together in the last one.
+// Join joins the reports of runs. The first one gives the common fields; the last
+// one counts the cost of all.
 func Join(runs ...Report) Report {
 	if len(runs) == 0 {
 		return Report{}
@@ -566,7 +578,7 @@ func Join(runs ...Report) Report {
 	return all
 }
 
-// concat are the elements of all lists, one after the other; nil if there are none.
+// concat joins lists; nil if all are empty.
 func concat[T any](runs []Report, list func(Report) []T) []T {
 	var all []T
 	for _, r := range runs {
@@ -575,7 +587,7 @@ func concat[T any](runs []Report, list func(Report) []T) []T {
 	return all
 }
 
-// distinctDiagnostics drops what is said twice, such as a warning about the CLI
+// distinctDiagnostics drops repeated problems, such as a warning about the CLI
 // configuration.
 func distinctDiagnostics(all []problem.Problem) []problem.Problem {
 	var kept []problem.Problem
@@ -589,7 +601,7 @@ func distinctDiagnostics(all []problem.Problem) []problem.Problem {
 	return kept
 }
 
-// Title is what a module is called: its directory, or for a diff its lock file.
+// Title is the name of a module: its directory, or for a diff its lock file.
 func (r Report) Title(m Module) string {
 	if r.Verb == verbs.Diff {
 		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
@@ -597,14 +609,13 @@ func (r Report) Title(m Module) string {
 	return m.Dir
 }
 
-// Found reports whether the run found hashes, or entries, that something is wrong
-// with.
+// Found reports whether there is any finding.
 func (r Report) Found() bool { return r.Findings() > 0 }
 
-// Findings counts those of all lock files.
+// Findings counts the findings of all lock files.
 func (r Report) Findings() int { return r.Reaching(problem.SeverityNote) }
 
-// Counts are those of the hashes of all lock files.
+// Counts count the hashes of all lock files by verdict.
 func (r Report) Counts() verify.Counts {
 	all := verify.Counts{}
 	for _, m := range r.Modules {
@@ -615,10 +626,10 @@ func (r Report) Counts() verify.Counts {
 	return all
 }
 
-// Reaches reports whether a finding is as severe as that, or more.
+// Reaches reports whether a finding has at least this severity.
 func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) > 0 }
 
-// Reaching counts the findings that are as severe as that, or more.
+// Reaching counts the findings of at least this severity.
 func (r Report) Reaching(least problem.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
@@ -627,14 +638,13 @@ func (r Report) Reaching(least problem.Severity) int {
 	return n
 }
 
-// Held are the providers of the module that go no further, sorted by address.
+// Held are the held providers of the module, sorted by address.
 func (m Module) Held() []Kept {
 	return slices.DeleteFunc(m.Facts(), func(k Kept) bool { return len(k.Held) == 0 })
 }
 
-// Facts are the providers of the module that have an entry after the run,
-// changed or not, as far as there is something to say of them; sorted by
-// address.
+// Facts are the providers of the module with an entry after the run and with
+// facts, changed or not; sorted by address.
 func (m Module) Facts() []Kept {
 	all := slices.Clone(m.Kept)
 	for _, c := range m.Changes {

@@ -9,12 +9,12 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// requiredAt is where the repository requires what a change makes. The terms are those of
-// the provider, the root module's own first.
+// requiredAt is the place in the repository whose requirement causes a change.
+// The terms are those of the provider, the root module's own first.
 func requiredAt(c diff.Change, terms []scan.Term, m scan.RootModule) problem.Place {
 	i := slices.IndexFunc(terms, func(t scan.Term) bool { return makes(t, c) })
 	if i < 0 && c.Kind == diff.Constrained && len(terms) > 0 {
-		i = 0 // a term is gone, and its line with it
+		i = 0 // a term and its line were removed
 	}
 	if i < 0 {
 		return problem.Place{}
@@ -22,8 +22,9 @@ func requiredAt(c diff.Change, terms []scan.Term, m scan.RootModule) problem.Pla
 	return inRepository(terms[i], m)
 }
 
-// makes reports whether a term is a reason for a change: the first one for an entry that
-// is not there, or else one that the lock file does not record, or that excludes its version.
+// makes reports whether a term causes a change. The first term causes a new
+// entry. Other changes are caused by a term that the lock file does not record,
+// or that excludes its version.
 func makes(t scan.Term, c diff.Change) bool {
 	switch c.Kind {
 	case diff.Added, diff.Moved:
@@ -36,8 +37,8 @@ func makes(t scan.Term, c diff.Change) bool {
 	return false
 }
 
-// inRepository is the place of a term, or of the module call in the repository by which a
-// fetched module with the term is reached.
+// inRepository is the place of a term. For a term of a fetched module, it is the
+// module call in the repository that leads to it.
 func inRepository(t scan.Term, m scan.RootModule) problem.Place {
 	if t.Place.Package == "" {
 		return t.Place

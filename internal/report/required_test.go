@@ -9,8 +9,9 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// A change is at the term that is its reason: in the repository, by the module call if a
-// fetched module has the term. What the configuration is no reason for is at none.
+// A change has the place of the term that causes it. For a term of a fetched
+// module this is the module call in the repository. A change that the
+// configuration does not cause has no place.
 func TestRequiredAt(t *testing.T) {
 	t.Parallel()
 	parsed := func(text string) provider.Constraints {

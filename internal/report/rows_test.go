@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRowsHaveTheKeysOfEarlierReleases reads every file of testdata/format1 as the rows of
-// its verb, and writes them again: no key is unknown, and none has gone or has moved.
+// TestRowsHaveTheKeysOfEarlierReleases reads every file of testdata/format1 as
+// the rows of its verb, and writes them again. No key is unknown, lost or moved.
 func TestRowsHaveTheKeysOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "format1", "*.json"))
@@ -48,8 +48,8 @@ func TestRowsHaveTheKeysOfEarlierReleases(t *testing.T) {
 	}
 }
 
-// sameAgain reads a text as a value of a type, and holds that the value is written as the
-// text.
+// sameAgain reads a text as a value of a type, and compares the written value
+// with the text.
 func sameAgain[T any](t *testing.T, name, text string) {
 	t.Helper()
 	var value T

@@ -5,9 +5,9 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// SettingsShown are those that are in force for a repository, with what tells of them.
+// SettingsShown are the settings in force for a repository, with explanations.
 type SettingsShown struct {
-	Repository, Branch string // on GitHub; empty: the checkout
+	Repository, Branch string // on GitHub; empty for the checkout
 	All                []settings.Explanation
 	Warnings           []problem.Problem
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Asked is what the person who asked for a run restricted it to. What a configuration
-// file says holds on every machine, and is not in it.
+// Asked is the restriction of a run by its user. Settings of a configuration file
+// hold on every machine and are not in it.
 type Asked struct {
 	Providers []provider.Pattern
 	Platforms []provider.Platform
 }
 
-// CommandLine is the command line that does the same in a checkout. It is for a
-// block of code, from which people copy it into a shell.
+// CommandLine is the command line that does the same in a checkout. It is shown
+// as a block of code, from which people copy it into a shell.
 func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 	words := []string{"relock", string(verb)}
 	for _, p := range asked.Providers {
@@ -33,20 +33,21 @@ func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 	return strings.Join(words, " ")
 }
 
-// Mending is how the lock files become what a check wants. Its zero value says nothing.
+// Mending says which command fixes lock files. Its zero value is no command.
 type Mending struct {
-	// Verb is upgrade or lock, and Flags are those that it needs.
+	// Verb is upgrade or lock, with the Flags that it needs.
 	Verb  verbs.Verb
 	Flags []settings.GivenFlag
-	// Top is the directory, as the run names it, in which the command is run: the top of a
-	// checkout below the working directory. Empty: the working directory.
+	// Top is the directory to run the command in: the top of a checkout below the
+	// working directory, in the run's words. Empty means the working directory.
 	Top string
-	// Comments says that a comment under the pull request can command the same.
+	// Comments means that a comment under the pull request can do the same.
 	Comments bool
 }
 
-// Command is the command line for some root modules: for all, if they are many or if the
-// name of one cannot be copied. It is empty if nothing is known.
+// Command is the command line for some root modules. It is for all root modules
+// if they are many or if a name cannot be copied. It is empty if no command is
+// known.
 func (m Mending) Command(dirs []string) string {
 	if m.Verb == "" {
 		return ""
@@ -78,14 +79,15 @@ func (m Mending) Command(dirs []string) string {
 	return named
 }
 
-// fewDirs is the number of root modules up to which a command names them, and
-// longestCommand how many bytes it has then.
+// fewDirs is the highest number of root modules that a command names.
+// longestCommand is its highest length in bytes.
 const (
 	fewDirs        = 5
 	longestCommand = 300
 )
 
-// Comment is the command for a comment under the pull request; empty if none says the same.
+// Comment is the command in a comment under the pull request; empty if no comment
+// can do the same.
 func (m Mending) Comment() string {
 	if !m.Comments {
 		return ""
@@ -100,8 +102,8 @@ func (m Mending) Comment() string {
 	return words
 }
 
-// ShellWord makes a directory, or another text that holds no control characters
-// once it is Plain, one word of a POSIX shell.
+// ShellWord makes a text one word of a POSIX shell. Plain must leave no control
+// characters in it, as in a directory's name.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r)

@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// People copy the command line into a shell, and the names in it are from a
+// People copy the command line into a shell. The names in it come from a
 // stranger's pull request.
 func TestShellWords(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// What a pull request changes is done on another machine by the same command: for
+// The same command makes the changes of a pull request on another machine: for
 // the same providers and platforms.
 func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
 	t.Parallel()

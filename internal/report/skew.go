@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// VersionSkew is a provider of which root modules use different versions.
+// VersionSkew is a provider that has several versions in use.
 type VersionSkew struct {
 	Addr     provider.Addr `json:"provider"`
 	Versions []VersionUse  `json:"versions"` // newest first, two at least
@@ -16,14 +16,14 @@ type VersionSkew struct {
 	Lagging []string `json:"lagging"`
 }
 
-// VersionUse is where one version is in use.
+// VersionUse is a version and its root modules.
 type VersionUse struct {
 	Version provider.Version `json:"version"`
 	Dirs    []string         `json:"directories"` // in the report's order
 }
 
-// Skews lists the providers of which more than one version is in use, sorted
-// by address. A diff has none: it is about two states of one file.
+// Skews lists the providers with several versions in use, sorted by address. A
+// diff has none: it compares two states of one file.
 func Skews(r Report) []VersionSkew {
 	if r.Verb == verbs.Diff {
 		return nil

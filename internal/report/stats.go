@@ -10,7 +10,7 @@ func (s Stats) Known() bool {
 	return s.Requests != 0 || s.Packages != 0 || s.Cached != 0 || s.PeakBytes != 0
 }
 
-// String returns what the run cost in one line.
+// String returns the cost in one line.
 func (s Stats) String() string {
 	parts := []string{Count(int(s.Requests), "request", "requests"), Size(s.Bytes) + " received"}
 	if s.Packages > 0 {
@@ -28,7 +28,7 @@ func (s Stats) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Size writes a number of bytes for people.
+// Size writes a number of bytes, with a unit.
 func Size(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0

@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// Surroundings are what a repository on disk holds, as far as it bears on its settings.
+// Surroundings are the facts about a repository on disk that matter for its
+// settings.
 type Surroundings struct {
-	// Locked are its directories with a lock file; Examples are those of them that look
-	// like examples or tests.
+	// Locked counts its directories with a lock file. Examples counts those that
+	// look like examples or tests.
 	Locked, Examples int
-	// Tools are the releases that the root modules are for, and how many are for each;
-	// in Assumed of them nothing names the release.
+	// Tools counts the root modules of each tool's release. For Assumed of them,
+	// no file names the release.
 	Tools   map[string]int
 	Assumed int
-	// Covered is how many lock files have packages' hashes for so many platforms.
+	// Covered counts lock files by their number of platforms with hashes.
 	Covered map[int]int
-	// Split says that there are groups to split the others by.
+	// Split means that there are groups to split the others by.
 	Split bool
 }
 
-// Notes say so beside the settings of the configuration file, by their keys.
+// Notes are notes on settings of the configuration file, by key.
 func (s Surroundings) Notes() map[string]string {
 	if s.Locked == 0 {
 		return map[string]string{"include": "no lock file."}
@@ -43,7 +44,7 @@ func (s Surroundings) Notes() map[string]string {
 	return notes
 }
 
-// mostKinds is how many kinds of one thing a note names.
+// mostKinds is the highest number of kinds that a note names.
 const mostKinds = 3
 
 func (s Surroundings) tools() string {

@@ -5,9 +5,9 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Verified is what a verification found of a lock file in addition to its findings.
+// Verified is the rest of a verification beside its findings.
 type Verified struct {
-	// Counts say how many of its hashes have which verdict.
+	// Counts count the hashes by verdict.
 	Counts verify.Counts
 	// Unchecked says what could not be judged at all, and why.
 	Unchecked []string
@@ -22,8 +22,9 @@ func FromVerification(v verify.Verification) Module {
 	}
 }
 
-// Tampered reports that a pull request changes a file that it is judged by. head names
-// what the file is there: anyone who accepts that has looked at no other.
+// Tampered reports a pull request that changes a file that relock judges it by.
+// head is the name of the pull request's version of the file: to accept it means
+// to have looked at that version.
 func Tampered(name, what, head string) Module {
 	meaning, _ := problem.MeaningOf(problem.CodeTamperedBoth)
 	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Problem{{
