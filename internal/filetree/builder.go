@@ -12,28 +12,27 @@ import (
 
 // Limits bound a tree, whose content may come from anyone. Zero is no limit.
 type Limits struct {
-	Nodes int   // files, links and directories below the top
+	Nodes int   // files, links and directories; the top does not count
 	Bytes int64 // of all files together
 }
 
-// Why a Builder does not take something, besides Limits.
+// The errors of a Builder, in addition to Limits.
 var (
 	ErrName     = errors.New("it has a file whose name is no path")
 	ErrConflict = errors.New("it has a file and a directory of the same name")
 )
 
-// Builder fills a Tree. A file or link takes the place of another one at the same
-// path, as when archives are unpacked; a directory never does, and none is
-// replaced. Directories above a path are made. The zero value is an empty tree
-// without limits.
+// Builder fills a Tree. A file or link replaces an earlier one at the same path, as in
+// unpacking an archive. A directory replaces nothing and is never replaced. Missing parent
+// directories are made. The zero value is an empty tree without limits.
 type Builder struct {
 	Limits Limits
 	nodes  map[string]*node
 	bytes  int64
-	room   []node // for the next ones: a tree may have a million
+	room   []node // for the next nodes: a tree may have a million
 }
 
-// Grow makes room for so many nodes.
+// Grow makes room for this number of nodes.
 func (b *Builder) Grow(nodes int) {
 	if b.nodes == nil {
 		b.nodes, b.room = make(map[string]*node, nodes), make([]node, 0, nodes+1)
@@ -41,7 +40,7 @@ func (b *Builder) Grow(nodes int) {
 	b.top()
 }
 
-// Tree returns what was added. The Builder is empty then.
+// Tree returns the tree and empties the Builder.
 func (b *Builder) Tree() *Tree {
 	b.top()
 	t := &Tree{nodes: b.nodes}
@@ -64,7 +63,7 @@ func (b *Builder) top() {
 	}
 }
 
-// new keeps a node, with others in one piece of memory.
+// new allocates a node together with others.
 func (b *Builder) new(n node) *node {
 	if len(b.room) == cap(b.room) {
 		b.room = make([]node, 0, min(max(8, 2*cap(b.room)), 512))
@@ -73,8 +72,7 @@ func (b *Builder) new(n node) *node {
 	return &b.room[len(b.room)-1]
 }
 
-// AddFile adds a file with these permissions, whose content the caller does not
-// change any more.
+// AddFile adds a file with these permissions. The caller must not change data afterwards.
 func (b *Builder) AddFile(name string, perm fs.FileMode, data []byte) error {
 	return b.put(name, node{mode: perm.Perm(), size: int64(len(data)), held: data})
 }
@@ -89,8 +87,8 @@ func (b *Builder) AddDir(name string) error {
 	return b.put(name, node{mode: fs.ModeDir | 0o755, held: &directory{}})
 }
 
-// AddMissing adds a file, link or directory of which nothing is here but the
-// reason. What would be below a directory cannot be read for the same reason.
+// AddMissing adds a file, link or directory whose content the tree does not have. reason is
+// the error of reading it. For a directory it is also the error of every path below it.
 func (b *Builder) AddMissing(name string, mode fs.FileMode, size int64, reason error) error {
 	n := node{mode: mode, size: size, held: reason}
 	if mode.IsDir() {
@@ -99,7 +97,7 @@ func (b *Builder) AddMissing(name string, mode fs.FileMode, size int64, reason e
 	return b.put(name, n)
 }
 
-// AddTree adds all that is in a tree below a directory.
+// AddTree adds a whole tree below a directory.
 func (b *Builder) AddTree(dir string, t *Tree) error {
 	for name, n := range t.nodes {
 		if err := b.put(path.Join(dir, name), *n); err != nil {
@@ -120,7 +118,7 @@ func (b *Builder) put(name string, n node) error {
 	}
 	n.name = path.Base(name)
 	if n.mode.IsDir() {
-		n.held = &directory{missing: n.missing()} // of a tree that may be another
+		n.held = &directory{missing: n.missing()} // n may belong to another tree
 	}
 	if old := b.nodes[name]; old != nil {
 		switch {
@@ -152,7 +150,7 @@ func (b *Builder) put(name string, n node) error {
 	return nil
 }
 
-// bytes is how much of a file is here.
+// bytes is the number of a file's bytes that the tree has.
 func (n *node) bytes() int64 {
 	data, _ := n.held.([]byte)
 	return int64(len(data))

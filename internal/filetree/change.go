@@ -1,7 +1,7 @@
 package filetree
 
-// ChangedPath is a path at which two file trees differ, such as two commits.
+// ChangedPath is a path at which two file trees, such as two commits, differ.
 type ChangedPath struct {
 	Path string
-	File bool // it is that of a file: of no link, submodule or directory
+	File bool // a file, not a link, submodule or directory
 }

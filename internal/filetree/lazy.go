@@ -11,8 +11,9 @@ import (
 	"github.com/relock-dev/relock/internal/memo"
 )
 
-// Source is where a Lazy reads. It is asked for paths without links, but perhaps at
-// their ends; entries are sorted by name. What it returns is not changed.
+// Source is the origin of a Lazy. The directories of the paths that it is asked for have no
+// links; the path itself may be one. Entries are sorted by name. Nobody changes its
+// results.
 type Source interface {
 	Lstat(name string) (fs.FileInfo, error)
 	ReadLink(name string) (string, error)
@@ -30,23 +31,24 @@ func (f sourceFS) ReadLink(name string) (string, error)       { return fs.ReadLi
 func (f sourceFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.fsys, name) }
 func (f sourceFS) ReadFile(name string) ([]byte, error)       { return fs.ReadFile(f.fsys, name) }
 
-// Lazy is a file tree that is read elsewhere when somebody asks, and once: each
-// directory, description and link, and with KeepsContents each file. It is an fs.FS
-// with ReadDir, ReadFile, Stat, Lstat and ReadLink, in which a path leads through
-// links as Resolve says; beside the tree is nothing. It is safe for concurrent use.
+// Lazy is a file tree that reads its Source when it is asked, and each thing once: each
+// directory, description and link and, with KeepsContents, each file. It is an fs.FS with
+// ReadDir, ReadFile, Stat, Lstat and ReadLink. Links are followed as Resolve says. Nothing
+// outside the tree can be read. It is safe for concurrent use.
 type Lazy struct {
 	Source        Source
-	KeepsContents bool // for trees of which the same files are read again and again
+	KeepsContents bool // for trees whose files are read repeatedly
 
 	lists    memo.Once[string, heard[[]fs.DirEntry]]
 	infos    memo.Once[string, heard[fs.FileInfo]]
 	targets  memo.Once[string, heard[string]]
 	contents memo.Once[string, heard[[]byte]]
-	// dirs are where directories lead, so that a path costs no more where it is deep.
+	// dirs remembers where directories lead, so that a deep path costs no more than a short
+	// one.
 	dirs memo.Once[string, heard[Way]]
 }
 
-// heard is what a Source says of a path.
+// heard is a Source's answer about a path.
 type heard[V any] struct {
 	value V
 	err   error
@@ -54,8 +56,8 @@ type heard[V any] struct {
 
 func hear[V any](value V, err error) heard[V] { return heard[V]{value, err} }
 
-// Follow describes what a path leads to, through links, and returns its path without
-// them. It fails with an error of Resolve or of the Source.
+// Follow describes the file or directory that a path leads to, through links, and returns
+// its path without links. Its errors are those of Resolve and of the Source.
 func (l *Lazy) Follow(name string) (string, fs.FileInfo, error) {
 	at, err := l.way(path.Clean(name), true)
 	if err != nil {
@@ -65,21 +67,21 @@ func (l *Lazy) Follow(name string) (string, fs.FileInfo, error) {
 	return at.Path, info, err
 }
 
-// Linked reports whether a path leads through a link, even if to nothing.
+// Linked reports whether a path leads through a link, even if nothing is there.
 func (l *Lazy) Linked(name string) bool {
-	at, _ := l.way(path.Clean(name), true) // an error leads nowhere
+	at, _ := l.way(path.Clean(name), true) // at says it on an error, too
 	return at.Linked()
 }
 
-// List returns the entries of a directory, by a path as Follow returns it. The caller
-// does not change them.
+// List returns the entries of a directory, by a path from Follow. The caller must not
+// change them.
 func (l *Lazy) List(real string) ([]fs.DirEntry, error) {
 	a := l.lists.Get(real, func() heard[[]fs.DirEntry] { return hear(l.Source.ReadDir(real)) })
 	return a.value, a.err
 }
 
-// Content returns what is in a file, by a path as Follow returns it. The caller does not
-// change it.
+// Content returns the content of a file, by a path from Follow. The caller must not change
+// it.
 func (l *Lazy) Content(real string) ([]byte, error) {
 	if !l.KeepsContents {
 		return l.Source.ReadFile(real)
@@ -88,20 +90,20 @@ func (l *Lazy) Content(real string) ([]byte, error) {
 	return a.value, a.err
 }
 
-// describe describes what is at a path without links, but perhaps at its end.
+// describe describes a path whose directories are no links. The path itself may be one.
 func (l *Lazy) describe(real string) (fs.FileInfo, error) {
 	a := l.infos.Get(real, func() heard[fs.FileInfo] { return hear(l.Source.Lstat(real)) })
 	return a.value, a.err
 }
 
-// target is where the link leads that is at a path without other links.
+// target is the target of a link at a path whose directories are no links.
 func (l *Lazy) target(real string) (string, error) {
 	a := l.targets.Get(real, func() heard[string] { return hear(l.Source.ReadLink(real)) })
 	return a.value, a.err
 }
 
-// way is where a clean path leads, from where its directory does. A link at its end is
-// followed if last is set.
+// way follows a clean path, starting from where its directory leads. With last, a link at
+// its end is followed, too.
 func (l *Lazy) way(name string, last bool) (Way, error) {
 	dir, base := path.Split(name)
 	if dir == "" || dir == "/" || base == ".." {
@@ -115,7 +117,7 @@ func (l *Lazy) way(name string, last bool) (Way, error) {
 	return resolve(above.value, base, last, l.look)
 }
 
-// look is what resolve asks.
+// look answers the questions of resolve.
 func (l *Lazy) look(real string) (fs.FileMode, string, error) {
 	info, err := l.describe(real)
 	if err != nil {
@@ -128,7 +130,7 @@ func (l *Lazy) look(real string) (fs.FileMode, string, error) {
 	return fs.ModeSymlink, target, err
 }
 
-// find is way for the functions of package fs, which name what they could not do.
+// find is way for the functions of package fs, whose errors name the operation.
 func (l *Lazy) find(op, name string, last bool) (real string, info fs.FileInfo, err error) {
 	if !fs.ValidPath(name) {
 		return "", nil, pathFailure(op, name, fs.ErrInvalid)
@@ -149,7 +151,7 @@ func (l *Lazy) find(op, name string, last bool) (real string, info fs.FileInfo, 
 	return at.Path, info, nil
 }
 
-// renamed describes a file by the name that it was found by.
+// renamed describes a file under the name that was asked for.
 type renamed struct {
 	fs.FileInfo
 	name string
@@ -173,7 +175,8 @@ func (l *Lazy) Open(name string) (fs.File, error) {
 	return &openFile{bytes.NewReader(src), info}, nil
 }
 
-// regular is what is in a file, if it is one: a named pipe would keep a run waiting.
+// regular is the content of a regular file. It refuses anything else: reading a named pipe
+// would block the run.
 func (l *Lazy) regular(name, real string, info fs.FileInfo) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, pathFailure("open", name, file.ErrIrregular)

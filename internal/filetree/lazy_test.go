@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 )
 
-// countedSource counts what a Lazy asks.
+// countedSource counts the questions of a Lazy.
 type countedSource struct {
 	Source
 	asked map[string]*atomic.Int64
@@ -105,8 +105,8 @@ func TestLazyAsksOnce(t *testing.T) {
 	}
 }
 
-// TestLazyStaysInTheTree holds that a Lazy opens nothing beside the tree, though the file
-// system below it would.
+// TestLazyStaysInTheTree holds that a Lazy opens nothing outside the tree, although the
+// file system below it would.
 func TestLazyStaysInTheTree(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -145,7 +145,7 @@ func TestLazyStaysInTheTree(t *testing.T) {
 	}
 }
 
-// TestLazyGivesCopies holds that a caller who changes an answer changes nothing of the tree.
+// TestLazyGivesCopies holds that a caller who changes a result does not change the tree.
 func TestLazyGivesCopies(t *testing.T) {
 	t.Parallel()
 	l := &Lazy{Source: SourceOf(tree(t, "a", "b")), KeepsContents: true}
@@ -167,7 +167,7 @@ func TestLazyGivesCopies(t *testing.T) {
 	}
 }
 
-// TestLazyOpensRegularFiles holds that a Lazy does not even ask for what is no file.
+// TestLazyOpensRegularFiles holds that a Lazy does not read anything but regular files.
 func TestLazyOpensRegularFiles(t *testing.T) {
 	t.Parallel()
 	c := counting(SourceOf(fstest.MapFS{"pipe": {Mode: fs.ModeNamedPipe}, "dir/x": {}}))

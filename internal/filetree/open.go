@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// openFile is a file of a tree, opened.
+// openFile is an open file of a tree.
 type openFile struct {
 	*bytes.Reader
 	found fs.FileInfo
@@ -16,7 +16,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.found, nil }
 func (f *openFile) Close() error               { return nil }
 
-// openDir is a directory of a tree, opened. It is listed when somebody asks.
+// openDir is an open directory of a tree. It is listed at the first question.
 type openDir struct {
 	fs.FileInfo
 	path string
@@ -48,7 +48,7 @@ func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	return left, nil
 }
 
-// pathFailure says what was not done at a path, and why.
+// pathFailure is the error of an operation at a path.
 func pathFailure(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }

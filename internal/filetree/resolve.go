@@ -9,39 +9,37 @@ import (
 	"strings"
 )
 
-// Why a path cannot be followed, in addition to fs.ErrNotExist and what the file system
-// says.
+// Errors of following a path, in addition to fs.ErrNotExist and those of the file system.
 var (
 	ErrLeadsOut = errors.New("it leads out of the file tree")
 	ErrLoop     = errors.New("its links go round in circles")
 )
 
-// maxLinks is how many links one path may go through, as in filepath.EvalSymlinks.
+// maxLinks is the limit on the links of one path, as in filepath.EvalSymlinks.
 const maxLinks = 255
 
-// Resolve returns a path of the file tree without links, which fsys must tell as
-// an fs.ReadLinkFS. It reads the path as an operating system does: beyond a link,
-// ".." leads to the parent of the link's target, and nothing is below a file. But
-// what is beside the tree is none of its files, whatever fsys would make of it: a
-// path that leads there, if only to return, is ErrLeadsOut, as are links to
-// absolute paths. Other errors are ErrLoop and those of fsys.
+// Resolve returns a path of the file tree without links. Links are followed only if fsys is
+// an fs.ReadLinkFS. It reads the path as an operating system does: after a link, ".." is
+// the parent of the link's target, and nothing is below a file. A path that leaves the tree
+// is ErrLeadsOut, even if it returns, and even if fsys would follow it. So is a link to an
+// absolute path. Other errors are ErrLoop and those of fsys.
 func Resolve(fsys fs.FS, name string) (string, error) {
 	at, err := Way{}.Resolve(fsys, name)
 	return at.Path, err
 }
 
-// Way is where a path of a file tree leads: a path without links, and how many links
-// it has gone through. The zero value is the top of the tree.
+// Way is the result of following a path of a file tree: the path without links, and the
+// number of links. The zero value is the top of the tree.
 type Way struct {
 	Path  string
 	links int
 }
 
-// Linked reports whether the way to the place goes through a link. It says so of a way
-// that ended with an error, too.
+// Linked reports whether the way leads through a link. That holds for a way with an error,
+// too.
 func (w Way) Linked() bool { return w.links > 0 }
 
-// Resolve is the function Resolve for a path that begins at a directory.
+// Resolve is the function Resolve for a path that starts at a directory.
 func (w Way) Resolve(fsys fs.FS, name string) (Way, error) {
 	return resolve(w, name, true, func(name string) (mode fs.FileMode, target string, err error) {
 		info, err := fs.Lstat(fsys, name)
@@ -55,9 +53,9 @@ func (w Way) Resolve(fsys fs.FS, name string) (Way, error) {
 	})
 }
 
-// resolve follows a path from a directory, asking what is at paths without links, but perhaps
-// at their ends: of which type it is, and where a link leads to. A link at the end of
-// name is followed if last is set.
+// resolve follows a path from a directory. at returns the type of a path whose directories
+// are no links, and the target if it is a link. With last, a link at the end of name is
+// followed, too.
 func resolve(from Way, name string, last bool, at func(name string) (typ fs.FileMode, target string, err error)) (Way, error) {
 	done, isDir, links := cmp.Or(from.Path, "."), true, from.links
 	if path.IsAbs(name) {
@@ -93,7 +91,7 @@ func resolve(from Way, name string, last bool, at func(name string) (typ fs.File
 		target := filepath.ToSlash(link)
 		switch {
 		case target == "":
-			return Way{links: links}, fs.ErrNotExist // git can hold such a link, and no system makes one
+			return Way{links: links}, fs.ErrNotExist // git can have such a link, but no operating system makes one
 		case path.IsAbs(target) || filepath.IsAbs(link):
 			return Way{links: links}, ErrLeadsOut
 		}
@@ -102,8 +100,8 @@ func resolve(from Way, name string, last bool, at func(name string) (typ fs.File
 	return Way{done, links}, nil
 }
 
-// Relative is the path that leads from one directory of a tree to another, both of
-// them clean and below its top.
+// Relative is the path from one directory of a tree to another. Both must be clean and
+// inside the tree.
 func Relative(from, to string) string {
 	up := ""
 	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {

@@ -12,12 +12,11 @@ import (
 	"testing"
 )
 
-// FuzzResolve holds Resolve against the operating system: on a directory of the
-// disk, and on the same tree in memory. The system, held in the directory by
-// os.Root, must reach a path exactly if Resolve does, and both the same file. A Lazy
-// must follow a clean path as Resolve does. The
-// one difference is the number of links: os.Root follows 8, so that filepath is
-// asked where there are more.
+// FuzzResolve compares Resolve with the operating system, for a directory on disk and for
+// the same tree in memory. os.Root confines the system to the directory. It must reach a
+// path exactly if Resolve does, and both must reach the same file. A Lazy must follow a
+// clean path as Resolve does. The number of links is the one exception: os.Root follows 8,
+// so filepath is asked about paths with more.
 func FuzzResolve(f *testing.F) {
 	for _, seed := range []string{
 		"d/f\nl -> d\nl/f", "d/e/f\nd/l -> ../d/e\nd/l/../e/f", "f\nf/..", "f\nl -> f/.\nl", "d/f\nd/l -> ../../x\nd/l", "d/f\nl -> d/\nl/f",
@@ -67,8 +66,8 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// plant makes what the lines say, both on disk and in memory: "a -> b" is a link,
-// "a/" a directory, all else a file. Lines that the system refuses are left out.
+// plant makes the tree of the lines on disk and in memory. "a -> b" is a link, "a/" a
+// directory, everything else a file. Lines that the system refuses are left out.
 func plant(t *testing.T, lines []string) (dir string, made *Tree) {
 	t.Helper()
 	dir = t.TempDir()
@@ -89,7 +88,7 @@ func plant(t *testing.T, lines []string) (dir string, made *Tree) {
 		}
 		parent := path.Dir(file)
 		if throughLink(root, parent) || root.MkdirAll(parent, 0o755) != nil {
-			continue // a Builder takes paths without links
+			continue // a Builder accepts only paths without links
 		}
 		switch {
 		case isLink && target != "" && root.Symlink(target, file) == nil:

@@ -1,11 +1,10 @@
-// Package filetree has read-only file trees and the one way in which relock follows
-// links.
+// Package filetree has read-only file trees and the one way in which relock follows links.
 //
-// What is fetched (the commit of a repository, a module package) and what is made
-// (files laid over others) is a Tree, filled by a Builder. All paths of what it
-// stands for are in it, but of files perhaps only those that somebody reads; what
-// is not here says why. What is elsewhere, such as on disk, is read through a Lazy,
-// which asks once. Nothing in either can be followed out of it.
+// A Tree is in memory, filled by a Builder. It is used for fetched files (the commit of a
+// repository, a module package) and for assembled ones (files over other files). A Tree has
+// all paths, but perhaps only the contents that are needed. A file whose content is missing
+// says why. A Lazy reads trees that are elsewhere, such as on disk, each file when it is
+// needed. No path leads out of either.
 package filetree
 
 import (
@@ -20,30 +19,30 @@ import (
 	"time"
 )
 
-// Tree is a file tree in memory: an fs.FS with ReadDir, Stat, Lstat and ReadLink.
-// A path leads through links as Resolve says; beside the tree is nothing, so that
-// one which leads out does not exist. It is safe for concurrent use.
+// Tree is a file tree in memory: an fs.FS with ReadDir, Stat, Lstat and ReadLink. Links are
+// followed as Resolve says. A path that leads out of the tree does not exist. It is safe
+// for concurrent use.
 type Tree struct {
 	nodes map[string]*node // by their paths, without links
 }
 
-// node is what is at a path. A tree may have a million, nearly all of which are
-// files of which nothing is here.
+// node is a file, link or directory. A tree may have a million, nearly all of them files
+// whose content it does not have.
 type node struct {
 	name string // the last element of the path
 	mode fs.FileMode
 	size int64
-	// held is the []byte of a file, the string that a link leads to, a *directory,
-	// or the error why a file or link is not here.
+	// held is the []byte of a file, the target of a link (a string), a *directory, or the
+	// error that says why the content of a file or link is missing.
 	held any
 }
 
 type directory struct {
 	children []*node
-	missing  error // why nothing is here but what is
+	missing  error // why the list of children is not complete
 }
 
-// missing returns why a node is not here; nil if it is.
+// missing returns why the content of a node is missing; nil if it is not.
 func (n *node) missing() error {
 	if d, ok := n.held.(*directory); ok {
 		return d.missing
@@ -52,10 +51,10 @@ func (n *node) missing() error {
 	return err
 }
 
-// children are those of a directory.
+// children are the entries of a directory.
 func (n *node) children() []*node { return n.held.(*directory).children }
 
-// lookup returns what is at a path without links on the way.
+// lookup returns the node at a path whose directories are no links.
 func (t *Tree) lookup(name string) (*node, error) {
 	if n := t.nodes[name]; n != nil {
 		return n, nil
@@ -70,8 +69,8 @@ func (t *Tree) lookup(name string) (*node, error) {
 	}
 }
 
-// find returns what is at a path, through links on the way and, if follow is
-// set, through one at its end.
+// find returns the node at a path, through links. With follow, a link at its end is
+// followed, too.
 func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	fail := func(err error) (*node, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
 	if !fs.ValidPath(name) {
@@ -100,12 +99,11 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	return t.nodes[at.Path], nil
 }
 
-// Names returns the paths of all that is in the tree, sorted as text; the first
-// one is ".".
+// Names returns all paths of the tree, sorted as text. The first one is ".".
 func (t *Tree) Names() []string { return slices.Sorted(maps.Keys(t.nodes)) }
 
-// Part returns a tree of those files, links and directories that keep selects, with the
-// directories above them. What is in a directory is not selected with it.
+// Part returns a tree of the files, links and directories that keep selects, and of the
+// directories above them. Selecting a directory does not select its content.
 func (t *Tree) Part(keep func(name string) bool) *Tree {
 	var b Builder
 	for name, n := range t.nodes {
@@ -119,8 +117,7 @@ func (t *Tree) Part(keep func(name string) bool) *Tree {
 	return b.Tree()
 }
 
-// Missing returns why something that the tree stands for is not in it; nil if
-// everything is.
+// Missing returns why some content of the tree is missing; nil if the tree has everything.
 func (t *Tree) Missing() error {
 	for _, n := range t.nodes {
 		if err := n.missing(); err != nil {
@@ -201,13 +198,13 @@ func entries(nodes []*node) []fs.DirEntry {
 	return out
 }
 
-// info is a node as fs.FileInfo and fs.DirEntry, by the name that it was found by.
+// info is a node as fs.FileInfo and fs.DirEntry, under the name that was asked for.
 type info struct {
 	*node
 	as string
 }
 
-// InfoOf describes a file or directory that a Source makes.
+// InfoOf describes a file or directory of a Source.
 func InfoOf(name string, mode fs.FileMode, size int64) fs.FileInfo {
 	return info{&node{mode: mode, size: size}, name}
 }
@@ -221,8 +218,8 @@ func (i info) IsDir() bool                { return i.mode.IsDir() }
 func (i info) Sys() any                   { return nil }
 func (i info) Info() (fs.FileInfo, error) { return i, nil }
 
-// Below returns the tree below a directory, which may be reached through links.
-// Links that lead out of it lead nowhere then.
+// Below returns the tree below a directory, which may be reached through links. Links out
+// of that directory then lead nowhere.
 func Below(t *Tree, dir string) (*Tree, error) {
 	real, err := Resolve(t, dir)
 	if err != nil {
@@ -246,9 +243,8 @@ func Below(t *Tree, dir string) (*Tree, error) {
 	return below, nil
 }
 
-// Overlay returns the tree with these files in it, by paths without links. They
-// take the place of whatever is in their way; of a file they keep the
-// permissions.
+// Overlay returns the tree with these files, by paths without links. They replace whatever
+// is there. A replaced file's permissions stay.
 func Overlay(t *Tree, files map[string][]byte) (*Tree, error) {
 	var b Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {

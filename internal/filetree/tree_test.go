@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fill adds paths: names that end in / are directories, "a -> b" is a link, "a !"
-// is a file and "a/ !" a directory that is missing, and a file holds its own path.
+// fill adds paths. A name that ends in / is a directory, "a -> b" is a link, "a !" is a
+// missing file and "a/ !" a missing directory. Any other file contains its own path.
 func fill(t testing.TB, b *Builder, paths ...string) error {
 	t.Helper()
 	for _, p := range paths {
@@ -50,7 +50,7 @@ func tree(t testing.TB, paths ...string) *Tree {
 	return b.Tree()
 }
 
-// list is what fill would take to make the tree.
+// list are the arguments with which fill makes the tree.
 func list(t testing.TB, made *Tree) []string {
 	t.Helper()
 	var found []string
@@ -176,7 +176,7 @@ func TestTreeSaysWhatIsMissing(t *testing.T) {
 func TestBuilderMakesOneTreeAfterTheOther(t *testing.T) {
 	t.Parallel()
 	var b Builder
-	b.Grow(1) // less than there will be
+	b.Grow(1) // less than needed
 	if err := fill(t, &b, "a/b", "a/c", "d"); err != nil {
 		t.Fatal(err)
 	}
@@ -307,8 +307,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestPart holds that a part of a tree has what is selected, as it was, the directories
-// above that, and nothing else.
+// TestPart holds that a part of a tree has the selected nodes, unchanged, the directories
+// above them, and nothing else.
 func TestPart(t *testing.T) {
 	t.Parallel()
 	var b Builder
