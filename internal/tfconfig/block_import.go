@@ -7,11 +7,11 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// importBlock brings an existing object under a resource's address.
+// importBlock imports an existing object as a resource.
 type importBlock struct {
 	Place    problem.Place
 	to       resourceKey
-	inModule bool        // the resource is one of a module below, not of the module with the block
+	inModule bool        // the resource belongs to a module below the one with the block
 	provider providerRef // of the meta-argument; zero if there is none
 }
 
@@ -34,8 +34,8 @@ func decodeImport(d *decoder, f *file, block *hcl.Block) {
 	}
 }
 
-// decodeTarget reads the to argument of an import block: a resource, perhaps
-// of a module, with any instance keys, which do not matter here.
+// decodeTarget reads the to argument of an import block: a resource, perhaps of a module.
+// Instance keys do not matter here.
 func decodeTarget(d *decoder, i *importBlock, expr hcl.Expression) bool {
 	native, _ := inJSON(expr, hclsyntax.ParseExpression)
 	steps, ok := attrSteps(native)
@@ -51,7 +51,7 @@ func decodeTarget(d *decoder, i *importBlock, expr hcl.Expression) bool {
 	return true
 }
 
-// attrSteps returns the names that a reference goes through, without keys.
+// attrSteps returns the names in a reference, without keys.
 func attrSteps(expr hcl.Expression) ([]string, bool) {
 	switch e := expr.(type) {
 	case *hclsyntax.IndexExpr:

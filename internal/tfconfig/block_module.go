@@ -14,18 +14,18 @@ type ModuleCall struct {
 	Name            string
 	source, version *callArgument
 	passed          []passedProvider
-	Args            map[string]*hcl.Attribute // only for early evaluation
-	Module          ModuleSource              // of source and version, once files are merged
-	Stack           bool                      // a stack is called, by another one
+	Args            map[string]*hcl.Attribute // for early evaluation
+	Module          ModuleSource              // from source and version, after files are merged
+	Stack           bool                      // a stack calls another stack
 }
 
-// callArgument is an argument of a call, which an override file may have set.
+// callArgument is an argument of a call, perhaps from an override file.
 type callArgument struct {
 	Expr hcl.Expression
 	file problem.Place
 }
 
-// argumentOf keeps an argument of a call with its file; nil if it is not there.
+// argumentOf is an argument of a call with its file; nil if it is missing.
 func argumentOf(file problem.Place, attr *hcl.Attribute) *callArgument {
 	if attr == nil {
 		return nil
@@ -33,7 +33,7 @@ func argumentOf(file problem.Place, attr *hcl.Attribute) *callArgument {
 	return &callArgument{attr.Expr, file}
 }
 
-// place is where the value of the argument begins.
+// place is where the argument's value starts.
 func (a callArgument) place() problem.Place { return a.file.At(a.Expr.Range().Start.Line) }
 
 // passedProvider is an entry of a module's providers map.
@@ -74,7 +74,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 	f.calls = append(f.calls, c)
 }
 
-// override replaces what an override file sets.
+// override replaces the parts that an override file sets.
 func (c *ModuleCall) override(o ModuleCall) {
 	if o.source != nil {
 		c.source = o.source

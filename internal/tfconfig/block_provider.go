@@ -16,7 +16,7 @@ type providerBlock struct {
 	Place   problem.Place
 	ref     providerRef
 	version *VersionText
-	empty   bool // only an alias: a stand-in for what the caller passes
+	empty   bool // it has only an alias: the caller passes the configuration
 }
 
 func (p providerBlock) compare(q providerBlock) int {
@@ -48,11 +48,11 @@ func decodeProvider(d *decoder, f *file, block *hcl.Block) {
 		switch {
 		case name == "alias", name == "version":
 		case name == "for_each" && d.tool.Has(provider.ProviderInstances):
-		default: // what provider blocks must not have (yet)
+		default: // provider blocks must not have these, at least not yet
 			d.doubt(attr.NameRange, p.ref.name, attr.Expr, "reserved argument name in a provider block: "+name)
 		}
 	}
-	left, diags := rest.JustAttributes() // which complains about any block
+	left, diags := rest.JustAttributes() // an error for every block
 	p.empty = len(left) == 0 && !diags.HasErrors() && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
 	f.providers = append(f.providers, p)
 	f.rootOnly = f.rootOnly || !p.empty

@@ -23,21 +23,20 @@ type requiredBlock struct {
 // requiredProvider is an entry of a required_providers block.
 type requiredProvider struct {
 	Place   problem.Place
-	name    string // local name
+	name    string // the local name
 	addr    provider.Addr
 	version *VersionText
-	// What has a value in a scope only. As long as either is there, addr and version are
-	// not what counts.
+	// source and constraint are expressions that need a scope. As long as there is either,
+	// addr and version do not count.
 	source, constraint scoped
-	// unclear says that there is no source, but a key that may stand for one in a release
-	// that is not known.
+	// unclear says that the entry has no source, but an unknown key that may mean one in a
+	// newer release.
 	unclear bool
-	// expression is what the address was evaluated from, as it is written.
+	// expression is the written expression of the address, if it was evaluated.
 	expression string
 }
 
-// scoped is an expression that has a value in a scope, and its text as it is written.
-// Its zero value is none.
+// scoped is an expression that needs a scope, with its text. The zero value is none.
 type scoped struct {
 	expr    hcl.Expression
 	written string
@@ -51,8 +50,7 @@ func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
 	d.errorf(block.DefRange, "invalid required_providers block: it must be in a terraform block")
 }
 
-// decodeRequired reads a required_providers block. Entries are in the order
-// in which they are written.
+// decodeRequired reads a required_providers block. Entries are in the order of the file.
 func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 	found := requiredBlock{Place: d.placeOf(block.DefRange)}
 	attrs, diags := block.Body.JustAttributes()
@@ -70,11 +68,11 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 	return found
 }
 
-// decodeEntry reads an entry in one of its two forms: an object, or the
-// legacy form, which is a version constraint alone. Of a key of an object that is
-// given twice the last one counts. An unknown key ends the reading for the tools
-// [terraform 1.11 internal/configs/provider_requirements.go]; here it is a doubt, and only
-// the source and version that are known are read.
+// decodeEntry reads an entry in one of its two forms: an object, or the legacy form, which
+// is only a version constraint. If an object has a key twice, the last one counts. The
+// tools stop reading at an unknown key [terraform 1.11
+// internal/configs/provider_requirements.go]. relock notes it as a doubt, and reads only
+// the known source and version.
 func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	entry := requiredProvider{Place: d.placeOf(attr.NameRange), name: attr.Name}
 	pairs, diags := hcl.ExprMap(attr.Expr)
@@ -115,7 +113,7 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	if entry.early() {
 		decodeConstant(d, &entry)
 	}
-	if unknown >= 0 { // what is behind the key may mean something else by it
+	if unknown >= 0 { // the key may change the meaning of the rest
 		d.Diags, entry.source, entry.constraint = d.Diags[:unknown], scoped{}, scoped{}
 		entry.unclear = entry.addr == provider.Addr{}
 	}
@@ -127,19 +125,19 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 
 // decodeLegacy reads an entry in the legacy form.
 func decodeLegacy(d *decoder, entry *requiredProvider, expr hcl.Expression) bool {
-	// The null keyword has no type and is refused; a null string, which only an
-	// operator can make, is an entry without a constraint.
+	// The keyword null has no type and is refused. A null string, which only an operator
+	// can produce, is an entry without a constraint.
 	v, diags := constant(expr)
 	if diags.HasErrors() || !v.Type().IsPrimitiveType() {
 		d.errorf(expr.Range(), "invalid required_providers entry: it must be a string or an object")
 		return false
 	}
 	entry.version = d.constraint(expr)
-	// This form alone folds the case of the local name.
+	// Only in this form does the case of the local name not matter.
 	return implyAddr(d, entry)
 }
 
-// keyText is a key of an object; empty if it is not a string, which no known key is.
+// keyText is a key of an object. It is empty if the key is no string, as no known key is.
 func keyText(expr hcl.Expression) string {
 	key, diags := constant(expr)
 	if diags.HasErrors() || key.Type() != cty.String || key.IsNull() {
@@ -148,8 +146,8 @@ func keyText(expr hcl.Expression) string {
 	return key.AsString()
 }
 
-// isString reports whether an expression is a string without conversion, and
-// an error if not.
+// isString reports whether an expression is a string without conversion. If not, it reports
+// an error.
 func isString(d *decoder, expr hcl.Expression, what string) bool {
 	v, diags := constant(expr)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
@@ -179,7 +177,7 @@ func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression, text a
 	}
 }
 
-// checkAliases checks configuration_aliases, which require nothing by themselves.
+// checkAliases checks configuration_aliases, which by themselves require nothing.
 func checkAliases(d *decoder, name string, expr hcl.Expression) {
 	exprs, diags := hcl.ExprList(expr)
 	d.hcl(diags)
@@ -194,7 +192,7 @@ func checkAliases(d *decoder, name string, expr hcl.Expression) {
 	}
 }
 
-// implyAddr gives an entry without a source the provider that its name implies.
+// implyAddr gives an entry without a source the provider of its name.
 func implyAddr(d *decoder, entry *requiredProvider) bool {
 	addr, err := provider.ImpliedAddr(entry.name, d.tool.Name)
 	if err != nil {

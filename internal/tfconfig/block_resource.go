@@ -8,14 +8,14 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// resource is anything whose type implies a provider.
+// resource is a block whose type implies a provider.
 type resource struct {
 	Place problem.Place
 	resourceKey
 	provider providerRef // of the meta-argument; zero if there is none
 }
 
-// resourceKey is the word with which a resource's block begins, and its labels.
+// resourceKey is the first word of a resource's block, and its labels.
 type resourceKey struct{ kind, typ, name string }
 
 func (k resourceKey) String() string { return k.typ + "." + k.name }
@@ -41,8 +41,8 @@ func decodeCheck(d *decoder, f *file, block *hcl.Block) {
 	}
 }
 
-// impliedName is the local name of the provider that a resource type implies:
-// its part before the first underscore.
+// impliedName is the local name of the provider that a resource type implies: the part
+// before the first underscore.
 func impliedName(typ string) string {
 	name, _, _ := strings.Cut(typ, "_")
 	return name

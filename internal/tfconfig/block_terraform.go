@@ -6,7 +6,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// terraformSchema returns what a tool expects in a terraform block.
+// terraformSchema returns the schema of a terraform block for a tool.
 func terraformSchema(tool provider.Tool) *hcl.BodySchema {
 	s := &hcl.BodySchema{
 		Attributes: attributes("required_version", "experiments", "language"),
@@ -40,7 +40,7 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 		}
 	}
 	attr, ok := content.Attributes["required_version"]
-	// What is in a .tf file may be meant for Terraform alone [cases 131, 132].
+	// A block in a .tf file may be for Terraform alone [cases 131, 132].
 	if !ok || d.tool.Has(provider.LanguageBlocks) && !forOpenTofu(d.file.Path) {
 		return
 	}
@@ -49,7 +49,7 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 	}
 }
 
-// decodeLanguage reads which releases of OpenTofu a module is compatible with.
+// decodeLanguage reads the releases of OpenTofu with which a module is compatible.
 func decodeLanguage(d *decoder, f *file, block *hcl.Block) {
 	for _, inner := range d.content(block.Body, languageSchema).Blocks {
 		attr, ok := d.content(inner.Body, compatSchema).Attributes["opentofu"]

@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// Variable is what early evaluation reads of a variable block. Its arguments
-// are read when something refers to it.
+// Variable is the part of a variable block that early evaluation reads. Its arguments are
+// read at the first reference to it.
 type Variable struct {
 	Name string
 	args map[string]*hcl.Attribute
@@ -49,8 +49,8 @@ func (v Variable) override(o Variable) Variable {
 	return v
 }
 
-// Claim is an argument that must be true or false. It is unset where the
-// variable does not have it, or has something that is neither.
+// Claim is an argument that must be true or false. set is false if the variable does not
+// have it, or has another value.
 func (v Variable) Claim(name string) (claim, set bool) {
 	attr, ok := v.args[name]
 	if !ok {
@@ -69,7 +69,7 @@ func (v Variable) Is(name string) bool {
 	return claim
 }
 
-// Fallback is the default; ok is false if there is none.
+// Fallback is the default. ok is false if there is none.
 func (v Variable) Fallback() (value cty.Value, ok bool) {
 	attr, ok := v.args["default"]
 	if !ok {
@@ -78,8 +78,8 @@ func (v Variable) Fallback() (value cty.Value, ok bool) {
 	return staticeval.Literal(attr.Expr), true
 }
 
-// Constraint is the type that values are converted to. What is no type
-// constraint here may be one in a newer release: then any value will do.
+// Constraint is the type that values are converted to. An unknown type constraint may be
+// valid in a newer release: then any value will do.
 func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	attr, ok := v.args["type"]
 	if !ok {
@@ -96,9 +96,9 @@ func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	return typ, defaults
 }
 
-// Parse reads a value from the command line or the environment: as it stands
-// for a variable of a primitive type or without type, as an expression for any
-// other. It returns false for what is no expression.
+// Parse reads a value from the command line or the environment. For a variable of a
+// primitive type or without a type the text is the value. For any other type it is an
+// expression; ok is false if the text is none.
 func (v Variable) Parse(text string) (cty.Value, bool) {
 	typ, _ := v.Constraint()
 	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {

@@ -7,19 +7,19 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// The evaluation of expressions recurses, and can take any amount of time and
-// memory. Files may come from anyone, so there are bounds, far beyond what a
-// configuration needs and far below what ends a run. Those on what is parsed are
-// package hclfile's, those on what is evaluated package staticeval's.
+// The evaluation of expressions is recursive, and may take any amount of time and memory.
+// Files may come from anyone, so there are bounds: far above what a configuration needs,
+// and far below what stops a run. Package hclfile bounds parsing, and package staticeval
+// evaluation.
 const (
 	maxFile    = 16 << 20 // bytes of a file
-	maxPackage = 500_000  // pieces, as hclfile counts them, of what is read of a module package
-	pieceFile  = 20       // pieces that a file counts for besides
+	maxPackage = 500_000  // pieces, as hclfile counts them, in all files of a module package that are read
+	pieceFile  = 20       // pieces that each file costs in addition
 )
 
-// constant evaluates an expression without variables and functions
-// [terraform 1.11 internal/configs/provider_requirements.go]. What would
-// take useless time or memory is an error here.
+// constant evaluates an expression without variables and functions [terraform 1.11
+// internal/configs/provider_requirements.go]. An expression that would take too much time
+// or memory is an error.
 func constant(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	v, why, diags := staticeval.Constant(expr)
 	if why != nil {

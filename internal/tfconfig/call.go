@@ -14,39 +14,40 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// SourceKind says what a module source is.
+// SourceKind is the kind of a module source.
 type SourceKind int
 
 const (
-	badSource     SourceKind = iota // an error that has been reported
+	badSource     SourceKind = iota // an error has been reported
 	LocalSource                     // a path relative to the calling module
-	RemoteSource                    // in a registry, or in a package that is fetched
-	EarlySource                     // has a value in a scope only
-	UnknownSource                   // is not statically known
+	RemoteSource                    // from a registry, or from a fetched package
+	EarlySource                     // it needs a scope
+	UnknownSource                   // it is not statically known
 )
 
-// ModuleSource says where the module of a call is.
+// ModuleSource is the place of a called module.
 type ModuleSource struct {
 	Kind SourceKind
-	Text string             // if it is known
-	Addr moduleaddr.Address // what the text says
-	Why  staticeval.Unknown // it is not read, if it is neither bad nor local
-	// Version is the version constraint of one that is not local, if Versioned.
+	Text string             // if known
+	Addr moduleaddr.Address // the parsed text
+	Why  staticeval.Unknown // why it is not read, unless it is bad or local
+	// Version is the version constraint of a module that is not local, if Versioned.
 	Version   string
 	Versioned bool
 	Place     problem.Place
 }
 
-// evaluatesEarly reports whether the tool evaluates the sources and versions of
-// module calls before it installs the modules: with what is known before a plan
-// [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15 internal/terraform/graph_builder_init.go].
+// evaluatesEarly reports whether the tool evaluates the sources and versions of module
+// calls before it installs the modules, with the values that are known before a plan
+// [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15
+// internal/terraform/graph_builder_init.go].
 func evaluatesEarly(tool provider.Tool) bool {
 	return tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
 }
 
-// decodeSource reads what a call says about where its module is. Early
-// evaluation admits references to what is known before a plan: then what is no
-// constant is left to ModuleCall.Evaluate.
+// decodeSource reads the place of the called module from the call's arguments. With early
+// evaluation, they may refer to values that are known before a plan. ModuleCall.Evaluate
+// then evaluates them.
 func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	if c.source == nil {
 		return ModuleSource{}
@@ -62,12 +63,12 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	case !source.known || !version.known:
 		return ModuleSource{Kind: EarlySource, Place: c.source.place()}
 	}
-	// Only early evaluation takes a null for no version at all.
+	// Only with early evaluation does null mean "no version".
 	version.set = version.set || c.version != nil && !early
 	return locateModule(d, c, source, version)
 }
 
-// Evaluate says where the called module is, now that references have values.
+// Evaluate gives the place of the called module after references have values.
 func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Problem) {
 	d := &decoder{tool: tool, file: c.source.file}
 	unknown := ModuleSource{Kind: UnknownSource, Place: c.source.place()}
@@ -90,11 +91,12 @@ func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource,
 	return locateModule(d, c, source, version), d.Diags
 }
 
-// Evaluator gives the value of an expression, or says why it has none.
+// Evaluator returns the value of an expression, or says why it has none.
 type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 
 // evaluateText evaluates an expression that must be a string, such as the version of a
-// module. If it is not known it says why; it returns false after reporting an error.
+// module. If the value is not known, unknown says why. It returns false after reporting an
+// error.
 func evaluateText(d *decoder, expr hcl.Expression, evaluate Evaluator, of, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := inJSON(expr, hclsyntax.ParseTemplate)
 	if d.hcl(diags) {
@@ -125,7 +127,7 @@ func evaluateText(d *decoder, expr hcl.Expression, evaluate Evaluator, of, what 
 }
 
 // decodeArgument evaluates an argument of a call, which may be missing. With early
-// evaluation, what is no constant is not known yet. It returns false after
+// evaluation, an expression that is no constant is not known yet. It returns false after
 // reporting an error.
 func decodeArgument(d *decoder, arg *callArgument, early bool) (argument, bool) {
 	if arg == nil {
@@ -145,8 +147,8 @@ func decodeArgument(d *decoder, arg *callArgument, early bool) (argument, bool) 
 	return d.text(expr)
 }
 
-// knownEarly reports whether an expression refers only to what is known before
-// a plan, and an error if not.
+// knownEarly reports whether an expression refers only to values that are known before a
+// plan. If not, it reports an error.
 func knownEarly(d *decoder, expr hcl.Expression) bool {
 	if excessive(expr) {
 		return true
@@ -167,17 +169,17 @@ func knownEarly(d *decoder, expr hcl.Expression) bool {
 	return true
 }
 
-// locateModule says where a module is, now that the arguments of its call are known. An
-// address with a version must be one of a module registry; one without is tried in this order: local,
-// registry, anything that go-getter fetches
-// [case 123] [terraform 1.11 internal/getmodules/moduleaddrs/source_parsing.go].
+// locateModule gives the place of a module by the known arguments of its call. An address
+// with a version must be a registry address. Without a version these are tried in order:
+// local, registry, and any address that go-getter fetches [case 123] [terraform 1.11
+// internal/getmodules/moduleaddrs/source_parsing.go].
 func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSource {
 	at := c.source.place()
 	if !source.set {
 		d.Add(at, "invalid module source address: it must not be null")
 		return ModuleSource{}
 	}
-	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // anyone who fetches the package says what is wrong with its address
+	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // fetching the package reports an invalid address
 	m := ModuleSource{Text: source.text, Addr: addr, Version: version.text, Versioned: version.set, Place: at}
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
@@ -195,8 +197,8 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 	return m
 }
 
-// CheckCall checks what can be checked only where the module is called: that it has
-// no import blocks that the release admits in the root module alone [case import-child].
+// CheckCall checks the rules for a called module: it has no import blocks that the release
+// admits only in the root module [case import-child].
 func (c *Configuration) CheckCall(found *Mistakes) {
 	if len(c.imports) > 0 && !c.Tool.Has(provider.ImportInModules) {
 		found.Add(c.imports[0].Place, "import blocks can only be in the root module")
@@ -204,13 +206,14 @@ func (c *Configuration) CheckCall(found *Mistakes) {
 	}
 }
 
-// CheckPassed checks that no provider configuration is passed to a module that the
-// configuration calls under a name that stands for another provider there. As the tools
-// do, it looks up the caller's side by the name that the called module uses, if the
-// caller requires a provider of that name [case 105], and takes a name that the called
-// module does not list for what any other module called here lists it as
-// [terraform 1.11 internal/configs/config.go, internal/configs/provider_validation.go].
-// The tools refuse some of these names all the same, as undefined.
+// CheckPassed checks the providers that a call passes. No provider configuration may be
+// passed under a name that means another provider in the called module.
+//
+// As the tools do, it looks up the caller's side by the name that the called module uses,
+// if the caller requires a provider of that name [case 105]. If the called module does not
+// list a name, the name means the provider that any other module called here lists it as
+// [terraform 1.11 internal/configs/config.go, internal/configs/provider_validation.go]. The
+// tools still refuse some of these names, as undefined.
 func (c *Configuration) CheckPassed(by ModuleCall, called *Configuration, siblings []*Configuration, found *Mistakes) {
 	for _, p := range by.passed {
 		inChild, err := called.provider(p.child.name)

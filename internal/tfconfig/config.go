@@ -13,50 +13,49 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Configuration is the configuration of one module without the modules that it calls:
-// its files merged by the rules of a tool. It does not change once it is
-// loaded, and every module tree that the directory is part of shares it.
+// Configuration is the configuration of one module without the modules that it calls. Its
+// files are merged by the rules of a tool. It does not change after loading, and all module
+// trees with its directory share it.
 type Configuration struct {
 	Directory Directory
-	Tool      provider.Tool // the oldest release with the same rules
+	Tool      provider.Tool // the oldest release with these rules
 	files     moduleFiles
 
 	required map[string]requiredProvider // by local name
-	// unresolved has what the providers are looked up with, where required_providers is
-	// to be evaluated first; else nil. open are the local names that stand for no
-	// provider that is known.
+	// unresolved has the data for looking up the providers, if required_providers must be
+	// evaluated first; else nil. open are the local names whose provider is not known.
 	unresolved *merger
 	open       map[string]bool
 	Needs      []Need
 	Calls      []ModuleCall // sorted by name
-	// Variables and Locals are kept for early evaluation only.
+	// Variables and Locals are only for early evaluation.
 	Variables   map[string]Variable
 	Locals      map[string]*hcl.Attribute
 	imports     []importBlock
 	Versions    []VersionText // of the tool itself
 	Doubts      []Doubt
-	RootOnly    bool // it says something that only a root module has reason to say
+	RootOnly    bool // it has a part that makes sense only in a root module
 	Diagnostics []problem.Problem
-	// Tests reads the test files beside the configuration, once.
+	// Tests reads the test files in the directory of the configuration, once.
 	Tests func() *Tests
 }
 
-// Need is a term of a requirement, or a place that needs a provider without
-// constraining it, as far as a module alone can tell.
+// Need is a term of a requirement, or a place that needs a provider without a constraint,
+// as far as one module shows it.
 type Need struct {
 	Place problem.Place
 	Addr  provider.Addr
 	Term  provider.Term
-	// Source and Version are the expressions, as they are written, that the address and
-	// the term were evaluated from; empty for what is written itself.
+	// Source and Version are the written expressions of the address and the term. They are
+	// empty for literals.
 	Source, Version string
 }
 
-// configKey is a directory of a tree and the rules of a tool.
+// configKey is a directory of a tree with the rules of a tool.
 type configKey struct {
 	dir   string
 	rules provider.Tool
-	stack bool // it is the configuration of a stack
+	stack bool // the configuration of a stack
 }
 
 // Configuration loads the configuration of a directory by the rules of a tool, once.
@@ -65,25 +64,24 @@ func (d Directory) Configuration(tool provider.Tool) *Configuration {
 	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
 }
 
-// Stack loads the component files of a directory, once. What a stack requires is
-// what they say: the modules of its components require nothing by themselves
-// [docs: developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
-// Stacks that it embeds say it for themselves
-// [terraform 1.14 internal/stacks/stackconfig/config.go].
+// Stack loads the component files of a directory, once. They state all requirements of a
+// stack: the modules of its components require nothing by themselves [docs:
+// developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
+// Embedded stacks state their own [terraform 1.14 internal/stacks/stackconfig/config.go].
 func (d Directory) Stack(tool provider.Tool) *Configuration {
 	key := configKey{dir: d.Path, rules: tool.Rules(), stack: true}
 	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
 }
 
-// Components are the files of a directory that say what a stack requires.
+// Components are the files in a directory that state the requirements of a stack.
 func (d Directory) Components() []string {
 	entries, _ := d.Entries()
 	return componentFiles(entries)
 }
 
-// load joins the primary files of a directory and lets the override files
-// replace parts of them, in the order of their names. What required_providers says
-// is complete before any provider is looked up.
+// load joins the primary files of a directory. Then the override files, in the order of
+// their names, replace parts of them. required_providers is complete before any provider is
+// looked up.
 func load(at Directory, key configKey) *Configuration {
 	c := &Configuration{
 		Directory: at, Tool: key.rules, required: map[string]requiredProvider{},
@@ -139,7 +137,7 @@ func load(at Directory, key configKey) *Configuration {
 	return c
 }
 
-// merger makes one configuration of many files.
+// merger makes one configuration from many files.
 type merger struct {
 	Mistakes
 	c         *Configuration
@@ -161,9 +159,9 @@ func (m *merger) read(name string, override bool, decode func(src []byte, d *dec
 	m.Diags = append(m.Diags, d.Diags...)
 }
 
-// require merges required_providers: one block in all primary files, and any
-// number in override files, whose entries replace those of the same local name
-// as a whole.
+// require merges required_providers. All primary files together may have one block.
+// Override files may have any number, and their entries replace whole entries with the same
+// local name.
 func (m *merger) require(decoded []file) {
 	var first *requiredBlock
 	for _, f := range decoded {
@@ -180,7 +178,7 @@ func (m *merger) require(decoded []file) {
 	}
 }
 
-// declare adds what a primary file declares, each thing only once.
+// declare adds the declarations of a primary file. Nothing may be declared twice.
 func (m *merger) declare(f file) {
 	for _, p := range f.providers {
 		if old, ok := m.providers[p.ref]; ok {
@@ -212,8 +210,8 @@ func (m *merger) declare(f file) {
 	m.c.RootOnly = m.c.RootOnly || f.rootOnly
 }
 
-// override applies an override file. What it is about must be declared in a
-// primary file; only the default configuration of a provider need not be.
+// override applies an override file. A primary file must declare what it changes, except
+// for the default configuration of a provider.
 func (m *merger) override(f file) {
 	for _, p := range f.providers {
 		m.overrideProvider(p)
@@ -235,7 +233,7 @@ func (m *merger) override(f file) {
 	}
 	maps.Copy(m.c.Locals, f.locals)
 	switch {
-	case m.c.Tool.Has(provider.LanguageBlocks): // every file stands for itself
+	case m.c.Tool.Has(provider.LanguageBlocks): // every file counts by itself
 		m.c.Versions = append(m.c.Versions, f.versions...)
 	case len(f.versions) > 0:
 		m.c.Versions = f.versions
@@ -273,8 +271,8 @@ func (m *merger) overrideResource(r resource) {
 	m.resources[r.resourceKey] = base
 }
 
-// locateCalls reads where called modules are, now that sources and versions
-// are what override files have made of them.
+// locateCalls finds the places of called modules after override files have changed sources
+// and versions.
 func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
@@ -286,15 +284,15 @@ func (m *merger) locateCalls() {
 		}
 		m.Diags = append(m.Diags, d.Diags...)
 		if c.Module.Kind != EarlySource {
-			c.source, c.version = nil, nil // nothing else keeps the parsed files
+			c.source, c.version = nil, nil // release the parsed files
 		}
 		m.c.Calls = append(m.c.Calls, c)
 	}
 }
 
-// resolve says which providers the module needs. A provider that is named in
-// required_providers or constrained in a provider block is needed there; any
-// other one at the first place that implies it.
+// resolve finds which providers the module needs. The place of the need is in
+// required_providers or in a provider block with a constraint. For any other provider it is
+// the first place that implies it.
 func (m *merger) resolve() {
 	named := map[provider.Addr]bool{}
 	for _, name := range slices.Sorted(maps.Keys(m.c.required)) {
@@ -335,8 +333,8 @@ func (m *merger) resolve() {
 	}
 }
 
-// Evaluated returns the configuration with what required_providers says now that
-// references have values, the entries that still have none, and what is wrong.
+// Evaluated returns the configuration with the values of required_providers, now that
+// references have values. It also returns the entries that still have none, and the errors.
 func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry, []problem.Problem) {
 	if c.unresolved == nil {
 		return c, nil, nil
@@ -368,7 +366,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 	return &evaluated, open, m.Diags
 }
 
-// need adds a provider as needed at a place: once for each term of its constraint.
+// need adds a provider as needed at a place, once for each term of its constraint.
 func (m *merger) need(entry requiredProvider, version *VersionText, at problem.Place) {
 	if version == nil {
 		m.needs = append(m.needs, Need{Addr: entry.addr, Place: at, Source: entry.expression})
@@ -384,8 +382,8 @@ func (m *merger) need(entry requiredProvider, version *VersionText, at problem.P
 	}
 }
 
-// provider returns the provider of a local name in this module, or reports an
-// error at the place. Nothing is inherited from a calling module.
+// provider returns the provider of a local name in this module, or reports an error at the
+// place. Nothing is inherited from the calling module.
 func (m *merger) provider(name string, at problem.Place) (provider.Addr, bool) {
 	addr, err := m.c.provider(name)
 	if err != nil && err != errOpen {
@@ -394,13 +392,13 @@ func (m *merger) provider(name string, at problem.Place) (provider.Addr, bool) {
 	return addr, err == nil
 }
 
-// Named returns the provider that a local name stands for; zero if that is not known.
+// Named returns the provider of a local name; zero if it is not known.
 func (c *Configuration) Named(name string) provider.Addr {
 	addr, _ := c.provider(name)
 	return addr
 }
 
-// errOpen is why a local name stands for no provider: its entry has no value here.
+// errOpen says that a local name means no known provider: the entry has no value yet.
 var errOpen = errors.New("it is not known which provider that is")
 
 func (c *Configuration) provider(name string) (provider.Addr, error) {
@@ -414,7 +412,7 @@ func (c *Configuration) provider(name string) (provider.Addr, error) {
 	if err != nil {
 		return provider.Addr{}, err
 	}
-	// The prefix of a resource type is folded before it is looked up.
+	// The case of a resource type's prefix does not matter in the lookup.
 	if c.open[implied.Type] {
 		return provider.Addr{}, errOpen
 	}
@@ -424,9 +422,9 @@ func (c *Configuration) provider(name string) (provider.Addr, error) {
 	return implied, nil
 }
 
-// importProvider returns the provider that an import block needs. For most
-// releases that is none if the resource is declared, since then the resource
-// says it, or if it is another module's.
+// importProvider returns the provider that an import block needs. For most releases that is
+// none in two cases: the resource is declared, so that it names the provider, or it belongs
+// to another module.
 func (m *merger) importProvider(i importBlock) (provider.Addr, bool) {
 	declared := false
 	if !i.inModule {

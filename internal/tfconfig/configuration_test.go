@@ -26,9 +26,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the archives in testdata expect")
 
-// TestConfigurations runs each archive in testdata: files, links (NAME -> TARGET), and
-// sections named "want FLAGS DIRECTORY…" with what the configurations of the directories
-// say by themselves. -tool NAME@VERSION says by whose rules; -stack reads component files.
+// TestConfigurations runs each archive in testdata. An archive has files, links (NAME ->
+// TARGET), and sections "want FLAGS DIRECTORY…" with the configurations of these
+// directories. -tool NAME@VERSION selects the rules; -stack reads component files.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")
@@ -114,7 +114,7 @@ func printConfigurations(t *testing.T, w io.Writer, files fs.FS, args []string) 
 	}
 }
 
-// printConfiguration prints what the configuration says, where no variable has a value.
+// printConfiguration prints the configuration. No variable has a value.
 func printConfiguration(w io.Writer, c *Configuration) {
 	for _, v := range c.Versions {
 		fmt.Fprintf(w, "  takes %s: %q\n", v.Place, v.Text)

@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// file is what one configuration file says about providers and module calls,
-// and what only root modules have reason to say.
+// file has the parts of one configuration file about providers and module calls, and those
+// that make sense only in a root module.
 type file struct {
 	override  bool
 	required  []requiredBlock
@@ -26,24 +26,24 @@ type file struct {
 	resources []resource
 	imports   []importBlock
 	calls     []ModuleCall
-	variables []Variable                // only for early evaluation
-	locals    map[string]*hcl.Attribute // likewise
+	variables []Variable                // for early evaluation
+	locals    map[string]*hcl.Attribute // for early evaluation
 	versions  []VersionText             // of the tool itself
 	doubts    []Doubt
 	rootOnly  bool
 	data      bool // a test file names a directory with data for mocks
 }
 
-// blockTypes are the blocks that the tools expect at the top of a configuration file, in the
-// order of HCL's suggestions, and what reads them: nil where they say nothing about
-// providers and module calls.
+// blockTypes are the blocks that the tools expect at the top of a configuration file, in
+// the order of HCL's suggestions. Each has its reader, which is nil if the block does not
+// matter to providers and module calls.
 var blockTypes = []struct {
 	name   string
 	labels []string
 	decode func(*decoder, *file, *hcl.Block)
 }{
 	{"terraform", nil, decodeTerraform},
-	{"required_providers", nil, misplacedRequired}, // for a message of its own
+	{"required_providers", nil, misplacedRequired}, // it has a message of its own
 	{"provider", []string{"name"}, decodeProvider},
 	{"variable", []string{"name"}, decodeVariable},
 	{"locals", nil, decodeLocals},
@@ -58,19 +58,19 @@ var blockTypes = []struct {
 	{"ephemeral", typeAndName, decodeResource},
 	{"action", typeAndName, decodeResource},
 	{"language", nil, decodeLanguage},
-	{"symbols", []string{"name"}, nil}, // of functions and types alone
+	{"symbols", []string{"name"}, nil}, // only about functions and types
 }
 
 var typeAndName = []string{"type", "name"}
 
-// laterBlocks are those of them that not every release has.
+// laterBlocks are those blocks that only some releases have.
 var laterBlocks = map[string]provider.Feature{
-	"import": provider.ImportBlocks, "check": provider.ImportBlocks, // came with them
+	"import": provider.ImportBlocks, "check": provider.ImportBlocks, // both came with the same release
 	"ephemeral": provider.Ephemeral, "action": provider.Actions, "language": provider.LanguageBlocks,
 	"symbols": provider.SymbolLibraries,
 }
 
-// configurationSchemas has one schema for each tool. Thousands of files share one.
+// configurationSchemas has one schema for each tool, which thousands of files share.
 var configurationSchemas memo.Once[provider.Tool, *hcl.BodySchema]
 
 func configurationSchema(tool provider.Tool) *hcl.BodySchema {
@@ -110,9 +110,9 @@ func decodeFile(src []byte, d *decoder) file {
 	return f
 }
 
-// primaryOnly reports whether a block is an error in an override file. Terraform
-// ignores removed blocks there
-// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
+// primaryOnly reports whether a block is an error in an override file. Terraform ignores
+// removed blocks there [terraform 1.11 internal/configs/module.go] [opentofu 1.12
+// internal/configs/module.go].
 func primaryOnly(block string, tool provider.Tool) bool {
 	return slices.Contains([]string{"language", "check", "import", "moved"}, block) || block == "removed" && tool.Name == provider.OpenTofu
 }
@@ -130,12 +130,12 @@ type decoder struct {
 	Mistakes
 	tool     provider.Tool
 	file     problem.Place
-	override bool   // it is an override file
+	override bool   // the file is an override file
 	src      []byte // of the configuration file
 	doubts   []Doubt
 }
 
-// body parses the file; one that is not valid HCL has none.
+// body parses the file. It returns false if the file is not valid HCL.
 func (d *decoder) body(src []byte) (hcl.Body, bool) {
 	f, errors := hclfile.Parse(src, d.file)
 	if f != nil {
@@ -151,7 +151,7 @@ func (d *decoder) body(src []byte) (hcl.Body, bool) {
 	return nil, false
 }
 
-// hcl reports the errors among HCL's diagnostics, and whether there are any.
+// hcl reports the errors among HCL's diagnostics. failed says whether there are any.
 func (d *decoder) hcl(diags hcl.Diagnostics) (failed bool) {
 	for _, e := range hclfile.ErrorsIn(diags, problem.CodeInvalidConfig, d.file) {
 		failed = true
@@ -160,14 +160,14 @@ func (d *decoder) hcl(diags hcl.Diagnostics) (failed bool) {
 	return failed
 }
 
-// content reads the part of a body that the schema names and leaves the rest.
+// content reads the part of a body that the schema has, and ignores the rest.
 func (d *decoder) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyContent {
 	content, _, diags := body.PartialContent(schema)
 	d.hcl(diags)
 	return content
 }
 
-// unexpected reports what a schema does not have. Another release may have it.
+// unexpected reports parts that a schema does not have. A newer release may have them.
 func (d *decoder) unexpected(diags hcl.Diagnostics) {
 	before := len(d.Diags)
 	d.hcl(diags)
@@ -182,15 +182,15 @@ func (d *decoder) unexpected(diags hcl.Diagnostics) {
 	}
 }
 
-// placeOf is the place where a range of the file begins.
+// placeOf is the place where a range of the file starts.
 func (d *decoder) placeOf(rng hcl.Range) problem.Place { return d.file.At(rng.Start.Line) }
 
-// errorf reports an error at the beginning of a range.
+// errorf reports an error at the start of a range.
 func (d *decoder) errorf(rng hcl.Range, format string, args ...any) {
 	d.Add(d.placeOf(rng), format, args...)
 }
 
-// identifier reports whether a block's label is one, and an error if not.
+// identifier reports whether a block's label is an identifier. If not, it reports an error.
 func (d *decoder) identifier(block *hcl.Block, label int) bool {
 	if hclsyntax.ValidIdentifier(block.Labels[label]) {
 		return true
@@ -199,8 +199,8 @@ func (d *decoder) identifier(block *hcl.Block, label int) bool {
 	return false
 }
 
-// localName reports whether the label of a provider's block can be its name, and an
-// error if not.
+// localName reports whether the label of a provider block is a valid local name. If not, it
+// reports an error.
 func (d *decoder) localName(block *hcl.Block) bool {
 	if provider.NormalisedName(block.Labels[0]) {
 		return true
@@ -212,12 +212,12 @@ func (d *decoder) localName(block *hcl.Block) bool {
 // argument is the value of an argument that must be a string.
 type argument struct {
 	text  string
-	set   bool // it is there, and not null
-	known bool // without variables and functions
+	set   bool // it is there and not null
+	known bool // known without variables and functions
 }
 
-// text evaluates an expression to a string, converting as the tools do
-// [terraform 1.11 internal/configs/module_call.go]. It returns false after reporting an error.
+// text evaluates an expression to a string, with the tools' conversions [terraform 1.11
+// internal/configs/module_call.go]. It returns false after reporting an error.
 func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 	v, diags := constant(expr)
 	if d.hcl(diags) {
@@ -234,20 +234,19 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 	return argument{text: v.AsString(), set: true, known: true}, true
 }
 
-// VersionText is a version constraint string as written. The tools parse it
-// twice: with go-version when they read the file, and with their own, narrower
-// grammar when they merge the module tree. An override file can repair what only
-// the second parser refuses
-// [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
+// VersionText is a version constraint as written. The tools parse it twice: with go-version
+// when they read the file, and with their own, narrower grammar when they merge the module
+// tree. An override file can replace a text that only the second parser refuses [terraform
+// 1.11 internal/configs/version_constraint.go,
+// internal/getproviders/providerreqs/version.go].
 type VersionText struct {
 	Text  string
 	Place problem.Place
-	// Expression is what the text was evaluated from, as it is written; empty if it is
-	// written itself.
+	// Expression is the written expression, if the text was evaluated; empty for a literal.
 	Expression string
 }
 
-// constraint reads a version constraint string; nil means that there is none.
+// constraint reads a version constraint; nil if there is none.
 func (d *decoder) constraint(expr hcl.Expression) *VersionText {
 	v, ok := d.text(expr)
 	if !ok {
@@ -256,8 +255,7 @@ func (d *decoder) constraint(expr hcl.Expression) *VersionText {
 	return d.versionText(expr, v)
 }
 
-// versionText reads a version constraint string that is known; nil means that there is
-// none.
+// versionText is a known version constraint; nil if there is none.
 func (d *decoder) versionText(expr hcl.Expression, v argument) *VersionText {
 	if !v.set || !d.versionSyntax(expr, v.text) {
 		return nil
@@ -265,8 +263,8 @@ func (d *decoder) versionText(expr hcl.Expression, v argument) *VersionText {
 	return &VersionText{Text: v.text, Place: d.placeOf(expr.Range())}
 }
 
-// versionSyntax reports whether go-version reads a constraint string, and an
-// error if not.
+// versionSyntax reports whether go-version parses a constraint. If not, it reports an
+// error.
 func (d *decoder) versionSyntax(expr hcl.Expression, text string) bool {
 	_, err := goversion.NewConstraint(text)
 	if err != nil {

@@ -13,23 +13,22 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// OpenEntry is an entry of required_providers of which it is not known which provider it
-// requires, or which versions of it. The file is not wrong: where the tool runs, there
-// may be a value.
+// OpenEntry is an entry of required_providers whose provider or versions are not known. The
+// file is not wrong: there may be a value where the tool runs.
 type OpenEntry struct {
 	Place problem.Place
-	Name  string // local name
-	// Addr is the provider, if that is known. If not, the source address begins and ends
-	// with these texts, between which anything may be.
+	Name  string // the local name
+	// Addr is the provider, if it is known. If not, the source address begins and ends with
+	// these texts, with any text between them.
 	Addr         provider.Addr
 	Begins, Ends string
 	Tool         provider.ToolName
-	// Expression is what has no value, as it is written, and Why says why it has none.
+	// Expression is the written expression without a value, and Why says why it has none.
 	Expression string
 	Why        staticeval.Unknown
 }
 
-// May reports whether the entry may require a provider, which could have been written in
+// May reports whether the entry may require a provider. A source can name the provider in
 // three ways.
 func (e OpenEntry) May(addr provider.Addr) bool {
 	if e.Addr != (provider.Addr{}) {
@@ -47,7 +46,8 @@ func (e OpenEntry) May(addr provider.Addr) bool {
 	})
 }
 
-// doubt notes what a known release refuses about a provider, by its local name.
+// doubt notes a part about a provider that known releases refuse, by the provider's local
+// name.
 func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message string) {
 	place := d.placeOf(rng)
 	d.doubts = append(d.doubts, Doubt{
@@ -59,10 +59,10 @@ func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message
 	})
 }
 
-// maxWritten bounds the bytes of an expression that is shown.
+// maxWritten bounds the bytes of a shown expression.
 const maxWritten = 200
 
-// scoped keeps an expression with its text, in one line.
+// scoped is an expression with its text, in one line.
 func (d *decoder) scoped(expr hcl.Expression) scoped {
 	text := strings.Join(strings.Fields(string(expr.Range().SliceBytes(d.src))), " ")
 	if len(text) > maxWritten {
@@ -71,8 +71,9 @@ func (d *decoder) scoped(expr hcl.Expression) scoped {
 	return scoped{expr, text}
 }
 
-// decodeConstant gives an entry what is known without a scope. What is no constant must
-// refer to variables and locals alone [terraform 1.17 internal/terraform/node_resolve_provider_requirement.go].
+// decodeConstant gives an entry the values that need no scope. Other expressions may refer
+// only to variables and locals [terraform 1.17
+// internal/terraform/node_resolve_provider_requirement.go].
 func decodeConstant(d *decoder, entry *requiredProvider) {
 	for _, late := range []*scoped{&entry.source, &entry.constraint} {
 		if late.expr == nil {
@@ -97,7 +98,7 @@ func decodeConstant(d *decoder, entry *requiredProvider) {
 	}
 }
 
-// knownEntry reports an error if an expression refers to anything but variables and
+// knownEntry reports an error if an expression refers to anything else than variables and
 // locals.
 func knownEntry(d *decoder, expr hcl.Expression) {
 	if excessive(expr) {
@@ -111,8 +112,8 @@ func knownEntry(d *decoder, expr hcl.Expression) {
 	}
 }
 
-// evaluateSource gives an entry its address, or says what is known of it. It returns
-// false after reporting an error.
+// evaluateSource gives an entry its address, or notes in left what is known of it. It
+// returns false after reporting an error.
 func evaluateSource(d *decoder, entry *requiredProvider, value Evaluator, left *OpenEntry) bool {
 	expr := entry.source.expr
 	if expr == nil {
@@ -135,7 +136,7 @@ func evaluateSource(d *decoder, entry *requiredProvider, value Evaluator, left *
 	return len(d.Diags) == before
 }
 
-// evaluateVersion does so for the version constraint.
+// evaluateVersion does the same for the version constraint.
 func evaluateVersion(d *decoder, entry *requiredProvider, value Evaluator, left *OpenEntry) bool {
 	expr := entry.constraint.expr
 	if expr == nil {
@@ -160,8 +161,8 @@ func evaluateVersion(d *decoder, entry *requiredProvider, value Evaluator, left 
 	return len(d.Diags) == before
 }
 
-// literalEnds are the texts before the first part of a template that has no value, and
-// behind the last one.
+// literalEnds are the text before the first unknown part of a template, and the text after
+// the last one.
 func literalEnds(expr hcl.Expression, value Evaluator) (begins, ends string) {
 	template, ok := expr.(*hclsyntax.TemplateExpr)
 	if !ok {

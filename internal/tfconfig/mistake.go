@@ -7,9 +7,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Mistakes collects diagnostics. Their messages repeat nothing of a file but
-// identifiers and what has a canonical form, since they are shown where nobody
-// should be able to place a text.
+// Mistakes collects errors. Their messages repeat only identifiers and values in canonical
+// form, because people trust the places where they are shown.
 type Mistakes struct{ Diags []problem.Problem }
 
 // report adds an error.
@@ -17,21 +16,21 @@ func (p *Mistakes) report(d problem.Problem) {
 	p.Diags = problem.Several(p.Diags).With(d, problem.CodeInvalidConfig)
 }
 
-// The codes of errors that are none where a newer release is used than relock knows. They
-// stay between this package and what reads module trees.
+// The codes of errors that may be none in a newer release than relock knows. Only this
+// package and the readers of module trees use them.
 const (
-	UnknownPart  problem.Code = "unknown part"  // a block at the top, or a part of a terraform block
-	UnknownPlace problem.Code = "unknown place" // a known block where no known release takes it
+	UnknownPart  problem.Code = "unknown part"  // a block at the top of a file, or a part of a terraform block
+	UnknownPlace problem.Code = "unknown place" // a known block in a place where no known release accepts it
 )
 
-// Doubt is what a known release refuses in an entry of required_providers or in a provider
-// block: a newer one may require something by it.
+// Doubt is a part of an entry of required_providers or of a provider block that known
+// releases refuse. A newer release may require something with it.
 type Doubt struct {
 	OpenEntry
-	Problem problem.Problem // the error that it is for a known release
+	Problem problem.Problem // the error for a known release
 }
 
-// Messages that are used in many places.
+// Messages with several uses.
 const (
 	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
 	badAddr        = "invalid provider source address: it must be like aws, hashicorp/aws or example.com/acme/widget"
@@ -45,7 +44,7 @@ func (p *Mistakes) Add(at problem.Place, format string, args ...any) {
 	p.AddHinting(at, "", format, args...)
 }
 
-// AddHinting reports an error, and what to do about it.
+// AddHinting reports an error with a hint.
 func (p *Mistakes) AddHinting(at problem.Place, hint, format string, args ...any) {
 	p.report(problem.Problem{
 		Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, Place: at,

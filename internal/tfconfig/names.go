@@ -8,15 +8,16 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestDir is where test files are, in addition to the root module itself.
+// TestDir is the directory of test files. The root module's own directory may have some,
+// too.
 const TestDir = "tests"
 
-// moduleFiles are the files of a module, each list in the order in which the
-// tools read it [terraform 1.11 internal/configs/parser_config_dir.go].
+// moduleFiles are the files of a module. Each list is in the order of the tools [terraform
+// 1.11 internal/configs/parser_config_dir.go].
 type moduleFiles struct{ primary, override, tests []string }
 
-// files sorts the names of a directory by what the tool makes of them: nothing
-// below it counts, nor does a directory, whatever it is called [cases 062, 064, 067].
+// files sorts the entries of a directory by their meaning for the tool. Subdirectories
+// never count, whatever their names [cases 062, 064, 067].
 func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
 	var found moduleFiles
 	for _, e := range entries {
@@ -42,11 +43,11 @@ func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
 	return found
 }
 
-// anyRelease reads what any release of either tool reads.
+// anyRelease reads every file that any release of either tool reads.
 var anyRelease = provider.Newest(provider.OpenTofu)
 
-// ConfigurationFile reports whether either tool takes a file of this name for
-// configuration or for tests of it.
+// ConfigurationFile reports whether either tool reads a file of this name as configuration
+// or as a test.
 func ConfigurationFile(name string) bool {
 	_, ext := splitName(name, anyRelease)
 	return ext != ""
@@ -67,25 +68,25 @@ func ConfiguredIn(fsys fs.FS, dir string) bool {
 	return Configured(entries)
 }
 
-// configured reports whether there is any configuration.
+// configured reports whether there is any configuration file.
 func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) > 0 }
 
-// The extensions, .tf before .tofu: a .tofu file shadows its .tf twin.
+// The extensions. .tf comes first: a .tofu file replaces the .tf file of the same name.
 var (
 	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
 	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
 	bothExtensions = slices.Concat(tfExtensions, tofuExtensions)
-	// variableExtensions are those of files with values of variables.
+	// variableExtensions are the extensions of files with values of variables.
 	variableExtensions = []string{".tfvars", ".tfvars.json"}
 )
 
-// Extensions are those of all files that modules are made of, the one list of
-// them: anyone who brings a module from afar keeps the files that have one, and what
-// is kept by another list is something else.
+// Extensions are the extensions of all files that modules are made of. This is the only
+// such list: it decides which files of a fetched module are kept. A package that was kept
+// with another list counts as another package.
 func Extensions() []string { return slices.Concat(bothExtensions, variableExtensions) }
 
-// splitName separates a name from the extension that makes it a file of the
-// tool; ext is empty if none does. Letter case counts.
+// splitName splits a name into stem and extension. ext is empty if no extension makes it a
+// file of the tool. The case matters.
 func splitName(name string, tool provider.Tool) (stem, ext string) {
 	extensions := bothExtensions
 	if !tool.Has(provider.TofuFiles) {
@@ -108,15 +109,15 @@ func forOpenTofu(name string) bool {
 	return slices.ContainsFunc(tofuExtensions, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
-// editorFile reports whether a file is one that the tools ignore: hidden, or
-// an editor's backup [cases 062, 063].
+// editorFile reports whether the tools ignore a file: hidden, or an editor's backup [cases
+// 062, 063].
 func editorFile(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// unshadowed drops each .tf file of which there is a .tofu twin in the same
-// list. JSON shadows JSON only.
+// unshadowed drops each .tf file with a .tofu file of the same name in the list. A JSON
+// file replaces only a JSON file.
 func unshadowed(names []string) []string {
 	present := make(map[string]bool, len(names))
 	for _, name := range names {

@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// providerRef names a provider configuration within a module: NAME or
-// NAME.ALIAS. The zero value is no reference.
+// providerRef names a provider configuration within a module: NAME or NAME.ALIAS. The zero
+// value is no reference.
 type providerRef struct{ name, alias string }
 
 func (r providerRef) String() string {
@@ -34,9 +34,9 @@ func refOf(traversal hcl.Traversal) (providerRef, bool) {
 	return ref, ok
 }
 
-// decodeRef reads the reference of a provider meta-argument or of one side
-// of a module's providers map: NAME, NAME.ALIAS, either in quotes (in JSON
-// always), and with some releases an instance key after the alias.
+// decodeRef reads the reference in a provider meta-argument or on one side of a module's
+// providers map. It is NAME or NAME.ALIAS, also in quotes (in JSON always). Some releases
+// allow an instance key after the alias.
 func decodeRef(d *decoder, expr hcl.Expression) (providerRef, bool) {
 	traversal, ok := refTraversal(d, expr)
 	if n := len(traversal); n == 3 && d.tool.Has(provider.ProviderInstances) {
@@ -86,8 +86,8 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	return traversal, !diags.HasErrors()
 }
 
-// inJSON parses what a JSON string holds, which is how JSON writes references, types
-// and, under early evaluation, templates. Any other expression is returned as it is.
+// inJSON parses the text of a JSON string: JSON writes references, types and, with early
+// evaluation, templates as strings. Any other expression is returned unchanged.
 func inJSON(
 	expr hcl.Expression, parse func([]byte, string, hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics),
 ) (hcl.Expression, hcl.Diagnostics) {

@@ -10,19 +10,19 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
-// stackExtensions are those of the files that say what a stack requires. The second
-// ones are those of releases before 1.14, which later ones ignore
-// [terraform 1.14 internal/stacks/stackconfig/file.go].
+// stackExtensions are the extensions of the files that state the requirements of a stack.
+// The second ones are from before release 1.14; later releases ignore them [terraform 1.14
+// internal/stacks/stackconfig/file.go].
 var stackExtensions = [][]string{{".tfcomponent.hcl", ".tfcomponent.json"}, {".tfstack.hcl", ".tfstack.json"}}
 
-// StackFile reports whether a file belongs to a stack, which has a language
-// and locks of its own.
+// StackFile reports whether a file belongs to a stack, which has its own language and
+// locks.
 func StackFile(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".hcl")
 	return strings.HasSuffix(name, ".tfcomponent") || strings.HasSuffix(name, ".tfstack") || strings.HasSuffix(name, ".tfdeploy")
 }
 
-// componentFiles are the files of a directory that say what a stack requires.
+// componentFiles are the files of a directory that state the requirements of a stack.
 func componentFiles(entries []fs.DirEntry) []string {
 	for _, extensions := range stackExtensions {
 		var names []string
@@ -47,7 +47,7 @@ var (
 	embeddedSchema = &hcl.BodySchema{Attributes: attributes("source", "version")}
 )
 
-// decodeStackFile reads a component file, as far as it says what is required.
+// decodeStackFile reads the parts of a component file that state requirements.
 func decodeStackFile(src []byte, d *decoder) file {
 	var f file
 	body, ok := d.body(src)
@@ -69,8 +69,8 @@ func decodeStackFile(src []byte, d *decoder) file {
 	return f
 }
 
-// decodeStackRequired reads required_providers of a stack, where both source and
-// version must be said [terraform 1.14 internal/stacks/stackconfig/provider_requirements.go].
+// decodeStackRequired reads required_providers of a stack. There both source and version
+// are required [terraform 1.14 internal/stacks/stackconfig/provider_requirements.go].
 func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
 	found := decodeRequired(d, block)
 	attrs, _ := block.Body.JustAttributes()
@@ -87,8 +87,8 @@ func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
 	return found
 }
 
-// decodeStackSource reads where an embedded stack is. Those from elsewhere are not
-// read: of the packages that are fetched only the files of modules are kept.
+// decodeStackSource reads the place of an embedded stack. A stack from a fetched package is
+// not read: only the files of modules are kept of such packages.
 func decodeStackSource(d *decoder, c ModuleCall) ModuleSource {
 	d.file = c.source.file
 	source, ok := d.text(c.source.Expr)

@@ -13,13 +13,13 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Tests is what the test files of a root module add to its requirements. No
-// other module's test files count.
+// Tests has the requirements that the test files of a root module add. The test files of
+// other modules do not count.
 type Tests struct {
 	Mistakes
-	Runs  []ModuleCall // of runs that test another module, sorted by path
-	Needs []Need       // by provider blocks
-	Data  bool         // one names a directory with data for mocks
+	Runs  []ModuleCall // the runs that test another module, sorted by path
+	Needs []Need       // from provider blocks
+	Data  bool         // a file names a directory with data for mocks
 }
 
 var (
@@ -33,9 +33,8 @@ var (
 	mockSchema      = &hcl.BodySchema{Attributes: attributes("alias", "source")}
 )
 
-// loadTests reads the test files in a root module's directory and in the
-// directory "tests" below it. The test directory can be set on the tools'
-// command line; that setting is in no file.
+// loadTests reads the test files in a root module's directory and in its directory "tests".
+// The tools' command line can name another directory, but no file does.
 func loadTests(c *Configuration) *Tests {
 	if !c.Tool.Has(provider.TestFiles) {
 		return &Tests{}
@@ -48,15 +47,15 @@ func loadTests(c *Configuration) *Tests {
 		m.read(name, false, func(src []byte, d *decoder) { decodeTestFile(src, d, &found, c.Directory, name) })
 	}
 	for _, p := range found.providers {
-		if addr, ok := m.provider(p.ref.name, p.Place); ok { // by the names of the root module
+		if addr, ok := m.provider(p.ref.name, p.Place); ok { // by the root module's local names
 			m.need(requiredProvider{addr: addr}, p.version, p.Place)
 		}
 	}
 	return &Tests{m.Mistakes, found.calls, m.needs, found.data}
 }
 
-// decodeTestFile reads a test file. Blocks that have no bearing on providers and
-// modules are left unread: their syntax grows with every release.
+// decodeTestFile reads a test file. It skips blocks that do not affect providers and
+// modules: their syntax grows with every release.
 func decodeTestFile(src []byte, d *decoder, f *file, root Directory, name string) {
 	body, ok := d.body(src)
 	if !ok {
@@ -74,14 +73,15 @@ func decodeTestFile(src []byte, d *decoder, f *file, root Directory, name string
 	}
 }
 
-// decodeRun reads which module a run tests, if it is not the root module itself. Its
-// source is never evaluated early, and is relative to the root module also for
-// a file in the tests directory.
+// decodeRun reads which module a run tests, unless it is the root module. The source is
+// never evaluated early. It is relative to the root module, also for a file in the tests
+// directory.
 func decodeRun(d *decoder, f *file, block *hcl.Block, name string) {
 	if !d.identifier(block, 0) {
 		return
 	}
-	// The tools name the module by the path of the file, too [terraform 1.11 internal/configs/config_build.go].
+	// The tools include the path of the file in the module's name [terraform 1.11
+	// internal/configs/config_build.go].
 	for _, ext := range bothExtensions {
 		name = strings.TrimSuffix(name, ext)
 	}
@@ -111,9 +111,9 @@ func decodeRun(d *decoder, f *file, block *hcl.Block, name string) {
 	}
 }
 
-// decodeTestProvider reads a provider block. With releases that count them, the blocks
-// of test files require what those of configuration files do; the later ones of
-// Terraform refuse a version there [cases 267, 268].
+// decodeTestProvider reads a provider block. In releases that count test files, the block
+// requires what it would in a configuration file. Later releases of Terraform refuse a
+// version there [cases 267, 268].
 func decodeTestProvider(d *decoder, f *file, block *hcl.Block) {
 	if d.tool.Has(provider.TestProviders) {
 		decodeProvider(d, f, block)
@@ -128,8 +128,8 @@ func decodeTestProvider(d *decoder, f *file, block *hcl.Block) {
 	}
 }
 
-// decodeMock reads a mock_provider block, which Terraform counted as a provider block
-// for as long as it counted those. The directory with its data must exist.
+// decodeMock reads a mock_provider block. Releases of Terraform that counted provider
+// blocks of test files counted these, too. The directory with its data must exist.
 func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 	attrs := d.content(block.Body, mockSchema).Attributes
 	if !d.localName(block) {
@@ -154,7 +154,8 @@ func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 	}
 }
 
-// testsBelow returns the test files below, by their path in the root module.
+// testsBelow returns the test files in the test directory, by their path in the root
+// module.
 func (m *merger) testsBelow() []string {
 	root := m.c.Directory
 	if !root.Has(TestDir) {
@@ -162,7 +163,7 @@ func (m *merger) testsBelow() []string {
 	}
 	at, err := root.Dir(TestDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a file of this name, or a link to nothing
+		return nil // a file of this name, or a broken link
 	}
 	var entries []fs.DirEntry
 	if err == nil {

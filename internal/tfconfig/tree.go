@@ -19,41 +19,40 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Why a path of a file tree could not be followed, in addition to fs.ErrNotExist.
+// Errors of following a path, in addition to fs.ErrNotExist.
 var (
 	ErrOutside = errors.New("it leads out of the repository")
 	errPackage = errors.New("it leads out of the module package")
 	errCostly  = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
 )
 
-// Tree is a file tree that modules are read from. It never leaves that tree,
-// whatever the file system below it would do: what is beside a repository is none
-// of its files.
+// Tree is a file tree with modules. No path leads out of it, even if the file system below
+// would follow the path: files outside a repository are not the repository's.
 type Tree struct {
 	filetree.Lazy
-	// places turns a path of the tree into the place that people know it by. Of the
-	// tree around the searched one that is the path that leads there from its top.
+	// places turns a path of the tree into a place for messages. In the tree around the
+	// searched one, that is the path from the searched tree's top.
 	places func(string) problem.Place
 	// outside is the error of a path that leads out of the tree.
 	outside error
 	configs memo.Once[configKey, *Configuration]
-	// decoded are files by name and content, of trees that share some, and shared says
-	// which; nil for others.
+	// decoded has decoded files, by name and content, for trees that share files; nil if
+	// they share none. shared says which paths are shared.
 	decoded *Decoded
 	shared  func(name string) bool
 	// submodules are the directories of Git submodules; see Submodule.
 	submodules func() []string
-	// around is the tree that this one is in, at the path within; nil if what
-	// leads out is not followed. Of that tree this one is the inner.
+	// around is the tree that this one is in, at the path within; nil if paths that lead
+	// out are not followed. inner is the opposite direction.
 	around, inner *Tree
 	within        string
-	// pieces counts what was read of a package, for which there is a bound: a
-	// server chooses what it holds.
+	// pieces counts the pieces that were read of a package. They are bounded, because a
+	// server chooses the content.
 	pieces atomic.Int64
 }
 
-// Searched is the file tree that is searched: a repository, or what stands for one. If
-// that is within another tree, at a path of it, what leads out is followed there;
+// Searched is the file tree to search: a repository, or a directory that is used as one. If
+// it is in another tree, at the path within, paths that lead out of it are followed there.
 // around may be nil.
 func Searched(fsys, around fs.FS, within string) *Tree {
 	t := localTree(fsys)
@@ -71,16 +70,15 @@ func localTree(fsys fs.FS) *Tree {
 	return t
 }
 
-// NewTree is a file tree that stands for itself, such as a module package or what
-// was made for one root module: what leads out of it leads nowhere, and there are no
-// submodules in it that are not checked out. places gives the place that people know
-// a path of it by.
+// NewTree is a file tree by itself, such as a module package or the files of one Terragrunt
+// unit. Paths that lead out of it lead nowhere. It has no submodules that are not checked
+// out. places turns a path into a place for messages.
 func NewTree(files filetree.Source, places func(string) problem.Place) *Tree {
 	return &Tree{Lazy: filetree.Lazy{Source: files}, places: places, outside: errPackage, submodules: func() []string { return nil }}
 }
 
-// Decoded keeps what files say, by their name and content, for trees that have files
-// in common. Its zero value is ready for use.
+// Decoded has decoded files, by name and content, for trees that share files. The zero
+// value is ready for use.
 type Decoded struct {
 	files memo.Once[decodedKey, decodedFile]
 }
@@ -97,14 +95,13 @@ type decodedFile struct {
 	diags []problem.Problem
 }
 
-// Sharing makes the tree one of those that share what is kept of some paths, and
-// returns it.
+// Sharing makes the tree share the decoded files of some paths, and returns the tree.
 func (t *Tree) Sharing(d *Decoded, shared func(name string) bool) *Tree {
 	t.decoded, t.shared = d, shared
 	return t
 }
 
-// decode reads the file of a path by the rules of a decoder, once for all that share it.
+// decode decodes a file, once for all trees that share it.
 func (t *Tree) decode(name string, src []byte, d *decoder) file {
 	if t.decoded == nil || !t.shared(name) {
 		return decodeFile(src, d)
@@ -117,8 +114,7 @@ func (t *Tree) decode(name string, src []byte, d *decoder) file {
 	return known.file
 }
 
-// Below is what is below a directory as a tree of its own, in which its files have
-// the places that people know them by.
+// Below is the tree below a directory. Its files keep their places for messages.
 func (d Directory) Below() *Tree {
 	sub, err := fs.Sub(&d.Tree.Lazy, d.Path)
 	if err != nil {
@@ -130,8 +126,8 @@ func (d Directory) Below() *Tree {
 	})
 }
 
-// PackageTree is the file tree of a module package, by its source without credentials
-// and query.
+// PackageTree is the file tree of a module package. source is its source without
+// credentials and query.
 func PackageTree(fsys fs.FS, source string) *Tree {
 	return NewTree(filetree.SourceOf(fsys), func(name string) problem.Place {
 		if name == "." {
@@ -141,32 +137,32 @@ func PackageTree(fsys fs.FS, source string) *Tree {
 	})
 }
 
-// Place is how people know a path of the tree.
+// Place is a path of the tree for messages.
 func (t *Tree) Place(path string) problem.Place { return t.places(path) }
 
-// ThroughLink reports whether something was asked for that is behind a link of the file
-// tree that the tree was made of, if it was made of one and shows no links itself.
+// ThroughLink reports whether a path led through a link of the file tree from which this
+// one was made. It is false for a tree that was not made so, or that shows its links.
 func (t *Tree) ThroughLink() bool {
 	made, ok := t.Source.(interface{ ThroughLink() bool })
 	return ok && made.ThroughLink()
 }
 
-// LeadsOut reports whether a path could not be followed since it leads out of the tree.
+// LeadsOut reports whether the error of a path is that it leads out of the tree.
 func (t *Tree) LeadsOut(err error) bool { return errors.Is(err, t.outside) }
 
 // IsPackage reports whether the tree is a module package of its own.
 func (t *Tree) IsPackage() bool { return t.outside == errPackage }
 
-// Directory is a directory in a file tree, where a module is. Its dir has no
-// links in it, so that equal locations are the same directory.
+// Directory is a directory in a file tree, with a module. Path has no links in it, so that
+// equal locations are equal values.
 type Directory struct {
 	Tree *Tree
 	Path string
 }
 
-// resolve returns the path without links, what is there, and the tree that it is in: this
-// one or the one around it. It fails with the outside of that tree, filetree.ErrLoop,
-// or an error of the file system.
+// resolve returns the path without links, its description, and its tree: this one or the
+// one around it. Its errors are the outside of that tree, filetree.ErrLoop, and those of
+// the file system.
 func (t *Tree) resolve(name string) (*Tree, string, fs.FileInfo, error) {
 	real, info, err := t.Follow(name)
 	switch {
@@ -178,8 +174,7 @@ func (t *Tree) resolve(name string) (*Tree, string, fs.FileInfo, error) {
 	return t, real, info, err
 }
 
-// Dir resolves a path that must be a directory, which may be in the tree around this
-// one.
+// Dir resolves a path that must be a directory. It may be in the tree around this one.
 func (t *Tree) Dir(name string) (Directory, error) {
 	t, dir, info, err := t.resolve(name)
 	if err != nil || !info.IsDir() {
@@ -191,8 +186,7 @@ func (t *Tree) Dir(name string) (Directory, error) {
 	return Directory{Tree: t, Path: dir}, nil
 }
 
-// Read returns the content of a file, through links, also of one in the tree
-// around this one.
+// Read returns the content of a file, through links. It may be in the tree around this one.
 func (t *Tree) Read(name string) ([]byte, error) {
 	t, real, info, err := t.resolve(name)
 	if err == nil {
@@ -214,26 +208,26 @@ func (t *Tree) Read(name string) ([]byte, error) {
 // Join returns the path in the tree of a file in the directory.
 func (d Directory) Join(name string) string { return path.Join(d.Path, name) }
 
-// Place is how people know a file in the directory.
+// Place is a file in the directory, for messages.
 func (d Directory) Place(file string) problem.Place { return d.Tree.Place(d.Join(file)) }
 
-// String is the name that people know the directory by.
+// String is the directory, for messages.
 func (d Directory) String() string { return d.Tree.Place(d.Path).File() }
 
 // whole is the path of the directory from the top of the largest tree around it.
 func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }
 
-// Entries are those of the directory, sorted by name.
+// Entries are the entries of the directory, sorted by name.
 func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.List(d.Path) }
 
-// Read returns the content of a file by its path from the directory.
+// Read returns the content of a file. The path is relative to the directory.
 func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
 
-// Dir resolves a path from the directory, which must lead to another directory.
+// Dir resolves a path that must be a directory. The path is relative to this directory.
 func (d Directory) Dir(name string) (Directory, error) { return d.Tree.Dir(d.Join(name)) }
 
-// From is the path that leads here from another directory; false if this one is
-// neither in the tree of that one nor in the tree around it.
+// From is the path from another directory to this one. It is false if this one is neither
+// in the other one's tree nor in the tree around it.
 func (d Directory) From(other Directory) (string, bool) {
 	if d.Tree != other.Tree && d.Tree.inner != other.Tree {
 		return "", false
@@ -252,7 +246,7 @@ func (d Directory) ForOpenTofu() bool {
 	return d.HasFile(func(name string) bool { return !editorFile(name) && forOpenTofu(name) })
 }
 
-// HasFile reports whether one of the names of files in the directory is such a name.
+// HasFile reports whether the directory has a file whose name fits such.
 func (d Directory) HasFile(such func(name string) bool) bool {
 	entries, _ := d.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && such(e.Name()) })
@@ -267,14 +261,14 @@ func (d Directory) Has(name string) bool {
 	return found
 }
 
-// Empty reports whether there is nothing at all in a directory.
+// Empty reports whether a directory has no entries.
 func (d Directory) Empty() bool {
 	entries, err := d.Entries()
 	return err == nil && len(entries) == 0
 }
 
-// Submodule reports whether a path is in a Git submodule, by what .gitmodules at
-// the top of the tree says.
+// Submodule reports whether a path is in a Git submodule, according to .gitmodules at the
+// top of the tree.
 func (t *Tree) Submodule(name string) bool {
 	return slices.ContainsFunc(t.submodules(), func(dir string) bool {
 		return name == dir || strings.HasPrefix(name, dir+"/")

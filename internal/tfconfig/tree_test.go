@@ -10,8 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestPackagesAreBounded holds that what is parsed of a module package has one
-// budget, however many files and modules it has, and that a repository has none.
+// TestPackagesAreBounded holds that a module package has one bound for all its files and
+// modules, and that a repository has none.
 func TestPackagesAreBounded(t *testing.T) {
 	t.Parallel()
 	half := []byte(strings.Repeat("a=1\n", (maxPackage/2-2*pieceFile)/6))
@@ -32,8 +32,8 @@ func TestPackagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTree_Sharing holds that trees read a file that they share once: one of the same
-// name and content, by the same rules.
+// TestTree_Sharing holds that trees read a shared file once. It has the same name, content
+// and rules.
 func TestTree_Sharing(t *testing.T) {
 	t.Parallel()
 	const content = "terraform {\n  required_providers {\n    a = [1]\n  }\n}\n"
