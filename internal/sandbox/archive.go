@@ -8,12 +8,12 @@ import (
 	"io/fs"
 )
 
-// entry is one entry of a zip archive. Names may repeat and need cleaning:
-// some real packages are like that.
+// entry is one entry of a zip archive. Names may repeat and may need cleaning, as
+// in some real packages.
 type entry struct {
 	Name    string
 	Content string
-	Mode    string // "" an executable file, "dir", or "symlink" with the target as content
+	Mode    string // "" for an executable file, "dir", or "symlink" with the target as content
 }
 
 var entryModes = map[string]fs.FileMode{
@@ -22,10 +22,10 @@ var entryModes = map[string]fs.FileMode{
 	"symlink": fs.ModeSymlink | 0o777,
 }
 
-// pack builds a zip archive whose bytes follow from the entries alone: it
-// records no times and compresses nothing, since the compressor's output may
-// change with the release of Go. Sizes are in front of the contents, without
-// which what is not compressed cannot be read while it arrives.
+// pack builds a zip archive. Its bytes depend on the entries only: it records no
+// times, and compresses nothing, since each release of Go may compress
+// differently. Sizes come before the contents: without them, a client cannot read
+// uncompressed content while it arrives.
 func pack(entries []entry) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)

@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// Fault spoils the answers to the requests that it matches. Of several faults
-// that match, the one injected last counts.
+// Fault spoils the answers to the requests that it matches. If several faults
+// match, the last injected one is used.
 type Fault struct {
 	// Method is an HTTP method, or "*" for all of them.
 	Method string
-	// Path is a pattern of path.Match, in which a final "..." stands for any
-	// rest. Paths begin with the host of the registry in its ASCII form.
+	// Path is a pattern of path.Match; a final "..." matches any rest. Paths
+	// begin with the host of the registry in its ASCII form.
 	Path string
-	// Asking is a text that must be in the body of the request, if not empty.
+	// Asking is a text that the body of the request must contain, if not empty.
 	Asking string
-	// Times is how many requests are spoilt; 0 is all of them.
+	// Times is the number of spoilt requests; 0 means all.
 	Times int
 
-	// Status is answered in place of the real answer, with Header and Body.
-	// Without it Header is added to the real answer.
+	// Status, Header and Body replace the real answer. Without a Status, Header
+	// is added to the real answer.
 	Status int
 	Header http.Header
 	Body   string
-	// Delay passes before the answer begins, unless the client gives up.
+	// Delay passes before the answer begins, unless the client leaves earlier.
 	Delay time.Duration
 	// Truncate cuts the connection after so many bytes of the body.
 	Truncate int64
@@ -40,28 +40,28 @@ type Fault struct {
 	Corrupt bool
 	// Drop closes the connection without an answer.
 	Drop bool
-	// Done carries the request out before that: its answer alone is lost.
+	// Done carries the request out first; only its answer is lost.
 	Done bool
-	// Stale carries a write to GitHub out, and answers the next question whose answer it has
-	// changed as before.
+	// Stale carries a write to GitHub out. The next read with another answer
+	// because of the write gets the old answer.
 	Stale bool
-	// Errors is the path of a node in an answer of GraphQL, as errors= has it: the node is null,
-	// for an error that names it. Empty: there is none.
+	// Errors is the path of a node in an answer of GraphQL, in the form of
+	// errors=. The node is null, and an error names it. Empty means no node.
 	Errors string
-	// Wild is one of the faults that have a word and nothing to set; see ParseFault.
+	// Wild is a fault that has only a word; see ParseFault.
 	Wild string
 }
 
 // fault is a Fault in use: Times counts down.
 type fault struct{ Fault }
 
-// ParseFault reads a line of a world's faults: a method, a path pattern, and
-// what goes wrong, each in its own word:
+// ParseFault reads a line of a world's faults: a method, a path pattern, and what
+// goes wrong, each in its own word:
 //
 //	503  header=NAME:VALUE  delay=50ms  truncate=100  corrupt  drop  times=2
 //
-// With done before a status or drop, the request is carried out, and its answer is lost. So it
-// is with done before errors, which otherwise stand for a mutation that was not carried out:
+// With done before a status, drop or errors, the request is carried out, and its
+// answer is lost. Without done, a mutation with errors is not carried out:
 //
 //	errors=PATH        an answer of GraphQL with status 200, in which the node at the
 //	                   path (repository.b0.nodes.2) is null for an error that names it:
@@ -70,18 +70,18 @@ type fault struct{ Fault }
 //	stale              a write to GitHub is carried out and answered; the next question whose
 //	                   answer it has changed is answered as before
 //
-// Of requests with a body, asking=TEXT chooses those that have the text in it.
+// asking=TEXT selects requests whose body contains the text.
 //
-// GitHub's two limits have words of their own. Who meets one is to come back in
-// a second, unless header=Retry-After:SECONDS is before it:
+// GitHub's two limits have words of their own. Retry-After is one second, unless
+// header=Retry-After:SECONDS precedes the word:
 //
 //	primary  secondary
 //
-// and one that says no time, for the creation of content:
+// The limit for the creation of content gives no time:
 //
 //	creation
 //
-// So have those that are more than a status:
+// Other faults are more than a status:
 //
 //	reset            the connection, without an answer; hang waits for ever
 //	short  long      the announced length is less or more than the body has
@@ -208,7 +208,7 @@ func (s *Sandbox) Inject(f Fault) {
 	s.faults = append(s.faults, &fault{f})
 }
 
-// Mend removes all faults, those of the world text too, and what is stale for them.
+// Mend removes all faults, also those of the world text, and all stale reads.
 func (s *Sandbox) Mend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *Sandbox) spoils(r *http.Request) (Fault, bool) {
 	return Fault{}, false
 }
 
-// spoil puts the faults between the clients and the servers.
+// spoil puts the faults between clients and servers.
 func (s *Sandbox) spoil(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := s.spoils(r)
@@ -280,13 +280,13 @@ func (f Fault) serve(s *Sandbox, w http.ResponseWriter, r *http.Request, next ht
 	spoilt := &spoiltWriter{ResponseWriter: w, fault: f}
 	next.ServeHTTP(spoilt, r)
 	if spoilt.cut {
-		// What was written must reach the client before the connection ends.
+		// The written bytes must reach the client before the connection ends.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// unheard is an answer that nobody gets.
+// unheard is an answer that nobody receives.
 type unheard struct{ header http.Header }
 
 func (w unheard) Header() http.Header         { return w.header }
@@ -330,5 +330,5 @@ func (w *spoiltWriter) Write(p []byte) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	return len(p), nil // the handler is not to notice
+	return len(p), nil // the handler must not notice
 }

@@ -15,7 +15,7 @@ type partial struct {
 	kind string   // GitHub's type of the error; empty: it has none
 }
 
-// parsePartial reads the path of a node, with points between its names and indexes, and
+// parsePartial reads the path of a node, with dots between names and indexes, and
 // the type of the error.
 func parsePartial(s string) (partial, error) {
 	where, kind, _ := strings.Cut(s, ":")
@@ -28,7 +28,7 @@ func parsePartial(s string) (partial, error) {
 	return p, nil
 }
 
-// The messages of GitHub's errors in answers that have data beside them, from public reports:
+// The messages of GitHub's errors beside data, from public reports:
 // linuxfoundation/crowd.dev#4656 and refined-github#1956.
 const (
 	messageOfFailure = "Something went wrong while executing your query. Please include `SAND:0001` when reporting this issue."
@@ -36,8 +36,8 @@ const (
 		"and your IP address is not permitted to access this resource."
 )
 
-// serve answers with status 200, the data without the node, and an error beside it. Of a
-// mutation nothing is carried out here.
+// serve answers with status 200, the data without the node, and an error. It does
+// not carry a mutation out.
 func (p partial) serve(w http.ResponseWriter, r *http.Request, query bool, next http.Handler) {
 	answer := struct {
 		Data   any   `json:"data"`

@@ -12,11 +12,11 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// staleReads are replicas of GitHub of which one has not heard of a write, and the other of
-// nothing after it. They say which question is about what was written.
+// staleReads are two replicas of GitHub: one from before a write, one from after
+// it. A read is about the write if their answers differ.
 type staleReads struct{ before, after *GitHub }
 
-// writeStale lets a write happen, and makes the next answer stale that shows it.
+// writeStale carries a write out, and makes the next answer that shows it stale.
 func writeStale(s *Sandbox, w http.ResponseWriter, r *http.Request, write http.Handler) {
 	stale := &staleReads{before: replicaOf(s.github)}
 	write.ServeHTTP(w, r)
@@ -26,8 +26,8 @@ func writeStale(s *Sandbox, w http.ResponseWriter, r *http.Request, write http.H
 	s.stale = stale
 }
 
-// answersStale answers a question to GitHub as before a write, if the write has changed the
-// answer: the first such question alone.
+// answersStale answers a read of GitHub with the state before a write, if the
+// write changes the answer. Only the first such read is stale.
 func answersStale(s *Sandbox, w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	stale := s.stale
@@ -57,7 +57,7 @@ func answersStale(s *Sandbox, w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// hearOfTokens lets a replica know the tokens that were made since.
+// hearOfTokens copies tokens that were made later to a replica.
 func hearOfTokens(g, from *GitHub) {
 	from.mu.Lock()
 	tokens := maps.Clone(from.tokens)
@@ -67,7 +67,8 @@ func hearOfTokens(g, from *GitHub) {
 	g.tokens = tokens
 }
 
-// replicaOf returns a copy of GitHub as it is now, which hears of only tokens from then on.
+// replicaOf returns a copy of the present GitHub. The copy later learns only of
+// tokens.
 func replicaOf(g *GitHub) *GitHub {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +103,8 @@ func replicaOf(g *GitHub) *GitHub {
 	return c
 }
 
-// repositoryCopy is a copy that still refers to other repositories by their originals.
+// repositoryCopy is a copy that still points to the originals of other
+// repositories.
 func repositoryCopy(r *gitRepository) *gitRepository {
 	c := *r
 	objects := r.git.ObjectStorage

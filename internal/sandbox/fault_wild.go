@@ -17,7 +17,7 @@ import (
 )
 
 // wild are the faults that are more than a status, by their word in a world's
-// text. What a fault does with the real answer, if anything, follows from next.
+// text. A fault gets the real answer from next.
 var wild = map[string]func(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler){
 	// The connection.
 	"reset": func(_ *Sandbox, w http.ResponseWriter, _ *http.Request, _ http.Handler) { reset(w) },
@@ -29,9 +29,9 @@ var wild = map[string]func(s *Sandbox, w http.ResponseWriter, r *http.Request, n
 	"stall":   stall,
 	"slow":    slow,
 	"trickle": trickle,
-	// A redirect: to itself, to the same on another server, to what nobody may
-	// connect to, to a lower scheme, to where nobody listens, and to where nobody
-	// speaks TLS.
+	// A redirect: to itself, to the same path on another server, to a forbidden
+	// server, to a lower scheme, to a port without a listener, and to a server
+	// without TLS.
 	"loop":      redirect(func(s *Sandbox, r *http.Request) string { return origin(r) }),
 	"elsewhere": redirect(func(s *Sandbox, r *http.Request) string { return s.other.URL }),
 	"forbidden": redirect(func(s *Sandbox, r *http.Request) string { return "http://169.254.169.254" }),
@@ -54,10 +54,10 @@ var wild = map[string]func(s *Sandbox, w http.ResponseWriter, r *http.Request, n
 // wildWords are the words of wild, for messages.
 func wildWords() string { return strings.Join(slices.Sorted(maps.Keys(wild)), ", ") }
 
-// most is how much of what has no end is sent: a gigabyte, which nobody reads.
+// most is the length of an endless body: a gigabyte, which nobody reads.
 const most = 1 << 30
 
-// reset ends the connection in the way that a crash does, without a farewell.
+// reset ends the connection as a crash does, without a FIN.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -68,7 +68,7 @@ func reset(w http.ResponseWriter) {
 		below = t.NetConn()
 	}
 	if t, ok := below.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // else it is closed with a farewell
+		_ = t.SetLinger(0) // else it is closed with a FIN
 	}
 	_ = below.Close()
 }
@@ -132,9 +132,9 @@ func trickle(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handl
 	}
 }
 
-// wait ends with the client, or with the sandbox: of a client that has sent its
-// next request on the connection, as it may after an answer without a body,
-// net/http does not see the end.
+// wait ends with the client, or with the sandbox. After an answer without a body,
+// a client may already have sent its next request. Then net/http does not notice
+// that it left.
 func (s *Sandbox) wait(r *http.Request) {
 	select {
 	case <-s.ended:
@@ -142,7 +142,7 @@ func (s *Sandbox) wait(r *http.Request) {
 	}
 }
 
-// pause reports whether the client is still there after a while.
+// pause reports whether the client is still there after the duration.
 func (s *Sandbox) pause(r *http.Request, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -166,7 +166,7 @@ func scheme(r *http.Request) string {
 	return name
 }
 
-// lower is the server without TLS; below that there are other protocols.
+// lower is the server without TLS. Below it there are only other protocols.
 func lower(s *Sandbox, r *http.Request) string {
 	if r.TLS != nil {
 		return s.plain.URL
@@ -174,7 +174,7 @@ func lower(s *Sandbox, r *http.Request) string {
 	return "ftp://" + r.Host
 }
 
-// html is what a network shows to those who have not logged in to it.
+// html is the login page of a network.
 func html(_ *Sandbox, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, "<!doctype html><title>Welcome</title><p>Please log in.</p>")
@@ -187,7 +187,7 @@ func filled(contentType string, body func() []byte) func(*Sandbox, http.Response
 	}
 }
 
-// huge is JSON that never comes to its end.
+// huge is JSON that never ends.
 func huge(_ *Sandbox, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := io.WriteString(w, `{"versions":[`)

@@ -15,12 +15,12 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// keyText describes a signing key. All of it may be left out.
+// keyText describes a signing key. Every field is optional.
 type keyText struct {
-	Owner   string    // whose it is, as NAME (COMMENT) <EMAIL>; the key's own name if empty
-	Created time.Time // 2018 if not said
-	Expires time.Time // never if not said
-	Signs   time.Time // when it signs; 2019 if not said
+	Owner   string    // NAME (COMMENT) <EMAIL>; default: the key's name
+	Created time.Time // default: 2018
+	Expires time.Time // default: never
+	Signs   time.Time // when it signs; default: 2019
 }
 
 var (
@@ -28,8 +28,8 @@ var (
 	keysSign    = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// wellKnownKeys are in every world: two that are valid, and one that has
-// expired since it signed.
+// wellKnownKeys are in every world: two valid keys, and one that expired after it
+// signed.
 var wellKnownKeys = map[string]keyText{
 	"k1":   {},
 	"k2":   {},
@@ -47,7 +47,7 @@ type signingKey struct {
 	signs  time.Time
 }
 
-// publicKey is a key as a registry announces it.
+// publicKey is a key in a registry's answer.
 type publicKey struct {
 	ID    string `json:"key_id"`
 	Armor string `json:"ascii_armor"`
@@ -70,10 +70,10 @@ func newKeyring(declared map[string]keyText) (keyring, error) {
 // ownerForm splits a user ID of OpenPGP. It matches any string.
 var ownerForm = regexp.MustCompile(`(?s)^(.*?)(?: \((.*)\))?(?: <(.*)>)?$`)
 
-// newSigningKey derives a key from its name, so that the same world has the
-// same key IDs and signatures everywhere. The algorithm is Ed25519 in its old
-// OpenPGP form: every release of the tools reads it, and unlike RSA and ECDSA
-// its keys can be derived from a seed and its signatures need no randomness.
+// newSigningKey derives a key from its name, so that a world has the same key IDs
+// and signatures everywhere. The algorithm is Ed25519 in its old OpenPGP form,
+// which every release of the tools reads. RSA and ECDSA keys cannot be derived
+// from a seed, and their signatures need randomness.
 func newSigningKey(name string, text keyText) (*signingKey, error) {
 	created, signs := text.Created, text.Signs
 	if created.IsZero() {
@@ -106,7 +106,7 @@ func keyConfig(now time.Time) *packet.Config {
 	return &packet.Config{
 		Algorithm: packet.PubKeyAlgoEdDSA,
 		Time:      func() time.Time { return now },
-		// The library salts signatures with random notes unless told not to.
+		// By default the library salts signatures with random notations.
 		NonDeterministicSignaturesViaNotation: new(false),
 	}
 }

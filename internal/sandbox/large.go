@@ -12,19 +12,19 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// LargeProvider is a provider whose packages are about as large as real ones.
+// LargeProvider is a provider with packages of a realistic size.
 type LargeProvider struct {
 	Addr     provider.Addr
-	Also     []string // hosts that offer the same
+	Also     []string // hosts with the same provider
 	Versions []string
 	// Listed are more versions that the registry lists, without packages.
 	Listed    []string
 	Platforms []string
-	Size      int // of each zip in bytes, about
+	Size      int // approximate size of each zip in bytes
 }
 
 // NewLarge makes a world for measurements. Its packages are compressed, unlike
-// those of ParseWorld, so that their hashes may change with the release of Go.
+// those of ParseWorld, so a new release of Go may change their hashes.
 func NewLarge(providers []LargeProvider) (*World, error) {
 	keys, err := newKeyring(nil)
 	if err != nil {
@@ -55,13 +55,13 @@ func NewLarge(providers []LargeProvider) (*World, error) {
 	return w, nil
 }
 
-// program is what large packages are filled with. Its sections are compressed
-// once for all packages: behind a flush a stream can go on with any other.
+// program is the content of large packages. Its sections are compressed once for
+// all packages: after a flush, any other section can follow.
 type program []section
 
 type section struct{ content, packed []byte }
 
-// The program's size is beyond what the caches of a processor hold.
+// The program is larger than the caches of a processor.
 const (
 	sections    = 32
 	sectionSize = 512 << 10
@@ -86,9 +86,8 @@ func newProgram(size int) (program, error) {
 	return p, nil
 }
 
-// vocabulary returns what a program is made of: instructions and names that come
-// back again and again. A text of them, the first ones more often, compresses to
-// about a third, as programs do.
+// vocabulary returns the instructions and names that a program repeats. A text of
+// them, the first ones more often, compresses to about a third, as programs do.
 func vocabulary(rnd *rand.Rand) [][]byte {
 	words := make([][]byte, 1<<12)
 	for i := range words {
@@ -120,8 +119,8 @@ func deflate(content []byte) ([]byte, error) {
 // endOfStream is an empty last block.
 var endOfStream = []byte{0x01, 0x00, 0x00, 0xff, 0xff}
 
-// packer fills packages up to a size. Each begins with what it is, so that all
-// of them differ.
+// packer fills packages up to a size. Each begins with its own name, so all
+// differ.
 func (p program) packer(addr provider.Addr, size int) packer {
 	return func(v provider.Version, platform provider.Platform, _ []entry) ([]byte, error) {
 		title := fmt.Sprintf("%s %s for %s\n", addr, v, platform)

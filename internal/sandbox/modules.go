@@ -20,14 +20,14 @@ type moduleAddr struct {
 	namespace, name, system string
 }
 
-// moduleOffer is a module as it is served. Its versions are text: registries
-// list what they are given.
+// moduleOffer is a module in a registry. Its versions are text, since registries
+// list any text.
 type moduleOffer struct {
-	versions []string // in the order of the text
+	versions []string // in the order of the world text
 	files    map[string][]entry
 	archives map[string][]byte
-	// details are what the list says of versions, each module of the package in the
-	// order of the text.
+	// details are the entries for versions in the list: each module of the
+	// package, in the order of the text.
 	details map[string][]moduleDetail
 }
 
@@ -46,8 +46,7 @@ func (w *World) addModuleFile(f txtar.File, name string) error {
 	return nil
 }
 
-// moduleOf is the offer of the module that the first parts of a file's name are the
-// address of.
+// moduleOf is the module whose address is in the first parts of a file's name.
 func (w *World) moduleOf(f txtar.File, parts []string) (*moduleOffer, error) {
 	host, err := svchost.ForComparison(parts[0])
 	if err != nil {
@@ -69,7 +68,7 @@ func (o *moduleOffer) list(version string) {
 	}
 }
 
-// addListing reads what the list of a module's versions says that they require.
+// addListing reads the requirements in the list of a module's versions.
 func (w *World) addListing(f txtar.File, name string) error {
 	parts := strings.Split(name, "/")
 	if len(parts) != 4 {
@@ -90,8 +89,8 @@ func (w *World) addListing(f txtar.File, name string) error {
 	return nil
 }
 
-// describe adds a module of a version to the list, or a provider to that module: its
-// name, its source and its constraint.
+// describe adds a line of the listing: a module of a version, or a provider of
+// that module with its name, source and constraint.
 func (o *moduleOffer) describe(version, path string, words []string) {
 	details := o.details[version]
 	at := slices.IndexFunc(details, func(d moduleDetail) bool { return d.Path == path })
@@ -156,7 +155,8 @@ type moduleVersionAnswer struct {
 	Submodules []moduleDetail `json:"submodules,omitempty"`
 }
 
-// moduleDetail is what a list says of a module in a package. The one at the top has no path.
+// moduleDetail is the entry of a module of a package in a list. The top module
+// has no path.
 type moduleDetail struct {
 	Path         string           `json:"path,omitempty"`
 	Providers    []moduleProvider `json:"providers"`
@@ -195,8 +195,8 @@ func modulePath(r *http.Request) string {
 	return r.PathValue("namespace") + "/" + r.PathValue("name") + "/" + r.PathValue("system")
 }
 
-// download answers 204 and a header, as the public registry does. The archive
-// is a source address of its own, which go-getter knows by its extension.
+// download answers 204 and a header, as the public registry does. The archive has
+// an absolute URL; go-getter recognises it by its extension.
 func (m modules) download(w http.ResponseWriter, r *http.Request) {
 	o, ok := m.offered(r)
 	version := r.PathValue("version")

@@ -22,7 +22,7 @@ const (
 )
 
 // OCI serves the repositories of an OCI registry below /v2/, where Mount puts it.
-// It answers what a client asks that reads, and wants no credentials.
+// It answers reads, and needs no credentials.
 type OCI struct {
 	blobs map[digest.Digest][]byte
 	types map[digest.Digest]string            // of manifests

@@ -15,15 +15,17 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// recordedFile says what a recorded registry offers, and packages are its zips.
+// recordedFile lists the offers of a recorded registry; recordedPackages is the
+// directory of its zips.
 const recordedFile, recordedPackages = "registry.json", "packages"
 
-// caseFiles are the files of a recorded case, and of the one that it is the same as.
+// caseFiles are the files of a recorded case. Files that it lacks come from the
+// case that it is the same as.
 type caseFiles struct{ own, same fs.FS }
 
-// RecordedCase returns the files of a case in a directory. Where its case.json names
-// another case beside it ("same_as"), the configuration, the registry, the packages and
-// their hashes are those of that case, each one that the directory does not have.
+// RecordedCase returns the files of a case in a directory. Its case.json may name
+// another case beside it ("same_as"). Files that the directory lacks then come
+// from that case: the configuration, the registry, the packages and their hashes.
 func RecordedCase(dir string) (fs.FS, error) {
 	own := os.DirFS(dir)
 	src, err := fs.ReadFile(own, "case.json")
@@ -57,14 +59,14 @@ func (c caseFiles) Open(name string) (fs.File, error) {
 	return c.own.Open(name)
 }
 
-// ParseRecorded reads the registry of a case, in the form of the cases that were recorded
-// from the real tools: JSON with "providers", a map of addresses to what the
-// YAML of a world says, and the zips that the tools saw, in packages, each
-// named HOST_NAMESPACE_TYPE_VERSION_PLATFORM.zip, with - before the port of the host: a
-// file of a Go module must not have a colon in its name.
+// ParseRecorded reads the registry of a case that was recorded from the real
+// tools. recordedFile is JSON with "providers": a map of addresses to the fields
+// of a world's YAML. The zips in packages are named
+// HOST_NAMESPACE_TYPE_VERSION_PLATFORM.zip. A port follows the host after "-",
+// since a file of a Go module must not have a colon in its name.
 //
-// The cases of both tools share one registry: what registry.terraform.io
-// offers, registry.opentofu.org offers too.
+// The cases of both tools share one registry: each provider of
+// registry.terraform.io is also in registry.opentofu.org.
 func ParseRecorded(files fs.FS) (*World, error) {
 	registryJSON, err := fs.ReadFile(files, recordedFile)
 	if err != nil {
@@ -104,9 +106,8 @@ func ParseRecorded(files fs.FS) (*World, error) {
 	return w, nil
 }
 
-// readPackage is the packer of recorded registries, which takes the zips as
-// they are. The names of their files hold the address as it was written, except for what no
-// file may be called.
+// readPackage is the packer of recorded registries: it returns the recorded zips.
+// File names hold the address as written, except for forbidden characters.
 func readPackage(packages fs.FS, addr string) packer {
 	prefix := strings.NewReplacer("/", "_", ":", "-").Replace(addr)
 	return func(v provider.Version, p provider.Platform, _ []entry) ([]byte, error) {

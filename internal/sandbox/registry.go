@@ -14,9 +14,9 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// registry serves the providers of a world: the provider registry protocol for
-// each host, and the network mirror protocol for all of them together. Hosts
-// are in their ASCII form in paths.
+// registry serves the providers of a world. It speaks the provider registry
+// protocol for each host, and the network mirror protocol for all hosts. Paths
+// have hosts in their ASCII form.
 type registry struct{ world *World }
 
 func (g registry) routes(mux *http.ServeMux) {
@@ -37,7 +37,7 @@ func (g registry) services(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// offered finds the provider that a request is about.
+// offered finds the provider of a request.
 func (g registry) offered(r *http.Request) (*offer, bool) {
 	o, ok := g.world.providers[provider.Addr{
 		Host:      svchost.Hostname(r.PathValue("host")),
@@ -47,7 +47,7 @@ func (g registry) offered(r *http.Request) (*offer, bool) {
 	return o, ok
 }
 
-// released finds the release that a request is about.
+// released finds the release of a request.
 func (g registry) released(r *http.Request, version string) (*release, bool) {
 	o, ok := g.offered(r)
 	if !ok {
@@ -119,8 +119,8 @@ type releaseAnswer struct {
 	PublishedAt *time.Time `json:"published_at,omitempty"`
 }
 
-// release answers what the public Terraform registry adds to the protocol: when
-// a version was published and from which source.
+// release answers the addition of the public Terraform registry to the protocol:
+// the date of a version and its source.
 func (g registry) release(w http.ResponseWriter, r *http.Request) {
 	release, ok := g.released(r, r.PathValue("version"))
 	if !ok {
@@ -177,8 +177,7 @@ func (g registry) metadata(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// filesURL is where the files of the release lie, for the client of a request
-// about its provider.
+// filesURL is the URL of the release's files for the client of a request.
 func (r *release) filesURL(req *http.Request) string {
 	parts := []string{origin(req), req.PathValue("host"), "files", req.PathValue("namespace"), r.typ, r.version.String(), ""}
 	return strings.Join(parts, "/")
@@ -200,7 +199,7 @@ func (g registry) file(w http.ResponseWriter, r *http.Request) {
 }
 
 // mirror answers index.json, the versions of a provider, and VERSION.json, the
-// packages of one. Mirrors hold what registries list.
+// packages of one. Mirrors have the listed versions of registries.
 func (g registry) mirror(w http.ResponseWriter, r *http.Request) {
 	name, isJSON := strings.CutSuffix(r.PathValue("file"), ".json")
 	o, ok := g.offered(r)
@@ -244,7 +243,7 @@ func (r *release) archives(req *http.Request) map[string]archiveAnswer {
 	return archives
 }
 
-// origin is the scheme, host and port that a request came to.
+// origin is the scheme, host and port of a request.
 func origin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host

@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// providerText is a provider of a world as it is written.
+// providerText is a provider in a world text.
 type providerText struct {
 	Common        commonText `yaml:",inline"`
 	Also          []string
@@ -26,7 +26,7 @@ type providerText struct {
 	Versions      versionTexts
 }
 
-// commonText is what a provider may say for all its versions.
+// commonText has the fields that a provider may set for all its versions.
 type commonText struct {
 	Platforms []string
 	Protocols []string
@@ -35,7 +35,7 @@ type commonText struct {
 	Packages  bool
 }
 
-// releaseText is what a version may say.
+// releaseText has the fields of a version.
 type releaseText struct {
 	Common       commonText `yaml:",inline"`
 	Published    time.Time
@@ -54,18 +54,18 @@ type releaseText struct {
 	MirrorHashes map[string][]string     `yaml:"mirror_hashes"`
 }
 
-// versionText is a version before its body is read, since that is on what
-// the provider says for all.
+// versionText is a version whose body is not read yet: the body overrides the
+// provider's fields.
 type versionText struct {
 	name string
 	line int
 	body ast.Node // nil if the version is named in a list
 }
 
-// special reports whether the version says something of its own.
+// special reports whether the version has fields of its own.
 func (v versionText) special() bool { return v.body != nil && v.body.Type() != ast.NullType }
 
-// versionTexts keeps the order of the text, which is that of the registry's
+// versionTexts keeps the order of the text, which is the order of the registry's
 // answer.
 type versionTexts []versionText
 
@@ -90,13 +90,11 @@ func (v *versionTexts) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// packer makes the zip of one package from the files that its text gives it,
-// which may be none.
+// packer makes the zip of one package from the files in its text, if any.
 type packer func(v provider.Version, p provider.Platform, files []entry) ([]byte, error)
 
-// packFiles is the packer of world texts. A package without files of its own
-// gets a licence and a program that says which package it is from, so that all
-// packages differ.
+// packFiles is the packer of world texts. A package without files gets a licence
+// and a program that names the package, so that all packages differ.
 func packFiles(addr provider.Addr) packer {
 	return func(v provider.Version, p provider.Platform, files []entry) ([]byte, error) {
 		if files == nil {
@@ -113,37 +111,37 @@ func packFiles(addr provider.Addr) packer {
 	}
 }
 
-// offer is a provider as it is served.
+// offer is a provider in a registry.
 type offer struct {
 	warnings []string
-	extra    []string // version strings that are listed as they are
+	extra    []string // version strings that are listed unchanged
 	releases []*release
 }
 
-// release is one version as it is served.
+// release is one version in a registry.
 type release struct {
-	typ          string // of the provider, for the names of files
+	typ          string // of the provider, for file names
 	version      provider.Version
 	published    time.Time
-	modified     time.Time // of its files, as their server says; zero: not said
-	source, tag  string    // as the public registry tells
+	modified     time.Time // the Last-Modified of its files; zero for none
+	source, tag  string    // in the public registry's answer
 	protocols    []string
-	listed       bool // among the versions
-	silent       bool // about its platforms there
-	described    bool // by metadata of its packages
+	listed       bool // it is in the list of versions
+	silent       bool // the list does not have its platforms
+	described    bool // there is metadata of its packages
 	packages     []*pkg
 	keys         []publicKey
 	stated       map[string]statedHashes
 	mirrorHashes map[string][]string
-	files        map[string][]byte // what can be downloaded, by name
+	files        map[string][]byte // downloads, by name
 }
 
-// pkg is the package of a release for one platform as its metadata tells.
+// pkg is the metadata of a release's package for one platform.
 type pkg struct {
 	platform provider.Platform
 	filename string
 	sha256   string
-	zip      []byte // what the hashes are of; files may hold other bytes
+	zip      []byte // the hashed bytes; files may hold other bytes
 }
 
 // statedHashes is an element of OpenTofu's packages property.
@@ -152,7 +150,7 @@ type statedHashes struct {
 	PackageSize int64    `json:"package_size" yaml:"package_size"`
 }
 
-// offer makes everything that will be served of the provider.
+// offer makes all answers and files of the provider.
 func (t *providerText) offer(addr provider.Addr, keys keyring, pack packer) (*offer, error) {
 	o := &offer{warnings: t.Warnings, extra: t.ExtraVersions}
 	for _, v := range t.Versions {
@@ -227,7 +225,7 @@ func (t commonText) platforms() ([]provider.Platform, error) {
 	return platforms, nil
 }
 
-// filename returns the name that public registries give to a file.
+// filename returns the name of a file in public registries.
 func (r *release) filename(rest string) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s", r.typ, r.version, rest)
 }
@@ -237,8 +235,8 @@ func (r *release) signatureName() string { return r.filename("SHA256SUMS.sig") }
 
 func (r *release) manifestName() string { return r.filename("manifest.json") }
 
-// addManifest adds the file in which publishers say what a release speaks
-// [protocol: publishing providers].
+// addManifest adds the file with the protocols of a release [protocol: publishing
+// providers].
 func (r *release) addManifest(protocols []string) {
 	if protocols != nil {
 		r.files[r.manifestName()] = fmt.Appendf(nil, `{"version": 1, "metadata": {"protocol_versions": ["%s"]}}`, strings.Join(protocols, `", "`))
@@ -324,7 +322,7 @@ func (r *release) announce(signer *signingKey, text releaseText, keys keyring) e
 	return nil
 }
 
-// addStated adds what the registry states of all packages, true or not.
+// addStated adds the registry's statements about all packages, true or not.
 func (r *release) addStated(text releaseText) error {
 	if !text.Common.Packages {
 		return nil

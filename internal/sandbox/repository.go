@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Repository is a repository of the sandbox's GitHub as the world text
-// describes it: the start from which the server's commits grow.
+// Repository is the initial state of a repository of the sandbox's GitHub, from
+// the world text.
 type Repository struct {
 	Owner string
 	Name  string
@@ -26,8 +26,8 @@ type Release struct {
 	Text      string // in Markdown
 }
 
-// addRelease reads the text of a release, before which a line
-// "published: DATE" may stand.
+// addRelease reads the text of a release. A line "published: DATE" may precede
+// it.
 func (r *Repository) addRelease(tag string, data []byte) error {
 	if r.Releases == nil {
 		r.Releases = map[string]Release{}
@@ -49,8 +49,8 @@ func (r *Repository) addRelease(tag string, data []byte) error {
 type File struct {
 	// Mode is git's: one of ModeFile, ModeExecutable, ModeLink and ModeSubmodule.
 	Mode string
-	// Content is that of a file, the target of a link, or the SHA of the commit
-	// elsewhere that a submodule is.
+	// Content is the content of a file, the target of a link, or the SHA of a
+	// submodule's commit.
 	Content []byte
 }
 

@@ -1,19 +1,19 @@
-// Package sandbox is a small world on loopback: provider registries with
-// signed checksum lists and real packages, a network mirror, module registries
-// and a GitHub API. The demonstration runs in one, and so do the tests. Nothing in
-// it is a stub of our own code: whatever speaks these protocols can use it, the
-// real terraform and tofu included.
+// Package sandbox is a small world on loopback: provider registries with signed
+// checksum lists and real packages, a network mirror, module registries and a
+// GitHub API. The demonstration and the tests run in it. Nothing in it is a stub
+// of our own code: any client of these protocols can use it, also the real
+// terraform and tofu.
 //
 // A World is read from a text archive (see ParseWorld for its sections) and
-// served by Start. Everything a world serves follows from its text alone: keys
-// are derived from their names, packages hold no times, so that hashes,
-// signatures and key IDs are the same on every machine.
+// served by Start. All answers depend on the text only: keys are derived from
+// their names, and packages hold no times. So hashes, signatures and key IDs are
+// the same on every machine.
 //
-// Faults, from the text or from Inject, spoil answers on purpose; hooks run
-// before and after each request; Requests says what was asked.
+// Faults, from the text or from Inject, spoil answers on purpose. Hooks run
+// before and after each request. Requests returns the log.
 //
-// The GitHub keeps real git objects in go-git's memory storage, so that every
-// SHA is git's own and a clone of one is a repository like any other.
+// The GitHub keeps real git objects in go-git's memory storage, so that every SHA
+// is git's own and a clone of one is a repository like any other.
 package sandbox
 
 import (
@@ -33,12 +33,12 @@ type Sandbox struct {
 	github *GitHub
 	plain  *httptest.Server
 	secure *httptest.Server
-	other  *httptest.Server // with TLS, where nothing is spoilt and nothing noted
-	closed string           // host and port where nobody listens
+	other  *httptest.Server // with TLS, without faults and log
+	closed string           // host and port without a listener
 	ending sync.Once
 	ended  chan struct{} // closed by Close
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	more   []mounted
 	log    []*Request
 	before []func(*http.Request)
@@ -47,9 +47,9 @@ type Sandbox struct {
 	stale  *staleReads // nil if no read is stale
 }
 
-// Start serves the world on two loopback ports, one of them with TLS, because
-// the tools insist on https for network mirrors. A third one, with TLS, is where
-// faults redirect to. The caller ends it with Close.
+// Start serves the world on two loopback ports, one of them with TLS, because the
+// tools demand https for network mirrors. Faults redirect to a third port, with
+// TLS. The caller must call Close.
 func Start(w *World) (*Sandbox, error) {
 	return StartOn(w, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") })
 }
@@ -104,14 +104,14 @@ func serverOn(listen func() (net.Listener, error), h http.Handler) (*httptest.Se
 	return &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}, nil
 }
 
-// mounted is what is served beside the world.
+// mounted is a handler beside the world.
 type mounted struct {
 	prefix  string
 	handler http.Handler
 }
 
-// Mount serves something else below a path, with the faults and the log of the
-// world: a kind of server that worlds have no words for.
+// Mount serves a handler below a path, with the faults and the log of the world.
+// It is for servers that a world text cannot describe.
 func (s *Sandbox) Mount(prefix string, handler http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Sandbox) Close() {
 // URL is the address of the server without TLS, with no trailing slash.
 func (s *Sandbox) URL() string { return s.plain.URL }
 
-// GitHub is the sandbox's GitHub, for what people do there without the API.
+// GitHub is the sandbox's GitHub, for acts of people without the API.
 func (s *Sandbox) GitHub() *GitHub { return s.github }
 
 // GitHubAPI is the base URL of GitHub's REST API, with a trailing slash.
@@ -166,10 +166,9 @@ func (s *Sandbox) Certificate() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.secure.Certificate().Raw})
 }
 
-// CLIConfig is the text of a CLI configuration file that points every host of
-// the world at the sandbox. The default registries of both tools are always
-// among them, so that a forgotten provider is a 404 and not a request to the
-// real registry.
+// CLIConfig is the text of a CLI configuration file that points every host of the
+// world at the sandbox. It always has the default registries of both tools: a
+// forgotten provider is a 404, not a request to the real registry.
 func (s *Sandbox) CLIConfig() string {
 	var b strings.Builder
 	for _, host := range s.world.hosts() {

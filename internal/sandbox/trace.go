@@ -17,7 +17,7 @@ type Request struct {
 	Method     string
 	Path       string // decoded, without the query
 	Authorized bool   // an Authorization header came with it
-	Query      bool   // of GraphQL, which is posted though it only reads
+	Query      bool   // of GraphQL, which is a POST although it only reads
 	Status     int    // of the answer; 0 if there was none
 	Bytes      int64  // sent of the answer's body
 }
@@ -30,24 +30,23 @@ func (r Request) Writes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && !r.Query
 }
 
-// Before adds a hook that runs before each request is answered, on the
-// goroutine that answers it. A hook may change the world the client sees: it is
-// how a test lets something happen between two requests.
+// Before adds a hook that runs before each request is answered, on the goroutine
+// that answers it. With a hook, a test can change the world between two requests.
 func (s *Sandbox) Before(hook func(*http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = append(s.before, hook)
 }
 
-// After adds a hook that runs when the answer to a request is complete, before
-// the client has necessarily read it.
+// After adds a hook that runs when the answer to a request is complete. The
+// client may not have read it yet.
 func (s *Sandbox) After(hook func(*http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.after = append(s.after, hook)
 }
 
-// Requests returns what has been asked so far, in order of arrival.
+// Requests returns all requests so far, in order of arrival.
 func (s *Sandbox) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,15 +57,15 @@ func (s *Sandbox) Requests() []Request {
 	return requests
 }
 
-// ResetRequests forgets what has been asked so far.
+// ResetRequests empties the log.
 func (s *Sandbox) ResetRequests() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = nil
 }
 
-// Downloads returns how many provider packages were asked for, and how many
-// bytes of them were sent, since the start or the last ResetRequests.
+// Downloads returns the number of provider packages that were requested, and
+// their sent bytes, since the start or the last ResetRequests.
 func (s *Sandbox) Downloads() (packages int, bytes int64) {
 	for _, r := range s.Requests() {
 		if r.Method == http.MethodGet && isPackage(r.Path) {
@@ -98,7 +97,7 @@ func (s *Sandbox) observe(next http.Handler) http.Handler {
 	})
 }
 
-// isQuery looks into what is posted to GraphQL.
+// isQuery reports whether a POST to GraphQL only reads.
 func isQuery(r *http.Request) bool {
 	if r.URL.Path != graphqlPath || r.Method != http.MethodPost {
 		return false
@@ -111,9 +110,9 @@ func isQuery(r *http.Request) bool {
 	return err == nil && len(document.Operations) == 1 && document.Operations[0].Operation == ast.Query
 }
 
-// peek reads a body, up to GitHub's bound, and leaves it to be read again.
+// peek reads a body, up to GitHub's limit, so that it can be read again.
 func peek(r *http.Request) []byte {
-	head, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // who reads the rest meets the error again
+	head, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // the next reader meets the error again
 	r.Body = struct {
 		io.Reader
 		io.Closer
@@ -127,8 +126,8 @@ func run(hooks []func(*http.Request), r *http.Request) {
 	}
 }
 
-// observed notes status and size in the log before it passes them on, so that
-// a client that has read an answer finds all of it in the log.
+// observed logs status and size before it passes them on. So a client that has
+// read an answer finds all of it in the log.
 type observed struct {
 	http.ResponseWriter
 	sandbox *Sandbox

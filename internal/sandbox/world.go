@@ -28,8 +28,8 @@ type World struct {
 	faults    []Fault
 }
 
-// ParseWorld reads a world from a text archive. The name of each file says
-// what it describes:
+// ParseWorld reads a world from a text archive. The name of each file says what
+// it describes:
 //
 //	registry/HOST/NAMESPACE/TYPE        a provider, in YAML
 //	modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH   a file of a module's release
@@ -42,8 +42,8 @@ type World struct {
 //	hosts     in YAML: HOST: {token}; requests to its registries without it are refused
 //	faults    one in a line, as ParseFault reads them; # begins a comment
 //
-// A provider needs only its versions, as a list, or as a map if some of them
-// are special. Beside them stand what holds for all:
+// A provider needs only its versions, as a list, or as a map if some of them are
+// special. These fields hold for all versions:
 //
 //	platforms: [linux_amd64]       default: provider.DefaultPlatforms
 //	protocols: ["5.0"]             default: ["5.0"]
@@ -55,7 +55,7 @@ type World struct {
 //	also: [registry.opentofu.org]  further hosts that offer the very same
 //	extra_versions: [v1.3]         listed in these words, without a package
 //
-// A version may override the first five, and has of its own:
+// A version may override the first five, and has these fields:
 //
 //	published: 2024-05-01
 //	modified: 2024-05-01           what Last-Modified says of its files
@@ -72,9 +72,9 @@ type World struct {
 //	packages_edit: {linux_amd64: {hashes, package_size}}
 //	mirror_hashes: {linux_amd64: [HASH]}       what the network mirror states; default: nothing
 //
-// A module without a listing is listed by its versions alone, as some registries do. A line
-// of a listing is one provider of one module in the package of a version; the listing may
-// lie, and a version without a line has no detail:
+// Without a listing, the list of a module has only versions, as in some
+// registries. A line of a listing is one provider of one module in the package of
+// a version. The listing may be wrong. A version without a line has no details:
 //
 //	1.0.0 . aws hashicorp/aws >= 5.0, < 6   the module at the top; - in place of a source: none
 //	1.0.0 modules/x                         a module that requires no provider
@@ -100,12 +100,12 @@ type World struct {
 //	archived: true
 //	delete_merged: true            the branches of merged pull requests go
 //
-// In paths of repositories a final * marks an executable, and "@ -> TARGET" a
-// link, as ls -F does; @commit marks a submodule, of which the text is the SHA.
-// The first branch of a repository is its default branch.
+// In paths of repositories, a final * marks an executable, and "@ -> TARGET" a
+// link, as ls -F does. @commit marks a submodule, whose text is the SHA. The
+// first branch of a repository is its default branch.
 //
-// All errors in the text are returned together, each with its file and, where
-// one is to blame, its line in that file.
+// ParseWorld returns all errors in the text together, each with its file and, if
+// known, its line.
 func ParseWorld(ar *txtar.Archive) (*World, error) {
 	keys, err := parseKeys(ar)
 	if err != nil {
@@ -141,7 +141,7 @@ func newWorld() *World {
 
 const keysFile = "keys"
 
-// parseKeys makes the keys before all else, since any provider may name them.
+// parseKeys makes the keys first, since any provider may name them.
 func parseKeys(ar *txtar.Archive) (keyring, error) {
 	var declared map[string]keyText
 	for _, f := range ar.Files {
@@ -165,7 +165,7 @@ func (p *worldParser) add(f txtar.File) error {
 	kind, rest, _ := strings.Cut(f.Name, "/")
 	switch kind {
 	case keysFile:
-		return nil // parseKeys has read it
+		return nil // parseKeys has read it already
 	case "hosts":
 		return p.world.addHosts(f)
 	case "faults":
@@ -234,7 +234,7 @@ func (p *worldParser) addProvider(f txtar.File, name string) error {
 	return inFile(f.Name, p.world.offer(addr, text.Also, offer))
 }
 
-// offer lets a provider be had at its address, and under other hosts.
+// offer adds a provider under its address and under other hosts.
 func (w *World) offer(addr provider.Addr, also []string, o *offer) error {
 	hosts := []svchost.Hostname{addr.Host}
 	for _, name := range also {
@@ -303,8 +303,8 @@ func (w *World) addApps(f txtar.File) error {
 	return nil
 }
 
-// beginRepositories gives those of which only releases or settings are
-// described a branch, as every repository with a tag has one.
+// beginRepositories gives a branch to repositories that have only releases or
+// settings, since every repository with a tag has one.
 func (w *World) beginRepositories() {
 	for _, r := range w.Repositories {
 		if r.Branches == nil {
@@ -331,7 +331,7 @@ func (w *World) repositories() []Repository {
 	return sorted
 }
 
-// decode reads a YAML file of a world, in which every key must be known.
+// decode reads a YAML file of a world; an unknown key is an error.
 func decode(f txtar.File, v any) error {
 	return inFile(f.Name, yaml.UnmarshalWithOptions(f.Data, v, yaml.DisallowUnknownField()))
 }
@@ -370,8 +370,8 @@ func (w *World) routes(github *GitHub) http.Handler {
 	return mux
 }
 
-// restricted asks for the host's token, if it has one. Files are not
-// restricted: the tools do not send tokens for them.
+// restricted demands the host's token, if it has one. Files are free: the tools
+// send no tokens for them.
 func (w *World) restricted(next http.HandlerFunc) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		token := w.tokens[svchost.Hostname(r.PathValue("host"))]
