@@ -30,58 +30,58 @@ const (
 	UserToken = "ghp_sandboxUser"
 )
 
-// Identity is whom a token speaks for.
+// Identity is the owner of a token.
 type Identity struct {
 	Login string
-	// Bot says that the token is an App's or a workflow's: GitHub signs its
-	// commits and has no user to tell of. What it may do follows from its
-	// permissions alone, what a person's may from the person's roles.
+	// Bot means that the token is an App's or a workflow's. GitHub signs its
+	// commits, and has no user for it. Its rights come from its permissions only;
+	// a person's come from the person's roles.
 	Bot bool
-	// Permissions are the token's, by GitHub's names, as in "contents":
-	// "write". Nil leaves a person's token all that the person may do.
+	// Permissions are the token's, by GitHub's names, as in "contents": "write".
+	// Nil gives a person's token all rights of the person.
 	Permissions map[string]string
-	// Repositories are those that the token is for, OWNER/NAME; nil: all.
+	// Repositories are the OWNER/NAMEs that the token is for; nil means all.
 	Repositories []string
-	// Expires is when the token ends, by the machine's clock; zero: never.
+	// Expires is the end of the token, by the machine's clock; zero means never.
 	Expires time.Time
 
-	app          *registeredApp // of a token that an App was given
-	installation int64          // that the token is of; 0: none
-	given        time.Time      // when the App was, by the machine's clock
+	app          *registeredApp // if an App received the token
+	installation int64          // the token is of; 0 for none
+	given        time.Time      // when the App received it, by the machine's clock
 }
 
-// GitHub is GitHub's API over real git objects, as an http.Handler. REST is
-// below /github/api/v3/ and GraphQL at /github/api/graphql, as on GitHub
-// Enterprise Server.
+// GitHub is GitHub's API over real git objects, as an http.Handler. REST is below
+// /github/api/v3/ and GraphQL at /github/api/graphql, as on GitHub Enterprise
+// Server.
 //
-// Its exported methods are what people do with a web browser or git, and what
-// a test wants to see. Repositories are named OWNER/NAME. All methods may be
-// called at any time, also while requests are served.
+// Its exported methods do what people do with a web browser or git, and show the
+// state to tests. Repositories are named OWNER/NAME. All methods may be called at
+// any time, also while requests are served.
 //
-// Time in it is a counter, so that the same acts give the same commits. Only
-// the hours of limits and the lives of tokens are the machine's, or a test's.
+// Its clock is a counter, so that the same acts give the same commits. Only the
+// hours of limits and the lives of tokens use the machine's clock, or a test's.
 type GitHub struct {
-	mu      sync.Mutex   // held for the whole of a request or method
+	mu      sync.Mutex   // held during a whole request or method
 	handler http.Handler // the routes and what wraps them
 	repos   map[string]*gitRepository
-	moved   map[string]*gitRepository // by the names that they had
+	moved   map[string]*gitRepository // by their former names
 	tokens  map[string]Identity
 	apps    map[int64]*registeredApp
 	rates   map[string]*rate
 	clock   time.Time
-	lastID  int64    // of what was made
-	later   []func() // what GitHub does after it has answered
+	lastID  int64    // the last ID that was given
+	later   []func() // work for GitHub after its answer
 	asked   int64    // requests
-	// treeLimit is how many entries of a recursive tree are listed.
+	// treeLimit is the highest number of entries in a recursive tree.
 	treeLimit int
-	tokenLife time.Duration // of installations
-	doubts    doubts        // about their tokens
+	tokenLife time.Duration // the life of installation tokens
+	doubts    doubts        // about these tokens
 	machine   func() time.Time
 	contents  contentLimit
 	points    pointLimit
-	listing   int         // the most repositories that GraphQL lists at once; 0: any number
-	schema    *ast.Schema // of GraphQL; nil: there is none
-	host      string      // under which events name it
+	listing   int         // the most repositories in one list of GraphQL; 0 for any number
+	schema    *ast.Schema // of GraphQL; nil for no GraphQL
+	host      string      // its host in events
 }
 
 // newGitHub returns a GitHub with the repositories. Each branch of one starts
@@ -113,7 +113,7 @@ func newGitHub(repos []Repository) (*GitHub, error) {
 	return g, nil
 }
 
-// workflowPermissions are those of a GITHUB_TOKEN that relock can use.
+// workflowPermissions are the permissions of a GITHUB_TOKEN that relock can use.
 func workflowPermissions(level string) map[string]string {
 	return map[string]string{"metadata": "read", "contents": level, "pull_requests": level, "issues": level}
 }
@@ -187,7 +187,7 @@ func (g *GitHub) Wrap(around func(http.Handler) http.Handler) {
 	g.handler = around(g.handler)
 }
 
-// Admit makes a token valid, or changes whom it speaks for.
+// Admit makes a token valid, or changes its owner.
 func (g *GitHub) Admit(token string, who Identity) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,7 +205,7 @@ func (g *GitHub) TruncateTrees(entries int) {
 // maxTreeEntries is GitHub's limit of a recursive tree.
 const maxTreeEntries = 100_000
 
-// now advances the counter that stands for the clock.
+// now advances the counter that serves as the clock.
 func (g *GitHub) now() time.Time {
 	g.clock = g.clock.Add(time.Second)
 	return g.clock
@@ -220,7 +220,7 @@ func (g *GitHub) signature(login string) object.Signature {
 	return object.Signature{Name: login, Email: noReply(login), When: g.now()}
 }
 
-// noReply is the address that GitHub gives a user who keeps theirs private.
+// noReply is the address that GitHub gives a user with a private one.
 func noReply(login string) string {
 	return fmt.Sprintf("%d+%s%s", userID(login), login, noReplyDomain)
 }
@@ -237,7 +237,7 @@ func loginOf(email string) string {
 	return login
 }
 
-// userID is GitHub's own for the Actions bot and made up for others.
+// userID is the real ID of the Actions bot, and an invented one of others.
 func userID(login string) int64 {
 	if login == actionsBot {
 		return 41898282
@@ -245,7 +245,7 @@ func userID(login string) int64 {
 	return int64(crc32.ChecksumIEEE([]byte(strings.ToLower(login))))
 }
 
-// repoKey is how repositories are found: GitHub ignores case in their names.
+// repoKey is the key of a repository. GitHub ignores case in names.
 func repoKey(owner, name string) string { return strings.ToLower(owner + "/" + name) }
 
 // repository returns the repository named OWNER/NAME.

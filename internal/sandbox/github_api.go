@@ -23,8 +23,8 @@ const restPath = "/github/api/v3"
 // graphqlPath is where GraphQL is posted to.
 const graphqlPath = "/github/api/graphql"
 
-// maxRequest bounds the body of a request in bytes, well above a commit of lock
-// files.
+// maxRequest is the highest size of a request's body in bytes. A commit of lock
+// files is much smaller.
 const maxRequest = 16 << 20
 
 // doc is a JSON object of the API.
@@ -35,13 +35,13 @@ type apiCall struct {
 	*http.Request
 	hub    *GitHub
 	who    Identity       // zero if anonymous
-	app    *registeredApp // that calls as itself, not with a token of an installation
+	app    *registeredApp // the App, if it calls with its own JSON web token
 	repo   *gitRepository
 	body   []byte
 	header http.Header // of the answer
 }
 
-// endpoint answers a call with what becomes JSON, or with a rawAnswer.
+// endpoint answers a call with a value for JSON, or with a rawAnswer.
 type endpoint func(*apiCall) (any, error)
 
 // rawAnswer is an answer that is not JSON.
@@ -51,13 +51,13 @@ type rawAnswer struct {
 	body        []byte
 }
 
-// apiError is a refusal in GitHub's shape. Endpoints return no other errors
-// but by our own mistake, which is a 500.
+// apiError is a refusal in GitHub's form. Any other error of an endpoint is our
+// bug, and becomes a 500.
 type apiError struct {
 	status  int
 	message string
 	details []doc
-	page    string // of the documentation; empty: that of all
+	page    string // of the documentation; empty for the general one
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -66,7 +66,7 @@ func refusal(status int, message string) *apiError {
 	return &apiError{status: status, message: message}
 }
 
-// unprocessable is a 422 with a message alone.
+// unprocessable is a 422 with only a message.
 func unprocessable(format string, args ...any) *apiError {
 	return refusal(http.StatusUnprocessableEntity, fmt.Sprintf(format, args...))
 }
@@ -86,8 +86,8 @@ func invalid(resource, field, code, message string) *apiError {
 
 var errNotFound = refusal(http.StatusNotFound, "Not Found")
 
-// route is one line of the API's table. An endpoint that demands more than the
-// right of its route looks itself.
+// route is one line of the API's table. An endpoint that needs more than the
+// right of its route checks that itself.
 type route struct {
 	method, path string
 	status       int // of success
@@ -95,9 +95,8 @@ type route struct {
 	need         right
 }
 
-// routes returns the whole API. The comments of issues have a mux of their own:
-// to http.ServeMux their paths, as in issues/comments/1, would conflict with
-// those of one issue, as in issues/1/labels.
+// routes returns the whole API. Comments of issues have a separate mux: to
+// http.ServeMux, paths such as issues/comments/1 and issues/1/labels conflict.
 func (g *GitHub) routes() http.Handler {
 	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, branchRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes, organizationRoutes))
 	all.HandleFunc("POST "+graphqlPath, g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql, right{}}))
@@ -152,7 +151,7 @@ func (c *apiCall) answer(rt route) rawAnswer {
 
 	token := bearer(c.Header.Get("Authorization"))
 	rate := c.hub.rate(token, rt.method)
-	free := rt.path == "/rate_limit" || strings.HasPrefix(c.URL.Path, codeloadPath) // no part of the rate
+	free := rt.path == "/rate_limit" || strings.HasPrefix(c.URL.Path, codeloadPath) // not counted in the rate
 	err := c.admit(rt, token, free || rate.left > 0)
 	if err == nil {
 		err = c.spendPoints(rt)
@@ -175,13 +174,13 @@ func (c *apiCall) answer(rt route) rawAnswer {
 		a = rawAnswer{http.StatusNotModified, a.contentType, nil}
 	}
 	if strings.HasPrefix(c.URL.Path, codeloadPath) {
-		return a // another host, which tells of no rate
+		return a // another host, without headers of the rate
 	}
 	rate.charge(c.header, free || a.status == http.StatusNotModified)
 	return a
 }
 
-// admit finds out who calls and about what, and refuses as GitHub does.
+// admit identifies the caller and the repository, and refuses as GitHub does.
 func (c *apiCall) admit(rt route, token string, withinRate bool) error {
 	if err := c.authenticate(token); err != nil {
 		return err
@@ -211,12 +210,12 @@ func (c *apiCall) admit(rt route, token string, withinRate bool) error {
 	return c.hub.doubts.rest(c, rt.need.permissions)
 }
 
-// movedError is the answer for a repository by its old name.
+// movedError is the answer for the old name of a repository.
 type movedError struct{ answer rawAnswer }
 
 func (e *movedError) Error() string { return "moved" }
 
-// authenticate finds out whom the token speaks for.
+// authenticate identifies the owner of the token.
 func (c *apiCall) authenticate(token string) (err error) {
 	if isJWT(token) {
 		c.app, err = c.hub.appOf(token)
@@ -242,17 +241,17 @@ func (c *apiCall) authorize(rt route) error {
 	case rt.method == graphQL && c.who.Login == "":
 		return refusal(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
 	case rt.need == right{}:
-		return nil // the endpoint knows; so do GraphQL's mutations
+		return nil // the endpoint decides; so do GraphQL's mutations
 	case rt.method != http.MethodGet && c.who.Login == "", !c.may(c.repo, rt.need):
 		return c.refuse()
 	}
 	return nil
 }
 
-// graphQL stands for the method in the route of GraphQL.
+// graphQL is used as the method in the route of GraphQL.
 const graphQL = "GRAPHQL"
 
-// spender is whose rate it is, as GitHub words it.
+// spender is the owner of the rate, in GitHub's words.
 func spender(who Identity) string {
 	if who.Login == "" {
 		return "127.0.0.1. (But here's the good news: Authenticated requests get a higher rate limit. " +
@@ -270,7 +269,7 @@ func bearer(header string) string {
 	return strings.TrimSpace(token)
 }
 
-// failure turns an error into GitHub's body and status. GraphQL's are no
+// failure turns an error into GitHub's body and status. Errors of GraphQL are no
 // failures of HTTP.
 func failure(err error) (doc, int) {
 	var g *gqlError
@@ -326,7 +325,7 @@ func (c *apiCall) unchanged(body []byte) bool {
 	return false
 }
 
-// rate is what a token has left of one kind of requests.
+// rate is the rest of a token's rate for one kind of requests.
 type rate struct {
 	resource    string
 	limit, left int
@@ -343,7 +342,7 @@ func (g *GitHub) rate(token, method string) *rate {
 	if token == "" {
 		limit = 60
 	}
-	if who := g.tokens[token]; who.installation != 0 { // all its tokens share one
+	if who := g.tokens[token]; who.installation != 0 { // all tokens of an installation share one
 		key, limit = fmt.Sprint(resource, " of installation ", who.installation), g.installationLimit(who.installation)
 	}
 	if r := g.rates[key]; r == nil || !g.machine().Before(r.reset) {
@@ -352,8 +351,7 @@ func (g *GitHub) rate(token, method string) *rate {
 	return g.rates[key]
 }
 
-// charge takes one request off, unless it is free as what has not changed is,
-// and states the rest.
+// charge takes one request off and sends the rest. An unchanged answer is free.
 func (r *rate) charge(header http.Header, free bool) {
 	if r.left > 0 && !free {
 		r.left--
@@ -365,8 +363,8 @@ func (r *rate) charge(header http.Header, free bool) {
 	header.Set("X-RateLimit-Resource", r.resource)
 }
 
-// LimitRate leaves the token that many requests of REST, and as many of
-// GraphQL, for the coming hour.
+// LimitRate sets the rest of the token's rate for the coming hour: requests of
+// REST, and as many of GraphQL.
 func (g *GitHub) LimitRate(token string, requests int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -389,8 +387,8 @@ func (c *apiCall) decode(v any) error {
 	return nil
 }
 
-// page cuts the page out that the client asks for and links to the others.
-// GitHub gives 30 to a page unless asked, and 100 at most.
+// page returns the page that the client asks for, and links to the others. GitHub
+// gives 30 to a page by default, and 100 at most.
 func page[T any](c *apiCall, all []T) []T {
 	query := c.URL.Query()
 	size := min(number(query.Get("per_page"), 30), 100)
@@ -418,7 +416,7 @@ func page[T any](c *apiCall, all []T) []T {
 	return all[from:min(from+size, len(all))]
 }
 
-// number reads a positive number, else gives the default.
+// number reads a positive number; otherwise it returns the default.
 func number(s string, otherwise int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 1_000_000 {
@@ -427,7 +425,7 @@ func number(s string, otherwise int) int {
 	return n
 }
 
-// each renders all elements. The array of none is empty, never null.
+// each renders all elements. An empty array is never null.
 func each[T any](all []T, render func(T) doc) []doc {
 	docs := make([]doc, 0, len(all))
 	for _, v := range all {

@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-// App is a GitHub App and where it is installed.
+// App is a GitHub App with its installations.
 type App struct {
 	Slug string
 	ID   int64
-	// Permissions are those that every installation granted, by GitHub's
-	// names, as in "pull_requests": "write".
+	// Permissions are what every installation granted, by GitHub's names, as in
+	// "pull_requests": "write".
 	Permissions map[string]string
-	// Repositories are those it is installed in, OWNER/NAME. Each of their
-	// owners has an installation.
+	// Repositories are the OWNER/NAMEs with the App. Each of their owners has an
+	// installation.
 	Repositories []string
 }
 
@@ -46,9 +46,10 @@ type installation struct {
 	repositories []string // OWNER/NAME
 }
 
-// installationLimit is how many requests an installation has in an hour: more with
-// every repository beyond twenty. Users, who count alike, the sandbox knows none of
-// [docs: docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api].
+// installationLimit is the hourly number of requests of an installation. It grows
+// with every repository beyond twenty. It grows with users, too, but the sandbox
+// has none [docs:
+// docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api].
 func (g *GitHub) installationLimit(id int64) int {
 	repositories := 0
 	for _, app := range g.apps {
@@ -61,17 +62,17 @@ func (g *GitHub) installationLimit(id int64) int {
 	return min(5000+50*max(0, repositories-20), 12500)
 }
 
-// appKeyBits is short for the sake of speed: nothing real depends on it.
+// appKeyBits is small for speed: nothing real depends on it.
 const appKeyBits = 1024
 
-// installationLife is how long GitHub lets the token of an installation live.
+// installationLife is the life of an installation token on GitHub.
 const installationLife = time.Hour
 
-// AppCredentials are what an App's owner has from GitHub.
+// AppCredentials are what GitHub gives the owner of an App.
 type AppCredentials struct {
 	ID  int64
-	Key []byte // private, in PEM; another in each sandbox
-	// Installations are the IDs of those, by the login of the owner.
+	Key []byte // private, in PEM; different in each sandbox
+	// Installations are IDs by the login of the owner.
 	Installations map[string]int64
 }
 
@@ -124,15 +125,15 @@ func (a *registeredApp) credentials() AppCredentials {
 	return out
 }
 
-// ExpireTokens ends every token of an installation that was given so far.
+// ExpireTokens ends every installation token given so far.
 func (g *GitHub) ExpireTokens() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.tokens, func(_ string, who Identity) bool { return who.app != nil })
 }
 
-// Distrust refuses tokens of installations from now on, in addition to those that it refuses
-// already; without a Status it ends all that.
+// Distrust adds a refusal of installation tokens. A Distrust without a Status
+// removes all refusals.
 func (g *GitHub) Distrust(d Distrust) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,8 +144,7 @@ func (g *GitHub) Distrust(d Distrust) {
 	g.doubts = append(g.doubts, d)
 }
 
-// LimitTokenLife makes tokens of installations end so long after they are
-// given, instead of an hour.
+// LimitTokenLife sets the life of new installation tokens; it was an hour.
 func (g *GitHub) LimitTokenLife(life time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,7 +160,7 @@ func (a *registeredApp) installation(owner string) *installation {
 	return nil
 }
 
-// appRoutes are those that an App asks as itself, with a JSON web token.
+// appRoutes are the routes that an App calls with its own JSON web token.
 var appRoutes = []route{
 	{"GET", "/app", http.StatusOK, (*apiCall).getApp, right{}},
 	{"GET", "/app/installations", http.StatusOK, (*apiCall).listInstallations, right{}},
@@ -171,11 +171,11 @@ var appRoutes = []route{
 	{"GET", "/installation/repositories", http.StatusOK, (*apiCall).installedRepositories, right{}},
 }
 
-// isJWT tells a JSON web token from the tokens that GitHub gives.
+// isJWT separates a JSON web token from the tokens that GitHub gives.
 func isJWT(token string) bool { return strings.Count(token, ".") == 2 }
 
-// appOf verifies a JSON web token as GitHub does: signed by the App's key with
-// RS256, and of at most ten minutes.
+// appOf verifies a JSON web token as GitHub does. The App's key must have signed
+// it with RS256, for at most ten minutes.
 func (g *GitHub) appOf(token string) (*registeredApp, error) {
 	undecodable := refusal(http.StatusUnauthorized, "A JSON web token could not be decoded")
 	parts := strings.Split(token, ".")
@@ -188,7 +188,7 @@ func (g *GitHub) appOf(token string) (*registeredApp, error) {
 	if !decodePart(parts[0], &header) || header.Alg != "RS256" || !decodePart(parts[1], &claims) {
 		return nil, undecodable
 	}
-	id, _ := strconv.ParseInt(fmt.Sprint(claims.Issuer), 10, 64) // zero is no App's
+	id, _ := strconv.ParseInt(fmt.Sprint(claims.Issuer), 10, 64) // no App has ID 0
 	app := g.apps[id]
 	if app == nil {
 		return nil, refusal(http.StatusNotFound, "Integration not found")
@@ -216,7 +216,7 @@ func decodePart(part string, into any) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// caller returns the App that calls as itself.
+// caller returns the App that calls with its own token.
 func (c *apiCall) caller() (*registeredApp, error) {
 	if c.app == nil {
 		return nil, refusal(http.StatusUnauthorized, "A JSON web token could not be decoded")
@@ -252,8 +252,8 @@ func (c *apiCall) listInstallations() (any, error) {
 	return each(page(c, app.installations), c.installationDoc), nil
 }
 
-// getInstallation finds the App's installation of an owner or of the owner of
-// a repository that it is installed in.
+// getInstallation finds the App's installation: by owner, or by a repository with
+// the App.
 func (c *apiCall) getInstallation() (any, error) {
 	app, err := c.caller()
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *apiCall) installationDoc(in *installation) doc {
 	}
 }
 
-// tokenWish is how a client narrows the token that it asks for.
+// tokenWish says how a client restricts the token that it asks for.
 type tokenWish struct {
 	Repositories  []string // names without their owner
 	RepositoryIDs []int64  `json:"repository_ids"`
@@ -311,7 +311,7 @@ func (c *apiCall) createToken() (any, error) {
 	return c.grant(app.installations[i], wish)
 }
 
-// grant gives a token of no more than the installation has.
+// grant gives a token with at most the installation's rights.
 func (c *apiCall) grant(in *installation, wish tokenWish) (any, error) {
 	who := Identity{
 		Login: in.app.Slug + "[bot]", Bot: true, app: in.app, installation: in.id,
@@ -342,8 +342,7 @@ func (c *apiCall) grant(in *installation, wish tokenWish) (any, error) {
 	return d, nil
 }
 
-// narrowed returns those of an installation's repositories that are wished
-// for.
+// narrowed returns the repositories of an installation that are wished for.
 func (g *GitHub) narrowed(in *installation, wish tokenWish) []string {
 	var names []string
 	for _, name := range in.repositories {
@@ -355,7 +354,7 @@ func (g *GitHub) narrowed(in *installation, wish tokenWish) []string {
 	return names
 }
 
-// installedRepositories are those that the token of an installation reaches.
+// installedRepositories are the repositories of an installation token.
 func (c *apiCall) installedRepositories() (any, error) {
 	if c.who.app == nil {
 		return nil, refusal(http.StatusForbidden, "You must authenticate with an installation access token in order to list repositories for an installation.")

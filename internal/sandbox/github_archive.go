@@ -18,13 +18,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// codeloadPath is where archives lie; the API redirects there.
+// codeloadPath is the path of archives; the API redirects there.
 const codeloadPath = "/github/_codeload"
 
 func (c *apiCall) tarball() (any, error) { return c.archiveLink("legacy.tar.gz") }
 func (c *apiCall) zipball() (any, error) { return c.archiveLink("legacy.zip") }
 
-// archiveLink redirects to the archive of the commit that the ref is now.
+// archiveLink redirects to the archive of the ref's present commit.
 func (c *apiCall) archiveLink(format string) (any, error) {
 	commit, ok := c.repo.commitAt(c.PathValue("ref"))
 	if !ok {
@@ -34,9 +34,9 @@ func (c *apiCall) archiveLink(format string) (any, error) {
 	return rawAnswer{http.StatusFound, "text/plain", nil}, nil
 }
 
-// codeload answers an archive as git archive makes it: below one directory,
-// without what .gitattributes marks export-ignore and with $Format:%H$ filled
-// in where it says export-subst.
+// codeload makes an archive like git archive: below one directory, and without
+// files that .gitattributes marks export-ignore. Files marked export-subst get
+// $Format:%H$ filled in.
 func (c *apiCall) codeload() (any, error) {
 	commit, ok := c.repo.commitAt(c.PathValue("ref"))
 	if !ok {
@@ -106,9 +106,9 @@ func substitute(content []byte, commit *object.Commit) []byte {
 	return []byte(strings.NewReplacer("$Format:%H$", sha, "$Format:%h$", sha[:7]).Replace(string(content)))
 }
 
-// exportRule is one attribute that .gitattributes gives or takes away.
+// exportRule is one attribute that .gitattributes sets or unsets.
 type exportRule struct {
-	pattern   gitignore.Pattern // attributes match as ignores do
+	pattern   gitignore.Pattern // attributes match as .gitignore does
 	attribute string
 	set       bool
 }
@@ -153,7 +153,7 @@ func parseExportRules(line string, domain []string) exportRules {
 	return rules
 }
 
-// ignores reports whether a path or a directory above it is left out.
+// ignores reports whether export-ignore covers a path or a directory above it.
 func (x exportRules) ignores(name string, isDir bool) bool {
 	for ; name != "."; name, isDir = path.Dir(name), true {
 		if x.has(name, isDir, "export-ignore") {
@@ -217,7 +217,7 @@ func (t tarGz) Close() error {
 	return t.gz.Close()
 }
 
-// permissions are those of git archive, whose umask is 002.
+// permissions are those of git archive with its umask 002.
 func permissions(mode filemode.FileMode) fs.FileMode {
 	switch mode {
 	case filemode.Regular:

@@ -29,20 +29,20 @@ var commentRoutes = []route{
 type issueComment struct {
 	id               int64
 	author, body     string
-	via              string // slug of the App that wrote it in the author's name; empty: none
-	before           string // the body before it was edited last
+	via              string // slug of the App that wrote it in the author's name; empty for none
+	before           string // the body before the last edit
 	created, updated time.Time
 	reactions        []reaction
 }
 
-// reaction is somebody's to a comment.
+// reaction is a person's reaction to a comment.
 type reaction struct {
 	id             int64
 	login, content string
 	created        time.Time
 }
 
-// reactionContents are all that GitHub knows.
+// reactionContents are all reactions that GitHub has.
 var reactionContents = []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
 
 func (g *GitHub) addComment(p *pullRequest, by, body string) *issueComment {
@@ -65,8 +65,8 @@ func (c *apiCall) listComments() (any, error) {
 	return each(page(c, p.comments), func(m *issueComment) doc { return c.commentDoc(p, m) }), nil
 }
 
-// mayTalk refuses what the permission about pull requests allows of these alone. The header
-// goes on naming both permissions, as that of the endpoint.
+// mayTalk refuses callers that may write only on pull requests, if p is none. The
+// header still names both permissions, since it belongs to the endpoint.
 func (c *apiCall) mayTalk(p *pullRequest) error {
 	if !p.isPull() && !c.may(c.repo, talkOnIssue) {
 		return c.refuse()
@@ -92,9 +92,9 @@ func (c *apiCall) createComment() (any, error) {
 	return c.commentDoc(p, c.hub.addComment(p, c.who.Login, body)), nil
 }
 
-// isSilenced reports whether a lock keeps the caller from a conversation. It
-// does so to all who are no collaborators that may write, and no token of an
-// App or a workflow is one.
+// isSilenced reports whether a lock keeps the caller out of a conversation. Only
+// collaborators who may write pass a lock. A token of an App or a workflow is no
+// collaborator.
 func (c *apiCall) isSilenced(p *pullRequest) bool {
 	return p.locked && (c.who.Bot || !c.repo.role(c.who.Login).includes(RoleWrite))
 }
@@ -110,7 +110,7 @@ func (c *apiCall) commentBody() (string, error) {
 	return in.Body, checkTexts("IssueComment", nil, &in.Body)
 }
 
-// comment returns the comment that the path names and where it stands.
+// comment returns the comment that the path names, with its issue.
 func (c *apiCall) comment() (*pullRequest, *issueComment, error) {
 	id, err := strconv.ParseInt(c.PathValue("id"), 10, 64)
 	if err != nil {
@@ -188,8 +188,9 @@ func (c *apiCall) commentDoc(p *pullRequest, m *issueComment) doc {
 	}
 }
 
-// association is how GitHub names an author's relation to the repository. It
-// says little of rights: anyone who was invited to read is a collaborator too.
+// association is GitHub's name for an author's relation to the repository. It
+// says little about rights: a person who was invited to read is a collaborator,
+// too.
 func (r *gitRepository) association(login string) string {
 	_, invited := r.settings.People[login]
 	switch {
@@ -225,8 +226,7 @@ func (c *apiCall) listReactions() (any, error) {
 	return each(page(c, m.reactions), c.reactionDoc), nil
 }
 
-// react adds a reaction. One that the caller has made already is answered
-// with status 200.
+// react adds a reaction. If the caller has made it already, the status is 200.
 func (c *apiCall) react() (any, error) {
 	p, m, err := c.comment()
 	if err == nil {

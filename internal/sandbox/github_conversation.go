@@ -35,7 +35,7 @@ func (g *GitHub) Close(repo string, number int, by string) error {
 	return nil
 }
 
-// Reopen opens a closed issue or pull request again, where GitHub would.
+// Reopen opens a closed issue or pull request again, if GitHub would.
 func (g *GitHub) Reopen(repo string, number int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,8 +76,8 @@ func (g *GitHub) Comment(repo string, number int, by, body string) (int64, error
 	return g.addComment(p, by, body).id, nil
 }
 
-// CommentVia writes a comment as an App does that acts in the name of a person, by a token
-// that they have given it. It returns the comment's ID.
+// CommentVia writes a comment as an App with a person's token does. It returns
+// the comment's ID.
 func (g *GitHub) CommentVia(repo string, number int, by, app, body string) (int64, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,8 +114,7 @@ func (g *GitHub) DeleteComment(repo string, id int64) error {
 	return nil
 }
 
-// NewestComment returns the ID of the comment of an issue or pull request that
-// was written last.
+// NewestComment returns the ID of the last comment of an issue or pull request.
 func (g *GitHub) NewestComment(repo string, number int) (int64, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,7 +153,7 @@ func (g *GitHub) Label(repo string, number int, name string) error {
 	return nil
 }
 
-// Lock leaves a conversation to those who may write, or gives it back to all.
+// Lock limits a conversation to people who may write, or unlocks it.
 func (g *GitHub) Lock(repo string, number int, locked bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -167,7 +166,7 @@ func (g *GitHub) Lock(repo string, number int, locked bool) error {
 }
 
 // AllowEdits lets the maintainers push to the branch of a pull request from a
-// fork, or forbids it, as its author does.
+// fork, or forbids it. Its author does so on GitHub.
 func (g *GitHub) AllowEdits(repo string, number int, allowed bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,10 +181,10 @@ func (g *GitHub) AllowEdits(repo string, number int, allowed bool) error {
 	return nil
 }
 
-// CommentEvent returns the payload of the event issue_comment for a comment as
-// it is now. The action is created, edited or deleted; of one that shall be
-// deleted the payload is made before. By is whose act it is, which need not be
-// the comment's author.
+// CommentEvent returns the payload of the event issue_comment for a comment in
+// its present state. The action is created, edited or deleted; for deleted, call
+// it before the deletion. by is the person who acts, not always the comment's
+// author.
 func (g *GitHub) CommentEvent(repo string, id int64, action, by string) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,7 +207,7 @@ func (g *GitHub) CommentEvent(repo string, id int64, action, by string) ([]byte,
 	return eventText(event), nil
 }
 
-// eventText is a payload in the form in which a runner finds it.
+// eventText is a payload in the form of a runner's file.
 func eventText(event doc) []byte {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -220,13 +219,13 @@ func eventText(event doc) []byte {
 	return buf.Bytes()
 }
 
-// Tick checks the first box in the body of an issue or pull request whose line contains
-// the text, as a person does with a click.
+// Tick checks the first box whose line contains the text, in the body of an issue
+// or pull request. A person does so with a click.
 func (g *GitHub) Tick(repo string, number int, text string) error {
 	return g.TickAs(repo, number, firstUser, text)
 }
 
-// TickAs is Tick by somebody.
+// TickAs is Tick by a given person.
 func (g *GitHub) TickAs(repo string, number int, by, text string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -245,7 +244,7 @@ func (g *GitHub) TickAs(repo string, number int, by, text string) error {
 	return fmt.Errorf("no empty box in the body of %d says %q", number, text)
 }
 
-// edited notes who has replaced the body of an issue or pull request.
+// edited records who has replaced the body of an issue or pull request.
 func (g *GitHub) edited(p *pullRequest, by, body string) {
 	if body != p.body {
 		p.before, p.body, p.editor, p.editedAt = p.body, body, by, g.now()
@@ -300,7 +299,7 @@ func (g *GitHub) vanish(repo string, number int, how gone) error {
 	return nil
 }
 
-// AllIssues returns those of a repository that are no pull requests, by number.
+// AllIssues returns the issues of a repository, without pull requests, by number.
 func (g *GitHub) AllIssues(repo string) ([]Issue, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -325,8 +324,8 @@ func (g *GitHub) AllIssues(repo string) ([]Issue, error) {
 	return all, nil
 }
 
-// IssueEvent returns the payload of the event issues for an issue as it is now: of the
-// action edited, with the body that it had before.
+// IssueEvent returns the payload of the event issues for an issue in its present
+// state. For the action edited it has the former body, too.
 func (g *GitHub) IssueEvent(repo string, number int, action, by string) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

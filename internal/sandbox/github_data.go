@@ -240,7 +240,7 @@ func (c *apiCall) treeEntryDoc(name string, e gitEntry) doc {
 type treeChange struct {
 	Path, Mode, Type string
 	Content          *string
-	SHA              json.RawMessage // null deletes; absent is not null
+	SHA              json.RawMessage // null deletes; absent is different from null
 }
 
 func (c *apiCall) createTree() (any, error) {
@@ -300,7 +300,7 @@ func (c *apiCall) applyTreeChange(list listing, change treeChange) error {
 	return nil
 }
 
-// changedObject returns what the entry shall point to.
+// changedObject returns the object that the entry will point to.
 func (c *apiCall) changedObject(change treeChange, mode filemode.FileMode) (plumbing.Hash, error) {
 	var sha string
 	switch {
@@ -313,7 +313,7 @@ func (c *apiCall) changedObject(change treeChange, mode filemode.FileMode) (plum
 	}
 	hash := plumbing.NewHash(sha)
 	if mode == filemode.Submodule {
-		return hash, nil // the commit lies in another repository
+		return hash, nil // the commit is in another repository
 	}
 	if _, err := object.GetBlob(c.repo.git, hash); err != nil {
 		return hash, unprocessable("tree.sha %s is not a valid blob", sha)
@@ -399,7 +399,7 @@ func (c *apiCall) createCommit() (any, error) {
 	return c.commitDoc(&commit), nil
 }
 
-// signature is the person's own or, for nobody, the token's.
+// signature is the person's own, or the token's if p is nil.
 func (p *person) signature(token object.Signature) (object.Signature, error) {
 	if p == nil {
 		return token, nil
@@ -435,9 +435,9 @@ func (c *apiCall) parentDocs(commit *object.Commit, path string) []doc {
 	})
 }
 
-// verificationDoc says whether GitHub signed the commit. The sandbox signs
-// only remembers what GitHub would have signed: what a bot's token
-// makes without naming an author or a committer.
+// verificationDoc says whether GitHub signed the commit. The sandbox only
+// remembers what GitHub would sign: commits of a bot's token that name neither
+// author nor committer.
 func (c *apiCall) verificationDoc(commit *object.Commit) doc {
 	switch {
 	case c.repo.signed[commit.Hash]:

@@ -15,8 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// gitRepository is one repository: git's objects and refs, and what GitHub
-// keeps beside them.
+// gitRepository is one repository: git's objects and refs, and GitHub's own data.
 type gitRepository struct {
 	id            int64
 	owner, name   string
@@ -26,11 +25,11 @@ type gitRepository struct {
 	git           *memory.Storage
 	signed        map[plumbing.Hash]bool // commits that GitHub signed
 	settings      Settings
-	issues        []*pullRequest     // by number, from 1; some are no pull requests
+	issues        []*pullRequest     // by number, from 1; some are issues only
 	releases      map[string]Release // by tag
 	labels        map[string]string  // names by lower-case name
-	renamed       map[string]string  // branches: what they are called now
-	unlisted      int                // how many lists could not give it
+	renamed       map[string]string  // branches: their present names
+	unlisted      int                // number of lists that could not give it
 }
 
 func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository {
@@ -44,7 +43,7 @@ func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository
 
 func (r *gitRepository) fullName() string { return r.owner + "/" + r.name }
 
-// gitEntry is what a tree says of a path: a file, a link or a submodule.
+// gitEntry is a tree's entry for a path: a file, a link or a submodule.
 type gitEntry struct {
 	mode filemode.FileMode
 	hash plumbing.Hash
@@ -53,7 +52,7 @@ type gitEntry struct {
 // listing is a whole tree, flat: entries by slash-separated path.
 type listing map[string]gitEntry
 
-// put writes a file into the listing, replacing whatever is in its way.
+// put writes a file into the listing, and replaces entries that are in its way.
 func (r *gitRepository) put(list listing, name string, f File) error {
 	if !validTreePath(name) {
 		return fmt.Errorf("%q is no path of a tree", name)
@@ -71,7 +70,7 @@ func (r *gitRepository) put(list listing, name string, f File) error {
 	return nil
 }
 
-// set puts an entry in; files that its directories replace go.
+// set puts an entry in. It removes files whose names its directories need.
 func (l listing) set(name string, e gitEntry) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		delete(l, dir)
@@ -79,8 +78,7 @@ func (l listing) set(name string, e gitEntry) {
 	l[name] = e
 }
 
-// remove takes a file or a whole directory out and reports whether there was
-// one.
+// remove removes a file or a whole directory, and reports whether there was one.
 func (l listing) remove(name string) bool {
 	_, found := l[name]
 	delete(l, name)
@@ -93,7 +91,7 @@ func (l listing) remove(name string) bool {
 	return found
 }
 
-// parseMode reads a mode of a file; none is an ordinary file.
+// parseMode reads a mode of a file; an empty one is an ordinary file.
 func parseMode(s string) (filemode.FileMode, error) {
 	switch s {
 	case "", ModeFile:
@@ -137,7 +135,7 @@ func (r *gitRepository) writeBlob(content []byte) plumbing.Hash {
 	return r.store(o)
 }
 
-// store keeps an object. Memory does not refuse a well-formed one.
+// store keeps an object. The memory storage refuses no well-formed object.
 func (r *gitRepository) store(o plumbing.EncodedObject) plumbing.Hash {
 	hash, err := r.git.SetEncodedObject(o)
 	if err != nil {
@@ -197,8 +195,8 @@ func (r *gitRepository) readTree(hash plumbing.Hash) (listing, error) {
 	return list, err
 }
 
-// walkTree visits the entries of a tree in git's order, directories before
-// what is in them.
+// walkTree visits the entries of a tree in git's order, directories before their
+// content.
 func (r *gitRepository) walkTree(hash plumbing.Hash, recursive bool, visit func(string, gitEntry) error) error {
 	tree, err := object.GetTree(r.git, hash)
 	if err != nil {
@@ -245,9 +243,8 @@ func (r *gitRepository) ref(name plumbing.ReferenceName) plumbing.Hash {
 	return ref.Hash()
 }
 
-// resolve finds the object that a full SHA, a branch, a tag or a full ref
-// name stands for, in the order of git's rev-parse. An empty name is the
-// default branch.
+// resolve finds the object of a full SHA, a branch, a tag or a full ref name, in
+// the order of git's rev-parse. An empty name is the default branch.
 func (r *gitRepository) resolve(name string) (plumbing.Hash, bool) {
 	if name == "" || name == "HEAD" {
 		name = r.defaultBranch
@@ -310,7 +307,7 @@ func (r *gitRepository) mergeBase(a, b *object.Commit) (*object.Commit, bool) {
 	return bases[0], true
 }
 
-// log returns the commits that can be reached from one but not from the
+// log returns the commits that are reachable from one commit but not from the
 // other, newest first. A nil other excludes nothing.
 func (r *gitRepository) log(from, without *object.Commit) ([]*object.Commit, error) {
 	seen := map[plumbing.Hash]bool{}
@@ -331,13 +328,14 @@ func (r *gitRepository) log(from, without *object.Commit) ([]*object.Commit, err
 	return commits, err
 }
 
-// refUpdate is one change of a ref. A zero after deletes.
+// refUpdate is one change of a ref. A zero after deletes the ref.
 type refUpdate struct {
 	name  plumbing.ReferenceName
 	after plumbing.Hash
-	// before, if not nil, is where the ref must stand now; zero: nowhere.
+	// before, if not nil, is the value that the ref must have now; zero means
+	// that it must not exist.
 	before *plumbing.Hash
-	force  bool // allows what is no fast-forward
+	force  bool // allows updates that are no fast-forward
 }
 
 // update makes all the changes, or none if one of them is refused.
@@ -393,14 +391,14 @@ func (r *gitRepository) isCommit(hash plumbing.Hash) bool {
 	return err == nil
 }
 
-// validRef reports whether the name is one that GitHub lets be written:
-// git's rules, and at least two slashes.
+// validRef reports whether GitHub lets clients write the name: by git's rules,
+// and with at least two slashes.
 func validRef(name plumbing.ReferenceName) bool {
 	return strings.HasPrefix(name.String(), "refs/") && strings.Count(name.String(), "/") >= 2 && name.Validate() == nil
 }
 
-// collides reports whether a ref is named like a directory of this one or has
-// this one as its directory, which git's files cannot hold.
+// collides reports whether one of two refs has the name of a directory of the
+// other. git's files cannot hold both.
 func (r *gitRepository) collides(name plumbing.ReferenceName) bool {
 	for other := range r.git.ReferenceStorage {
 		if strings.HasPrefix(other.String(), name.String()+"/") || strings.HasPrefix(name.String(), other.String()+"/") {

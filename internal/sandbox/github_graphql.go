@@ -13,15 +13,15 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// WithoutUpdateRefs takes the mutation updateRefs away, which old GitHub
-// Enterprise Servers lack.
+// WithoutUpdateRefs removes the mutation updateRefs, which old GitHub Enterprise
+// Servers lack.
 func (g *GitHub) WithoutUpdateRefs() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.schema = without(g.schema, "Mutation", "updateRefs")
 }
 
-// gqlObject is a value of a type: how to find each of its fields.
+// gqlObject is a value of a type: a function for each of its fields.
 type gqlObject map[string]func(args map[string]any) (any, error)
 
 // failing is the field of an object that is null as a whole, with an error.
@@ -29,7 +29,7 @@ const failing = ""
 
 // gqlError is one element of an answer's errors.
 type gqlError struct {
-	kind         string // GitHub's type, of errors at execution
+	kind         string // GitHub's type, if the error is of the execution
 	message      string
 	line, column int
 	path         []any // of names and indexes
@@ -48,9 +48,8 @@ func (e *gqlError) doc() doc {
 	return d
 }
 
-// graphql answers a POST. What is wrong with a document or refused by a
-// resolver is an answer of status 200 with errors in it; nothing is executed
-// unless all of the document is valid.
+// graphql answers a POST. An invalid document, or a refusal by a resolver, gives
+// status 200 with errors. Nothing is executed unless the whole document is valid.
 func (c *apiCall) graphql() (any, error) {
 	var in struct {
 		Query     string
@@ -88,8 +87,8 @@ type gqlRun struct {
 	errs   []*gqlError
 }
 
-// object selects fields of an object in their order. A field that fails is null beside
-// an error; if it must not be null, the object is.
+// object selects fields of an object in order. A field that fails is null and has
+// an error. If the field must not be null, the object is null instead.
 func (x *gqlRun) object(of gqlObject, selected ast.SelectionSet, path []any) any {
 	data := doc{}
 	for _, f := range fieldsOf(of, selected) {
@@ -117,8 +116,8 @@ func (o gqlObject) field(f *ast.Field, values map[string]any) (any, error) {
 	return find(f.ArgumentMap(values))
 }
 
-// fieldsOf are the fields that are selected of an object. Where the object does not have
-// the field of a fragment, it is of another type than the fragment.
+// fieldsOf are the selected fields of an object. If the object lacks the field of
+// a fragment, it is of another type than the fragment.
 func fieldsOf(of gqlObject, selected ast.SelectionSet) []*ast.Field {
 	var fields []*ast.Field
 	for _, s := range selected {
@@ -140,7 +139,7 @@ func fieldsOf(of gqlObject, selected ast.SelectionSet) []*ast.Field {
 	return fields
 }
 
-// value is the value of a field with what was selected of its objects.
+// value is the value of a field, with the selected fields of its objects.
 func (x *gqlRun) value(value any, f *ast.Field, path []any) any {
 	switch v := value.(type) {
 	case gqlObject:
@@ -164,7 +163,7 @@ func (x *gqlRun) value(value any, f *ast.Field, path []any) any {
 	return value
 }
 
-// fail notes that a field could not be found.
+// fail records that a field could not be found.
 func (x *gqlRun) fail(err error, f *ast.Field, path []any) {
 	var e *gqlError
 	if !errors.As(err, &e) {
@@ -313,9 +312,9 @@ type refUpdatesInput struct {
 	} `json:"refUpdates"`
 }
 
-// gqlUpdateRefs makes all of the changes or none. A zero afterOid deletes, a
-// zero beforeOid demands that the ref does not exist, another one that it
-// is there; without one nothing is compared.
+// gqlUpdateRefs makes all of the changes or none. A zero afterOid deletes. A zero
+// beforeOid demands that the ref does not exist; another one demands that value;
+// without one nothing is compared.
 func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 	var in refUpdatesInput
 	if err := strictly(input, &in); err != nil {
@@ -345,8 +344,9 @@ func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 			}
 			update.before = &before
 		}
-		// What it does about workflows is not documented. Reported is of updateRef that it
-		// names none [russellbanks/Komac#1726, vedantmgoyal9/winget-releaser#341].
+		// GitHub does not document what updateRefs does about workflows.
+		// updateRef names none, according to reports [russellbanks/Komac#1726,
+		// vedantmgoyal9/winget-releaser#341].
 		if c.workflowTouched(r, after, r.ref(update.name)) != "" {
 			return nil, &gqlError{kind: "FORBIDDEN", message: c.who.Login + " does not have the correct permissions to execute `UpdateRefs`"}
 		}
@@ -361,7 +361,7 @@ func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 	return gqlObject{"clientMutationId": scalar(in.ClientMutationID)}, nil
 }
 
-// strictly decodes a value into a struct that must know all its fields.
+// strictly decodes a value into a struct that must have all its fields.
 func strictly(value, into any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

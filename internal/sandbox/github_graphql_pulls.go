@@ -54,8 +54,8 @@ func (c *apiCall) gqlPullRequests(r *gitRepository, args map[string]any) (any, e
 	}, nil
 }
 
-// connectionSize is how many nodes are asked for: GitHub wants to be told, and
-// gives a hundred at most.
+// connectionSize is the number of nodes that the client asks for. GitHub demands
+// it, and gives a hundred at most.
 func connectionSize(args map[string]any) (int, error) {
 	size := cmp.Or(args["first"], args["last"])
 	if size == nil {
@@ -68,7 +68,8 @@ func connectionSize(args map[string]any) (int, error) {
 	return n, nil
 }
 
-// gqlStrings is a list of strings or enums, for which one value may stand.
+// gqlStrings is a list of strings or enums. GraphQL allows a single value instead
+// of a list.
 func gqlStrings(value any) []string {
 	var out []string
 	switch v := value.(type) {
@@ -100,7 +101,7 @@ func orderPulls(pulls []*pullRequest, orderBy any) error {
 	return nil
 }
 
-// gqlState has a word more than REST's.
+// gqlState has one word more than REST's state.
 func (p *pullRequest) gqlState() string {
 	if p.merged() {
 		return "MERGED"
@@ -179,8 +180,8 @@ type autoMergeInput struct {
 	ExpectedHeadOID  *string `json:"expectedHeadOid"`
 }
 
-// gqlEnableAutoMerge promises to merge. GitHub refuses where the repository
-// does not allow it and where nothing has to be waited for.
+// gqlEnableAutoMerge promises to merge. GitHub refuses if the repository does not
+// allow it, or if the pull request has nothing to wait for.
 func (c *apiCall) gqlEnableAutoMerge(input any) (any, error) {
 	var in autoMergeInput
 	if err := strictly(input, &in); err != nil {
@@ -267,7 +268,7 @@ func unresolved(id string) *gqlError {
 	return &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a node with the global id of '%s'", id)}
 }
 
-// gqlRefusal says no as GraphQL does, where the caller sees what it is about.
+// gqlRefusal refuses as GraphQL does, if the caller sees the object.
 func (c *apiCall) gqlRefusal() *gqlError {
 	message := "Resource not accessible by integration"
 	if !c.who.Bot {

@@ -13,9 +13,9 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
-// readGraphQL reads a document of one operation, and the values of its variables, by
-// GitHub's schema. It refuses all that GitHub would refuse, and what GitHub would answer
-// and the sandbox does not.
+// readGraphQL reads a document of one operation, and the values of its variables,
+// by GitHub's schema. It refuses everything that GitHub would refuse. It also
+// refuses requests that only GitHub can answer.
 func readGraphQL(schema *ast.Schema, text string, given map[string]any) (op *ast.OperationDefinition, values map[string]any, refused []*gqlError) {
 	document, wrong := gqlparser.LoadQueryWithRules(schema, text, gqlRules)
 	for _, w := range wrong {
@@ -35,7 +35,7 @@ func readGraphQL(schema *ast.Schema, text string, given map[string]any) (op *ast
 	return op, values, gqlUnserved(op.SelectionSet)
 }
 
-// gqlInvalid is what the library says of a document.
+// gqlInvalid is the library's error about a document.
 func gqlInvalid(e *gqlerror.Error) *gqlError {
 	refused := &gqlError{message: e.Message}
 	if len(e.Locations) > 0 {
@@ -44,8 +44,8 @@ func gqlInvalid(e *gqlerror.Error) *gqlError {
 	return refused
 }
 
-// gqlRules are those of the specification. A field that is not there is named in
-// GitHub's words, by which clients know that a server is too old for it.
+// gqlRules are the rules of the specification. The error about a missing field is
+// in GitHub's words, by which clients recognise an old server.
 var gqlRules = func() *rules.Rules {
 	all := rules.NewDefaultRules()
 	all.ReplaceRule(rules.FieldsOnCorrectTypeRule.Name, func(events *core.Events, add core.AddErrFunc) {
@@ -58,15 +58,16 @@ var gqlRules = func() *rules.Rules {
 	return all
 }()
 
-// ignoredArguments are arguments that GitHub obeys and the sandbox does not: by their
-// names, or by those of the field and the argument.
+// ignoredArguments are arguments that the sandbox ignores, unlike GitHub:
+// "argument", or "field" and "argument".
 var ignoredArguments = []string{
 	"affiliations", "before", "direction", "followRenames", "hasIssuesEnabled", "isLocked", "privacy", "visibility",
 	"refs.orderBy", "refs.query", "labels.orderBy",
 	"associatedPullRequests.baseRefName", "associatedPullRequests.headRefName",
 }
 
-// gqlUnserved refuses what the sandbox would have to obey and does not.
+// gqlUnserved refuses arguments that the sandbox would have to follow but
+// ignores.
 func gqlUnserved(selected ast.SelectionSet) []*gqlError {
 	var refused []*gqlError
 	for _, s := range selected {
@@ -95,7 +96,7 @@ func gqlAt(f *ast.Field, message string) *gqlError {
 	return &gqlError{message: message, line: f.Position.Line, column: f.Position.Column}
 }
 
-// without is a schema that lacks a field of a type, as those of old servers do.
+// without is a schema without a field of a type, as on old servers.
 func without(schema *ast.Schema, typ, field string) *ast.Schema {
 	changed := *schema
 	def := *schema.Types[typ]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gone is why nobody finds an issue any more.
+// gone is the reason why an issue cannot be found any more.
 type gone string
 
 const (
@@ -20,10 +20,10 @@ var (
 	errDeletedIssue = refusal(http.StatusGone, "This issue was deleted")
 )
 
-// writeIssues is the right to what concerns issues that are no pull requests.
+// writeIssues is the right to write issues that are no pull requests.
 var writeIssues = right{"issues=write", RoleRead}
 
-// gqlActor is who did something; nil for nobody, and for who is not there any more.
+// gqlActor is the person who acted; nil for nobody, and for a deleted user.
 func gqlActor(login string) gqlObject {
 	name, bot := strings.CutSuffix(login, "[bot]")
 	switch {
@@ -39,7 +39,7 @@ func gqlActor(login string) gqlObject {
 type Issue struct {
 	Number              int
 	Title, Body, Author string
-	Editor              string // of the body; empty: nobody has edited it
+	Editor              string // of the body; empty if nobody has edited it
 	Edited              time.Time
 	Open, Locked        bool
 	Labels              []string

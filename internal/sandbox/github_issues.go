@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// issueRoutes are those that GitHub has for issues, of which every pull
-// request is one.
+// issueRoutes are the routes of issues. Every pull request is an issue, too.
 var issueRoutes = []route{
 	{"POST", "/repos/{owner}/{repo}/issues", http.StatusCreated, (*apiCall).createIssue, writeIssues},
 	{"GET", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).getIssue, readIssues},
@@ -26,7 +25,7 @@ var issueRoutes = []route{
 	{"DELETE", "/repos/{owner}/{repo}/issues/{number}/lock", http.StatusNoContent, (*apiCall).unlockIssue, triage},
 }
 
-// maxAssignees is how many assignees GitHub lets an issue have.
+// maxAssignees is GitHub's highest number of assignees of an issue.
 const maxAssignees = 10
 
 // issue returns the issue or pull request that the path names.
@@ -39,7 +38,7 @@ func (c *apiCall) issue() (*pullRequest, error) {
 	case deletedIssue:
 		return nil, errDeletedIssue
 	case transferredIssue:
-		return nil, errNotFound // where the caller does not see the new place
+		return nil, errNotFound // if the caller does not see the new place
 	default:
 		return p, nil
 	}
@@ -84,8 +83,8 @@ func (c *apiCall) issueDoc(p *pullRequest) doc {
 	return d
 }
 
-// editIssue changes what an issue and a pull request have in common. A
-// milestone of null takes the present one away.
+// editIssue changes the fields that an issue and a pull request share. A
+// milestone of null removes the present one.
 func (c *apiCall) editIssue() (any, error) {
 	p, err := c.issue()
 	if err != nil {
@@ -224,8 +223,9 @@ func (c *apiCall) addLabels() (any, error) {
 	return each(p.labels, c.labelDoc), nil
 }
 
-// mayLabel refuses all labels if one must be made and the caller may only set labels,
-// since the spring of 2025 [github.com/actions/labeler issues 867 and 870].
+// mayLabel refuses all labels if one does not exist and the caller may only set
+// labels. GitHub does so since the spring of 2025 [github.com/actions/labeler
+// issues 867 and 870].
 func (c *apiCall) mayLabel(names []string) error {
 	for _, name := range names {
 		if _, known := c.repo.knownLabel(name); !known && !c.may(c.repo, createLabels) {
@@ -241,8 +241,8 @@ func (c *apiCall) label(p *pullRequest, names []string) {
 	}
 }
 
-// knownLabel returns a label of the repository as that spells it: upper and lower
-// case make no difference.
+// knownLabel returns a label in the repository's spelling. Case makes no
+// difference.
 func (r *gitRepository) knownLabel(name string) (string, bool) {
 	for _, label := range r.settings.Labels {
 		if strings.EqualFold(label, name) {
@@ -253,7 +253,7 @@ func (r *gitRepository) knownLabel(name string) (string, bool) {
 	return label, ok
 }
 
-// label adds a label, which the repository gets if it has none of that name.
+// label adds a label. If the repository has no label of that name, it creates it.
 func (r *gitRepository) label(p *pullRequest, name string) {
 	known, ok := r.knownLabel(name)
 	if !ok {
@@ -273,7 +273,7 @@ func (c *apiCall) getLabel() (any, error) {
 	return c.labelDoc(name), nil
 }
 
-// labelDoc is a label in the grey that GitHub gives those made on the way.
+// labelDoc is a label in GitHub's grey for labels that a request creates.
 func (c *apiCall) labelDoc(name string) doc {
 	id := int64(crc32.ChecksumIEEE([]byte(name)))
 	return doc{
@@ -296,7 +296,7 @@ func (c *apiCall) addAssignees() (any, error) {
 	return c.issueDoc(p), nil
 }
 
-// assign leaves out silently whom GitHub would not assign.
+// assign silently skips people that GitHub would not assign.
 func (c *apiCall) assign(p *pullRequest, logins []string) {
 	for _, login := range logins {
 		if c.repo.assignable(login) && !slices.Contains(p.assignees, login) && len(p.assignees) < maxAssignees {
@@ -317,8 +317,8 @@ func (c *apiCall) checkAssignee() (any, error) {
 	return nil, nil
 }
 
-// createIssue opens an issue. A person who may not push sets no labels, and gets no refusal
-// for it.
+// createIssue opens an issue. Labels by a person who may not push are ignored
+// without a refusal.
 func (c *apiCall) createIssue() (any, error) {
 	var in struct {
 		Title, Body string
@@ -343,7 +343,7 @@ func (c *apiCall) createIssue() (any, error) {
 	return c.issueDoc(p), nil
 }
 
-// mayEditIssue refuses what the permission about pull requests allows of these alone.
+// mayEditIssue refuses callers that may write only pull requests, if p is none.
 func (c *apiCall) mayEditIssue(p *pullRequest) error {
 	switch {
 	case p.isPull():
@@ -357,9 +357,9 @@ func (c *apiCall) mayEditIssue(p *pullRequest) error {
 	return nil
 }
 
-// gqlIssues is a connection to the issues of a repository that are no pull requests. A
-// token that may not read them gets nothing, and since the connection cannot be null, the
-// repository is.
+// gqlIssues is a connection to the issues of a repository, without pull requests.
+// For a token that may not read them the whole repository is null, since the
+// connection cannot be.
 func (c *apiCall) gqlIssues(r *gitRepository, args map[string]any) (any, error) {
 	first, err := connectionSize(args)
 	if err != nil {

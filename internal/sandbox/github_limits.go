@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// ContentLimit is how much content one user or one installation may make in a minute and
-// in an hour; 0: any amount. GitHub documents 80 and 500, and neither what counts nor
-// which headers a refusal has [docs.github.com, "Rate limits for the REST API", "About
-// secondary rate limits"]: here all that writes counts, whatever the token.
+// ContentLimit is the most content that one user or one installation may make in
+// a minute and in an hour; 0 means any amount. GitHub documents 80 and 500. It
+// documents neither which requests count nor the headers of a refusal
+// [docs.github.com, "Rate limits for the REST API", "About secondary rate
+// limits"]. Here all writes count, by any token.
 type ContentLimit struct {
 	Minute, Hour int
 	// Silent leaves Retry-After out of refusals.
@@ -23,39 +24,39 @@ type ContentLimit struct {
 type contentLimit struct {
 	ContentLimit
 	made map[string][]time.Time // by who has made it
-	// most is what anybody has made in a minute and in an hour.
+	// most is the highest content of any caller in a minute and in an hour.
 	most [2]int
 	// refused counts refusals.
 	refused int
 }
 
-// pointLimit is how many points one user or one installation may spend in a minute. GitHub
-// documents 900, of which a request takes one, and five if it changes anything
-// [docs.github.com, "Rate limits for the REST API", "Calculating points for the secondary
-// rate limit"].
+// pointLimit is the number of points that one user or one installation may spend
+// in a minute. GitHub documents 900. A read costs one, a write five
+// [docs.github.com, "Rate limits for the REST API", "Calculating points for the
+// secondary rate limit"].
 type pointLimit struct {
-	minute  int // 0: any number
+	minute  int // 0 for any number
 	spent   map[string][]time.Time
 	most    int
 	refused int
 }
 
-// LimitPoints refuses requests that take more points in a minute than that.
+// LimitPoints refuses requests beyond that many points in a minute.
 func (g *GitHub) LimitPoints(minute int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.points = pointLimit{minute: minute, spent: map[string][]time.Time{}}
 }
 
-// Points says how many points anybody has spent at most in a minute since the limit was set,
-// and how often it was refused.
+// Points returns the highest points of any caller in a minute since the limit was
+// set, and the number of refusals.
 func (g *GitHub) Points() (minute, refused int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.points.most, g.points.refused
 }
 
-// spendPoints takes the points of a call, and refuses what is too much.
+// spendPoints counts the points of a call, and refuses a call beyond the limit.
 func (c *apiCall) spendPoints(rt route) error {
 	l := &c.hub.points
 	if l.spent == nil || c.app != nil || strings.HasPrefix(c.URL.Path, codeloadPath) {
@@ -90,29 +91,30 @@ func (c *apiCall) changes(rt route) bool {
 		rt.method == graphQL && strings.Contains(string(c.body), "mutation")
 }
 
-// SetMachine gives the time of limits and of the lives of tokens.
+// SetMachine sets the clock of limits and of the lives of tokens.
 func (g *GitHub) SetMachine(now func() time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.machine = now
 }
 
-// LimitContents refuses to make more content than that, as GitHub does.
+// LimitContents refuses to make more content than the limit, as GitHub does.
 func (g *GitHub) LimitContents(l ContentLimit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.contents = contentLimit{ContentLimit: l, made: map[string][]time.Time{}}
 }
 
-// Contents says what anybody has made at most in a minute and in an hour since the limit
-// was set, and how often it was refused.
+// Contents returns the highest content of any caller in a minute and in an hour
+// since the limit was set, and the number of refusals.
 func (g *GitHub) Contents() (minute, hour, refused int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.contents.most[0], g.contents.most[1], g.contents.refused
 }
 
-// makeContent counts a call that makes content, and refuses what is too much.
+// makeContent counts a call that makes content, and refuses a call beyond the
+// limit.
 func (c *apiCall) makeContent(rt route) error {
 	l := &c.hub.contents
 	if l.made == nil || !c.changes(rt) {

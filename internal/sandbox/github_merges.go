@@ -9,8 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// mergeBranch merges a branch or a commit into a branch. Files that both sides
-// changed are a conflict; here that goes by whole files, where GitHub merges lines.
+// mergeBranch merges a branch or a commit into a branch. A file that both sides
+// changed is a conflict; GitHub merges its lines.
 func (c *apiCall) mergeBranch() (any, error) {
 	var in struct {
 		Base, Head    string

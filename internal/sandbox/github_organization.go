@@ -12,32 +12,32 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// organizationRoutes are what GitHub tells of an organization.
+// organizationRoutes are the routes of an organization.
 var organizationRoutes = []route{
 	{"GET", "/orgs/{login}/properties/values", http.StatusOK, (*apiCall).listProperties, right{}},
 }
 
-// LimitListing makes GraphQL give up on lists of more repositories than that, as
-// GitHub does when a query takes too long: it answers 200, an error of type
-// RESOURCE_LIMITS_EXCEEDED and as much of the data as there was by then
-// [cilium/team-manager#36, cli/cli#12715]. 0: no limit.
+// LimitListing makes GraphQL fail for longer lists of repositories, as GitHub
+// does when a query takes too long. The answer is 200, with an error of type
+// RESOURCE_LIMITS_EXCEEDED and the data found by then [cilium/team-manager#36,
+// cli/cli#12715]. 0 means no limit.
 func (g *GitHub) LimitListing(repositories int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.listing = repositories
 }
 
-// Unlisted is how a list of repositories has one that GraphQL could not give: a null
-// among the nodes, with an error whose path names it, and the others are good
+// Unlisted describes a repository that GraphQL cannot give in a list. It is a
+// null among good nodes, with an error whose path names it
 // [linuxfoundation/crowd.dev#4656, refined-github#1956].
 type Unlisted struct {
-	// Silent says that there is no error. Else Message is that of the error, and Type its
-	// type, such as FORBIDDEN; it may be empty.
+	// Silent means that there is no error. Otherwise the error has the Message
+	// and the Type, such as FORBIDDEN; Type may be empty.
 	Silent        bool
 	Message, Type string
-	// Field is the field of the repository that is null in place of all of it.
+	// Field is the field of the repository that is null, if not all of it is.
 	Field string
-	// Times is how many lists are like this; 0: all of them.
+	// Times is the number of such lists; 0 means all.
 	Times int
 }
 
@@ -59,7 +59,7 @@ func (c *apiCall) listed(r *gitRepository) gqlObject {
 	return nil
 }
 
-// gqlOwner is an owner of repositories; nil for a login that has none.
+// gqlOwner is an owner of repositories; nil for a login without any.
 func (c *apiCall) gqlOwner(args map[string]any) (any, error) {
 	login := fmt.Sprint(args["login"])
 	var owned []*gitRepository
@@ -77,7 +77,8 @@ func (c *apiCall) gqlOwner(args map[string]any) (any, error) {
 	}, nil
 }
 
-// gqlRepositories is a connection to those that the caller sees, by name.
+// gqlRepositories is a connection to the repositories that the caller sees, by
+// name.
 func (c *apiCall) gqlRepositories(owned []*gitRepository, args map[string]any) (any, error) {
 	size, err := connectionSize(args)
 	if err != nil {
@@ -128,9 +129,10 @@ func gqlTopics(r *gitRepository, args map[string]any) (any, error) {
 	return gqlObject{"totalCount": scalar(len(r.settings.Topics)), "nodes": scalar(topics)}, nil
 }
 
-// gqlLanguages is a connection to the languages of the default branch, of which the sandbox
-// knows one. GitHub counts no file that is generated, as lock files are, and none of some
-// directories [github-linguist/linguist, lib/linguist/languages.yml, generated.rb].
+// gqlLanguages is a connection to the languages of the default branch; the
+// sandbox knows one. GitHub counts neither generated files, such as lock files,
+// nor files of some directories [github-linguist/linguist,
+// lib/linguist/languages.yml, generated.rb].
 func gqlLanguages(r *gitRepository, args map[string]any) (any, error) {
 	if _, err := connectionSize(args); err != nil {
 		return nil, err
@@ -174,7 +176,7 @@ func (c *apiCall) gqlRefs(r *gitRepository, args map[string]any) (any, error) {
 	}, nil
 }
 
-// gqlTarget is what a ref is at.
+// gqlTarget is the object of a ref.
 func gqlTarget(r *gitRepository, hash plumbing.Hash) gqlObject {
 	target := gqlObject{"id": scalar("O_" + hash.String()), "oid": scalar(hash.String())}
 	if commit, err := r.commit(hash); err == nil {
@@ -184,8 +186,8 @@ func gqlTarget(r *gitRepository, hash plumbing.Hash) gqlObject {
 	return target
 }
 
-// listProperties are the values of custom properties of all repositories, to those
-// who may read them: members, and Apps with the permission of the organization.
+// listProperties are the custom properties of all repositories. Members may read
+// them, and Apps with the organization's permission.
 func (c *apiCall) listProperties() (any, error) {
 	if c.who.Permissions != nil && c.who.Permissions["organization_custom_properties"] == "" {
 		c.header.Set("X-Accepted-GitHub-Permissions", "organization_custom_properties=read")

@@ -18,21 +18,21 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// Push is what a person commits and pushes.
+// Push is a commit that a person pushes.
 type Push struct {
 	// Branch is created from the default branch if it does not exist.
 	Branch string
-	// Files are written, by slash-separated path; Remove are taken away.
+	// Files are written, by slash-separated path; Remove are removed.
 	Files  map[string]File
 	Remove []string
-	// Message is "Change files" if empty, Author the login of monalisa.
+	// Message is "Change files" if empty. Author is a login, monalisa if empty.
 	Message string
 	Author  string
 	// Amend replaces the branch's last commit, as push --force does.
 	Amend bool
 }
 
-// PullRequest is a pull request as people see it. It is the caller's to keep.
+// PullRequest is a pull request as people see it. The caller owns it.
 type PullRequest struct {
 	Number       int
 	Title, Body  string
@@ -41,7 +41,7 @@ type PullRequest struct {
 	Author       string // logins
 	ClosedBy     string
 	Head, Base   string // branches
-	HeadOwner    string // differs from the repository's for a fork
+	HeadOwner    string // differs from the repository's owner for a fork
 	HeadSHA      string
 	Labels       []string
 	Assignees    []string
@@ -50,13 +50,13 @@ type PullRequest struct {
 	Milestone    string
 	Draft        bool
 	Locked       bool
-	AutoMerge    string // squash, merge or rebase, if GitHub is to merge it
+	AutoMerge    string // squash, merge or rebase, if GitHub will merge it
 	ApprovedBy   []string
 	Queued       bool // in the merge queue of its base
-	Ejections    int  // how often a push has taken it out of the queue
-	Modifiable   bool // by maintainers, if it comes from a fork
+	Ejections    int  // number of pushes that took it out of the queue
+	Modifiable   bool // maintainers may push to it, if it is from a fork
 	Comments     []Comment
-	ChangedFiles []string // paths that differ from where the head left the base
+	ChangedFiles []string // paths that differ from the commit where the head left the base
 }
 
 // Comment is a comment of a pull request.
@@ -64,7 +64,7 @@ type Comment struct {
 	ID     int64
 	Author string
 	Body   string
-	// Reactions are "eyes by LOGIN", in the order in which they were made.
+	// Reactions are "eyes by LOGIN", in order.
 	Reactions []string
 }
 
@@ -77,7 +77,7 @@ type Commit struct {
 	Verified bool // GitHub signed it
 }
 
-// Refs returns the full names of a repository's refs and where they stand.
+// Refs returns the full names of a repository's refs, with their SHAs.
 func (g *GitHub) Refs(repo string) (map[string]string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -295,8 +295,7 @@ func (g *GitHub) DeleteBranch(repo, branch string) error {
 	return g.updateRefs(r, firstUser, refUpdate{name: plumbing.NewBranchReferenceName(branch)})
 }
 
-// Fork gives the owner a copy of a repository. Objects are shared, as on
-// GitHub.
+// Fork gives the owner a copy of a repository. Both share objects, as on GitHub.
 func (g *GitHub) Fork(repo, owner string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -321,7 +320,7 @@ func (g *GitHub) Fork(repo, owner string) error {
 }
 
 // Open opens a pull request and returns its number. The head is a branch, or
-// OWNER:BRANCH of a fork, to which maintainers may push then.
+// OWNER:BRANCH of a fork; maintainers may then push to it.
 func (g *GitHub) Open(repo, head, base, title, by string) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -348,13 +347,13 @@ func (g *GitHub) find(repo string, number int) (*gitRepository, *pullRequest, er
 	return r, r.issues[number-1], nil
 }
 
-// Edit replaces a pull request's title and body, as its author does; an empty
-// one stays.
+// Edit replaces a pull request's title and body, as its author does. An empty one
+// keeps the old text.
 func (g *GitHub) Edit(repo string, number int, title, body string) error {
 	return g.EditAs(repo, number, firstUser, title, body)
 }
 
-// EditAs is Edit by somebody.
+// EditAs is Edit by a given person.
 func (g *GitHub) EditAs(repo string, number int, by, title, body string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -372,15 +371,15 @@ func (g *GitHub) EditAs(repo string, number int, by, title, body string) error {
 	return nil
 }
 
-// Merge merges an open pull request with a merge commit, whose SHA it
-// returns; its branch stays unless the settings say otherwise. Files that both
-// sides changed are a conflict.
+// Merge merges an open pull request with a merge commit, and returns its SHA. The
+// branch remains unless the settings say otherwise. A file that both sides
+// changed is a conflict.
 func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
 	return g.mergeAs(repo, number, by, "merge")
 }
 
-// Squash merges an open pull request with a commit that knows nothing of its
-// branch.
+// Squash merges an open pull request with a commit that is not a descendant of
+// its branch.
 func (g *GitHub) Squash(repo string, number int, by string) (string, error) {
 	return g.mergeAs(repo, number, by, "squash")
 }
@@ -396,8 +395,9 @@ func (g *GitHub) mergeAs(repo string, number int, by, method string) (sha string
 	return sha, err
 }
 
-// mergeCommit is the commit that merges a pull request: one with two parents, or
-// else one that has its changes, as squash and rebase make of our single commits.
+// mergeCommit is the commit that merges a pull request. For merge it has two
+// parents. For squash and rebase it has the changes only, which suits our single
+// commits.
 func (g *GitHub) mergeCommit(r *gitRepository, p *pullRequest, by, method string) (plumbing.Hash, error) {
 	base := r.branch(p.base)
 	tree, err := r.mergeTrees(base, p.headSHA)
@@ -427,7 +427,7 @@ func (g *GitHub) merge(r *gitRepository, p *pullRequest, by, method string) (str
 	if err := g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash}); err != nil {
 		return "", err
 	}
-	if p.open { // the base has not the head itself
+	if p.open { // the base does not contain the head itself
 		g.close(r, p, by)
 		p.mergeSHA = hash
 	}
@@ -454,7 +454,7 @@ func (r *gitRepository) mergeTrees(ours, theirs plumbing.Hash) (plumbing.Hash, e
 	return r.mergeOver(fork.TreeHash, a.TreeHash, b.TreeHash)
 }
 
-// mergeOver brings what changes from an old tree to another one into a third.
+// mergeOver applies the changes between two trees to a third.
 func (r *gitRepository) mergeOver(from, into, to plumbing.Hash) (plumbing.Hash, error) {
 	var lists [3]listing
 	for i, tree := range []plumbing.Hash{from, into, to} {
@@ -477,9 +477,8 @@ func (r *gitRepository) mergeOver(from, into, to plumbing.Hash) (plumbing.Hash, 
 	return r.writeTree(merged), nil
 }
 
-// Clone makes a working tree of a branch in the directory, which it creates,
-// with the branch's history. Its HEAD is the commit on GitHub, whose SHA it
-// returns.
+// Clone makes a working tree of a branch, with its history, in a new directory.
+// HEAD is the commit on GitHub, whose SHA it returns.
 func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -506,7 +505,7 @@ func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
 	return head.String(), checkOut(clone, r, branch, head)
 }
 
-// copyObjects gives a clone all objects in one file, as it has them from a server.
+// copyObjects gives a clone all objects in one pack, as from a server.
 func copyObjects(clone *git.Repository, r *gitRepository) error {
 	objects := slices.SortedFunc(maps.Keys(r.git.Objects), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
 	w, err := clone.Storer.(storer.PackfileWriter).PackfileWriter()

@@ -11,32 +11,31 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Protection is what a base branch demands of pull requests before they are
-// merged.
+// Protection is the set of conditions of a base branch for merges.
 type Protection struct {
-	// Strict wants branches that have all of the base.
+	// Strict demands that a branch contains the whole base.
 	// https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-protected-branches/about-protected-branches#require-status-checks-before-merging
 	Strict bool
-	// Checks wants checks to pass, which in a sandbox they do by PassChecks.
+	// Checks demands that checks pass. In a sandbox, PassChecks makes them pass.
 	Checks bool
-	// Reviews is how many people have to approve.
+	// Reviews is the number of approvals needed.
 	Reviews int
-	// DismissStale takes approvals back when what they were for has changed.
+	// DismissStale withdraws approvals when the approved changes have changed.
 	DismissStale bool `yaml:"dismiss_stale"`
 	// Queue merges pull requests by a merge queue.
 	Queue bool `yaml:"merge_queue"`
-	// Ruleset says that the demands are in a ruleset, which anyone who may read the
-	// repository may read. Those of branch protection only administrators may.
+	// Ruleset means that the conditions are in a ruleset. All readers of the
+	// repository may read it; only administrators may read branch protection.
 	Ruleset bool
 }
 
-// protectionRoutes are those of what a base branch demands.
+// protectionRoutes are the routes of the conditions of base branches.
 var protectionRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/rules/branches/{branch...}", http.StatusOK, (*apiCall).branchRules, seeRepository},
 	{"PUT", "/repos/{owner}/{repo}/pulls/{number}/update-branch", http.StatusAccepted, (*apiCall).updateBranch, reviewChanges},
 }
 
-// protection is what the base of a pull request demands; nil if nothing.
+// protection is the protection of the pull request's base; nil if there is none.
 func (r *gitRepository) protection(base string) *Protection {
 	if p, ok := r.settings.Protect[base]; ok {
 		return &p
@@ -44,11 +43,11 @@ func (r *gitRepository) protection(base string) *Protection {
 	return nil
 }
 
-// opinion is the latest review of a person that approves or asks for changes.
+// opinion is a person's latest review that approves or asks for changes.
 type opinion struct {
 	login   string
 	against bool   // it asks for changes
-	diff    string // what was reviewed
+	diff    string // the reviewed changes
 }
 
 // state is the review's in GraphQL.
@@ -59,13 +58,14 @@ func (o opinion) state() string {
 	return "APPROVED"
 }
 
-// opinions are those of people who may write, or of all.
+// opinions are the opinions of people who may write, or of all.
 func (r *gitRepository) opinions(p *pullRequest, writers bool) []opinion {
 	return slices.DeleteFunc(slices.Clone(p.opinions), func(o opinion) bool { return writers && !r.role(o.login).includes(RoleWrite) })
 }
 
-// reviewDecision is GitHub's PullRequestReviewDecision. It is null where the base demands no
-// review, whatever people have said [abcxyz/github-metrics-aggregator#224, corveil/crow#153].
+// reviewDecision is GitHub's PullRequestReviewDecision. It is null if the base
+// demands no review, whatever the reviews say
+// [abcxyz/github-metrics-aggregator#224, corveil/crow#153].
 func (r *gitRepository) reviewDecision(p *pullRequest) any {
 	rules := r.protection(p.base)
 	if rules == nil || rules.Reviews == 0 {
@@ -81,8 +81,7 @@ func (r *gitRepository) reviewDecision(p *pullRequest) any {
 	return "APPROVED"
 }
 
-// changes identifies what a pull request changes, seen from where it left its
-// base.
+// changes identifies the changes of a pull request since it left its base.
 func (r *gitRepository) changes(p *pullRequest) string {
 	base, err := r.commit(r.branch(p.base))
 	if err != nil {
@@ -111,11 +110,11 @@ func (r *gitRepository) changes(p *pullRequest) string {
 	return b.String()
 }
 
-// dismiss takes back approvals for which a moved head is another one. GitHub
-// compares what the pull request changes, and keeps those that are before a mere
-// merge of the base [strands-labs/robots#2796, measured 2026-08-26]. A branch that
-// is rewritten gets another merge base, which counts as a change since 2023
-// [github.blog changelog 2023-06-06].
+// dismiss withdraws approvals whose changes differ after the head moved. GitHub
+// compares the changes of the pull request, so a mere merge of the base keeps
+// approvals [strands-labs/robots#2796, measured 2026-08-26]. A rewritten branch
+// has another merge base, which counts as a change since 2023 [github.blog
+// changelog 2023-06-06].
 func (r *gitRepository) dismiss(p *pullRequest, before plumbing.Hash) {
 	rules := r.protection(p.base)
 	if rules == nil || !rules.DismissStale {
@@ -125,9 +124,9 @@ func (r *gitRepository) dismiss(p *pullRequest, before plumbing.Hash) {
 	p.opinions = slices.DeleteFunc(p.opinions, func(o opinion) bool { return !o.against && (rewritten || o.diff != now) })
 }
 
-// mergeState is GitHub's MergeStateStatus. What blocks hides that a branch is
-// behind [github/branch-deploy#97], and one is behind only where the base demands
-// that it is not.
+// mergeState is GitHub's MergeStateStatus. A block hides that a branch is behind
+// [github/branch-deploy#97]. A branch is only behind if the base demands
+// otherwise.
 func (r *gitRepository) mergeState(p *pullRequest) string {
 	rules := r.protection(p.base)
 	_, err := r.mergeTrees(r.branch(p.base), p.headSHA)
@@ -148,14 +147,14 @@ func (r *gitRepository) mergeState(p *pullRequest) string {
 	return "CLEAN"
 }
 
-// What GitHub says of the state of a merge before it has computed it.
+// GitHub's states of a merge before it has computed the state.
 const (
-	neverComputed = "never" // and it never does
-	stillStale    = "stale" // the state that it computed last, as long as there is one
+	neverComputed = "never" // it never computes it
+	stillStale    = "stale" // the last computed state, if there is one
 )
 
-// computedState is mergeState as a client sees it: GitHub computes it when
-// somebody asks, who learns nothing yet, or what was so before.
+// computedState is mergeState as a client sees it. GitHub computes the state when
+// somebody asks; the first answer is unknown, or the former state.
 // https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests
 func (r *gitRepository) computedState(p *pullRequest) string {
 	at, late := p.headSHA.String()+r.branch(p.base).String(), r.settings.MergeStates
@@ -208,7 +207,7 @@ func (c *apiCall) branchRules() (any, error) {
 }
 
 // updateBranch merges the base into the head of a pull request, some time after
-// it has answered.
+// its answer.
 func (c *apiCall) updateBranch() (any, error) {
 	p, err := c.pull()
 	if err != nil {
@@ -245,7 +244,7 @@ func (c *apiCall) updateBranch() (any, error) {
 	head, by := p.headSHA, c.who.Login
 	c.hub.later = append(c.hub.later, func() {
 		update.before = &head
-		// Anyone who moved the branch meanwhile has refused the update.
+		// If anyone moved the branch meanwhile, the update fails.
 		_ = c.hub.updateRefs(p.headRepo, by, update)
 	})
 	return doc{"message": "Updating pull request branch.", "url": c.api(c.repo, "/pulls/%d", p.number)}, nil
@@ -268,7 +267,7 @@ func (g *GitHub) mergeOfBase(r *gitRepository, p *pullRequest, by string) (plumb
 	return hash, nil
 }
 
-// catchUp does what GitHub does after it has answered.
+// catchUp does GitHub's work after an answer.
 func (g *GitHub) catchUp() {
 	todo := g.later
 	g.later = nil
@@ -292,7 +291,7 @@ func (g *GitHub) advance(r *gitRepository) {
 	}
 }
 
-// Protect lets a branch demand something of pull requests; nil takes all demands away.
+// Protect sets the protection of a branch; nil removes it.
 func (g *GitHub) Protect(repo, branch string, p *Protection) error {
 	return g.Configure(repo, func(s *Settings) {
 		s.Protect = maps.Clone(s.Protect)
@@ -316,7 +315,7 @@ func (g *GitHub) RequestChanges(repo string, number int, by string) error {
 	return g.review(repo, number, opinion{login: by, against: true})
 }
 
-// review takes the place of a person's earlier review.
+// review replaces a person's earlier review.
 func (g *GitHub) review(repo string, number int, o opinion) error {
 	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
 		o.diff = r.changes(p)
@@ -336,7 +335,7 @@ func (g *GitHub) EnableAutoMerge(repo string, number int, by string) error {
 	})
 }
 
-// PassChecks lets the checks of the present head pass.
+// PassChecks makes the checks of the present head pass.
 func (g *GitHub) PassChecks(repo string, number int) error {
 	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
 		p.checked = p.headSHA
@@ -358,8 +357,9 @@ func (g *GitHub) UpdateBranch(repo string, number int, by string) error {
 	})
 }
 
-// RebaseBranch puts the commits of the head on the base again, as "Update with rebase"
-// does: they keep author and message, merges and what the base has by now are left out.
+// RebaseBranch puts the commits of the head on the base again, as "Update with
+// rebase" does. They keep author and message. Merges, and commits that the base
+// already has, are left out.
 // https://github.blog/changelog/2022-02-03-more-ways-to-keep-your-pull-request-branch-up-to-date/
 func (g *GitHub) RebaseBranch(repo string, number int, by string) error {
 	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
@@ -395,7 +395,7 @@ func (g *GitHub) RebaseBranch(repo string, number int, by string) error {
 			if now == tree {
 				continue
 			}
-			// Who committed is not documented.
+			// GitHub does not document the committer.
 			tree, at = now, r.writeCommit(object.Commit{
 				Author: c.Author, Committer: g.signature(by), Message: c.Message, TreeHash: now, ParentHashes: []plumbing.Hash{at},
 			})
@@ -407,7 +407,7 @@ func (g *GitHub) RebaseBranch(repo string, number int, by string) error {
 	})
 }
 
-// change does something to an open pull request, after which GitHub may merge it.
+// change changes an open pull request. GitHub may merge it then.
 func (g *GitHub) change(repo string, number int, do func(*gitRepository, *pullRequest) error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -30,21 +30,21 @@ const (
 	maxBody  = 65_536
 )
 
-// pullRequest is one, with the issue that GitHub keeps under the same number;
-// or an issue alone, which has no head.
+// pullRequest is a pull request, with the issue of the same number. An issue
+// alone has no head.
 type pullRequest struct {
 	id          int64
 	number      int
 	title, body string
 	author      string
 	draft       bool
-	modifiable  bool // by the maintainers, if from a fork
+	modifiable  bool // maintainers may push, if it is from a fork
 
 	headRepo   *gitRepository
 	head, base string // branches
 	headSHA    plumbing.Hash
-	// baseSHA is where the base stood when the head last moved: GitHub does
-	// not move it along with the base.
+	// baseSHA is the commit of the base when the head last moved. GitHub does not
+	// move it with the base.
 	baseSHA plumbing.Hash
 
 	open                     bool
@@ -53,24 +53,24 @@ type pullRequest struct {
 	created, updated, closed time.Time
 
 	labels, assignees        []string
-	reviewers, teamReviewers []string // who were asked
+	reviewers, teamReviewers []string // people and teams asked for a review
 	milestone                int      // its number; 0 is none
 	locked                   bool
 	autoMerge                *autoMerge
-	refusals                 int // of auto-merge, for being too soon
+	refusals                 int // of auto-merge that came too soon
 	opinions                 []opinion
 	checked                  plumbing.Hash          // the head whose checks have passed
-	queued                   plumbing.ReferenceName // what the merge queue holds of it; empty if it is not there
+	queued                   plumbing.ReferenceName // its ref in the merge queue; empty if it is not queued
 	ejections                int                    // from the queue, by a push
-	computed                 string                 // for what the state of the merge is known
-	computedAs               string                 // what that was last
+	computed                 string                 // the heads for which the state of the merge was computed
+	computedAs               string                 // the last computed state
 	comments                 []*issueComment
-	before, editor           string // the body before it was edited last, and who has edited it
+	before, editor           string // the body before the last edit, and its editor
 	editedAt                 time.Time
-	gone                     gone // of an issue; empty: it is there
+	gone                     gone // of an issue; empty if it is there
 }
 
-// isPull tells pull requests from issues.
+// isPull separates pull requests from issues.
 func (p *pullRequest) isPull() bool { return p.headRepo != nil }
 
 // page is the word in the address of an issue's page.
@@ -90,7 +90,7 @@ func (p *pullRequest) state() string {
 
 func (p *pullRequest) merged() bool { return !p.mergeSHA.IsZero() }
 
-// label is how people see the head: owner:branch.
+// label is the head in GitHub's form: owner:branch.
 func (p *pullRequest) label() string { return p.headRepo.owner + ":" + p.head }
 
 // pulls returns the pull requests by number.
@@ -128,16 +128,16 @@ func (g *GitHub) updateRefs(r *gitRepository, by string, updates ...refUpdate) e
 	return nil
 }
 
-// refMove is an update of a ref that has happened.
+// refMove is a completed update of a ref.
 type refMove struct {
 	refUpdate
 	at *gitRepository
 	by string
 }
 
-// follow applies a moved ref to a pull request of a repository: its head
-// follows its branch; a deleted head or base closes it, and so does a head
-// that has nothing left to merge; a base that contains the head has merged it.
+// follow applies a moved ref to a pull request. The head follows its branch. A
+// deleted head or base closes it, and so does a head without new commits. A base
+// that contains the head has merged it.
 func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	isHead := m.at == p.headRepo && m.name == plumbing.NewBranchReferenceName(p.head)
 	isBase := m.at == r && m.name == plumbing.NewBranchReferenceName(p.base)
@@ -151,7 +151,7 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 		p.headSHA, p.baseSHA, p.updated = m.after, r.branch(p.base), g.now()
 		r.setPullRef(p)
 		r.dismiss(p, before)
-		if p.queued != "" { // whatever was pushed [renovatebot/renovate#45252]
+		if p.queued != "" { // any push [renovatebot/renovate#45252]
 			r.dequeue(p)
 			p.ejections++
 		}
@@ -164,7 +164,7 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	}
 }
 
-// setPullRef keeps refs/pull/N/head, under which GitHub shows heads of forks.
+// setPullRef updates refs/pull/N/head, under which GitHub shows heads of forks.
 func (r *gitRepository) setPullRef(p *pullRequest) {
 	name := plumbing.ReferenceName(fmt.Sprintf("refs/pull/%d/head", p.number))
 	r.git.ReferenceStorage[name] = plumbing.NewHashReference(name, p.headSHA)
@@ -188,15 +188,14 @@ func (c *apiCall) listPulls() (any, error) {
 	return each(page(c, pulls), c.pullDoc), nil
 }
 
-// matchesHead filters by owner:branch. GitHub ignores a filter that names no
-// owner and then answers all pull requests.
+// matchesHead filters by owner:branch. GitHub ignores a filter without an owner,
+// and returns all pull requests.
 func matchesHead(p *pullRequest, filter string) bool {
 	owner, branch, ok := strings.Cut(filter, ":")
 	return !ok || strings.EqualFold(owner, p.headRepo.owner) && branch == p.head
 }
 
-// sortPulls sorts as asked: newest first unless by another order, which
-// begins with the least.
+// sortPulls sorts by an order: newest first by default, else the lowest first.
 func sortPulls(pulls []*pullRequest, by, direction string) {
 	compare := func(a, b *pullRequest) int { return a.created.Compare(b.created) }
 	switch by {
@@ -213,7 +212,7 @@ func sortPulls(pulls []*pullRequest, by, direction string) {
 	}
 }
 
-// newPull is what a person or program says to open a pull request.
+// newPull is a request to open a pull request.
 type newPull struct {
 	Title, Body, Head, Base string
 	Draft                   bool
@@ -265,8 +264,8 @@ func (g *GitHub) openPull(r *gitRepository, in newPull, by string) (*pullRequest
 	return p, nil
 }
 
-// mayOpen refuses a second open pull request of the same branches and one
-// that would merge nothing.
+// mayOpen refuses a second open pull request of the same branches, and one
+// without changes.
 func (r *gitRepository) mayOpen(p *pullRequest) error {
 	for _, other := range r.open() {
 		if other != p && other.headRepo == p.headRepo && other.head == p.head && other.base == p.base {
@@ -290,7 +289,8 @@ func (r *gitRepository) mayOpen(p *pullRequest) error {
 	return nil
 }
 
-// checkTexts refuses what GitHub finds missing or too long. Nil is not given.
+// checkTexts refuses missing texts and texts that are too long. Nil means not
+// given.
 func checkTexts(resource string, title, body *string) error {
 	switch {
 	case title != nil && strings.TrimSpace(*title) == "":
@@ -395,8 +395,8 @@ func (c *apiCall) setState(p *pullRequest, state *string) error {
 	return invalid("PullRequest", "state", "invalid", "")
 }
 
-// reopen opens a closed issue or pull request again, unless that was merged or
-// its branch is gone or was rewritten since.
+// reopen opens a closed issue or pull request again. It refuses a merged one, and
+// one whose branch is deleted or rewritten.
 func (r *gitRepository) reopen(p *pullRequest) error {
 	if !p.isPull() {
 		p.open, p.closedBy, p.closed = true, "", time.Time{}
@@ -422,8 +422,8 @@ func (r *gitRepository) reopen(p *pullRequest) error {
 	return nil
 }
 
-// proposed returns the commits of a pull request, oldest first, and the one
-// at which they leave the base.
+// proposed returns the commits of a pull request, oldest first, and the commit
+// where they leave the base.
 func (r *gitRepository) proposed(p *pullRequest) ([]*object.Commit, *object.Commit, error) {
 	head, err := r.commit(p.headSHA)
 	if err != nil {
@@ -498,7 +498,7 @@ func (c *apiCall) pullDoc(p *pullRequest) doc {
 	return d
 }
 
-// pullAddresses are where everything about a pull request is.
+// pullAddresses are the URLs of a pull request.
 func (c *apiCall) pullAddresses(p *pullRequest) doc {
 	page, pull, issue := c.web(c.repo, "/pull/%d", p.number), c.api(c.repo, "/pulls/%d", p.number), c.api(c.repo, "/issues/%d", p.number)
 	comments, statuses := c.api(c.repo, "/pulls/comments{/number}"), c.api(c.repo, "/statuses/%s", p.headSHA)
@@ -515,8 +515,8 @@ func (c *apiCall) pullAddresses(p *pullRequest) doc {
 	}
 }
 
-// fullPullDoc is a pull request by itself. Mergeable is null: GitHub computes
-// it when it likes, so nobody may count on it. The state is computed when somebody
+// fullPullDoc is a single pull request. mergeable is null: GitHub computes it at
+// any time, so no client may depend on it. The state is computed when a client
 // asks.
 func (c *apiCall) fullPullDoc(p *pullRequest) (doc, error) {
 	commits, fork, err := c.repo.proposed(p)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// queueRefs is where GitHub keeps what a merge queue is about to merge.
+// queueRefs is the prefix of the refs of a merge queue.
 // https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/configuring-pull-request-merges/managing-a-merge-queue
 const queueRefs = "refs/heads/gh-readonly-queue/"
 

@@ -18,10 +18,10 @@ var branchRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/branches/{branch...}", http.StatusOK, (*apiCall).getBranch, readContents},
 }
 
-// getBranch answers with a branch. It alone knows what a branch is called now that
-// was renamed: no other endpoint has the old name [google/go-github#1895]. For one
-// that is called master and is not there it leads to the default branch, renamed
-// or not [github/rest-api-description#7096].
+// getBranch answers with a branch. Only this endpoint knows the new name of a
+// renamed branch; no other one has the old name [google/go-github#1895]. A
+// missing branch named master redirects to the default branch, renamed or not
+// [github/rest-api-description#7096].
 func (c *apiCall) getBranch() (any, error) {
 	name := c.PathValue("branch")
 	head, err := c.repo.commit(c.repo.branch(name))
@@ -43,14 +43,14 @@ func (c *apiCall) getBranch() (any, error) {
 	return c.redirect(http.StatusMovedPermanently, c.api(c.repo, "/branches/%s", now)), nil
 }
 
-// redirect leads to another address, as GitHub words it.
+// redirect leads to another address, in GitHub's words.
 func (c *apiCall) redirect(status int, to string) rawAnswer {
 	c.header.Set("Location", to)
 	return encode(doc{"message": "Moved Permanently", "url": to, "documentation_url": "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"}, status)
 }
 
-// moved answers for a repository by the name that it had: with the address by its
-// ID. What is no question must be asked there as it is.
+// moved answers for the former name of a repository, with its address by ID. A
+// client must repeat a write there unchanged.
 // https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
 func (c *apiCall) moved(r *gitRepository) rawAnswer {
 	status := http.StatusTemporaryRedirect
@@ -65,7 +65,7 @@ func (c *apiCall) moved(r *gitRepository) rawAnswer {
 	return c.redirect(status, to)
 }
 
-// byID lets a request for a repository by its ID be one for its name.
+// byID turns a request for a repository's ID into one for its name.
 func (g *GitHub) byID(r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, restPath+"/repositories/")
 	if !ok {
@@ -81,8 +81,8 @@ func (g *GitHub) byID(r *http.Request) {
 	}
 }
 
-// RenameBranch renames a branch. Open pull requests for it are for the new name
-// then, and one from it is closed.
+// RenameBranch renames a branch. Open pull requests to it get the new name; one
+// from it is closed.
 // https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-branches-in-your-repository/renaming-a-branch
 func (g *GitHub) RenameBranch(repo, old, now string) error {
 	g.mu.Lock()
@@ -141,9 +141,10 @@ func (g *GitHub) Move(repo, to string) error {
 	return nil
 }
 
-// reinstall lets what is installed in a repository follow it to another name. Where it moves
-// to another owner, neither an installation nor a token of the old one reaches it
-// [docs: docs.github.com/en/repositories/creating-and-managing-repositories/transferring-a-repository].
+// reinstall keeps installations of a repository after a new name. After a new
+// owner, neither an installation nor a token of the former owner reaches it
+// [docs:
+// docs.github.com/en/repositories/creating-and-managing-repositories/transferring-a-repository].
 func (g *GitHub) reinstall(r *gitRepository, owner, name string) {
 	follow := func(names []string) []string {
 		i := slices.Index(names, r.fullName())
@@ -170,7 +171,7 @@ func (g *GitHub) reinstall(r *gitRepository, owner, name string) {
 	}
 }
 
-// Suspend keeps an App from acting where it is installed, or lets it act again.
+// Suspend keeps an App from acting in its installations, or lets it act again.
 func (g *GitHub) Suspend(slug string, suspended bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,21 +191,21 @@ var (
 
 // BranchRule is a ruleset about the names of branches.
 type BranchRule struct {
-	// Branches is a pattern of path.Match; a final "**" stands for any rest.
+	// Branches is a pattern of path.Match; a final "**" matches any rest.
 	Branches string
-	// NoCreation, NoForce and NoDeletion forbid what they say; Signed wants commits
-	// that are signed.
+	// NoCreation, NoForce and NoDeletion forbid these updates. Signed demands
+	// signed commits.
 	NoCreation bool `yaml:"no_creation"`
 	NoForce    bool `yaml:"no_force"`
 	NoDeletion bool `yaml:"no_deletion"`
 	Signed     bool
-	// Message is what every commit's message must begin with, and Path one that no commit
-	// may change.
+	// Message is the demanded beginning of every commit's message. Path is a path
+	// that no commit may change.
 	Message, Path string
 }
 
-// obeys says which rule an update of a branch breaks. Those of a ruleset are told
-// together; here the first one is.
+// obeys returns the first rule that an update of a branch breaks. GitHub reports
+// all of them.
 func (r *gitRepository) obeys(u refUpdate) error {
 	now := r.ref(u.name)
 	if now.IsZero() && !u.after.IsZero() && r.besideBranch(u.name) {
@@ -235,8 +236,8 @@ func (r *gitRepository) obeys(u refUpdate) error {
 	return nil
 }
 
-// besideBranch reports whether there is a branch of which the name is a directory of this one,
-// so that git can have no such reference.
+// besideBranch reports whether a branch needs the name as a directory. git cannot
+// have a reference of that name then.
 func (r *gitRepository) besideBranch(name plumbing.ReferenceName) bool {
 	for dir := path.Dir(name.String()); strings.Count(dir, "/") >= 2; dir = path.Dir(dir) {
 		if !r.ref(plumbing.ReferenceName(dir)).IsZero() {
@@ -246,7 +247,7 @@ func (r *gitRepository) besideBranch(name plumbing.ReferenceName) bool {
 	return false
 }
 
-// message is that of a commit; empty if there is none.
+// message is the message of a commit; empty without a commit.
 func (r *gitRepository) message(commit plumbing.Hash) string {
 	c, err := object.GetCommit(r.git, commit)
 	if err != nil {
@@ -255,7 +256,7 @@ func (r *gitRepository) message(commit plumbing.Hash) string {
 	return c.Message
 }
 
-// changesPath reports whether a commit has another file at a path than its first parent.
+// changesPath reports whether a commit and its first parent differ at a path.
 func (r *gitRepository) changesPath(commit plumbing.Hash, name string) bool {
 	c, err := object.GetCommit(r.git, commit)
 	if err != nil || c.NumParents() == 0 {
@@ -279,8 +280,8 @@ func (b BranchRule) about(branch string) bool {
 }
 
 // allSigned reports whether GitHub has signed every commit that is new to a
-// branch. So are those of its base that it had not: one of them that nobody signed
-// keeps every branch from taking them [peanutprotocol/peanut-ui#2487].
+// branch. New commits of its base count, too: one unsigned commit there blocks
+// every branch that takes it [peanutprotocol/peanut-ui#2487].
 func (r *gitRepository) allSigned(after, before plumbing.Hash) bool {
 	if before.IsZero() {
 		before = r.branch(r.defaultBranch)
@@ -302,11 +303,11 @@ func (r *gitRepository) allSigned(after, before plumbing.Hash) bool {
 	return err == nil
 }
 
-// workflowTouched is a workflow that a commit has otherwise than its first parent,
-// on a branch that a token may only move with the permission for workflows. A merge
-// of a base that changed one is such a commit [chdsbd/kodiak#853]. Whether a branch
-// that is on such a base, and touches no workflow, is refused anywhere is neither
-// documented nor reported; here it is not.
+// workflowTouched is a workflow in which a commit differs from its first parent.
+// To put such a commit on a branch, a token needs the permission for workflows. A
+// merge of a base that changed a workflow is such a commit [chdsbd/kodiak#853].
+// The sandbox does not refuse a branch on such a base that touches no workflow:
+// no document or report says that GitHub does.
 func (c *apiCall) workflowTouched(r *gitRepository, after, before plumbing.Hash) string {
 	if c.who.Permissions == nil || c.who.Permissions["workflows"] == "write" || after.IsZero() {
 		return ""
@@ -335,7 +336,7 @@ func (c *apiCall) workflowTouched(r *gitRepository, after, before plumbing.Hash)
 	return touched[i]
 }
 
-// mayHold says why the caller's token cannot put a commit on a branch.
+// mayHold says why the caller's token may not put a commit on a branch.
 func (c *apiCall) mayHold(r *gitRepository, u refUpdate) error {
 	if r.settings.Archived {
 		return errArchived
@@ -346,7 +347,7 @@ func (c *apiCall) mayHold(r *gitRepository, u refUpdate) error {
 	return nil
 }
 
-// asGraphQL is a refusal of REST in GraphQL's shape.
+// asGraphQL is a refusal of REST in GraphQL's form.
 func asGraphQL(err error) error {
 	var e *apiError
 	if !errors.As(err, &e) {
@@ -359,15 +360,14 @@ func asGraphQL(err error) error {
 	return &gqlError{kind: kind, message: e.message}
 }
 
-// WithoutGraphQL takes all of GraphQL away, as a proxy that lets REST alone pass.
+// WithoutGraphQL removes GraphQL, as a proxy does that only passes REST.
 func (g *GitHub) WithoutGraphQL() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.schema = nil
 }
 
-// WithoutMergeQueues takes the fields away that servers lack which have no merge
-// queues.
+// WithoutMergeQueues removes the fields that servers without merge queues lack.
 func (g *GitHub) WithoutMergeQueues() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/utils/merkletrie"
 )
 
-// repositoryRoutes are what GitHub tells of the caller, of a repository, its
-// commits and its files.
+// repositoryRoutes are the routes of the caller, and of a repository, its commits
+// and its files.
 var repositoryRoutes = []route{
 	{"GET", "/user", http.StatusOK, (*apiCall).getUser, right{}},
 	{"GET", "/rate_limit", http.StatusOK, (*apiCall).getRateLimit, right{}},
@@ -37,7 +37,8 @@ var repositoryRoutes = []route{
 const (
 	maxCompareCommits = 250
 	maxCompareFiles   = 300
-	// maxInline is how large a file may be, in bytes, to be answered in JSON.
+	// maxInline is the highest size of a file, in bytes, that is answered in
+	// JSON.
 	maxInline = 1 << 20
 )
 
@@ -67,7 +68,7 @@ func (c *apiCall) getRateLimit() (any, error) {
 	return doc{"resources": doc{"core": core, "graphql": render(c.hub.rate(token, graphQL)), "search": search}, "rate": core}, nil
 }
 
-// getRepository is the one answer that has the parent of a fork.
+// getRepository is the only answer with the parent of a fork.
 func (c *apiCall) getRepository() (any, error) {
 	d := c.repositoryDoc(c.repo)
 	d["network_count"], d["subscribers_count"] = 0, 0
@@ -78,8 +79,8 @@ func (c *apiCall) getRepository() (any, error) {
 	return d, nil
 }
 
-// below are what the API has below a repository: the name of each address, and
-// the rest of it as a template.
+// below are the URLs below a repository: the name of each, and its path as a
+// template.
 var below = map[string]string{
 	"archive_url": "/{archive_format}{/ref}", "assignees_url": "/assignees{/user}", "blobs_url": "/git/blobs{/sha}",
 	"branches_url": "/branches{/branch}", "collaborators_url": "/collaborators{/collaborator}", "comments_url": "/comments{/number}",
@@ -147,7 +148,7 @@ func (c *apiCall) listCommits() (any, error) {
 	return each(page(c, commits), c.repositoryCommitDoc), nil
 }
 
-// touches reports whether a path differs from that in every parent.
+// touches reports whether a path differs from every parent's.
 func (r *gitRepository) touches(commit *object.Commit, file string) bool {
 	now := r.entryAt(commit.Hash, file)
 	if len(commit.ParentHashes) == 0 {
@@ -204,7 +205,7 @@ func statsDoc(files []doc) doc {
 	return doc{"additions": additions, "deletions": deletions, "total": additions + deletions}
 }
 
-// repositoryCommitDoc is a commit as GitHub knows it: with users.
+// repositoryCommitDoc is a commit in GitHub's form, with users.
 func (c *apiCall) repositoryCommitDoc(commit *object.Commit) doc {
 	return doc{
 		"sha": commit.Hash.String(), "node_id": "C_" + commit.Hash.String(),
@@ -234,8 +235,7 @@ func (c *apiCall) knownUser(email string) any {
 	return c.userDoc(login)
 }
 
-// compare answers what the head has that the base has not, from where their
-// histories part.
+// compare returns the commits of the head that the base lacks.
 func (c *apiCall) compare() (any, error) {
 	baseName, headName, ok := strings.Cut(c.PathValue("basehead"), "...")
 	if !ok {
@@ -267,7 +267,7 @@ func (c *apiCall) compare() (any, error) {
 	if query := c.URL.Query(); query.Has("page") || query.Has("per_page") {
 		commits = page(c, ahead)
 		if number(query.Get("page"), 1) > 1 {
-			files = nil // all of them are on the first page
+			files = nil // the first page has all of them
 		}
 	}
 	web := c.web(c.repo, "/compare/%s...%s", baseName, headName)
@@ -294,8 +294,8 @@ func compareStatus(ahead, behind int) string {
 	return "identical"
 }
 
-// ownedCommit finds a commit by a name that may begin with the owner of a
-// repository in this one's network.
+// ownedCommit finds a commit by name. The name may begin with an owner in the
+// repository's network.
 func (c *apiCall) ownedCommit(name string) (*object.Commit, bool) {
 	owner, branch, ok := strings.Cut(name, ":")
 	if !ok {
@@ -307,9 +307,8 @@ func (c *apiCall) ownedCommit(name string) (*object.Commit, bool) {
 	return nil, false
 }
 
-// fileDocs lists the files that differ between two commits. The zero hash
-// stands for an empty tree. Renames are a removal and an addition: unlike
-// GitHub, the sandbox looks for none.
+// fileDocs lists the files that differ between two commits. The zero hash means
+// an empty tree. A rename is a removal and an addition; GitHub detects renames.
 func (c *apiCall) fileDocs(before, after plumbing.Hash) ([]doc, error) {
 	var from *object.Tree
 	if !before.IsZero() {
@@ -418,8 +417,8 @@ func (c *apiCall) directoryDocs(dir string, tree plumbing.Hash, ref string) (any
 	return docs, err
 }
 
-// contentAnswer is one file with its content. Links are told of, not
-// followed.
+// contentAnswer is one file with its content. It describes links, but does not
+// follow them.
 func (c *apiCall) contentAnswer(name string, e gitEntry, ref string) (any, error) {
 	d := c.contentDoc(name, e, ref)
 	if e.mode == filemode.Submodule {

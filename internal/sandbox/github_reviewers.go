@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// reviewerRoutes are those of the people and teams asked for a review.
+// reviewerRoutes are the routes of people and teams asked for a review.
 var reviewerRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/pulls/{number}/requested_reviewers", http.StatusOK, (*apiCall).listReviewers, readPulls},
 	{"POST", "/repos/{owner}/{repo}/pulls/{number}/requested_reviewers", http.StatusCreated, (*apiCall).requestReviewers, reviewChanges},
 	{"DELETE", "/repos/{owner}/{repo}/pulls/{number}/requested_reviewers", http.StatusOK, (*apiCall).removeReviewers, reviewChanges},
 }
 
-// reviewersText is whom a request names.
+// reviewersText is the people and teams that a request names.
 type reviewersText struct {
 	Reviewers     []string
 	TeamReviewers []string `json:"team_reviewers"`
@@ -28,9 +28,10 @@ func (c *apiCall) listReviewers() (any, error) {
 	return doc{"users": each(p.reviewers, c.userDoc), "teams": each(p.teamReviewers, c.teamDoc)}, nil
 }
 
-// requestReviewers asks all of them or, if one cannot be asked, nobody. A
-// GITHUB_TOKEN sees no teams, and neither does an App that may not read the members of an
-// organization [peter-evans/create-pull-request, README, "Action inputs", team-reviewers].
+// requestReviewers asks all of them, or none if one cannot be asked. A
+// GITHUB_TOKEN sees no teams. Neither does an App that may not read the members
+// of an organization [peter-evans/create-pull-request, README, "Action inputs",
+// team-reviewers].
 func (c *apiCall) requestReviewers() (any, error) {
 	p, err := c.pull()
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *apiCall) removeReviewers() (any, error) {
 	return c.pullDoc(p), nil
 }
 
-// union appends what is not there yet.
+// union appends elements that are not there yet.
 func union(all, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(all, s) {

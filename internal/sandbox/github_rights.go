@@ -10,10 +10,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Role is what a person may do in a repository.
+// Role is a person's role in a repository.
 type Role string
 
-// The roles that GitHub has, each of which includes those before it.
+// GitHub's roles. Each includes those before it.
 const (
 	RoleNone     Role = "none"
 	RoleRead     Role = "read"
@@ -25,11 +25,11 @@ const (
 
 var roles = []Role{RoleNone, RoleRead, RoleTriage, RoleWrite, RoleMaintain, RoleAdmin}
 
-// includes reports whether anyone who has this role may do what the other may.
+// includes reports whether the role has all rights of the other.
 func (r Role) includes(other Role) bool { return slices.Index(roles, r) >= slices.Index(roles, other) }
 
-// permission is the role in the words of the API before there were more than
-// three, in which triage reads as read and maintain as write.
+// permission is the role in the API's older words, of which there are three:
+// triage becomes read, and maintain becomes write.
 func (r Role) permission() string {
 	switch r {
 	case RoleTriage:
@@ -40,58 +40,58 @@ func (r Role) permission() string {
 	return string(r)
 }
 
-// Settings are what the administrators of a repository have chosen.
+// Settings are the choices of a repository's administrators.
 type Settings struct {
-	// Private hides the repository from those who have no role in it.
+	// Private hides the repository from people without a role in it.
 	Private bool
 	// Internal shows a private one to the members of the enterprise.
 	Internal bool
-	// Topics and Properties say what the repository is about: the values of custom
-	// properties are texts or lists of them.
+	// Topics and Properties describe the repository. The values of custom
+	// properties are texts or lists of texts.
 	Topics     []string
 	Properties map[string]any
-	// DiskUsage is what GraphQL says of the repository's size, in kilobytes.
+	// DiskUsage is the repository's size in GraphQL, in kilobytes.
 	DiskUsage int `yaml:"disk_usage"`
-	// People are roles by login. The owner is an admin and monalisa may write,
-	// except in forks, unless this says otherwise. Everyone else may read what
-	// is not private.
+	// People are roles by login. By default the owner is an admin and monalisa
+	// may write, except in forks. Everyone else may read a public repository.
 	People map[string]Role
-	// Teams are the slugs of those that can be asked for a review.
+	// Teams are the slugs of the teams that can be asked for a review.
 	Teams []string
-	// Labels are those that the repository has from the beginning.
+	// Labels are the first labels of the repository.
 	Labels []string
-	// Milestones are titles, of which the first has number 1.
+	// Milestones are titles; the first has number 1.
 	Milestones []string
 	// ForbidActionsPulls keeps workflows from opening pull requests with their
-	// GITHUB_TOKEN, as a new repository does on GitHub.
+	// GITHUB_TOKEN. It is GitHub's default for new repositories.
 	ForbidActionsPulls bool `yaml:"forbid_actions_pulls"`
-	// AutoMerge lets pull requests be merged by GitHub once they may be.
+	// AutoMerge lets GitHub merge pull requests once the conditions hold.
 	AutoMerge bool `yaml:"auto_merge"`
-	// Unprotected says that no check or review guards a merge, in which
-	// case GitHub refuses to wait for one.
+	// Unprotected means that no check or review guards a merge. GitHub then
+	// refuses auto-merge.
 	Unprotected bool
-	// TooSoon is how often auto-merge is refused after the opening of a pull
-	// request, which GitHub does until it knows what there is to wait for
+	// TooSoon is the number of refusals of auto-merge after a pull request is
+	// opened. GitHub refuses until it knows what to wait for
 	// [peter-evans/enable-pull-request-automerge#343 and #355].
 	TooSoon int `yaml:"too_soon"`
-	// MergeStates is how late GitHub computes the state of a merge: never, or stale for what
-	// was so before; empty: the first who asks learns UNKNOWN.
+	// MergeStates says when GitHub computes the state of a merge. "never": not at
+	// all. "stale": the first answer is the former state. Empty: the first answer
+	// is UNKNOWN.
 	MergeStates string `yaml:"merge_states"`
-	// Protect is what branches demand of pull requests for them.
+	// Protect is the protection of each branch.
 	Protect map[string]Protection
 	// Rules are rulesets about names of branches.
 	Rules []BranchRule
-	// NoIssues says that issues are switched off.
+	// NoIssues means that issues are switched off.
 	NoIssues bool `yaml:"no_issues"`
-	// Archived lets everybody read and nobody write.
+	// Archived makes the repository read-only.
 	Archived bool
-	// Unlisted is what keeps the repository out of lists that GraphQL gives.
+	// Unlisted keeps the repository out of lists of GraphQL.
 	Unlisted Unlisted
-	// DeleteMerged deletes the branch of a pull request that is merged.
+	// DeleteMerged deletes the branch of a merged pull request.
 	DeleteMerged bool `yaml:"delete_merged"`
 }
 
-// check says what is wrong in settings that a person wrote.
+// check returns an error if a person's settings are wrong.
 func (s Settings) check() error {
 	for _, login := range slices.Sorted(maps.Keys(s.People)) {
 		if !slices.Contains(roles, s.People[login]) {
@@ -119,7 +119,7 @@ func (g *GitHub) Configure(repo string, change func(*Settings)) error {
 	return nil
 }
 
-// SetRole gives a person a role in a repository, or withdraws it.
+// SetRole gives a person a role in a repository, or removes it.
 func (g *GitHub) SetRole(repo, login string, role Role) error {
 	return g.Configure(repo, func(s *Settings) {
 		if s.People == nil {
@@ -149,12 +149,13 @@ func (r *gitRepository) role(login string) Role {
 	return RoleRead
 }
 
-// right is what an endpoint demands.
+// right is the right that an endpoint demands.
 type right struct {
-	// permissions are those of which a token needs one, as the header
-	// X-Accepted-GitHub-Permissions lists them: "issues=write; pull_requests=write".
+	// permissions are alternatives: a token needs one of them. The header
+	// X-Accepted-GitHub-Permissions lists them: "issues=write;
+	// pull_requests=write".
 	permissions string
-	role        Role // of a person
+	role        Role // that a person needs
 }
 
 // The rights that endpoints demand. The zero right demands nothing.
@@ -202,9 +203,9 @@ func (c *apiCall) may(r *gitRepository, need right) bool {
 	return c.who.Bot || r.role(c.who.Login).includes(need.role) || need == writeContents && c.hub.mayAmendFork(r, c.who.Login, "")
 }
 
-// permits compares the permissions of a token. What is public can be read with
-// any token. A GITHUB_TOKEN ends at the repository of its workflow, which is
-// no fork in the sandbox.
+// permits checks the permissions of a token. Any token can read a public
+// repository. A GITHUB_TOKEN is for the repository of its workflow, which is no
+// fork in the sandbox.
 func (c *apiCall) permits(r *gitRepository, need right) bool {
 	reaches := c.who.reaches(r) && !(c.who.workflow() && r.parent != nil)
 	for alternative := range strings.SplitSeq(need.permissions, "; ") {
@@ -220,10 +221,10 @@ func (c *apiCall) permits(r *gitRepository, need right) bool {
 	return false
 }
 
-// mayAmendFork reports whether a person who has no role in a fork may push to
-// its branch all the same, because a pull request from there lets maintainers
-// of the parent do so. An empty branch stands for any: commits and trees are
-// made before their branch moves.
+// mayAmendFork reports whether a person without a role in a fork may push to its
+// branch. A pull request from the branch may allow it to maintainers of the
+// parent. An empty branch matches any: commits and trees are made before their
+// branch moves.
 func (g *GitHub) mayAmendFork(fork *gitRepository, login, branch string) bool {
 	if fork.parent == nil || !fork.parent.role(login).includes(RoleWrite) {
 		return false
@@ -242,8 +243,7 @@ func (c *apiCall) mayMove(r *gitRepository, name plumbing.ReferenceName) bool {
 		name.IsBranch() && c.hub.mayAmendFork(r, c.who.Login, name.Short())
 }
 
-// refuse says no as GitHub does, which tells people nothing of what they may
-// not do.
+// refuse refuses as GitHub does, without details.
 func (c *apiCall) refuse() error {
 	switch {
 	case c.who.Login == "":
@@ -258,7 +258,7 @@ func (c *apiCall) refuse() error {
 
 var errIntegration = refusal(http.StatusForbidden, "Resource not accessible by integration")
 
-// getPermission answers what a person may do here, to those who may push.
+// getPermission returns a person's role, to callers who may push.
 func (c *apiCall) getPermission() (any, error) {
 	if c.who.Login == "" {
 		return nil, c.refuse()
@@ -284,8 +284,8 @@ func permissionsDoc(role Role) doc {
 	}
 }
 
-// roleOf is the caller's role in a repository. A token of no person has that
-// which its permissions amount to.
+// roleOf is the caller's role in a repository. For a token of no person, the
+// permissions decide.
 func (c *apiCall) roleOf(r *gitRepository) Role {
 	switch {
 	case !c.who.Bot:

@@ -8,31 +8,33 @@ import (
 	"time"
 )
 
-// Distrust is how GitHub refuses tokens that it has given for an installation: its replicas
-// know a new one some seconds later [octokit/auth-app.js#65, #85 and #589;
-// renovatebot/renovate#1000].
+// Distrust is a refusal of installation tokens that GitHub has given. Replicas of
+// GitHub know a new token some seconds later [octokit/auth-app.js#65, #85 and
+// #589; renovatebot/renovate#1000].
 type Distrust struct {
-	// Status is of the refusal. 401 says that the token is not known, 403 that it may not,
-	// 404 that there is no such repository. GraphQL says the last two in its own way.
+	// Status is the status of the refusal. 401: the token is unknown. 403: it has
+	// no permission. 404: there is no such repository. GraphQL has its own form
+	// of the last two.
 	Status int
-	// For is how long after a token is given it is refused; 0: for good.
+	// For is the duration of the refusal after a token is given; 0 means for
+	// ever.
 	For time.Duration
-	// Permission is what a request must need to be refused, as in "contents=write";
-	// empty: anything.
+	// Permission limits the refusal to requests that need it, as in
+	// "contents=write"; empty means all requests.
 	Permission string
 }
 
-// refuses reports whether the call of an App's token that needs one of the permissions is
-// refused.
+// refuses reports whether a call of an App's token that needs one of the
+// permissions is refused.
 func (d Distrust) refuses(c *apiCall, needs string) bool {
 	return c.who.app != nil && (d.For == 0 || c.hub.machine().Sub(c.who.given) < d.For) &&
 		(d.Permission == "" || slices.Contains(strings.Split(needs, "; "), d.Permission))
 }
 
-// doubts are all that GitHub distrusts.
+// doubts are all present refusals.
 type doubts []Distrust
 
-// rest is the refusal of a call of REST, or of all of GraphQL; nil: there is none.
+// rest is the refusal of a call of REST, or of all of GraphQL; nil for none.
 func (all doubts) rest(c *apiCall, needs string) error {
 	for _, d := range all {
 		switch {
@@ -55,7 +57,8 @@ var gqlNeeds = map[string]string{
 	"updateRefs": "contents=write", "enablePullRequestAutoMerge": "pull_requests=write", "disablePullRequestAutoMerge": "pull_requests=write",
 }
 
-// graphql puts the refusals of a token in front of the fields of a query or a mutation.
+// graphql puts the refusals of a token before the fields of a query or a
+// mutation.
 func (all doubts) graphql(c *apiCall, root gqlObject) gqlObject {
 	for name, needs := range gqlNeeds {
 		i := slices.IndexFunc(all, func(d Distrust) bool { return d.Status != http.StatusUnauthorized && d.refuses(c, needs) })
