@@ -16,9 +16,8 @@ import (
 
 const wildPath = "/registry.terraform.io/v1/providers/hashicorp/plain/versions"
 
-// wildly asks for one thing that a wild fault spoils, without following where it
-// leads. It reads up to 4 MiB of the body and gives up when the server does not go
-// on.
+// wildly sends one request that a wild fault spoils, and follows no redirect. It
+// reads up to 4 MiB of the body and gives up when the server stops.
 func wildly(t *testing.T, s *Sandbox, ctx context.Context, word, base string) (a answer) {
 	t.Helper()
 	f, err := ParseFault("GET " + wildPath + " " + word)
@@ -70,8 +69,7 @@ func TestWildFaults(t *testing.T) {
 	}
 }
 
-// Those that do not go on end with their client: Close, which waits for them,
-// would hang.
+// These faults end with their client: Close, which waits for them, would hang.
 func TestWildFaultsThatWait(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"hang", "stall", "trickle"} {
@@ -111,7 +109,7 @@ func TestWildRedirects(t *testing.T) {
 	resp.Body.Close()
 }
 
-// What is mounted is spoilt and noted like the rest of the world.
+// A mounted handler is spoilt and logged like the rest of the world.
 func TestMount(t *testing.T) {
 	t.Parallel()
 	s := startWorld(t)

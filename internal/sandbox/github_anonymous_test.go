@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What whoever has no token may ask is refused as GitHub does it
-// [docs.github.com, "Rate limits for the REST API"; "Forming calls with GraphQL"].
+// Requests without a token are refused as GitHub does it [docs.github.com, "Rate
+// limits for the REST API"; "Forming calls with GraphQL"].
 func TestAnonymousCallers(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)

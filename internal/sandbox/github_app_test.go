@@ -60,7 +60,7 @@ func webToken(t *testing.T, key *rsa.PrivateKey, claims map[string]any) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// claims are right ones but for what is changed.
+// claims are right claims, except for the change.
 func claims(change map[string]any) map[string]any {
 	c := map[string]any{"iss": "12", "iat": time.Now().Add(-time.Minute).Unix(), "exp": time.Now().Add(5 * time.Minute).Unix()}
 	for name, value := range change {
@@ -186,8 +186,8 @@ func TestInstallationsHaveMoreRequestsForManyRepositories(t *testing.T) {
 	}
 }
 
-// TestDistrust holds how GitHub refuses tokens that it has just given: what for, how long,
-// and in which words.
+// TestDistrust checks how GitHub refuses new tokens: for which requests, how
+// long, and in which words.
 func TestDistrust(t *testing.T) {
 	t.Parallel()
 	const (
@@ -227,7 +227,7 @@ func TestDistrust(t *testing.T) {
 			if got[0] != tt.want[0] || got[1] != tt.want[1] || !strings.Contains(got[2], tt.want[2]) {
 				t.Errorf("answers = %q, want %q", got, tt.want)
 			}
-			// Other tokens are trusted, and so are all in the end.
+			// Other tokens are trusted, and finally all are.
 			if resp, _ := h.send(t, "GET", path, "", authorized); resp.StatusCode != http.StatusOK {
 				t.Errorf("the token of a workflow is refused with %d", resp.StatusCode)
 			}

@@ -183,8 +183,8 @@ func TestGraphQLErrors(t *testing.T) {
 	}
 }
 
-// TestGraphQLExecutesOnlyValidDocuments holds that a mistake in what is
-// selected prevents the mutation.
+// TestGraphQLExecutesOnlyValidDocuments sends a mutation with a mistake in the
+// selection: it is not executed.
 func TestGraphQLExecutesOnlyValidDocuments(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)
@@ -353,8 +353,8 @@ func TestUpdateRefsClosesPullRequests(t *testing.T) {
 	}
 }
 
-// TestUpdateRefsConcurrently holds that of many who saw the same head one
-// moves it.
+// TestUpdateRefsConcurrently updates one head many times at once: one update
+// succeeds.
 func TestUpdateRefsConcurrently(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPointsOfAMinute holds that a request takes a point and one that changes something
-// five, that what is too much is refused as GitHub does, and that the next minute is free.
+// TestPointsOfAMinute checks that a read costs a point and a write five. Requests
+// beyond the limit are refused as GitHub does, and the next minute is free.
 func TestPointsOfAMinute(t *testing.T) {
 	t.Parallel()
 	h := startOrganization(t)

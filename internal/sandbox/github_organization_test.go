@@ -38,7 +38,8 @@ const listQuery = `query($login: String!, $n: Int!, $after: String) { repository
  refs(refPrefix: "refs/heads/relock/", first: 10) { nodes { prefix name target { oid } } }
  defaultBranchRef { name target { oid ... on Commit { tree { oid } } } } } } } }`
 
-// listed returns the names of a page, what is behind it, and the first repository.
+// listed returns the names on a page, the cursor of the next, and the first
+// repository.
 func listed(t *testing.T, a gqlAnswer) (names []string, next string, first map[string]any) {
 	t.Helper()
 	owner, ok := a.Data["repositoryOwner"].(map[string]any)
@@ -54,8 +55,8 @@ func listed(t *testing.T, a gqlAnswer) (names []string, next string, first map[s
 	return names, fmt.Sprint(info["endCursor"], " ", info["hasNextPage"]), first
 }
 
-// TestListsRepositories holds what GraphQL lists of an owner: what the token sees, by
-// name, in pages, with what is asked of each.
+// TestListsRepositories lists the repositories of an owner that the token sees:
+// by name, in pages, with the requested fields.
 func TestListsRepositories(t *testing.T) {
 	t.Parallel()
 	h := startOrganization(t)
@@ -98,8 +99,8 @@ func TestListsRepositories(t *testing.T) {
 	}
 }
 
-// TestListsOnlyWhatATokenSees holds that a private repository is not listed for an
-// installation that lacks it, and that custom properties take a permission.
+// TestListsOnlyWhatATokenSees checks that an installation's list lacks private
+// repositories of others, and that custom properties need a permission.
 func TestListsOnlyWhatATokenSees(t *testing.T) {
 	t.Parallel()
 	h := startOrganization(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// protectedHub is a hub with a pull request that its base is ahead of.
+// protectedHub is a hub with a pull request that is behind its base.
 func protectedHub(t *testing.T, p Protection) *hub {
 	t.Helper()
 	h := startHub(t)
@@ -74,7 +74,7 @@ func TestGitHubTellsMergeStates(t *testing.T) {
 	h.wantState(t, "DIRTY")
 }
 
-// reviewed is what GraphQL says of the reviews of the pull request.
+// reviewed is the review decision and the reviews of the pull request in GraphQL.
 func (h *hub) reviewed(t *testing.T, writers bool) string {
 	t.Helper()
 	const query = `query($writers: Boolean) { repository(owner: "octo", name: "infra") { pullRequest(number: 1) {
@@ -87,8 +87,8 @@ func (h *hub) reviewed(t *testing.T, writers bool) string {
 	return string(text)
 }
 
-// A decision is made where one is demanded, by people who may write; opinions are there
-// without.
+// There is a decision only if the base demands reviews, and only people who may
+// write count. Opinions are always there.
 func TestGitHubTellsReviews(t *testing.T) {
 	t.Parallel()
 	h := protectedHub(t, Protection{Reviews: 1})
@@ -107,7 +107,7 @@ func TestGitHubTellsReviews(t *testing.T) {
 		}
 	}
 	want(true, none+`"REVIEW_REQUIRED"`)
-	say(h.Approve, "mallory") // who may not write
+	say(h.Approve, "mallory") // may not write
 	want(true, none+`"REVIEW_REQUIRED"`)
 	want(false, fmt.Sprintf(approved, "mallory", "APPROVED")+`"REVIEW_REQUIRED"`)
 	h.push(t, "main", "theirs", "1\n")
@@ -122,7 +122,7 @@ func TestGitHubTellsReviews(t *testing.T) {
 	want(true, fmt.Sprintf(approved, "monalisa", "APPROVED")+`null`)
 }
 
-// What GitHub has not computed it says so of, or it says what was so before.
+// GitHub says that it has not computed a state, or gives the former one.
 func TestGitHubComputesMergeStatesLate(t *testing.T) {
 	t.Parallel()
 	h := protectedHub(t, Protection{Strict: true})
@@ -203,7 +203,7 @@ func TestGitHubRebasesBranches(t *testing.T) {
 	}
 }
 
-// An update that was accepted and that somebody forestalls does not happen.
+// An accepted update does not happen if somebody else moves the branch first.
 func TestGitHubUpdatesLater(t *testing.T) {
 	t.Parallel()
 	h := protectedHub(t, Protection{Strict: true})
@@ -315,7 +315,7 @@ func TestGitHubTellsRules(t *testing.T) {
 	}
 }
 
-// GitHub merges what it has promised to, as soon as nothing is in the way.
+// GitHub keeps its promise to merge as soon as nothing blocks the merge.
 func TestGitHubMergesByItself(t *testing.T) {
 	t.Parallel()
 	h := protectedHub(t, Protection{Strict: true, Reviews: 1})

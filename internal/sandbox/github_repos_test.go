@@ -183,11 +183,11 @@ func TestGitHubContents(t *testing.T) {
 	}
 }
 
-// exportAttributes leave a directory out, also the file in it that they would
-// have: archives do not descend into it.
+// exportAttributes exclude a directory, and so also the file in it that they
+// include: archives do not descend into it.
 const exportAttributes = "# archives\nhidden/ export-ignore\nhidden/a/b -export-ignore\nversion export-subst\n"
 
-// exported pushes what archives treat in a special way.
+// exported pushes files that archives treat in a special way.
 func (h *hub) exported(t *testing.T) string {
 	t.Helper()
 	sha, err := h.Push(octoInfra, Push{Branch: "main", Files: map[string]File{

@@ -74,7 +74,8 @@ func TestPermissionOfPeople(t *testing.T) {
 	}
 }
 
-// TestRightsOfTokens asks for the same with tokens that differ in one thing.
+// TestRightsOfTokens sends the same requests with tokens that differ in one
+// thing.
 func TestRightsOfTokens(t *testing.T) {
 	t.Parallel()
 	bot := func(permissions map[string]string) Identity {
@@ -158,8 +159,7 @@ func TestActionsMayBeForbiddenToOpenPullRequests(t *testing.T) {
 	must[*github.PullRequest](t)(h.client(t, UserToken).PullRequests.Create(ctx, "octo", "infra", pull))
 }
 
-// TestPushesToForks tries who may move a branch from which a pull request
-// comes.
+// TestPushesToForks tries who may move the branch of a pull request from a fork.
 func TestPushesToForks(t *testing.T) {
 	t.Parallel()
 	app := Identity{Login: "relock[bot]", Bot: true, Permissions: map[string]string{"contents": "write"}}
@@ -199,7 +199,7 @@ func TestPushesToForks(t *testing.T) {
 			if err := h.AllowEdits(octoInfra, n, tt.allowed); err != nil {
 				t.Fatal(err)
 			}
-			push.Branch = "next" // a commit of the fork on which no branch of interest is
+			push.Branch = "next" // a commit of the fork that is on no other branch
 			next, err := h.Push("hubot/infra", push)
 			if err != nil {
 				t.Fatal(err)
@@ -232,7 +232,7 @@ func TestSettingsAreSeen(t *testing.T) {
 	}
 }
 
-// message is that of a refusal in GitHub's shape; empty for other bodies.
+// message is the message of a refusal in GitHub's form; empty for other bodies.
 func message(body string) string {
 	var refusal struct{ Message string }
 	if json.Unmarshal([]byte(body), &refusal) != nil {

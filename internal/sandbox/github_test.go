@@ -585,7 +585,7 @@ func TestGitHubCommits(t *testing.T) {
 	wantRefusal(t, err, 422, "Invalid request.\n\n\"message\" wasn't supplied.")
 }
 
-// TestGitHubSameActsSameCommits holds that time is a counter: demos and
+// TestGitHubSameActsSameCommits checks that the clock is a counter: demos and
 // golden files rely on the SHAs.
 func TestGitHubSameActsSameCommits(t *testing.T) {
 	t.Parallel()
@@ -595,7 +595,7 @@ func TestGitHubSameActsSameCommits(t *testing.T) {
 	}
 }
 
-// TestGitHubConcurrentCreation holds that of many who create a branch one
+// TestGitHubConcurrentCreation creates a branch many times at once: one creation
 // succeeds.
 func TestGitHubConcurrentCreation(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecordedCases serves each recorded case and compares what a client gets
-// with what was recorded.
+// TestRecordedCases serves each recorded case, and compares the answers with the
+// recorded ones.
 func TestRecordedCases(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../../testdata/lock/*/case.json")
@@ -60,7 +60,7 @@ func serveRecorded(t *testing.T, dir string) {
 }
 
 // checkRecorded compares each package of a release with its recorded hashes.
-// Those of registry.opentofu.org are those of registry.terraform.io.
+// registry.opentofu.org has the hashes of registry.terraform.io.
 func checkRecorded(t *testing.T, s *Sandbox, path, addr string, r *release, hashes map[string]recordedHash) {
 	t.Helper()
 	recorded := strings.Replace(addr, "registry.opentofu.org/", "registry.terraform.io/", 1)
@@ -127,8 +127,9 @@ func TestParseRecordedRefuses(t *testing.T) {
 	}
 }
 
-// TestRecordedCaseOfAnother holds which files a case has from the one that it is the same
-// as: what it lacks of what was given to the tools, and nothing of what they made of it.
+// TestRecordedCaseOfAnother checks the files of a case that is the same as
+// another. It takes the inputs of the tools that it lacks from the other case,
+// but none of the outputs.
 func TestRecordedCaseOfAnother(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

@@ -92,7 +92,7 @@ func TestRegistryToken(t *testing.T) {
 	}
 }
 
-// metadata reads what a registry says of a package.
+// metadata reads the metadata of a package from a registry.
 func metadata(t *testing.T, s *Sandbox, addr, version, platform string) metadataAnswer {
 	t.Helper()
 	host, rest, _ := strings.Cut(addr, "/")
@@ -100,7 +100,7 @@ func metadata(t *testing.T, s *Sandbox, addr, version, platform string) metadata
 		s.URL(), host, rest, version, strings.ReplaceAll(platform, "_", "/")))
 }
 
-// fetch downloads what must be there.
+// fetch downloads a file that must be there.
 func fetch(t *testing.T, url string) []byte {
 	t.Helper()
 	a := get(t, url)

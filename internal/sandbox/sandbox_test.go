@@ -39,7 +39,7 @@ func start(t *testing.T, w *World) *Sandbox {
 	return s
 }
 
-// keyID is the ID of the first key that is announced for a provider.
+// keyID is the ID of the first key in a provider's answers.
 func (w *World) keyID(t *testing.T, addr string) string {
 	t.Helper()
 	a, err := provider.ParseFullAddr(addr)
@@ -49,7 +49,7 @@ func (w *World) keyID(t *testing.T, addr string) string {
 	return w.providers[a].releases[0].keys[0].ID
 }
 
-// answer is what came of a request.
+// answer is the result of a request.
 type answer struct {
 	status int
 	header http.Header

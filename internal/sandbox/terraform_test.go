@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTerraform lets the real tool judge what the sandbox serves: discovery,
-// signatures, packages, modules, the mirror.
+// TestTerraform runs the real tool against the sandbox: discovery, signatures,
+// packages, modules, the mirror.
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("terraform"); err != nil {

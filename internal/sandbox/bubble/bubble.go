@@ -1,6 +1,6 @@
-// Package bubble connects clients with a sandbox in memory. So the time of all of
-// them is virtual in a bubble of testing/synctest: a test sees what happens to minutes
-// without waiting for them. It is part of no program.
+// Package bubble connects clients with a sandbox in memory. So their time is
+// virtual in a bubble of testing/synctest: a test sees the effect of minutes
+// without waiting. It is part of no program.
 package bubble
 
 import (
@@ -32,7 +32,7 @@ func (n *Net) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to who listens at an address; nobody does at any other.
+// Dial connects to the listener of an address; there may be none.
 func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	n.mu.Lock()
 	var to *listener

@@ -1,10 +1,10 @@
-// Package described compares a GitHub API, and what is asked of it, with what
-// GitHub publishes of its own: the OpenAPI description of REST and the schema
-// of GraphQL. Tests put it in front of the sandbox, so that neither the sandbox
-// answers nor relock asks what GitHub would not.
+// Package described compares a GitHub API and its requests with GitHub's own
+// publications: the OpenAPI description of REST and the schema of GraphQL. Tests
+// put it before the sandbox. So the sandbox gives no answer, and relock sends no
+// request, that GitHub would not.
 //
-// It knows the parts in testdata and in package schema; README.md says where they are
-// from. A request for any other part is a violation like all others. No program imports
+// It knows the parts in testdata and in package schema; README.md names their
+// source. A request for any other part is a violation, too. No program imports
 // this package.
 package described
 
@@ -26,26 +26,26 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/schema"
 )
 
-// API is a server of GitHub's API that lets a handler are in front of it.
+// API is a server of GitHub's API that takes a handler before its own.
 type API interface {
 	Wrap(around func(http.Handler) http.Handler)
 }
 
-// Check fails the test for every request to the API that GitHub's description
-// does not allow and for every answer that it does not foresee, from now on.
+// Check fails the test for every later request that GitHub's description does not
+// allow, and for every later answer that it does not describe.
 func Check(t testing.TB, api API) {
 	t.Helper()
 	check(t, api, func(v verdict) []error { return slices.Concat(v.asked, v.answered) })
 }
 
-// CheckAnswers is Check for tests of the API itself, which ask wrongly on
-// purpose: it looks at the answers alone, and only at those that it knows.
+// CheckAnswers is Check for tests of the API itself, which send wrong requests on
+// purpose. It checks only answers, and only those that it knows.
 func CheckAnswers(t testing.TB, api API) {
 	t.Helper()
 	check(t, api, func(v verdict) []error { return v.answered })
 }
 
-// verdict is what is wrong with a request and with its answer.
+// verdict is the errors of a request and of its answer.
 type verdict struct{ asked, answered []error }
 
 func check(t testing.TB, api API, counts func(verdict) []error) {
@@ -66,11 +66,11 @@ func check(t testing.TB, api API, counts func(verdict) []error) {
 //go:embed testdata/openapi.json
 var openAPI []byte
 
-// published is all that is known of GitHub's API.
+// published is the known part of GitHub's API.
 type published struct {
 	rest    *rest
 	graphql *ast.Schema
-	known   sync.Map // verdicts by the sums of their exchanges
+	known   sync.Map // verdicts by the sums of exchanges
 }
 
 // description reads the extracts, once for all tests of a program.
@@ -82,14 +82,14 @@ var description = sync.OnceValues(func() (*published, error) {
 	return &published{rest: rest, graphql: schema.GitHub()}, nil
 })
 
-// Where the API lies on GitHub Enterprise Server and in the sandbox.
+// The paths of the API on GitHub Enterprise Server and in the sandbox.
 const (
 	restPath    = "/api/v3"
 	graphqlPath = "/api/graphql"
 )
 
-// between compares all that passes on its way to the next handler and back.
-// What is no part of the API, as archives are, passes unseen.
+// between compares each exchange with the next handler. It ignores paths outside
+// the API, such as archives.
 func (d *published) between(next http.Handler, report func(*http.Request, verdict)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, path, isREST := strings.Cut(r.URL.EscapedPath(), restPath)
@@ -111,8 +111,9 @@ func (d *published) between(next http.Handler, report func(*http.Request, verdic
 	})
 }
 
-// verdictOn compares an exchange, once for all that are the same to the byte except for
-// the address of the sandbox: relock reads most things again, and so do other tests.
+// verdictOn compares an exchange. Exchanges that differ only in the address of
+// the sandbox are compared once: relock reads most things again, and so do other
+// tests.
 func (d *published) verdictOn(e exchange, isGraphQL bool) verdict {
 	sum := e.sum()
 	if known, ok := d.known.Load(sum); ok {
@@ -137,15 +138,15 @@ type exchange struct {
 	answer  []byte
 }
 
-// What the description says of headers, and what stands here. Those that count differ
-// at every request, and what they must be does not.
+// The values of headers for the comparison. Counting headers differ at every
+// request, but the description of them does not.
 var (
 	headers  = []string{"Content-Type", "Link", "Location"}
 	counting = []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}
 	digits   = regexp.MustCompile(`[0-9]+`)
 )
 
-// sum tells exchanges apart by all that a verdict depends on.
+// sum identifies an exchange by everything that its verdict depends on.
 func (e exchange) sum() [sha256.Size]byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%q %q %d %d %d\n", e.request.Method, e.request.URL.RequestURI(), e.status, len(e.body), len(e.answer))
@@ -160,7 +161,7 @@ func (e exchange) sum() [sha256.Size]byte {
 	return sha256.Sum256(bytes.ReplaceAll(b.Bytes(), []byte(e.request.Host), nil))
 }
 
-// recorder keeps an answer while it goes its way.
+// recorder keeps a copy of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// server answers always the same.
+// server gives the same answer each time.
 type server struct{ handler http.Handler }
 
 func (s *server) Wrap(around func(http.Handler) http.Handler) { s.handler = around(s.handler) }
@@ -20,7 +20,7 @@ func answering(status int, contentType, body string) *server {
 	})}
 }
 
-// complaints is a test that keeps what it is told instead of failing.
+// complaints is a test that records errors instead of failing.
 type complaints struct {
 	testing.TB
 	verdicts []string
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		name, request, body string
 		status              int
 		contentType, answer string
-		want                string // how the one complaint begins; empty: there is none
+		want                string // how the one complaint begins; empty for none
 	}{
 		{"right", blob, `{"content": "x"}`, 201, jsonType, `{"url": "https://x.test", "sha": "x"}`, ""},
 		{"unknown_operation", "POST /repos/o/r/hooks", `{}`, 201, jsonType, `{}`, "the description has no such operation"},
@@ -126,8 +126,8 @@ func TestCheckAnswersLooksAtAnswersAlone(t *testing.T) {
 	}
 }
 
-// TestVerdictIsOfOneExchange asks the same again: every test hears what is wrong, and
-// one difference is enough to look anew.
+// TestVerdictIsOfOneExchange sends the same exchange again: every test gets its
+// errors. One difference is enough for a new comparison.
 func TestVerdictIsOfOneExchange(t *testing.T) {
 	t.Parallel()
 	const right, wrong = `{"url": "https://x.test", "sha": "x"}`, `{"url": "https://x.test", "sha": 707}`

@@ -1,15 +1,15 @@
 //go:build ignore
 
-// Extract makes testdata/openapi.json and ../schema/github.graphql from what GitHub
-// publishes of its API. It is given the directories of two unpacked npm packages, of the
-// versions that README.md names:
+// Extract makes testdata/openapi.json and ../schema/github.graphql from GitHub's
+// publications. Its arguments are the directories of two unpacked npm packages,
+// of the versions in README.md:
 //
 //	npm pack @octokit/openapi @octokit/graphql-schema
 //	go run extract.go OPENAPI-DIR GRAPHQL-DIR
 //
-// It keeps the operations and fields that stand here, and what they refer to,
-// without texts for people. To let relock use another part of the API, name it
-// here and run this again.
+// It keeps the operations and fields that are listed here, and everything that
+// they refer to, without texts for people. To let relock use another part of the
+// API, name it here and run this again.
 package main
 
 import (
@@ -81,8 +81,8 @@ var operations = map[string]string{
 	"/repos/{owner}/{repo}/zipball/{ref}":                                        "get",
 }
 
-// fields are those of GraphQL, by type. Their arguments come with them, and so
-// do all fields of the inputs and all values of the enums that those need.
+// fields are the fields of GraphQL, by type. The extract has their arguments,
+// too, with all fields of the needed inputs and all values of the needed enums.
 var fields = map[string]string{
 	"Query":                              "repository repositoryOwner viewer",
 	"Mutation":                           "updateRefs enablePullRequestAutoMerge disablePullRequestAutoMerge",
@@ -185,10 +185,10 @@ func openAPI(src []byte) []byte {
 	return out.Bytes()
 }
 
-// forPeople are keys of texts and of notes to tools other than ours.
+// forPeople are keys of texts and of notes to other tools.
 var forPeople = []string{"description", "summary", "title", "tags", "example", "examples", "externalDocs", "deprecated", "operationId"}
 
-// stripped removes what is for people. Properties may be named like that.
+// stripped removes texts for people. Properties may have the same names.
 func stripped(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -218,8 +218,7 @@ func stripped(v any) any {
 	return v
 }
 
-// referred returns the components that something refers to, by however many
-// steps.
+// referred returns the components that from refers to, directly or indirectly.
 func referred(from any, components object) object {
 	kept := object{}
 	var follow func(v any)
@@ -249,12 +248,11 @@ func referred(from any, components object) object {
 	return kept
 }
 
-// types are those of a schema, by name. The built-in scalars are not among
-// them.
+// types are the types of a schema, by name, without the built-in scalars.
 type types map[string]*ast.Definition
 
-// graphQL is the extract of the schema of GraphQL. The schema as a whole is
-// only parsed: GitHub has published it with a field that is there twice.
+// graphQL is the extract of the schema of GraphQL. The whole schema is only
+// parsed: GitHub has published it with a duplicate field.
 func graphQL(src []byte) []byte {
 	schema, err := parser.ParseSchema(&ast.Source{Name: "schema.graphql", Input: string(src)})
 	if err != nil {
@@ -313,7 +311,7 @@ func (t types) narrowed(name string, wanted []string) *ast.Definition {
 	return &out
 }
 
-// keep takes a scalar, an enum or an input, with what that is made of.
+// keep adds a scalar, an enum or an input, with the types of its fields.
 func (t types) keep(name string, kept types) {
 	def := t[name]
 	if def == nil || kept[name] != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
-// checkGraphQL compares a document, its variables and the answer, if what is
-// asked is right.
+// checkGraphQL compares a document and its variables. If they are right, it
+// compares the answer, too.
 func (d *published) checkGraphQL(e exchange) verdict {
 	operation, err := d.operation(e.body)
 	if err != nil {
@@ -50,8 +50,8 @@ func (d *published) operation(body []byte) (*ast.OperationDefinition, error) {
 	return document.Operations[0], err
 }
 
-// checkData compares the data of an answer. What GraphQL refuses is answered
-// with status 200 and may have none. Of other statuses no schema tells.
+// checkData compares the data of an answer. A refusal of GraphQL has status 200
+// and may have no data. No schema describes answers of other statuses.
 func (d *published) checkData(operation *ast.OperationDefinition, e exchange) error {
 	if e.status != http.StatusOK {
 		return nil
@@ -71,7 +71,7 @@ func (d *published) checkData(operation *ast.OperationDefinition, e exchange) er
 	return d.checkObject(operation.SelectionSet, answer.Data, "data")
 }
 
-// checkObject compares an object with what was selected of it.
+// checkObject compares an object with its selected fields.
 func (d *published) checkObject(selected ast.SelectionSet, value any, at string) error {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -96,8 +96,9 @@ func (d *published) checkObject(selected ast.SelectionSet, value any, at string)
 	return errors.Join(errs...)
 }
 
-// fieldsOf returns the fields of a selection. Those of a fragment are certain
-// only if the object is of the fragment's type, which the answer does not say.
+// fieldsOf returns the fields of a selection. The fields of a fragment are
+// certain only if the object has the fragment's type, which the answer does not
+// say.
 func fieldsOf(selected ast.SelectionSet, certain bool) map[*ast.Field]bool {
 	fields := map[*ast.Field]bool{}
 	for _, s := range selected {

@@ -49,19 +49,19 @@ func readREST(src []byte) (*rest, error) {
 	return r, nil
 }
 
-// amend puts right what the description says less exactly than GitHub acts.
+// amend corrects the description where GitHub behaves otherwise.
 func amend(doc *openapi3.T) {
-	// Labels can be given as a bare array, which the description says in words
-	// alone. It is what go-github sends.
+	// Labels can be a bare array, which go-github sends. The description says so
+	// only in words.
 	labels := doc.Paths.Value("/repos/{owner}/{repo}/issues/{issue_number}/labels").Post.RequestBody.Value.Content.Get("application/json").Schema.Value
 	labels.OneOf = append(labels.OneOf, labels.OneOf[0].Value.Properties["labels"])
 
-	// The label of a pull request in a list has no description as often as that
-	// of a pull request by itself, of which alone the description admits it.
+	// The label of a pull request may lack a description, in a list as well as
+	// alone. The description allows that only for a single pull request.
 	listed := doc.Components.Schemas["pull-request-simple"].Value.Properties["labels"].Value.Items.Value
 	listed.Properties["description"].Value.Nullable = true
 
-	// Of the two shapes of a refusal, the simple one is also the other.
+	// Of the two forms of a refusal, the simple one matches the other, too.
 	refused := doc.Paths.Value("/repos/{owner}/{repo}/git/blobs").Post.Responses.Status(422).Value.Content.Get("application/json").Schema.Value
 	refused.AnyOf, refused.OneOf = refused.OneOf, nil
 }
@@ -69,8 +69,8 @@ func amend(doc *openapi3.T) {
 // parameter is one in a path that regexp.QuoteMeta has quoted.
 var parameter = regexp.MustCompile(`\\\{(\w+)\\\}`)
 
-// newTemplate reads a path. The parameters that name refs and files may hold
-// slashes, which OpenAPI cannot say.
+// newTemplate reads a path. Parameters for refs and files may contain slashes,
+// which OpenAPI cannot express.
 func newTemplate(path string, item *openapi3.PathItem) template {
 	t := template{path: path, item: item}
 	pattern := parameter.ReplaceAllStringFunc(regexp.QuoteMeta(path), func(quoted string) string {
@@ -85,15 +85,15 @@ func newTemplate(path string, item *openapi3.PathItem) template {
 	return t
 }
 
-// byID is how GitHub addresses a repository that has moved, in its redirects.
+// byID matches the path in GitHub's redirects for a moved repository.
 var byID = regexp.MustCompile(`^/repositories/\d+`)
 
-// redirects are what any operation may answer for a repository that has moved,
-// which the description says of few.
+// redirects are the statuses that any operation may answer for a moved
+// repository. The description lists them for few.
 // https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
 var redirects = []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect}
 
-// find returns the operation that a request is for, with its parameters.
+// find returns the operation of a request, with its parameters.
 func (r *rest) find(e exchange) (*routers.Route, map[string]string) {
 	for _, t := range r.paths {
 		values := t.pattern.FindStringSubmatch(byID.ReplaceAllString(e.path, "/repos/-/-"))
@@ -138,8 +138,8 @@ func (r *rest) check(e exchange) verdict {
 	return v
 }
 
-// checkRequest is stricter than GitHub, which ignores what it does not know:
-// such a parameter or field is a word that we have wrong.
+// checkRequest is stricter than GitHub, which ignores unknown words. An unknown
+// parameter or field is a mistake of ours.
 func (r *rest) checkRequest(e exchange, in *openapi3filter.RequestValidationInput) []error {
 	var violations []error
 	if err := openapi3filter.ValidateRequest(e.request.Context(), in); err != nil {
@@ -162,8 +162,8 @@ func (r *rest) checkRequest(e exchange, in *openapi3filter.RequestValidationInpu
 	return violations
 }
 
-// unknownField returns the place of a field that no schema has; empty if there
-// is none.
+// unknownField returns the place of a field that no schema has; empty if all are
+// known.
 func unknownField(schema *openapi3.Schema, value any, at string) string {
 	for _, choices := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf} {
 		if len(choices) > 0 {
@@ -196,8 +196,8 @@ func unknownField(schema *openapi3.Schema, value any, at string) string {
 	return ""
 }
 
-// unknownToAll is unknownField for a value that may have several shapes: one of
-// those that it has must know all fields.
+// unknownToAll is unknownField for a value with several allowed forms: one form
+// that it matches must know all fields.
 func unknownToAll(choices openapi3.SchemaRefs, value any, at string) (found string) {
 	for _, s := range choices {
 		if s.Value.VisitJSON(value) != nil {
@@ -211,8 +211,8 @@ func unknownToAll(choices openapi3.SchemaRefs, value any, at string) (found stri
 	return found
 }
 
-// anywhere are refusals that every operation may answer, though the description
-// lists them for some only.
+// anywhere are refusals that every operation may answer. The description lists
+// them for some only.
 var anywhere = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
 
 func (r *rest) checkAnswer(e exchange, in *openapi3filter.RequestValidationInput) error {
@@ -220,8 +220,8 @@ func (r *rest) checkAnswer(e exchange, in *openapi3filter.RequestValidationInput
 		return r.checkRefusal(e)
 	}
 	options := *in.Options
-	// Files in their own bytes, and the SHA of a commit alone, are for those who
-	// accept them; only JSON is described.
+	// Raw files and the bare SHA of a commit are for clients that accept them.
+	// The description covers only JSON.
 	options.ExcludeResponseBody = !strings.Contains(e.header.Get("Content-Type"), "json")
 	return openapi3filter.ValidateResponse(e.request.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in, Status: e.status, Header: e.header,

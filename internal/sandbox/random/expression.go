@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// value is an expression of the configuration in the file at that evaluates to
-// text, however long the way; depth bounds it.
+// value is an expression in the file at that evaluates to text, possibly
+// indirectly; depth limits it.
 func (u *Units) value(text, at string, depth int) string {
 	quoted := hclQuote(text)
 	if depth == 0 {
@@ -91,7 +91,7 @@ func (u *Units) exposed(at string, v func() string) string {
 	return fmt.Sprintf("include.root.locals.%s == \"e\" ? %s : \"wrong\"", name, v())
 }
 
-// read puts the text into a file of another kind, and reads it.
+// read puts the text into another file, and reads it.
 func (u *Units) read(text, at string, v func() string) string {
 	name := u.next("f")
 	beside := path.Dir(at) + "/"
@@ -123,7 +123,7 @@ func (u *Units) read(text, at string, v func() string) string {
 	}
 }
 
-// here is an expression of the directory of the file at.
+// here is an expression for the directory of the file at.
 func (u *Units) here(at string) string {
 	switch {
 	case at == u.parent:
@@ -135,7 +135,7 @@ func (u *Units) here(at string) string {
 	}
 }
 
-// place is the expression if a function of places gives what it must.
+// place is the expression of the right path, if a path function gives it.
 func (u *Units) place(at, right, wrong string) string {
 	up := strings.TrimSuffix(strings.Repeat("../", strings.Count(u.Unit, "/")+1), "/")
 	tests := []string{

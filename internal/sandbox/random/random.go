@@ -1,8 +1,7 @@
 // Package random makes small worlds from a seed: a registry, the configuration of
-// a root module that calls another module, and what led to its lock file. The same
-// seed makes the same world on every machine. Nothing in a world promises that its
-// constraints can be met: what programs do then is a part of what they are
-// compared by.
+// a root module that calls another module, and the history of its lock file. The
+// same seed makes the same world on every machine. The constraints of a world may
+// be impossible to meet: the failures of programs are compared, too.
 package random
 
 import (
@@ -14,21 +13,21 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// World is a registry, a configuration and what led to its lock file.
+// World is a registry, a configuration and the history of its lock file.
 type World struct {
 	// Archive describes the registry, as sandbox.ParseWorld reads it.
 	Archive txtar.Archive
-	// Root is the main.tf of the root module, which calls ../child, and Child
-	// that of the module.
+	// Root is the main.tf of the root module, which calls ../child. Child is the
+	// main.tf of that module.
 	Root, Child string
 	// Earlier is the root module's main.tf at the time of the old lock file;
-	// empty: there is none.
+	// empty without one.
 	Earlier string
 	// Platform was locked at that time, beside linux_amd64.
 	Platform string
-	// Tests are further files, a test of the root module and the module that it
-	// calls, with names that begin with the directory of root or of its sibling
-	// tested; there may be none. What they require nothing else may.
+	// Tests are a test of the root module and the module that it calls, if any.
+	// Names begin with root, or with its sibling tested. Their requirements must
+	// not count for anything else.
 	Tests []txtar.File
 	// Spoil alters a lock file in a way that the tools read.
 	Spoil func(string) string
@@ -107,8 +106,7 @@ func (w *World) addProvider(name string) {
 	w.providers = append(w.providers, p)
 }
 
-// config requires the providers, each by some constraints that versions of it
-// may or may not meet.
+// config requires the providers. Their constraints may be impossible to meet.
 func (w *World) config(providers []randomProvider, rest string) string {
 	var b strings.Builder
 	b.WriteString("terraform {\n  required_providers {\n")
@@ -158,7 +156,7 @@ func (w *World) constraints(p randomProvider) string {
 	return term()
 }
 
-// pinned is a configuration that selected some version of some providers.
+// pinned is a configuration that selects some version of some providers.
 func (w *World) pinned() string {
 	providers := slices.Clone(w.providers)
 	if len(providers) > 1 && w.chance(30) {
@@ -205,8 +203,8 @@ func (w *World) spoiler() func(string) string {
 	}
 }
 
-// addTest adds a test that requires some of the providers again, by a module
-// or by a provider block, and perhaps some that nothing else requires.
+// addTest adds a test that requires some of the providers again, by a module or
+// by a provider block. It may require further providers.
 func (w *World) addTest() {
 	if w.chance(60) {
 		w.addProvider("omega")

@@ -11,7 +11,7 @@ import (
 )
 
 // Units is a repository of Terragrunt: modules, files that are included or read,
-// and one unit. Nothing promises that Terragrunt takes it.
+// and one unit. Terragrunt may refuse it.
 type Units struct {
 	// Files are the repository's, except for its .git.
 	Files []txtar.File
@@ -20,14 +20,14 @@ type Units struct {
 
 	rand   *rand.Rand
 	files  map[string]string
-	locals map[string][]string // by file, the definitions that its locals block gets
-	parent string              // the file that the unit includes as "root"; empty: none
+	locals map[string][]string // by file, the definitions of its locals block
+	parent string              // the file that the unit includes as "root"; empty for none
 	expose bool                // whether the unit may refer to include.root
-	number int                 // of the last name that was made
+	number int                 // the number in the last name from next
 }
 
-// unitsProviders are what the modules of a Units require, by constraints that
-// their versions in the world of the recorded cases meet, mostly.
+// unitsProviders are the requirements of a Units' modules. Most of their
+// constraints can be met by versions in the world of the recorded cases.
 var unitsProviders = map[string][]string{
 	"random": {"~> 3.5.0", ">= 3.0.0, < 3.6.0", "3.4.0", "~> 3.0"},
 	"null":   {"~> 3.2.0", "< 3.2.2", "3.1.0"},
@@ -68,7 +68,7 @@ func (u *Units) String() string { return string(txtar.Format(&txtar.Archive{File
 
 func (u *Units) chance(percent int) bool { return u.rand.IntN(100) < percent }
 
-// next is a name that no other call gives.
+// next is a new name.
 func (u *Units) next(prefix string) string {
 	u.number++
 	return fmt.Sprint(prefix, u.number)
@@ -84,8 +84,8 @@ func required(name, constraint string) string {
 	return fmt.Sprintf("terraform {\n  required_providers {\n    %s = {\n      source  = \"hashicorp/%[1]s\"\n      version = \"%s\"\n    }\n  }\n}\n", name, constraint)
 }
 
-// addModule adds a module; one that calls modules/one is whole only where the
-// source has a // after modules.
+// addModule adds a module. A module that calls modules/one is complete only if
+// the source has a // after modules.
 func (u *Units) addModule(name string) {
 	dir := "modules/" + name
 	p, constraint := u.provider()
@@ -183,7 +183,7 @@ func (u *Units) included() string {
 	return b.String()
 }
 
-// source is an expression of where the module is.
+// source is an expression for the place of the module.
 func (u *Units) source(at string) string {
 	module := pick(u.rand, "one", "two", "three")
 	up := strings.Repeat("../", strings.Count(u.Unit, "/")+1)
@@ -195,7 +195,7 @@ func (u *Units) source(at string) string {
 	return fmt.Sprintf(`"%smodules%s${%s}"`, top, slashes, u.value(module, at, 2))
 }
 
-// copyLists are the attributes of what is copied beside what is configuration.
+// copyLists are the attributes about files that are copied beside configuration.
 func (u *Units) copyLists() string {
 	lists := ""
 	if u.chance(20) {
@@ -207,7 +207,7 @@ func (u *Units) copyLists() string {
 	return lists
 }
 
-// generated is what a file generates: blocks, or the attribute; mostly with names
+// generated is what a file generates: blocks, or the attribute. Most have names
 // and paths of their own.
 func (u *Units) generated(at string) string {
 	labels := []string{"a", "b", "c", "d"}
@@ -229,7 +229,8 @@ func (u *Units) generated(at string) string {
 	return text + end
 }
 
-// generate is what a block says that writes what a provider requires to a file.
+// generate is the content of a block that writes a provider's requirement to a
+// file.
 func (u *Units) generate(at, path string) string {
 	p, constraint := u.provider()
 	body := fmt.Sprintf("  path = %s\n  if_exists = %q\n", u.value(path, at, u.rand.IntN(2)), pick(u.rand, "overwrite", "overwrite", "overwrite_terragrunt", "skip", "error"))

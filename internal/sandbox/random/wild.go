@@ -10,32 +10,33 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Wild is a world whose configuration is written in the many ways that people
-// find: in several files of both syntaxes, with overrides, aliases, legacy forms,
-// modules that call modules, and constraints that are spelt as nobody should.
-// Mostly the tools take it.
+// Wild is a world with a configuration in the many forms that people use. It has
+// several files of both syntaxes, overrides, aliases, legacy forms, modules that
+// call modules, and oddly spelt constraints. The tools accept most of them.
 type Wild struct {
 	// Archive describes the registry, as sandbox.ParseWorld reads it.
 	Archive txtar.Archive
-	// Files are those of the repository; the root module is the directory root.
+	// Files are the files of the repository; root is the directory of the root
+	// module.
 	Files []txtar.File
-	// Earlier is the main.tf of the old lock file; empty: there is none.
+	// Earlier is the main.tf of the old lock file; empty without one.
 	Earlier string
 	// Platform was locked at that time, beside linux_amd64.
 	Platform string
 	// Spoil alters a lock file.
 	Spoil func(string) string
-	// Installation are installation methods of a CLI configuration, in which @MIRROR@
-	// and @MIRRORDIR@ stand for a network mirror and a directory; empty: the default.
+	// Installation is the installation methods of a CLI configuration; empty for
+	// the default. @MIRROR@ is the URL of a network mirror, and @MIRRORDIR@ a
+	// directory.
 	Installation string
-	// Packages are what is in that directory, by path: a program, or the name of the
-	// program of a package that ends in .zip.
+	// Packages are the files in that directory, by path: a program, or the name
+	// of the program of a package that ends in .zip.
 	Packages map[string]string
 
 	tofu  bool
 	w     *World
 	files map[string]string
-	used  int // of names that must be distinct
+	used  int // names that are taken
 }
 
 // String shows the registry and the files.
@@ -125,7 +126,7 @@ func (x *Wild) module(dir string, others []string) {
 		x.use(&b, e, dir == "root")
 	}
 	for _, p := range w.providers {
-		// Implied: anyone who does not list a provider means that of hashicorp.
+		// A provider that is not listed is implicitly hashicorp's.
 		if strings.HasPrefix(p.source, "hashicorp/") && w.chance(15) && !slices.ContainsFunc(entries, func(e entry) bool { return e.local == p.name }) {
 			x.use(&b, entry{local: p.name, provider: p}, dir == "root")
 		}
@@ -154,7 +155,7 @@ func (x *Wild) module(dir string, others []string) {
 	x.files[dir+"/main.tf"] = x.form(b.String()) // perhaps empty
 }
 
-// form is the same text as another editor saves it.
+// form is the same text in the form of another editor.
 func (x *Wild) form(text string) string {
 	switch x.w.rand.IntN(12) {
 	case 0:
@@ -169,7 +170,7 @@ func (x *Wild) form(text string) string {
 	return text
 }
 
-// spoiler chooses one of the ways of World, or a further one.
+// spoiler chooses one of World's spoilers, or a further one.
 func (x *Wild) spoiler() func(string) string {
 	plain := x.w.spoiler()
 	n := x.w.rand.IntN(24)
@@ -231,8 +232,8 @@ func (x *Wild) spoiler() func(string) string {
 	}
 }
 
-// odd lets releases of the providers be as releases are not: unsigned, replaced,
-// withdrawn, with other lists, other packages or other protocols.
+// odd makes unusual releases of the providers: unsigned, replaced or withdrawn,
+// with other lists, packages or protocols.
 func (x *Wild) odd() {
 	w := x.w
 	for i, p := range w.providers {
@@ -285,8 +286,8 @@ func (x *Wild) oddities(p randomProvider, v string) []string {
 	)}
 }
 
-// installation chooses installation methods; @MIRROR@ and @MIRRORDIR@ stand for a
-// network mirror and a directory of packages.
+// installation chooses installation methods; @MIRROR@ and @MIRRORDIR@ are as in
+// Installation.
 func (x *Wild) installation() string {
 	w := x.w
 	pattern := func() string {
@@ -316,7 +317,7 @@ func (x *Wild) installation() string {
 	return text + "}\n"
 }
 
-// packages are some of those of the providers, for the directory of packages.
+// packages are some of the providers' packages, for the directory.
 func (x *Wild) packages() map[string]string {
 	w := x.w
 	files := map[string]string{}

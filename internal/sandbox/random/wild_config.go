@@ -9,14 +9,14 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// entry is one of required_providers.
+// entry is an entry of required_providers.
 type entry struct {
 	local, source, constraint string
 	provider                  randomProvider
 }
 
-// constraints of a provider, with the spellings that the tools take, and a few
-// that they do not.
+// constraints returns constraints of a provider, in spellings that the tools
+// accept, and a few that they refuse.
 func (x *Wild) constraints(p randomProvider) string {
 	w := x.w
 	if w.chance(3) {
@@ -76,7 +76,7 @@ func (x *Wild) required(dir string, entries []entry) {
 	file := dir + "/" + pick(w.rand, "versions.tf", "versions.tf", "a.tf", "zz.tf", "versions.tf.json")
 	if x.tofu && w.chance(20) {
 		file = dir + "/versions.tofu"
-		if w.chance(50) { // which hides the other
+		if w.chance(50) { // the file hides the other
 			x.files[dir+"/versions.tf"] = "terraform {\n  required_providers {\n    none = { source = \"acme/none\" }\n  }\n}\n"
 		}
 	}
@@ -143,7 +143,7 @@ func (x *Wild) requiredBlock(entries []entry) string {
 	return b.String()
 }
 
-// source is the same address in other letters.
+// source is the same address in another spelling.
 func (x *Wild) source(source string) string {
 	switch x.w.rand.IntN(12) {
 	case 0:
@@ -160,7 +160,7 @@ func (x *Wild) source(source string) string {
 	return source
 }
 
-// literal is an expression of a text that needs nothing to be evaluated.
+// literal is an expression for a text that needs no evaluation.
 func (x *Wild) literal(text string) string {
 	w := x.w
 	quoted := fmt.Sprintf("%q", text)
@@ -267,7 +267,7 @@ func (x *Wild) legacyVersion(e entry) string {
 	return "  version = " + fmt.Sprintf("%q", x.constraints(e.provider)) + "\n"
 }
 
-// call adds a call of the module in other by that in dir.
+// call adds a call of the module in other by the module in dir.
 func (x *Wild) call(b *strings.Builder, dir, other string, entries []entry) {
 	w := x.w
 	up := strings.Repeat("../", strings.Count(dir, "/")+1)

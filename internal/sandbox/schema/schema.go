@@ -1,9 +1,9 @@
-// Package schema is GitHub's own schema of GraphQL, as far as relock asks for it: the
-// sandbox refuses by it what GitHub would refuse, and package described compares the
-// answers with it.
+// Package schema is GitHub's own schema of GraphQL, for the parts that relock
+// uses. By it the sandbox refuses what GitHub would refuse. Package described
+// compares the answers with it.
 //
-// github.graphql is an extract of what GitHub publishes, with the fields and types that
-// are used. described/README.md says where it is from and how it is made.
+// github.graphql is an extract of GitHub's publication, with the used fields and
+// types. described/README.md names its source and how to make it.
 package schema
 
 import (

@@ -1,6 +1,6 @@
-// Package trusted lets tests speak https with servers of httptest, as the sandbox's
-// network mirror and OCI registries are: the tools take nothing else from these. It
-// is part of no program. Its Main is that of all packages whose tests are many.
+// Package trusted lets tests speak https with servers of httptest. The sandbox's
+// network mirror and OCI registries are such servers, since the tools refuse http
+// there. It is part of no program. All packages with many tests use its Main.
 package trusted
 
 import (
@@ -24,14 +24,14 @@ import (
 	"time"
 )
 
-// garbage is the share of a heap that tests may leave behind before it is collected:
-// worlds and documents by the hundred that nobody keeps. The default of 100 took up to
-// 40 of 100 seconds of their CPU; more than this one saves none.
+// garbage is GOGC for tests, which make hundreds of short-lived worlds and
+// documents. The default of 100 took up to 40 of 100 seconds of their CPU; more
+// than this one saves none.
 const garbage = 400
 
-// Main runs tests while SSL_CERT_FILE names the certificate of httptest, as an
-// operator would name one, and returns their status. Where GOGC does not say how
-// often garbage is collected, it is less often than in programs.
+// Main runs tests with SSL_CERT_FILE set to the certificate of httptest, as an
+// operator would set it, and returns their status. Unless GOGC is set, garbage is
+// collected less often than in programs.
 func Main(tests interface{ Run() int }) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
@@ -52,8 +52,8 @@ func Main(tests interface{ Run() int }) int {
 	return tests.Run()
 }
 
-// Needed skips a test for which servers of httptest must be trusted, where Main cannot
-// bring that about.
+// Needed skips a test that needs trust in servers of httptest, if Main cannot
+// provide it.
 func Needed(t testing.TB) {
 	t.Helper()
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
@@ -61,8 +61,8 @@ func Needed(t testing.TB) {
 	}
 }
 
-// NobodysServer serves over TLS with a certificate that nobody has reason to trust,
-// as that of a proxy which opens TLS. It is for 127.0.0.1 and the names.
+// NobodysServer serves over TLS with a certificate that nobody trusts, like a
+// proxy that opens TLS. It is for 127.0.0.1 and the names.
 func NobodysServer(t testing.TB, handler http.Handler, names ...string) *httptest.Server {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

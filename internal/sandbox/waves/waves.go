@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Waves answer questions in groups: none of a group before all of it are asked. So
-// anyone who asks one of them only with the answer to another waits for ever, and the
-// number of groups is how many round trips there are in sequence.
+// Waves answer requests in groups: they answer none of a group before all of it
+// have arrived. A client waits for ever if it sends one only after the answer to
+// another. So the number of groups is the number of round trips in sequence.
 type Waves struct {
 	mu    sync.Mutex
 	left  [][]string      // ends of paths
-	begun []chan struct{} // closed when all of the group are asked
-	other []string        // what was asked out of turn
+	begun []chan struct{} // closed when all of the group have arrived
+	other []string        // requests out of turn
 }
 
 // New makes groups of ends of paths.
@@ -28,7 +28,7 @@ func New(groups ...[]string) *Waves {
 	return w
 }
 
-// Hold waits until the group of the question is complete.
+// Hold waits until the group of the request is complete.
 func (w *Waves) Hold(r *http.Request) {
 	w.mu.Lock()
 	for i, group := range w.left {
@@ -37,7 +37,7 @@ func (w *Waves) Hold(r *http.Request) {
 			continue
 		}
 		if i > 0 && len(w.left[i-1]) > 0 {
-			break // before the answers to the group before
+			break // before the answers to the previous group
 		}
 		w.left[i] = slices.Delete(group, at, at+1)
 		if len(w.left[i]) == 0 {
@@ -54,7 +54,7 @@ func (w *Waves) Hold(r *http.Request) {
 	w.mu.Unlock()
 }
 
-// Missed are the questions that were not asked, or out of turn.
+// Missed are the requests that did not arrive, or arrived out of turn.
 func (w *Waves) Missed() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
