@@ -2,31 +2,32 @@ package pr
 
 import "github.com/relock-dev/relock/internal/safe"
 
-// RebaseWhen says what is done about a branch that proposes what is wanted and has not all of
-// its base. Whatever it says, one that proposes something else, or conflicts, is made again.
+// RebaseWhen says when a branch that already proposes what is wanted gets new commits of
+// its base. A branch that proposes something else, or conflicts with its base, is made
+// again in any case.
 type RebaseWhen string
 
 // The choices. The zero value is RebaseAuto.
 const (
-	// RebaseAuto updates a branch if that alone keeps the pull request from being merged, and
-	// a person has approved it or GitHub merges it by itself.
+	// RebaseAuto updates a branch under two conditions: only the missing commits block the
+	// merge, and a person has approved the pull request or auto-merge is on.
 	RebaseAuto RebaseWhen = "auto"
-	// RebaseBehindBase updates it whenever the base demands branches that have all of it.
+	// RebaseBehindBase updates a branch if the base requires branches to be up to date.
 	RebaseBehindBase RebaseWhen = "behind-base"
-	// RebaseConflicted leaves it as it is.
+	// RebaseConflicted leaves the branch as it is.
 	RebaseConflicted RebaseWhen = "conflicted"
 )
 
-// lag is what happens to a branch that has not all of its base.
+// lag is what happens to a branch that lacks commits of its base.
 type lag int
 
 const (
-	caughtUp lag = iota // it has, or nobody demands that, or nobody knows of such a demand
+	caughtUp lag = iota // the branch is up to date, or no known rule requires that
 	overdue             // GitHub is asked to merge the base
 	onHold              // the same, but later
 )
 
-// behindBase is what a body says of a branch that is not updated yet.
+// behindBase is the note in a body about a branch that is not updated yet.
 func behindBase(base string) safe.Markdown {
 	if base == "" {
 		return safe.Markdown{}

@@ -8,17 +8,17 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// tailStart is the hidden line below which a body is ours to write again at any
-// time: what is ignored, what the branch waits for, the box that asks for a rebase, the marker. What a
-// report quotes holds no such line.
+// tailStart is a hidden line. relock may rewrite everything below it at any time: the
+// ignores, the reason why the branch waits, the box for a rebase, the marker. Quoted text
+// cannot contain this line.
 const tailStart = "<!-- relock-tail -->"
 
-// rebaseBox is what a person checks to have the branch rebuilt.
+// rebaseBox marks the box that a person checks to have the branch rebuilt.
 const rebaseBox = "<!-- relock-rebase -->"
 
 var rebaseChecked = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] ` + rebaseBox)
 
-// text is what the proposal says itself.
+// text is the body without its tail.
 func (p Proposal) text() safe.Markdown {
 	if p.Write != nil {
 		return p.Write()
@@ -34,8 +34,8 @@ func tail(m Marker) safe.Markdown {
 	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), behindBase(m.Behind), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
 }
 
-// remark returns the body with another marker. A body that somebody has
-// rewritten as a whole gets the marker alone.
+// remark returns the body with another marker. If a person has replaced the whole body,
+// only the marker is added.
 func remark(body string, m Marker) safe.Markdown {
 	if i := strings.LastIndex(body, tailStart); i >= 0 {
 		return paragraphs(safe.Ours(body[:i]), tail(m))
@@ -43,14 +43,14 @@ func remark(body string, m Marker) safe.Markdown {
 	return paragraphs(safe.Ours(body), safe.Ours(m.String()))
 }
 
-// asksForRebase reports whether somebody has checked the box.
+// asksForRebase reports whether a person has checked the box.
 func asksForRebase(body string) bool {
 	i := strings.LastIndex(body, tailStart)
 	return i >= 0 && rebaseChecked.MatchString(body[i:])
 }
 
-// ignored lists what people asked relock to ignore, in the words of the
-// configuration file, so that they can move it there.
+// ignored lists the ignores that people asked for. It uses the words of the configuration
+// file, so that people can move them there.
 func ignored(ignores []policy.Ignore) safe.Markdown {
 	if len(ignores) == 0 {
 		return safe.Markdown{}
@@ -64,8 +64,7 @@ func ignored(ignores []policy.Ignore) safe.Markdown {
 	return safe.Ours(b.String())
 }
 
-// paragraphs joins texts with an empty line between them, without those that
-// are empty.
+// paragraphs joins the texts that are not empty, with an empty line between them.
 func paragraphs(texts ...safe.Markdown) safe.Markdown {
 	var filled []safe.Markdown
 	for _, t := range texts {

@@ -14,37 +14,37 @@ const (
 	keepPull pullStep = iota
 	openPull
 	editPull
-	completePull // try again what could not be done at the opening
-	notePull     // say in the text whether the branch waits to be updated
-	warnPull     // comment that somebody else's commits stop us
-	closePull    // and delete its branch
+	completePull // retry the labels, reviewers and so on that failed at the opening
+	notePull     // write into the body whether the branch waits for an update
+	warnPull     // comment that relock stops because of somebody else's commits
+	closePull    // and delete the branch
 )
 
-// plan is the least that makes GitHub hold what is wanted.
+// plan has the smallest set of changes that makes GitHub hold what is wanted.
 type plan struct {
-	push   bool // a new commit on the base becomes the branch
-	update bool // GitHub is asked to merge the base into the branch
+	push   bool // make a new commit on the base, and point the branch to it
+	update bool // ask GitHub to merge the base into the branch
 	pull   pullStep
-	drop   bool   // the branch is deleted
-	behind string // the base that the text is to say that the branch is behind; empty: none
+	drop   bool   // delete the branch
+	behind string // base for the note "the branch is behind"; empty: no note
 	// unsettled is as in Outcome.
 	unsettled bool
-	stale     bool  // the proposal was made from what does not stand any more
-	waits     bool  // nothing is done until there is room
-	until     Until // what has to happen first, where no pull request is open
+	stale     bool  // the proposal was made from an outdated state
+	waits     bool  // do nothing until there is room
+	until     Until // what has to happen first, if no pull request is open
 	reason    string
 	err       error
 }
 
-// decide compares a proposal with what is there.
+// decide compares a proposal with the state on GitHub.
 func decide(p Proposal, s state, opts Options) plan {
 	current := s.current(p)
 	switch {
 	case len(s.dependents) > 0 && !s.open():
 		return s.waitForDependents(p)
 	case s.done():
-		// The branch still holds what was merged, and the base has changed since:
-		// what is wanted now comes on top of the base.
+		// The branch was merged, and the base has changed since. So the new commit goes on
+		// top of the base.
 		return plan{push: true, pull: openPull}
 	case s.head != "" && s.owner == foreign:
 		return plan{err: taken(s.branch)}
@@ -70,8 +70,8 @@ func decide(p Proposal, s state, opts Options) plan {
 	return plan{push: true, pull: openPull}
 }
 
-// waitForDependents is for a branch that other pull requests need: a push would change
-// them, and a deletion close them.
+// waitForDependents is the plan for a branch that other pull requests need. A push would
+// change them, and a deletion would close them.
 func (s state) waitForDependents(p Proposal) plan {
 	if s.rejected == p.Digest {
 		return plan{reason: refusedAs(s.pull.Number), until: ForAPerson}
@@ -79,18 +79,18 @@ func (s state) waitForDependents(p Proposal) plan {
 	return plan{reason: waitsForDependents(s.dependents)}
 }
 
-// current reports whether the branch holds what is wanted, in place of what the
-// base has, and brings nothing back that the base has lost.
+// current reports whether the branch holds the wanted files, was made from the files that
+// the base has now, and brings nothing back that the base has lost.
 func (s state) current(p Proposal) bool {
 	return s.owner == ours && !s.contained && !s.judged.rewritten && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
 }
 
-// queued reports whether the pull request is in the merge queue of its base. A
-// push takes it out, and what is merged then need not be what was reviewed; so
-// nothing is done about it before it is merged or out [renovatebot/renovate#45252].
+// queued reports whether the pull request is in the merge queue of its base. A push would
+// remove it from the queue, or merge content that nobody reviewed. So relock waits until
+// the pull request is merged or leaves the queue [renovatebot/renovate#45252].
 func (s state) queued() bool { return s.open() && s.pull.Queued }
 
-// standing is the commit that stands for the group; empty if there is none.
+// standing is the commit of the group's current proposal; empty if there is none.
 func (s state) standing(base string) string {
 	if s.contained {
 		return ""
@@ -98,7 +98,7 @@ func (s state) standing(base string) string {
 	return standingAt(s.head, s.pull, s.marker, base)
 }
 
-// finish is for a branch that holds what is wanted and has a pull request.
+// finish is the plan for a branch that holds what is wanted and has a pull request.
 func finish(p Proposal, s state, opts Options) plan {
 	box := asksForRebase(s.pull.Body)
 	todo := plan{push: (box || opts.Rebase || opts.Recreate) && s.behind()}
@@ -106,7 +106,7 @@ func finish(p Proposal, s state, opts Options) plan {
 		lag := s.lag(opts.RebaseWhen)
 		todo.update, todo.unsettled, todo.behind = lag == overdue, s.unsettled(opts.RebaseWhen), s.note(opts.RebaseWhen, lag, p.Base)
 	}
-	// A body that somebody has rewritten, marker and all, is theirs.
+	// A body that a person has replaced, with its marker, belongs to that person.
 	anew := opts.Recreate && s.pull.Title != p.Title
 	if box || anew || s.marked && !s.marker.describes(p) {
 		todo.pull = editPull
@@ -125,9 +125,10 @@ func finish(p Proposal, s state, opts Options) plan {
 	return todo
 }
 
-// lag decides by what GitHub says of the merge. BEHIND is that nothing else is missing, and
-// BLOCKED that something is: it hides whether the base demands branches that have all of it,
-// which a ruleset may say. What GitHub has not computed decides nothing.
+// lag decides by the merge state that GitHub reports. BEHIND means that only an update of
+// the branch is missing. BLOCKED means that something else is missing, too. It hides
+// whether the base requires up-to-date branches, so a ruleset must say that. An unknown
+// state decides nothing.
 func (s state) lag(when RebaseWhen) lag {
 	if !s.behind() || s.asked || when == RebaseConflicted {
 		return caughtUp
@@ -144,20 +145,20 @@ func (s state) lag(when RebaseWhen) lag {
 	return caughtUp
 }
 
-// unsettled reports whether the branch may have to be updated without anything having happened
-// to the pull request that a list shows: a check passes, or GitHub computes the state again.
+// unsettled reports whether the branch may need an update after an event that no list of
+// pull requests shows. Examples: a check passes, or GitHub computes the merge state again.
 func (s state) unsettled(when RebaseWhen) bool {
 	return s.behind() && (when == RebaseBehindBase || when != RebaseConflicted && s.awaited())
 }
 
-// behind reports whether the base has commits that the branch has not.
+// behind reports whether the base has commits that the branch lacks.
 func (s state) behind() bool { return s.fork != s.base.SHA }
 
-// awaited reports whether somebody waits for the pull request to be merged.
+// awaited reports whether a person has approved the pull request, or auto-merge is on.
 func (s state) awaited() bool { return s.pull.Approved || s.pull.AutoMerge }
 
-// note is the base that the body is to say that the branch is behind: what it says stays as
-// long as nobody knows better, so that the text does not change each night.
+// note returns the base for the note "the branch is behind". While the state is unknown,
+// the note stays as it is, so that the body does not change each night.
 func (s state) note(when RebaseWhen, lag lag, base string) string {
 	auto := when != RebaseBehindBase && when != RebaseConflicted
 	switch {
@@ -169,22 +170,22 @@ func (s state) note(when RebaseWhen, lag lag, base string) string {
 	return ""
 }
 
-// awaitsAutoMerge reports whether GitHub is still to be asked to merge the pull
-// request, and may not refuse: it does where nothing is in the way of a merge.
+// awaitsAutoMerge reports whether relock must still ask for auto-merge, and GitHub may
+// accept it. GitHub refuses auto-merge if nothing blocks the merge.
 func (s state) awaitsAutoMerge(p Proposal) bool {
 	ready := s.pull.MergeState == github.MergeClean || s.pull.MergeState == github.MergeUnstable
 	return p.mergesItself() && s.marker.AutoMerge && !s.pull.AutoMerge && !ready
 }
 
-// describes reports whether a pull request with the marker needs no edit: its
-// title and body are of the proposal, and nothing is remembered that no longer
-// holds. That happens where a run ended between two requests, where a person
-// reopened what relock had closed, or took their commits back.
+// describes reports whether a pull request with the marker needs no edit. Its title and
+// body must be those of the proposal, and the marker must hold nothing outdated. A marker
+// is outdated after a run that ended between two requests, after a person reopened what
+// relock had closed, or after people removed their commits.
 func (m Marker) describes(p Proposal) bool {
 	return m.Digest == p.Digest && (m.Facts == p.Facts || p.KeepText) && m.Closed == "" && !m.Leaves && !m.Stopped && !m.Pending
 }
 
-// leave is for a branch that somebody else has pushed to.
+// leave is the plan for a branch that somebody else has pushed to.
 func leave(s state) plan {
 	l := plan{reason: pushedTo}
 	if s.open() && !s.marker.Stopped {
@@ -193,7 +194,7 @@ func leave(s state) plan {
 	return l
 }
 
-// unwanted decides about one of our branches for which there is no proposal.
+// unwanted is the plan for one of our branches without a proposal.
 func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
@@ -209,13 +210,13 @@ func unwanted(s state, base string) plan {
 	case s.open():
 		return s.dropping(plan{pull: closePull, reason: "nothing left to do"})
 	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
-		// GitHub has closed it with its base, and no person has turned it down.
+		// GitHub closed the pull request with its base. No person has turned it down.
 		return s.dropping(plan{pull: closePull, reason: "its base is gone"})
 	}
 	return s.dropping(plan{reason: leftOver})
 }
 
-// dropping adds the deletion of the branch to a plan, unless that would close other
+// dropping adds the deletion of the branch to a plan, unless the deletion would close other
 // pull requests.
 func (s state) dropping(p plan) plan {
 	p.drop = len(s.dependents) == 0
@@ -225,7 +226,7 @@ func (s state) dropping(p plan) plan {
 	return p
 }
 
-// operation names the plan as an outcome does.
+// operation is the name of the plan in an outcome.
 func (p plan) operation() Operation {
 	switch {
 	case p.pull == openPull:
@@ -238,7 +239,7 @@ func (p plan) operation() Operation {
 	return None
 }
 
-// idle reports whether there is nothing to do, not even to refuse.
+// idle reports whether the plan does nothing, and refuses nothing either.
 func (p plan) idle() bool {
 	return !p.push && !p.update && !p.drop && p.pull == keepPull && p.err == nil
 }

@@ -9,34 +9,33 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 )
 
-// Marker is what relock remembers in a pull request's body, hidden from
-// readers. It is advice, never proof: anybody who may edit the body may edit it.
+// Marker is what relock remembers in the body of a pull request, hidden from readers. It is
+// a hint and proves nothing: anyone who may edit the body may edit it.
 type Marker struct {
-	// Digest and Facts are those of the proposal that title and body describe.
+	// Digest and Facts are those of the proposal in the present title and body.
 	Digest string `json:"digest,omitempty"`
 	Facts  string `json:"facts,omitempty"`
-	// Title is the one that relock has set last, so that what a person has made of it is
-	// known; empty in a marker of an older relock, and where there is no room for it.
+	// Title is the last title that relock has set. It shows what a person has changed
+	// since. It is empty in markers of older releases, and if there is no room for it.
 	Title string `json:"title,omitempty"`
-	// Closed says why relock closed the pull request. A person who closes it
-	// leaves no reason.
+	// Closed says why relock closed the pull request. It is empty if a person closed it.
 	Closed string `json:"closed,omitempty"`
-	// Stopped says that we have told of somebody else's commits.
+	// Stopped says that relock has commented on somebody else's commits.
 	Stopped bool `json:"stopped,omitempty"`
-	// Pending says that labels, reviewers and the like are still to be set.
+	// Pending says that labels, reviewers or the like must still be set.
 	Pending bool `json:"pending,omitempty"`
-	// MissingLabels are those that could not be set, and Unapplied is what else could not be.
+	// MissingLabels and Unapplied are what could not be set: labels, and everything else.
 	MissingLabels []string  `json:"missing-labels,omitempty"`
 	Unapplied     Unapplied `json:"unapplied,omitzero"`
-	// AutoMerge says that GitHub is still to be asked to merge it by itself.
+	// AutoMerge says that relock must still ask GitHub for auto-merge.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
-	// FormerBase is what the base was called when the branch was named, if GitHub has
-	// said that it was renamed since.
+	// FormerBase is the base's name when relock named the branch, if the base was renamed
+	// since.
 	FormerBase string `json:"former-base,omitempty"`
-	// Behind is the base of which the body says that the branch is behind it, and waits.
+	// Behind is the base in the note "the branch is behind"; empty: no note.
 	Behind string `json:"behind,omitempty"`
-	// Leaves says that the branch must be deleted when no other pull request needs it
-	// any more, though a person has closed this one: relock did so for them.
+	// Leaves says that relock must delete the branch once no other pull request needs it.
+	// It is set when a person had relock close the pull request.
 	Leaves bool `json:"leaves-branch,omitempty"`
 	// Ignores are what people asked relock not to propose for this group.
 	Ignores []policy.Ignore `json:"ignores,omitempty"`
@@ -48,13 +47,12 @@ const (
 	markerEnd   = " -->"
 )
 
-// largestMarker bounds the line of a marker, in bytes. The 65,536 characters of a
-// body have room for it and for its ignores in words, beside the 60,000 that a
-// report fills.
+// largestMarker bounds the line of a marker, in bytes. A body has 65,536 characters, and a
+// report fills at most 60,000. The rest holds the marker, and its ignores in words.
 const largestMarker = 2048
 
-// entitle remembers the title that relock sets, if there is room for it: ignores are
-// people's words, and must not be lost for it.
+// entitle remembers the title that relock sets, if there is room for it. Ignores come
+// first: they are people's words, and must not be lost.
 func (m *Marker) entitle(title string) {
 	m.Title = title
 	if len(m.String()) > largestMarker {
@@ -62,9 +60,9 @@ func (m *Marker) entitle(title string) {
 	}
 }
 
-// retitled returns the title of a pull request that has this one now, and whether it says what
-// is proposed. A person's words stay: where they have written beside the title that relock
-// had set, that part alone is replaced, and where they have written another one, none is.
+// retitled returns the new title of a pull request, and whether it says what is proposed.
+// Words of a person stay. For example, if a person wrote "URGENT: " before relock's title,
+// only relock's part is replaced. If a person wrote another title, nothing is.
 func (m Marker) retitled(now, proposed string) (title string, says bool) {
 	before, after, kept := strings.Cut(now, m.Title)
 	switch {
@@ -78,11 +76,11 @@ func (m Marker) retitled(now, proposed string) (title string, says bool) {
 	return before + proposed + after, true
 }
 
-// maxTitle is how many characters GitHub takes of a title.
+// maxTitle is how many characters of a title GitHub accepts.
 const maxTitle = 256
 
-// fallBehind remembers what the body says of the branch, if there is room for it: ignores are
-// people's words, and must not be lost for it.
+// fallBehind remembers the base of the note "the branch is behind", if there is room for
+// it. Ignores come first.
 func (m *Marker) fallBehind(base string) {
 	m.Behind = base
 	if len(m.String()) > largestMarker {
@@ -90,8 +88,8 @@ func (m *Marker) fallBehind(base string) {
 	}
 }
 
-// lacks remembers what of a presentation is not applied, if there is room for it: ignores are
-// people's words, and must not be lost for labels.
+// lacks remembers which parts of a presentation are not applied, if there is room for them.
+// Ignores come first.
 func (m *Marker) lacks(done presented) {
 	m.MissingLabels, m.Unapplied, m.AutoMerge = done.labels, done.left, done.unmerging
 	if len(m.String()) > largestMarker {
@@ -99,9 +97,9 @@ func (m *Marker) lacks(done presented) {
 	}
 }
 
-// String returns the marker as the line that ParseMarker reads. Nothing in it
-// ends the comment that hides it: JSON as Go writes it holds no "<" or ">", and
-// two hyphens in a row are written otherwise.
+// String returns the marker as the line that ParseMarker reads. Nothing in it can end the
+// HTML comment around it: Go's JSON escapes "<" and ">", and String escapes two hyphens in
+// a row.
 func (m Marker) String() string {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -110,10 +108,10 @@ func (m Marker) String() string {
 	return markerStart + strings.ReplaceAll(string(text), "--", `-\u002d`) + markerEnd
 }
 
-// ParseMarker returns the marker of a body, and whether there is a valid one.
-// It is the last line of the body in the form of a marker: the text above comes
-// from elsewhere, though not as a line of that form, since what a report quotes
-// is inert. Keys that it does not know are those of a later relock.
+// ParseMarker returns the marker of a body, and whether there is a valid one. It reads the
+// last line that has the form of a marker. Text from elsewhere is above that line, and
+// quoted text cannot have this form. ParseMarker ignores unknown keys: a later release may
+// have written them.
 func ParseMarker(body string) (Marker, bool) {
 	for _, line := range slices.Backward(strings.Split(body, "\n")) {
 		text, ok := strings.CutPrefix(strings.TrimRight(line, " \t\r"), markerStart)

@@ -9,33 +9,34 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// mergesItself reports whether GitHub is to merge what is proposed.
+// mergesItself reports whether GitHub must merge the proposal by auto-merge.
 func (p Presentation) mergesItself() bool { return p.AutoMerge != "" && !p.NoAutoMerge }
 
-// later reports whether something of the presentation is applied after the opening.
+// later reports whether a part of the presentation is applied after the opening.
 func (p Presentation) later() bool {
 	return p.manual() || p.AutoMerge != ""
 }
 
-// presenter applies a presentation. What it cannot do becomes a warning of the outcome.
+// presenter applies a presentation. If a part fails, the outcome gets a warning.
 type presenter struct {
 	repo    *github.Repository
 	outcome *Outcome
 }
 
-// presented is what happened to a presentation.
+// presented is the result of applying a presentation.
 type presented struct {
-	// settled says that nothing was lost on the way: what is not applied was refused.
+	// settled says that every answer arrived: a part that is not applied was refused.
 	settled bool
-	// labels are those that are still to be set, and left is what else a later run tries again.
+	// labels are those that must still be set. left is the rest that a later run tries
+	// again.
 	labels []string
 	left   Unapplied
-	// unmerging says that auto-merge is still to be enabled.
+	// unmerging says that auto-merge must still be enabled.
 	unmerging bool
 }
 
-// Unapplied is what of a presentation must be tried again: the token might not apply it, or
-// nobody knows whether it was applied.
+// Unapplied lists the parts of a presentation that must be tried again. Either the token
+// has no permission for them, or the answer was lost.
 type Unapplied struct {
 	Reviewers     []string `json:"reviewers,omitempty"`
 	TeamReviewers []string `json:"team-reviewers,omitempty"`
@@ -43,13 +44,14 @@ type Unapplied struct {
 	Milestone     bool     `json:"milestone,omitempty"`
 }
 
-// present applies what of the presentation cannot be given while opening. None is worth a
-// lost pull request, so that a refusal is a warning. What is wrong with a thing itself, such as
-// a person who cannot review, is said once. All else is tried again by the next run.
+// present applies the parts of the presentation that GitHub does not accept at the opening.
+// A refusal is a warning, since it must not cost the pull request. If the part itself is
+// wrong, such as a person who cannot review, present warns once. The next run tries all
+// others again.
 func (p presenter) present(ctx context.Context, pull github.PullRequest, m Presentation) presented {
-	p.outcome.Warnings = nil // an earlier attempt may have warned of the same
+	p.outcome.Warnings = nil // an earlier attempt may have given the same warnings
 	done := presented{settled: true, unmerging: m.AutoMerge != "" && m.NoAutoMerge}
-	// apply reports whether to try again.
+	// apply reports whether a later run must try again.
 	apply := func(wanted bool, act func() error) bool {
 		if !wanted {
 			return false
@@ -73,7 +75,7 @@ func (p presenter) present(ctx context.Context, pull github.PullRequest, m Prese
 	if again && len(done.labels) == 0 {
 		done.labels = m.Labels
 	}
-	// GitHub refuses teams to a workflow's own token.
+	// GitHub refuses teams to the token of a workflow.
 	if apply(len(m.Reviewers) > 0, func() error {
 		return allOrEach(m.Reviewers, func(logins []string) error { return p.repo.RequestReviewers(ctx, n, logins, nil) })
 	}) {
@@ -94,8 +96,8 @@ func (p presenter) present(ctx context.Context, pull github.PullRequest, m Prese
 	return done
 }
 
-// remaining is the part of the presentation that a pull request with the marker lacks, and that
-// is still wanted. What people have changed since the opening is not in it.
+// remaining is the part of the presentation that is still wanted, and that a pull request
+// with this marker lacks. It leaves out what people have changed since the opening.
 func (p Presentation) remaining(m Marker) Presentation {
 	both := func(wanted, left []string) []string {
 		return slices.DeleteFunc(slices.Clone(left), func(name string) bool { return !slices.Contains(wanted, name) })
@@ -112,20 +114,20 @@ func (p Presentation) remaining(m Marker) Presentation {
 	return p
 }
 
-// manual reports whether something must be applied beside auto-merge.
+// manual reports whether something other than auto-merge must be applied.
 func (p Presentation) manual() bool {
 	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != ""
 }
 
-// mostEnabling and firstEnabling bound how long a run waits for auto-merge: seconds
-// are enough in most cases, and checks that take longer are left to the next run.
+// mostEnabling and firstEnabling bound how long a run waits for auto-merge. Seconds are
+// enough in most cases. If checks take longer, the next run tries again.
 const (
 	mostEnabling  = 3
-	firstEnabling = 2 * time.Second // then twice as long
+	firstEnabling = 2 * time.Second // doubled each time
 )
 
-// enableAutoMerge lets GitHub merge a pull request by itself. It tries again as long
-// as GitHub says that it is not the time.
+// enableAutoMerge turns auto-merge on. It tries again while GitHub answers that it is too
+// early.
 func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (err error) {
 	for n := range mostEnabling {
 		if n > 0 && p.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
@@ -139,7 +141,7 @@ func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest,
 	return err
 }
 
-// warnOf adds what could not be done, each by itself.
+// warnOf adds one warning for each failure.
 func (p presenter) warnOf(err error) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		p.outcome.Warnings = append(p.outcome.Warnings, several.Unwrap()...)
@@ -148,8 +150,8 @@ func (p presenter) warnOf(err error) {
 	p.outcome.Warnings = append(p.outcome.Warnings, err)
 }
 
-// allOrEach asks for all names at once and, where GitHub refuses that for one of
-// them, for each by itself: it takes all reviewers of a request or none.
+// allOrEach asks for all names at once. GitHub takes all reviewers of a request or none. So
+// after a refusal allOrEach asks for each name by itself.
 func allOrEach(names []string, ask func([]string) error) error {
 	err := ask(names)
 	if len(names) < 2 || !errors.Is(err, github.ErrConflict) {
@@ -162,7 +164,7 @@ func allOrEach(names []string, ask func([]string) error) error {
 	return errors.Join(refused...)
 }
 
-// labelKnown sets those of the labels that the repository has.
+// labelKnown sets the labels that exist in the repository.
 func (p presenter) labelKnown(ctx context.Context, number int, labels []string) error {
 	known, err := p.repo.KnownLabels(ctx, labels)
 	if err != nil || len(known) == 0 {
@@ -171,9 +173,9 @@ func (p presenter) labelKnown(ctx context.Context, number int, labels []string) 
 	return p.repo.Label(ctx, number, known)
 }
 
-// label sets labels, made where they do not exist, and returns those that cannot
-// be made, with the reason. GitHub takes all labels of a request or none, so that
-// a refusal is followed by the ones that exist and then by each of the others.
+// label sets labels, and creates those that do not exist. It returns the labels that cannot
+// be created, with the reason. GitHub takes all labels of a request or none. So after a
+// refusal label sets the existing labels, and then each of the others.
 func (p presenter) label(ctx context.Context, number int, labels []string) (missing []string, err error) {
 	err = p.repo.Label(ctx, number, labels)
 	if !errors.Is(err, github.ErrForbidden) && !errors.Is(err, github.ErrConflict) {
@@ -190,7 +192,7 @@ func (p presenter) label(ctx context.Context, number int, labels []string) (miss
 	}
 	missing = slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(known, l) })
 	if errors.Is(err, github.ErrForbidden) {
-		return missing, err // it would be refused for each of them
+		return missing, err // GitHub would refuse each of them
 	}
 	var errs []error
 	missing = slices.DeleteFunc(missing, func(l string) bool {

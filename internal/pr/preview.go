@@ -6,11 +6,11 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// preview is Propose for anyone who has no token: what would happen to the proposals,
-// and of our pull requests that none of them stands for, as far as the newest pull
-// requests tell. GitHub answers without a token by REST alone, and seldom: commits
-// are not compared, so that it is not seen who has pushed to a branch. It is two
-// requests, and one for each branch whose pull request is older than those.
+// preview is Propose for users without a token. It says what would happen to the proposals,
+// and to our pull requests without a proposal, as far as the newest pull requests show.
+// Without a token, GitHub answers by REST only, and allows few requests. So preview
+// compares no commits, and does not see who has pushed to a branch. It makes two requests,
+// and one for each branch whose pull request is older than those in the list.
 func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
 	r.open = 0
 	for branch, pull := range r.opts.Survey.newest {
@@ -41,8 +41,8 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 	return append(outcomes, r.foreseeEnds(proposals, heads)...)
 }
 
-// foresee decides about a proposal as a run with a token would, if the branch is as
-// its pull request says.
+// foresee decides about a proposal as a run with a token would. It assumes that the branch
+// is as its pull request says.
 func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) error {
 	s := state{branch: p.Branch, head: head, owner: ours}
 	pull, known := r.opts.Survey.newest[p.Branch]
@@ -70,7 +70,7 @@ func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) err
 	return err
 }
 
-// believe takes a branch for what its pull request says.
+// believe fills in the branch from its pull request.
 func believe(s *state, pull *github.PullRequest) {
 	s.seen(pull)
 	if turnedDown(*pull, s.marker) {
@@ -82,7 +82,7 @@ func believe(s *state, pull *github.PullRequest) {
 	}
 }
 
-// foreseeEnds are our open pull requests that no proposal stands for.
+// foreseeEnds are the outcomes of our open pull requests that have no proposal.
 func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outcome {
 	var outcomes []Outcome
 	for _, branch := range r.unwantedBranches(proposals) {
@@ -95,7 +95,7 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		believe(&s, &pull)
 		t.see(s)
 		todo := unwanted(s, r.opts.Base)
-		if r.opts.Spare != nil { // what it proposes cannot be read without a token
+		if r.opts.Spare != nil { // without a token, relock cannot read what it proposes
 			todo = plan{reason: notSeen}
 		}
 		t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
