@@ -12,19 +12,19 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Owned is a pull request of ours, as a command in its comments finds it. To
-// rebase or recreate it, call Propose with Only.
+// Owned is a pull request of relock in whose comments a person gave a command. To rebase or
+// recreate it, call Propose with Only.
 type Owned struct {
 	Pull        github.PullRequest
-	Group, Base string // of the branch; a person may have changed Pull.Base
+	Group, Base string // those of the branch; a person may have changed Pull.Base
 	Marker      Marker
-	// Touched says that somebody else has pushed to it.
+	// Touched says that somebody else has pushed to the branch.
 	Touched bool
 }
 
-// Find says whether a pull request is ours: from a branch of this repository
-// that is named like ours and holds our commits. It is one request, or none, and
-// four more where the base was merged into it.
+// Find reports whether a pull request is relock's: its branch is in this repository, has a
+// name of ours and holds our commits. Find makes at most one request, and four more where
+// the base was merged into the branch.
 func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest, prefix string) (Owned, bool, error) {
 	r := newSurveyor(repo, Options{Base: pull.Base, Prefix: prefix})
 	if pull.Fork || !r.named(pull.HeadBranch) {
@@ -51,22 +51,22 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 	return o, true, nil
 }
 
-// Close closes a pull request because a person says so: the same is not
-// proposed again. Its branch is deleted unless somebody else has pushed to it,
-// the server cannot do so safely, or other open pull requests need it: Close returns
-// a sentence about those. A branch that could not be deleted is deleted by a later run.
+// Close closes a pull request because a person asked for it. relock does not propose the
+// same again. Close deletes the branch, with three exceptions: somebody else has pushed to
+// it, the server cannot delete it safely, or other open pull requests need it. Close then
+// returns a sentence that says so. If the deletion fails, a later run deletes the branch.
 func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Markdown, err error) {
 	var needed []int
 	var unsupported bool
 	if !o.Touched {
 		needed, err = repo.Dependents(ctx, o.Pull.HeadBranch, o.Pull.Number)
-		unsupported = errors.Is(err, github.ErrUnsupported) // it cannot delete the branch either
+		unsupported = errors.Is(err, github.ErrUnsupported) // this server cannot delete the branch either
 		if err != nil && !unsupported {
 			return kept, err
 		}
 	}
 	m := o.Marker
-	m.Closed, m.Leaves = "", !o.Touched && !unsupported // should it not be deleted now
+	m.Closed, m.Leaves = "", !o.Touched && !unsupported // in case the deletion fails now
 	if _, err := repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Close: true}); err != nil {
 		return kept, err
 	}
@@ -86,9 +86,9 @@ func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Mar
 	return kept, err
 }
 
-// deleteSurely deletes a branch that is at a commit. Where GitHub refuses that, or nobody knows
-// what happened to it, it looks: a branch that is elsewhere is somebody's by now, and one of which
-// nothing was heard is deleted again.
+// deleteSurely deletes a branch that is at a commit. After a refusal or an unclear answer
+// it reads the branch again. It leaves a branch that has moved, since somebody else uses it
+// now. After an unclear answer it deletes once more.
 func deleteSurely(ctx context.Context, repo *github.Repository, branch, at string) error {
 	err := repo.DeleteBranch(ctx, branch, at)
 	uncertain := errors.Is(err, github.ErrUncertain)
@@ -105,7 +105,7 @@ func deleteSurely(ctx context.Context, repo *github.Repository, branch, at strin
 	return err
 }
 
-// Reopen opens a closed pull request again, with the commit that it had.
+// Reopen opens a closed pull request again, with its old commit.
 func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
 	if o.Pull.Merged {
 		return cannotReopen(o, "it is merged", "")
@@ -137,9 +137,9 @@ func cannotReopen(o Owned, why, hint string) error {
 	}
 }
 
-// SetIgnores changes what people asked relock to ignore for the group of a pull
-// request from what o says to the given, and shows it in the body. What another
-// comment has changed since stays changed.
+// SetIgnores replaces the ignores of a pull request's group, and shows them in the body. It
+// applies the difference between o and ignores. So it keeps the changes that other comments
+// have made meanwhile.
 func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores []policy.Ignore) error {
 	for _, i := range ignores {
 		if err := i.Check(); err != nil {
@@ -165,7 +165,7 @@ func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores [
 	return err
 }
 
-// merge applies to a list the difference of two others.
+// merge applies the difference between from and to to a list.
 func merge(list, from, to []policy.Ignore) []policy.Ignore {
 	list = slices.DeleteFunc(slices.Clone(list), func(i policy.Ignore) bool { return slices.Contains(from, i) && !slices.Contains(to, i) })
 	for _, i := range to {

@@ -1,18 +1,18 @@
-// Package pr is the life of relock's pull requests: what is proposed, on which
-// branch, when it is updated, left alone or closed.
+// Package pr is the life of relock's pull requests: what is proposed, on which branch, and
+// when the pull request is updated, left alone or closed.
 //
-// A group of changes has one branch and at most one open pull request. A branch
-// is ours if its newest commit carries our trailers, has the tree and is on the
-// commit that they name; who pushed it proves nothing, since every workflow speaks
-// as github-actions[bot]. The digest in the trailers says what
-// is proposed: while it stays the same, nothing is pushed and nothing edited.
+// A group of changes has one branch and at most one open pull request. A branch is ours if
+// three things are true of its newest commit: it has our trailers, it has the tree that
+// they name, and its parent is the commit that they name. The person who pushed it proves
+// nothing, since every workflow acts as github-actions[bot]. The digest in the trailers
+// identifies the proposal: while it stays the same, relock pushes and edits nothing.
 //
-// [Propose] reads, decides and writes in this order, and begins again when
-// GitHub says that something moved meanwhile. It never forces a branch from a
-// commit that it has not read. What it must remember from run to run, as the
-// ignores that people ask for in comments, is in a [Marker] hidden in the body.
-// It writes titles, commit subjects and what it says of its pull requests. What the
-// changes are, and the text of a body, is the caller's.
+// [Propose] reads, decides and writes in this order. It begins again if GitHub reports that
+// something has moved meanwhile. It never force-pushes over a commit that it has not read.
+// Some facts must survive from run to run, such as the ignores that people ask for in
+// comments. They are in a [Marker], hidden in the body. The package writes titles, commit
+// subjects and notes about its pull requests. The caller computes the changes, and writes
+// the text of a body.
 package pr
 
 import (
@@ -33,22 +33,22 @@ import (
 type File struct {
 	Path string // slash-separated, relative to the top of the repository
 	Mode string // of git; an ordinary file, 100644, if empty
-	// Content is the file as proposed.
+	// Content is the proposed content of the file.
 	Content []byte
-	// Old is the file as it is on the base, nil if there is none. If the
-	// base changes it, the proposal is made again on top of that.
+	// Old is the content on the base, nil if the base has no such file. If the base changes
+	// it, relock makes the proposal again on top of that.
 	Old []byte
 }
 
 func (f File) mode() string { return cmp.Or(f.Mode, "100644") }
 
-// Proposal is what should be merged into a base branch for one group of changes.
-// New makes the fields that must agree with each other.
+// Proposal is what should be merged into a base branch for one group of changes. New sets
+// the fields that must agree with each other.
 type Proposal struct {
 	Group  string
 	Branch string
 	Base   string // a branch
-	// former is what the base was called when the branch was named; empty: as now.
+	// former is the base's name when relock named the branch; empty: the same as now.
 	former string
 	Digest string
 	Files  []File // sorted by path
@@ -56,40 +56,39 @@ type Proposal struct {
 	Title   string // of the pull request
 	Subject string // of the commit, at most maxSubject characters
 	Summary string // of the commit, below the subject; may be empty
-	// Styled is the subject behind the prefix with which the newest commits of the
-	// base begin theirs, where most of them follow Conventional Commits; nil: it is
-	// Subject, whatever they do.
+	// Styled returns Subject in the style of the base, with a prefix such as "chore(deps):
+	// ". It is called if most of the base's newest commits follow Conventional Commits.
+	// nil: Subject is used in any case.
 	Styled func(prefix string) string
 	Body   safe.Markdown // of the pull request
-	// Write makes the body when it is needed, for one that is dear; nil if Body
-	// is it.
+	// Write makes the body on demand, if that is expensive; nil: Body is the body.
 	Write func() safe.Markdown
-	// Facts is a digest of what the text says that is not in the files, as what
-	// was held back and why. The text is written again when it changes.
+	// Facts is a digest of the facts that the text has and the files do not, such as a
+	// release that was held back, and why. If it changes, relock writes the text again.
 	Facts string
-	// From is what stood for the group when the files were chosen, by a run that did
-	// not see everything; nil: it saw everything. Where something else stands by now,
-	// the outcome is Stale, and nothing is done.
+	// From is the group's current proposal when a run that did not see everything chose the
+	// files; nil: the run saw everything. If GitHub has another one by now, the outcome is
+	// Stale, and nothing is done.
 	From *Standing
-	// KeepText leaves the text of a pull request that has the same files as it is,
-	// since it comes from a run that saw more, or as much.
+	// KeepText keeps the text of a pull request with the same files. The text comes from a
+	// run that saw as much as this one, or more.
 	KeepText bool
-	// Alone is why what stands for the group is left as it is. A proposal with a reason
-	// has no files.
+	// Alone is why the group's current proposal is left as it is. If it is set, the
+	// proposal has no files.
 	Alone LeftAlone
 
 	Presentation
 }
 
-// Presentation is how a pull request is presented to people. It is applied when
-// it is opened and never again: anyone who takes a label off, or asks another
-// reviewer, meant it. What GitHub has refused is tried again by later runs, and so is
-// auto-merge until it holds.
+// Presentation is how a pull request is presented to people. relock applies it at the
+// opening and never again. A person who removes a label, or asks another reviewer, meant
+// to. Two things are tried again by later runs: parts that GitHub refused, and auto-merge
+// until it is on.
 type Presentation struct {
-	settings.PullRequest // a Limit of 0: Options.Limit holds
-	// NoAutoMerge says that what is proposed now is for a person to merge: what made
-	// GitHub merge it is taken back before the branch gets anything new. A later
-	// proposal without it merges by itself again.
+	settings.PullRequest // a Limit of 0: Options.Limit applies
+	// NoAutoMerge says that a person must merge this proposal. relock turns auto-merge off
+	// before the branch gets anything new. A later proposal without NoAutoMerge turns it on
+	// again.
 	NoAutoMerge bool
 }
 
@@ -107,19 +106,18 @@ func New(group, base, prefix string, files []File) Proposal {
 	}
 }
 
-// named is a group's name as a trailer can say it. The group without a name is
-// that of all changes.
+// named is a group's name in the form of a trailer. The group of all changes has no name,
+// and is "all".
 func named(group string) string { return cmp.Or(oneLine(group), "all") }
 
 func byPath(files []File) []File {
 	return slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Branch returns the name of a group's branch: <prefix><slug>-<8 hex>, where the
-// empty prefix stands for DefaultPrefix. It holds
-// no version, so that the next proposal uses it again. The number tells groups
-// with the same slug apart, and bases; with it no name is a directory of another
-// and none ends in ".lock", which git refuses.
+// Branch returns the name of a group's branch: <prefix><slug>-<8 hex>. An empty prefix
+// means DefaultPrefix. The name holds no version, so that the next proposal uses it again.
+// The number is different for each base, and for groups with the same slug. Because of it,
+// no name is a directory of another, and none ends in ".lock", which git refuses.
 func Branch(group, base, prefix string) string {
 	return cmp.Or(prefix, DefaultPrefix) + branchName(group, base)
 }
@@ -135,7 +133,7 @@ func branchName(group, base string) string {
 // longestSlug keeps branch names readable in lists.
 const longestSlug = 40
 
-// slug keeps of a group's name what is safe and plain in a branch's name.
+// slug keeps the characters of a group's name that are safe in the name of a branch.
 func slug(group string) string {
 	words := strings.FieldsFunc(strings.ToLower(group), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -147,9 +145,8 @@ func slug(group string) string {
 	return cmp.Or(s, "group")
 }
 
-// Digest identifies what is proposed: group, base branch, and path, mode and new
-// content of each file, whatever their order. Neither the base's commit nor the
-// text of the pull request is in it.
+// Digest identifies a proposal by its group, its base branch, and the path, mode and new
+// content of each file, in any order. The base's commit and the text are not part of it.
 func Digest(group, base string, files []File) string {
 	h := sha256.New()
 	frame(h, group)
@@ -162,7 +159,7 @@ func Digest(group, base string, files []File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ground identifies what the files of a proposal replace.
+// ground identifies the files that a proposal replaces.
 func ground(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -176,5 +173,6 @@ func ground(files []File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// frame writes a string so that no other sequence of strings writes the same.
+// frame writes a string with its length, so that two different sequences never write the
+// same.
 func frame(h hash.Hash, s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }

@@ -12,74 +12,73 @@ import (
 
 // Options describe one run over one base branch.
 type Options struct {
-	// Base is the branch that the pull requests are for, and SHA the commit of
-	// it that the proposals were made from.
+	// Base is the branch that the pull requests are for. SHA is the commit of it that the
+	// proposals were made from.
 	Base, SHA string
-	// Holds reports whether the proposals would be the same from another commit,
-	// which the base has moved to; nil: they would not.
+	// Holds reports whether the proposals would be the same if made from another commit, to
+	// which the base has moved; nil: they would not.
 	Holds func(ctx context.Context, sha string) (bool, error)
-	// Bases are all branches that there should be pull requests for. Those of ours
-	// for another base are closed. Empty: the other bases are not known, and
-	// their pull requests are left alone.
+	// Bases are all branches that should have pull requests. relock closes its pull
+	// requests for other bases. Empty: the bases are not known, and those pull requests
+	// stay as they are.
 	Bases []string
-	// Survey is what Look has found for the base; its zero value is nothing.
+	// Survey is the result of Look for the base; the zero value: Look was not called.
 	Survey Survey
-	// Prefix begins the names of our branches, as it was given to New;
-	// DefaultPrefix if empty.
+	// Prefix begins the names of our branches, as in New; DefaultPrefix if empty.
 	Prefix string
-	// Limit is the number of our open pull requests, whatever their base, beyond
-	// which none is opened: a group that has none waits. Those that are open are
-	// updated. 0: no limit.
+	// Limit bounds the number of our open pull requests for all bases together. At the
+	// limit, a group without a pull request waits. Open pull requests are still updated. 0:
+	// no limit.
 	Limit int
-	// Budget bounds what is opened and written, beside the limit; nil sets no bound.
+	// Budget also bounds what is opened and written; nil: no bound.
 	Budget Budget
-	// Only is the branch that the run is about; empty: all of ours.
+	// Only limits the run to one branch; empty: all of our branches.
 	Only string
-	// Head is the commit that the branch Only must be at: where it is not,
-	// somebody has pushed since it was looked at, and nothing is done. Empty: any.
+	// Head is the commit that the branch Only must be at. If somebody has pushed to the
+	// branch since, nothing is done. Empty: any commit.
 	Head string
-	// Rebase rebuilds a branch that proposes the same already on the present
-	// base. Recreate does so over the commits that others have pushed to it.
+	// Rebase rebuilds a branch on the present base, even if it already proposes the same.
+	// Recreate also discards commits that others have pushed to it.
 	Rebase, Recreate bool
-	// RebaseWhen says when a branch that proposes the same already gets what its base has
-	// got since.
+	// RebaseWhen says when a branch that already proposes the same gets new commits of the
+	// base.
 	RebaseWhen RebaseWhen
-	// Ready is asked just before a branch is made, moved or deleted, and before a pull request
-	// is closed. Its error is the outcome's. It may be nil.
+	// Ready is called just before a branch is made, moved or deleted, and before a pull
+	// request is closed. Its error becomes that of the outcome. nil: always ready.
 	Ready func(context.Context) error
-	// Spare reports whether a pull request of a group that proposes these files is not
-	// ended though no proposal stands for it: the run did not see all of that, and the
-	// base does not have the rest. nil: the run saw everything.
+	// Spare reports whether a pull request stays open though no proposal is for its group.
+	// It does if the run did not see all of these files, and the base lacks the unseen
+	// content. nil: the run saw everything.
 	Spare func(group string, files []File) bool
-	// Begins reports whether the work on another branch may begin; nil: it may. It is
-	// asked before each.
+	// Begins reports whether the work on another branch may begin. It is called before each
+	// branch. nil: always.
 	Begins func() bool
-	// Done hears of an outcome, when it is one; nil if no caller wants it.
+	// Done receives each outcome as soon as it exists; nil: no caller wants it.
 	Done func(Outcome)
-	// Past are proposals that are made though the limit is reached, and Again those that are
-	// made though a person has closed the pull request that proposed the same, and so too.
+	// Past are proposals that are made although the limit is reached. Again are also made
+	// although a person has closed a pull request that proposed the same.
 	Again, Past Digests
-	// DryRun decides and writes nothing. Without a token there is no other run.
+	// DryRun decides and writes nothing. Without a token, only dry runs work.
 	DryRun bool
-	// Checkout says that a dry run is about what is checked out, wherever the base is:
-	// another commit there is a warning.
+	// Checkout says that a dry run uses the checked-out commit. If the base is at another
+	// commit, that is a warning.
 	Checkout bool
-	// Log hears of what is written; nothing is logged if it is nil.
+	// Log receives what is written; nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// Budget bounds what is opened and written in all the repositories of a run.
+// Budget bounds what a run opens and writes in all its repositories.
 type Budget interface {
-	// TryOpen takes the place of one new pull request, and reports whether there was one.
-	// It may be called twice about a branch.
+	// TryOpen takes the place of one new pull request, and reports whether there was a free
+	// one. It may be called twice about a branch.
 	TryOpen(branch string) bool
-	// MayWrite reports whether anything may be written now: GitHub lets only so much be
-	// made in an hour.
+	// MayWrite reports whether relock may write now. GitHub limits how much may be created
+	// in an hour.
 	MayWrite() bool
 }
 
-// Digests are proposals that somebody has asked for: the beginnings of their digests, by
-// branch.
+// Digests are proposals that somebody has asked for: by branch, the first characters of the
+// digests.
 type Digests map[string]string
 
 // has reports whether a proposal is one of them.
@@ -94,7 +93,7 @@ type Until string
 const (
 	ForRoom    Until = "room"   // until fewer pull requests are open
 	ForTheNext Until = "run"    // until a later run may make more
-	ForAPerson Until = "person" // who has closed its pull request
+	ForAPerson Until = "person" // until the person who closed the pull request acts
 )
 
 // Operation is what happened to a pull request. Its values are those of the
@@ -117,37 +116,36 @@ type Outcome struct {
 	URL       string // of it, for people
 	Branch    string
 	HeadSHA   string // of the branch
-	Reason    string // why nothing was done, or why it was closed; untrusted
-	Waits     bool   // work waits for room
+	Reason    string // why nothing was done, or why the pull request was closed; untrusted
+	Waits     bool   // work waits until fewer pull requests are open
 	// Until is what a proposal without an open pull request waits for.
 	Until Until
-	// ClosedNumber and ClosedURL are those of the pull request that a person has closed,
-	// where it waits for one.
+	// ClosedNumber and ClosedURL are those of the pull request that a person has closed, if
+	// the proposal waits for that person.
 	ClosedNumber int
 	ClosedURL    string
-	// Stale says that nothing was done since the proposal was made from another commit
-	// than stands for the group by now: it must be made again.
+	// Stale says that nothing was done because the group's current proposal has changed
+	// since the run read it. The proposal must be made again.
 	Stale bool
-	// Unsettled says that the branch is behind, and that GitHub may say later, without anything
-	// that a list of pull requests shows, that it must be updated.
+	// Unsettled says that the branch is behind, and may need an update later. The event
+	// that decides it is in no list of pull requests.
 	Unsettled bool
 	Err       error // *problem.Error
-	Unbegun   bool  // Options.Begins was against it
-	// Warnings are what could not be done to a pull request that was opened all
-	// the same: each a *problem.Error.
+	Unbegun   bool  // Options.Begins returned false
+	// Warnings are the parts of an opened pull request that failed: each is a
+	// *problem.Error.
 	Warnings []error
 }
 
-// Propose makes GitHub hold one branch and one pull request for each proposal,
-// with the least that this takes, and closes our pull requests for the base
-// that no proposal stands for any more. The outcomes are those of the proposals
-// in their order, then those of what was closed or left over, by branch. One
-// that fails does not stop the others.
+// Propose makes GitHub hold one branch and one pull request for each proposal, with as few
+// changes as possible. It closes our pull requests for the base that no proposal is for.
+// The outcomes come in the order of the proposals. Those of closed and remaining pull
+// requests follow, by branch. A failed proposal does not stop the others.
 //
-// Where there is nothing to do it costs a request, none after Look, and two more for
-// each proposal or branch of ours. The proposals must be of the base's present head: where
-// that has moved and Options.Holds says no, the outcome is an error that wraps a
-// Moved, and nothing is written. Without a token there are dry runs alone.
+// If there is nothing to do, Propose makes one request, or none after Look. It makes two
+// more for each proposal or branch of ours. The proposals must be made from the base's
+// present head. If the head has moved and Options.Holds returns false, the outcome is an
+// error that wraps a Moved, and nothing is written. Without a token, only dry runs work.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
 	r := newRun(repo, opts)
 	if opts.Only != "" {
@@ -164,7 +162,7 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	if repo.Anonymous() {
 		return r.preview(ctx, proposals, heads)
 	}
-	// What is closed makes room for what waits.
+	// Closed pull requests make room for those that wait.
 	ended := r.retireAll(ctx, proposals, heads)
 	var outcomes []Outcome
 	for _, p := range proposals {

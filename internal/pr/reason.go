@@ -6,9 +6,9 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Reasons why nothing is done about a pull request or a branch, or why it ends, as far as
-// several cases have them. They are behind what was done, so that they begin small and
-// end without a stop.
+// Reasons that several cases share: why relock does nothing about a pull request or a
+// branch, or why it closes it. They follow another text, so they begin with a small letter
+// and have no full stop.
 const (
 	movedMeanwhile = "its branch has moved since it was looked at"
 	pushedTo       = "somebody else pushed to the branch"
@@ -19,29 +19,29 @@ const (
 // inQueue is the reason where the merge queue has the pull request.
 func inQueue(number int) string { return fmt.Sprintf("pull request #%d is in the merge queue", number) }
 
-// refusedAs is the reason where a person has closed the same.
+// refusedAs is the reason if a person has closed a pull request that proposed the same.
 func refusedAs(number int) string {
 	return fmt.Sprintf("somebody closed pull request #%d, which proposed the same", number)
 }
 
-// rebased is the reason where a person has given the pull request another base.
+// rebased is the reason if a person has given the pull request another base.
 func rebased(number int, base string) string {
 	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", number, base)
 }
 
-// waitsForDependents is the reason of a group whose branch other pull requests need,
-// and whose own pull request has ended.
+// waitsForDependents is the reason of a group whose pull request has ended, and whose
+// branch other pull requests need.
 func waitsForDependents(pulls []int) string {
 	return "it waits, since " + needing(pulls).Plain()
 }
 
-// neededBy follows the reason where a branch is not deleted, or says why nothing is
-// pushed to it: other pull requests have it as their base or head.
+// neededBy says that other pull requests have the branch as their base or head. It follows
+// the reason if a branch is not deleted, or says why nothing is pushed to it.
 func neededBy(pulls []int) string {
 	return "; its branch stays, since " + needing(pulls).Plain()
 }
 
-// branchStays is the sentence with which a pull request ends whose branch stays.
+// branchStays is the last sentence of a closed pull request whose branch is not deleted.
 func branchStays(pulls []int) safe.Markdown {
 	return safe.Format("Its branch stays, since %s. relock pushes nothing to it, and deletes it when nothing needs it any more.", needing(pulls))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// closedDone is how a marker says that no person has closed the pull request.
+// closedDone in a marker says that relock closed the pull request, and no person did.
 const closedDone = "nothing left to do"
 
-// ending is the work on a branch that no proposal stands for.
+// ending is the work on a branch that has no proposal.
 type ending struct{ *task }
 
-// once is one attempt to end it.
+// once is one attempt to end the branch.
 func (t ending) once(ctx context.Context, head string) error {
 	s := state{branch: t.Branch, head: head}
 	base, err := t.readEnding(ctx, &s)
@@ -64,11 +64,11 @@ func (t ending) once(ctx context.Context, head string) error {
 	return t.end(ctx, s, todo, base)
 }
 
-// readEnding reads the branch and its pull request, and returns the base that it is for;
-// none if the branch is gone, or is not this run's to end.
+// readEnding reads the branch and its pull request, and returns its base. It returns none
+// if the branch is gone, or if this run must not end it.
 func (t ending) readEnding(ctx context.Context, s *state) (base string, err error) {
 	if s.head == "" {
-		return "", nil // somebody was faster
+		return "", nil // somebody has deleted it meanwhile
 	}
 	base, err = t.readUnwanted(ctx, s)
 	if err != nil || base == "" {
@@ -89,8 +89,8 @@ func (t ending) readEnding(ctx context.Context, s *state) (base string, err erro
 	return base, nil
 }
 
-// spared returns why a branch is not ended by a run that did not see everything. Of what
-// is for another base it has seen nothing.
+// spared returns why a run that did not see everything does not end a branch. Such a run
+// has seen nothing of another base.
 func (t ending) spared(ctx context.Context, s state, base string) (string, error) {
 	switch {
 	case s.owner != ours:
@@ -111,9 +111,9 @@ func (t ending) spared(ctx context.Context, s state, base string) (string, error
 	return "", nil
 }
 
-// readUnwanted finds out whose a branch is and returns the base that it is for:
-// that of the run, or one that there should be no pull requests for any more. It
-// returns none for a branch that is not this run's to end.
+// readUnwanted finds out who owns a branch, and returns its base. That is the base of the
+// run, or one that should have no pull requests any longer. It returns none for a branch
+// that this run must not end.
 func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err error) {
 	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
 		return "", err
@@ -125,7 +125,8 @@ func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err er
 	case s.owner == foreign, len(t.opts.Bases) == 0, slices.Contains(t.opts.Bases, base):
 		return "", nil
 	}
-	// The base may be called otherwise by now: GitHub has taken the pull request along.
+	// The base may have been renamed: GitHub has then moved the pull request to the new
+	// name.
 	switch now, err := t.repo.RenamedTo(ctx, base); {
 	case err != nil && !errors.Is(err, github.ErrNotFound):
 		return "", err
@@ -138,7 +139,7 @@ func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err er
 	default:
 		s.former, base = base, now
 	}
-	// Compared with the wrong base, commits of the right one looked foreign.
+	// Compared with the wrong base, commits of the right base would look like somebody's.
 	err = t.readBranch(ctx, s, base)
 	if errors.Is(err, github.ErrNotFound) {
 		s.orphan = true
@@ -147,9 +148,9 @@ func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err er
 	return base, err
 }
 
-// readOrphan is readBranch for a branch whose base is gone: there is nothing to
-// compare with, and its head speaks for all of it, since ours stand directly on
-// the base.
+// readOrphan is readBranch for a branch whose base is gone. There is nothing to compare
+// with. So the head decides for the whole branch, since our commits are directly on the
+// base.
 func (t ending) readOrphan(ctx context.Context, s *state) error {
 	mark, intact, err := t.readHead(ctx, s.branch, s.head)
 	if err != nil {
@@ -162,7 +163,7 @@ func (t ending) readOrphan(ctx context.Context, s *state) error {
 	return nil
 }
 
-// end does what the plan for an unwanted branch says.
+// end carries out the plan for an unwanted branch.
 func (t ending) end(ctx context.Context, s state, todo plan, base string) error {
 	if todo.pull == closePull || todo.drop {
 		if err := t.ready(ctx); err != nil {
@@ -183,8 +184,8 @@ func (t ending) end(ctx context.Context, s state, todo plan, base string) error 
 	return nil
 }
 
-// close ends the pull request with a sentence. The marker tells later runs that
-// no person turned the proposal down; it is written with the closing.
+// close closes the pull request with a sentence. The marker, written in the same request,
+// shows later runs that no person turned the proposal down.
 func (t ending) close(ctx context.Context, s state, base string) error {
 	text := safe.Format("Nothing is left to do here: the lock files on %s need none of these changes any more, "+
 		"or another pull request has them.", safe.Code(base))
@@ -210,8 +211,8 @@ func (t ending) close(ctx context.Context, s state, base string) error {
 	return nil
 }
 
-// drop deletes the branch. It stays if the server cannot compare before it
-// deletes, or will not delete.
+// drop deletes the branch. The branch stays if the server cannot compare before the
+// deletion, or refuses it.
 func (t ending) drop(ctx context.Context, s state) error {
 	if t.maySwap(s) {
 		err := t.repo.DeleteBranch(ctx, s.branch, s.head)

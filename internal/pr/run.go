@@ -14,17 +14,17 @@ import (
 // run is one call of Propose.
 type run struct {
 	*surveyor
-	// branches are those with a name of ours, of any base.
+	// branches are the branches with a name of ours, for any base.
 	branches []string
-	// open counts our open pull requests once it is known; before it is -1.
+	// open is the number of our open pull requests; -1 until it is known.
 	open int
 	// recent are the newest commits of the base, once they are known.
 	recent []github.Commit
-	// tree is that of the base, once it is known that the base is at opts.SHA.
+	// tree is the base's tree, once it is known that the base is at opts.SHA.
 	tree string
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
-	// warned says that a dry run has told of another commit than the base's head.
+	// warned says that a dry run has warned that the base's head is another commit.
 	warned bool
 }
 
@@ -32,8 +32,8 @@ func newRun(repo *github.Repository, opts Options) *run {
 	return &run{surveyor: newSurveyor(repo, opts), open: -1}
 }
 
-// full reports whether the limit of open pull requests is reached. They are
-// counted only if there are branches enough for so many: one more request.
+// full reports whether the limit of open pull requests is reached. It counts them, with one
+// request, only if enough branches exist to reach the limit.
 func (r *run) full(ctx context.Context, limit int) (bool, error) {
 	if limit <= 0 || r.open < 0 && len(r.branches) < limit {
 		return false, nil
@@ -74,7 +74,7 @@ func (r *run) ready(ctx context.Context) error {
 	return r.opts.Ready(ctx)
 }
 
-// done passes an outcome on.
+// done passes an outcome to the caller.
 func (r *run) done(o Outcome) {
 	if r.opts.Done != nil {
 		r.opts.Done(o)
@@ -107,7 +107,7 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 	return t.Outcome
 }
 
-// alone is the outcome of a group of which what stands is left as it is.
+// alone is the outcome of a group whose current proposal is left as it is.
 func (r *run) alone(t *task, p Proposal, head string) Outcome {
 	s := state{head: head}
 	if pull, known := r.opts.Survey.newest[p.Branch]; known {
@@ -118,20 +118,20 @@ func (r *run) alone(t *task, p Proposal, head string) Outcome {
 	return t.Outcome
 }
 
-// retire ends one of our branches that no proposal stands for. It has nothing
-// to report of branches that are not ours or for another base.
+// retire ends one of our branches that no proposal is for. It returns no outcome for
+// branches that are not ours or are for another base.
 func (r *run) retire(ctx context.Context, branch, head string) (Outcome, bool) {
 	t := r.newTask("", branch)
 	t.converge(ctx, head, func(head string) error { return ending{t}.once(ctx, head) })
 	return t.Outcome, t.known || t.Err != nil
 }
 
-// retireAll ends our branches that no proposal stands for.
+// retireAll ends our branches that no proposal is for.
 func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
 	var outcomes []Outcome
 	for _, branch := range r.unwantedBranches(proposals) {
 		if !r.begins() {
-			break // whether it must end is not known, and the next run looks
+			break // the next run decides whether it must end
 		}
 		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
 			r.done(o)
@@ -141,7 +141,7 @@ func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[str
 	return outcomes
 }
 
-// unwantedBranches are those with a name of ours that no proposal stands for.
+// unwantedBranches are those with a name of ours that no proposal is for.
 func (r *run) unwantedBranches(proposals []Proposal) []string {
 	kept := make(map[string]bool)
 	for _, p := range proposals {
@@ -152,8 +152,8 @@ func (r *run) unwantedBranches(proposals []Proposal) []string {
 	})
 }
 
-// elsewhere reports whether a branch is known by its name to be for another of
-// the bases. One that cannot be told by its name is looked at.
+// elsewhere reports whether the name of a branch proves that it is for another of the
+// bases. If the name does not, relock reads the branch.
 func (r *run) elsewhere(branch string, proposals []Proposal) bool {
 	name := strings.TrimPrefix(branch, r.opts.Prefix)
 	groups := []string{name[:len(name)-len("-00000000")]} // a plain name is its own slug
@@ -169,8 +169,8 @@ func (r *run) elsewhere(branch string, proposals []Proposal) bool {
 	return false
 }
 
-// history returns the newest commits of the base, of which there is at least one.
-// They are asked for once; from says how.
+// history returns the newest commits of the base; there is at least one. It asks for them
+// once, beginning at the commit from.
 func (r *run) history(ctx context.Context, from string) ([]github.Commit, error) {
 	if len(r.recent) > 0 {
 		return r.recent, nil
@@ -183,8 +183,8 @@ func (r *run) history(ctx context.Context, from string) ([]github.Commit, error)
 	return recent, err
 }
 
-// checkBase makes sure that the proposals are of the base's present head. Where
-// the head is not known yet it is asked for only if something will be written.
+// checkBase makes sure that the proposals were made from the base's present head. If the
+// head is not known yet, checkBase asks for it only if something will be written.
 func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) error {
 	if base.SHA == "" {
 		if !writes || r.tree != "" {
@@ -215,7 +215,7 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 	return nil
 }
 
-// otherBase is checkBase for a dry run, of which one about a checkout is warned once.
+// otherBase is checkBase for a dry run. For a checkout it warns once.
 func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([]error, error) {
 	err := r.checkBase(ctx, base, writes)
 	if err == nil || !r.opts.Checkout {
@@ -228,8 +228,8 @@ func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([
 	return []error{err}, nil
 }
 
-// follow takes the proposals for those of a commit that the base has moved to, if
-// they are.
+// follow accepts the proposals for a commit to which the base has moved, if they would be
+// the same.
 func (r *run) follow(ctx context.Context, sha string) error {
 	if r.opts.Holds != nil {
 		holds, err := r.opts.Holds(ctx, sha)
@@ -263,8 +263,8 @@ func (r *run) follow(ctx context.Context, sha string) error {
 	}
 }
 
-// Moved is why nothing was proposed: the base is at another commit than the
-// proposals were made from.
+// Moved is why nothing was proposed: the proposals were made from another commit than the
+// one that the base is at.
 type Moved struct{ SHA string }
 
 func (m *Moved) Error() string { return "the branch is at " + m.SHA }

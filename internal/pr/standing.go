@@ -8,19 +8,19 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// Standing is what stands for a group: what its open pull request proposes, or one that
-// a person has turned down, or what its branch holds for which there is no pull request
-// yet. Its zero value is nothing.
+// Standing is the current proposal of a group on GitHub. It is in its open pull request, or
+// in one that a person has turned down, or in a branch that has no pull request yet. The
+// zero value means that there is none.
 type Standing struct {
-	Head  string // the commit that holds it
-	Files []File // what it proposes, in place of what; nil if that cannot be read as ours
-	// MergesItself says that GitHub merges the pull request without a person, or is to
-	// be asked to: nothing in it needed an eye.
+	Head  string // the commit that holds the proposal
+	Files []File // the proposed files, with the old ones; nil if they cannot be read as ours
+	// MergesItself says that GitHub merges the pull request without a person, or that
+	// relock must still ask for that. So nothing in it needed a person.
 	MergesItself bool
 }
 
-// LeftAlone is the reason why a run that did not see everything leaves what stands for a
-// group as it is. It is empty where the run does not.
+// LeftAlone is why a run that did not see everything leaves a group's current proposal as
+// it is; empty: the run does not.
 type LeftAlone string
 
 // The reasons, as an Outcome gives them.
@@ -30,8 +30,8 @@ const (
 	Overtaken   LeftAlone = "the base has changed a lock file since, and this run did not look at all of it"
 )
 
-// standingAt is the commit that stands for a group whose branch is at head, empty if
-// there is none, and whose newest pull request is pull, nil if there is none.
+// standingAt is the commit of a group's current proposal; empty if there is none. head is
+// the group's branch. pull is its newest pull request, nil if there is none.
 func standingAt(head string, pull *github.PullRequest, m Marker, base string) string {
 	switch {
 	case pull != nil && pull.Open && pull.Base != base: // a person has changed it
@@ -44,11 +44,11 @@ func standingAt(head string, pull *github.PullRequest, m Marker, base string) st
 	return ""
 }
 
-// Standing reads what stands for a group that Look was asked about. It has files only
-// if it is ours as a whole: each commit of the pull request, and what that changes
-// is what the digest in the newest commit of ours says. Where there is nothing that
-// could stand, or no token to read it with, it asks nobody, and there are no files; else
-// it is a comparison, two trees and the files.
+// Standing reads the current proposal of a group that Look was asked about. It has files
+// only if the proposal is ours as a whole: each commit is ours, and the digest in our
+// newest commit is that of the changes. If there is no proposal, or no token to read it
+// with, the method makes no request and returns no files. Else it reads a comparison, two
+// trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
 	branch := s.Proposal(New(group, base, prefix, nil)).Branch
 	var pull *github.PullRequest
@@ -60,7 +60,7 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 		m, _ = ParseMarker(pull.Body)
 	}
 	head := s.heads[branch]
-	if repo.Anonymous() && pull != nil && pull.Open { // branches are not asked for then
+	if repo.Anonymous() && pull != nil && pull.Open { // branches are not read in this case
 		head = pull.Head
 	}
 	found := Standing{Head: standingAt(head, pull, m, base)}
@@ -87,8 +87,8 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	return found, nil
 }
 
-// proposed reads what changes from one commit to another, and reports whether that is
-// what the trailers say that it is.
+// proposed reads the changes from one commit to another, and reports whether they match the
+// trailers.
 func (t trailers) proposed(ctx context.Context, repo *github.Repository, from, to string) ([]File, bool, error) {
 	changes, err := repo.Changes(ctx, from, to)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t trailers) proposed(ctx context.Context, repo *github.Repository, from, t
 	for _, c := range changes {
 		files = append(files, File{Path: c.Path, Mode: c.Mode, Content: c.New, Old: c.Old})
 	}
-	// What is no file has no mode, and relock proposes none.
+	// An entry without a mode is no file, and relock proposes files only.
 	odd := slices.ContainsFunc(files, func(f File) bool { return f.Mode == "" })
 	return files, !odd && Digest(t.Group, t.Base, files) == t.Digest, nil
 }

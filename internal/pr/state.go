@@ -14,18 +14,19 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// surveyor finds out what is on GitHub.
+// surveyor reads the state from GitHub.
 type surveyor struct {
 	repo *github.Repository
 	opts Options
-	// strict says that a ruleset of the base demands branches that have all of it;
-	// nil before it was asked for.
+	// strict says that a ruleset of the base requires branches to be up to date; nil until
+	// relock has asked.
 	strict *bool
-	// issues are those of our own that are looked for with the pull requests, and found
-	// is what that gave; nil: none are.
+	// issues selects our own issues, which are read together with the pull requests; nil:
+	// none. found is the result.
 	issues func(github.Issue) bool
 	found  github.OwnIssues
-	// updated are the branches that GitHub was asked to update: once a run.
+	// updated are the branches that this run has asked GitHub to update. It asks once for
+	// each.
 	updated map[string]bool
 }
 
@@ -53,37 +54,38 @@ type state struct {
 	owner  owner
 	mark   trailers      // of the head
 	base   github.Commit // the head of the base; unknown if there is no branch
-	fork   string        // the newest commit of the base that the branch contains
+	fork   string        // the newest commit of the base that is in the branch
 	// contained says that the base has all commits of the branch.
 	contained bool
 	judged    judged
-	files     map[string]string // blobs that it has otherwise than fork, by path
-	former    string            // what the base was called before, if that is known
+	files     map[string]string // blobs by path, where the branch differs from fork
+	former    string            // the former name of the base, if it is known
 	// orphan says that the base is gone.
 	orphan bool
-	// fresh says that pull was looked at in this attempt, with its place in a queue.
+	// fresh says that this attempt has read pull, with its place in a queue.
 	fresh bool
-	// dependents are the numbers of other open pull requests that need the branch:
-	// GitHub closes them when it is deleted. They are known before a branch is deleted,
-	// and before anything is pushed to one whose pull request has ended.
+	// dependents are the numbers of other open pull requests that need the branch: GitHub
+	// closes them with the branch. They are read before a branch is deleted, and before a
+	// push to a branch whose pull request has ended.
 	dependents []int
-	// strict says that a ruleset of the base lets no branch be merged that has not all of it.
-	// It is asked for where nothing else tells.
+	// strict says that a ruleset of the base requires branches to be up to date. relock
+	// asks for it only if nothing else decides.
 	strict bool
 	// asked says that this run has asked GitHub to update the branch.
 	asked bool
 
-	// pull is the open pull request from the branch to its base, else any open
-	// one from the branch, else the newest to its base; nil if there is none.
+	// pull is the pull request that counts, nil if there is none. That is the open one from
+	// the branch to its base, or another open one from the branch, or the newest one to its
+	// base.
 	pull   *github.PullRequest
 	marker Marker // of its body
 	marked bool   // whether it has one
-	// rejected is the digest that a person turned down by closing pull.
+	// rejected is the digest of the proposal that a person turned down by closing pull.
 	rejected string
 }
 
-// readDependents asks which other pull requests need the branch. Where the server has
-// no GraphQL it cannot delete the branch either.
+// readDependents asks which other pull requests need the branch. It needs GraphQL. A server
+// without GraphQL cannot delete the branch either.
 func (r *surveyor) readDependents(ctx context.Context, s *state) error {
 	number := 0
 	if s.pull != nil {
@@ -97,35 +99,34 @@ func (r *surveyor) readDependents(ctx context.Context, s *state) error {
 	return err
 }
 
-// strangers reports whether the open pull request that counts is no work of relock:
-// somebody has opened it from the branch to another base.
+// strangers reports whether the open pull request is somebody else's: a person has opened
+// it from the branch to another base.
 func (s state) strangers(base string) bool { return s.open() && s.pull.Base != base && !s.marked }
 
 // open reports whether there is an open pull request from the branch.
 func (s state) open() bool { return s.pull != nil && s.pull.Open }
 
-// done reports whether the branch is that of a merged pull request of ours, and
-// nothing was pushed to it since: anyone who had commits on it has them merged.
+// done reports whether our pull request from the branch was merged, and nothing was pushed
+// to the branch since. So all commits of people on the branch are merged.
 func (s state) done() bool {
 	return s.head != "" && s.pull != nil && s.pull.Merged && s.pull.Head == s.head && (s.owner != foreign || s.marked)
 }
 
-// read finds out about the branch of a proposal, which is at head or, if
-// that is empty, does not exist. A pull request that the survey has seen is not
-// asked for again if there is nothing to do about it: whatever happened to it since
-// then is no reason to do something.
+// read reads the state of a proposal's branch. head is where the branch is; empty: it does
+// not exist. If there is nothing to do about a pull request, read does not ask for it
+// again. Any event since the survey is no reason to do something.
 func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, error) {
 	s := state{branch: p.Branch, head: head}
 	if head != "" {
-		// A foreign branch whose commits the base has may be ours, merged with a
-		// person's commit on top.
+		// A foreign branch whose commits are all in the base may be ours: it was merged
+		// with a person's commit on top.
 		if err := r.readBranch(ctx, &s, r.opts.Base); err != nil || s.owner == foreign && !s.contained {
 			return s, err
 		}
 	}
-	// What a merge of the base holds in addition to our files is seen without a request
-	// where those are the ones of the proposal. Their modes are not: before
-	// anything is done about the branch they are looked at.
+	// A merge of the base may add content to our files. If the blobs are those of the
+	// proposal, it added nothing, and no request is needed. Modes are read before anything
+	// is done about the branch.
 	looked := s
 	if s.owner == unsettled && s.adds(p) {
 		looked.owner = ours
@@ -148,8 +149,8 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 	return s, r.readLag(ctx, p, &s)
 }
 
-// readCounting finds the pull request of a branch that something may be done about:
-// the one that the survey has seen, looked at again, if that still is from its head.
+// readCounting finds the pull request that counts, before something is done about the
+// branch. It reads the one of the survey again, if that is still from the branch's head.
 func (r *surveyor) readCounting(ctx context.Context, s *state) error {
 	pull := r.opts.Survey.recall(s.branch, r.opts.Base, s.head)
 	if pull == nil || r.opts.DryRun {
@@ -163,8 +164,8 @@ func (r *surveyor) readCounting(ctx context.Context, s *state) error {
 	return err
 }
 
-// adds reports whether the branch has the files of a proposal over its base and
-// nothing else, as far as their blobs tell.
+// adds reports whether the branch changes exactly the files of a proposal, compared with
+// its base. It compares blobs only.
 func (s state) adds(p Proposal) bool {
 	if s.mark.Digest != p.Digest || len(s.files) != len(p.Files) || len(s.files) >= github.MostCompared {
 		return false
@@ -172,13 +173,13 @@ func (s state) adds(p Proposal) bool {
 	return !slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != github.BlobID(f.Content) })
 }
 
-// decideOwner finds out whether a branch whose newest commits we have not made as they are
-// holds what the base has, with our files over it, and nothing else.
+// decideOwner decides about a branch whose newest commits somebody has rewritten or merged.
+// It is ours if it holds the content of the base, our files on top, and nothing else.
 func (r *surveyor) decideOwner(ctx context.Context, s *state) error {
 	if s.owner != unsettled {
 		return nil
 	}
-	own, head, ok := s.judged.own, s.judged.head, !s.marker.Stopped // we have said what it is
+	own, head, ok := s.judged.own, s.judged.head, !s.marker.Stopped // relock has already commented whose it is
 	var err error
 	if ok && s.judged.rebased() {
 		_, ok, err = s.mark.proposed(ctx, r.repo, s.judged.base(), own.SHA)
@@ -196,15 +197,15 @@ func (r *surveyor) decideOwner(ctx context.Context, s *state) error {
 	return nil
 }
 
-// readLag finds out what decides about a branch that proposes what is wanted and is behind. A
-// rule that cannot be read demands nothing.
+// readLag reads the facts that decide about a branch that proposes what is wanted and is
+// behind. A rule that cannot be read requires nothing.
 func (r *surveyor) readLag(ctx context.Context, p Proposal, s *state) error {
 	when := r.opts.RebaseWhen
 	s.asked = r.updated[s.branch]
 	if s.asked || when == RebaseConflicted || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || !s.behind() {
 		return nil
 	}
-	// Asking again often helps, but is not worth a request if nothing follows from it.
+	// A second question often gets a better answer. It is skipped if nothing depends on it.
 	said := when != RebaseBehindBase && (!s.marked || s.marker.Behind == p.Base)
 	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown && (!said || s.awaited()) {
 		if err := r.readMerging(ctx, s); err != nil {
@@ -217,15 +218,14 @@ func (r *surveyor) readLag(ctx context.Context, p Proposal, s *state) error {
 	return ctx.Err()
 }
 
-// readMerging looks at an open pull request again, before something is done about
-// it: it may have come into a merge queue since. It is an ErrConflict if it is not
-// open any more.
+// readMerging reads an open pull request again before something is done about it, since it
+// may be in a merge queue by now. It returns an ErrConflict if the pull request is closed.
 func (r *surveyor) readMerging(ctx context.Context, s *state) error {
 	if !s.open() || s.fresh {
 		return nil
 	}
 	now, err := r.repo.Merging(ctx, *s.pull)
-	if errors.Is(err, github.ErrNotFound) { // the answer is older than the pull request
+	if errors.Is(err, github.ErrNotFound) { // this answer is older than the pull request
 		return changedMeanwhile("looking at", s.pull.Number)
 	}
 	if err != nil {
@@ -243,7 +243,7 @@ func (r *surveyor) readMerging(ctx context.Context, s *state) error {
 func (r *surveyor) demandsUpToDate(ctx context.Context) bool {
 	if r.strict == nil {
 		strict, err := r.repo.DemandsUpToDate(ctx, r.opts.Base)
-		if err != nil { // an older server has no rulesets
+		if err != nil { // an older server without rulesets
 			r.opts.Log.Debug("the rules of the base are not known", "error", err)
 		}
 		r.strict = &strict
@@ -251,18 +251,18 @@ func (r *surveyor) demandsUpToDate(ctx context.Context) bool {
 	return *r.strict
 }
 
-// seen notes the pull request of the branch.
+// seen stores the pull request of the branch.
 func (s *state) seen(pull *github.PullRequest) {
 	s.pull = pull
 	s.marker, s.marked = ParseMarker(pull.Body)
 }
 
-// readBranch finds out whose the branch is and what it proposes to the base.
+// readBranch finds out who owns the branch, and what it proposes to the base.
 func (r *surveyor) readBranch(ctx context.Context, s *state, base string) error {
 	c, err := r.repo.Compare(ctx, base, s.head)
 	if errors.Is(err, github.ErrNotFound) {
-		// The branch has been seen, so either the base is missing or the two
-		// have no commit in common.
+		// The branch exists. So either the base is missing, or the two have no common
+		// commit.
 		at, err := r.repo.Head(ctx, base)
 		if err != nil {
 			return err
@@ -281,13 +281,13 @@ func (r *surveyor) readBranch(ctx context.Context, s *state, base string) error 
 	return nil
 }
 
-// readUnrelated is readBranch for a branch that has no commit of its base, whose head is at a
-// commit: if the branch is ours, all of that was rewritten. Where the branch has that commit,
-// GitHub has compared before it knew the branch's head, and will compare them by and by.
+// readUnrelated is readBranch for a branch that has no common commit with its base. at is
+// its head. If the branch is ours, the base was rewritten. If the head has the commit of
+// the base after all, GitHub's comparison is outdated, and a later one will be right.
 func (r *surveyor) readUnrelated(ctx context.Context, s *state, at string) error {
 	recent, err := r.repo.History(ctx, s.head)
 	if errors.Is(err, github.ErrNotFound) {
-		return nil // it is gone by now
+		return nil // the branch is gone by now
 	}
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func pick(newestFirst []github.PullRequest, base, former string) *github.PullReq
 			return 3
 		case p.Open:
 			return 2
-		case p.Base == base, p.Base == former: // GitHub takes open ones along
+		case p.Base == base, p.Base == former: // GitHub moves open ones when a base is renamed
 			return 1
 		}
 		return 0
@@ -347,15 +347,14 @@ func pick(newestFirst []github.PullRequest, base, former string) *github.PullReq
 	return best
 }
 
-// turnedDown reports whether a person closed the pull request without merging
-// it: relock leaves its reason when it closes one.
+// turnedDown reports whether a person closed the pull request without a merge. relock
+// leaves a reason in the marker when it closes one.
 func turnedDown(p github.PullRequest, m Marker) bool {
 	return !p.Open && !p.Merged && m.Closed == ""
 }
 
-// rejected returns the digest of a pull request that a person closed. Its
-// commits can be read after its branch is gone. Nothing is known to be rejected
-// if none of them is ours.
+// rejected returns the digest of a pull request that a person closed. Its commits are
+// readable after its branch is gone. rejected returns none if no commit is ours.
 func (r *surveyor) rejected(ctx context.Context, s state) (string, error) {
 	if s.pull.Head == s.head {
 		return s.mark.Digest, nil
@@ -364,12 +363,11 @@ func (r *surveyor) rejected(ctx context.Context, s state) (string, error) {
 	return mark.Digest, err
 }
 
-// mostMerges bounds the merges of the base that readHead looks behind.
+// mostMerges bounds how many merges of the base readHead follows.
 const mostMerges = 20
 
-// readHead returns the trailers of the newest commit of ours at a head, behind
-// merges, and reports whether it is the head itself. What is below it is not looked
-// at.
+// readHead finds our newest commit at a head or behind merges. It returns the trailers of
+// that commit, and whether it is the head itself. It reads no commit below ours.
 func (r *surveyor) readHead(ctx context.Context, branch, sha string) (mark trailers, itself bool, err error) {
 	for n := range mostMerges {
 		c, err := r.repo.Commit(ctx, sha)
@@ -383,7 +381,7 @@ func (r *surveyor) readHead(ctx context.Context, branch, sha string) (mark trail
 			if t.made(c) {
 				return t, n == 0, nil
 			}
-			if len(c.Parents) == 1 { // a rebase makes it again, onto nobody knows what
+			if len(c.Parents) == 1 { // a rebased commit: its base is unknown
 				_, ok, err := t.proposed(ctx, r.repo, c.Parents[0], sha)
 				if err != nil || ok {
 					return t, false, err
@@ -398,8 +396,8 @@ func (r *surveyor) readHead(ctx context.Context, branch, sha string) (mark trail
 	return trailers{}, false, nil
 }
 
-// isOurs reports whether a pull request is one of ours. A merged one is so by
-// its marker: of its commits the base may have any.
+// isOurs reports whether a pull request is ours. For a merged one the marker decides, since
+// the base may have any of its commits.
 func (r *surveyor) isOurs(ctx context.Context, branch string, pull github.PullRequest) (bool, error) {
 	if pull.Fork || pull.Merged {
 		return !pull.Fork, nil

@@ -8,16 +8,16 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// conventionalForm is a subject by https://www.conventionalcommits.org/en/v1.0.0/.
+// conventionalForm matches a subject by https://www.conventionalcommits.org/en/v1.0.0/.
 var conventionalForm = regexp.MustCompile(`^(feat|fix|docs|style|refactor|perf|test|build|ci|chore|revert)(\([^()]+\))?!?: `)
 
-// conventions are the prefixes of commits about dependencies in repositories
-// that follow that, the most usual one first.
+// conventions are the usual prefixes of commits about dependencies under that convention,
+// the most frequent first.
 var conventions = []string{"chore(deps): ", "build(deps): ", "fix(deps): "}
 
-// conventional is the prefix that the subjects of a repository's newest commits
-// ask for: none unless most of them have one, then that of most of those about
-// dependencies.
+// conventional returns the prefix for our commits, from the subjects of a repository's
+// newest commits. Without a conventional prefix on most of them it is none. Else it is the
+// most frequent prefix of those about dependencies.
 func conventional(subjects []string) string {
 	following := 0
 	counts := make([]int, len(conventions))
@@ -37,11 +37,11 @@ func conventional(subjects []string) string {
 	return conventions[slices.Index(counts, slices.Max(counts))]
 }
 
-// prefixOf is the prefix that the newest commits of a base ask for.
+// prefixOf is the prefix for our commits, from the newest commits of a base.
 func prefixOf(recent []github.Commit) string {
 	var subjects []string
 	for _, c := range recent {
-		if line, _, _ := strings.Cut(c.Message, "\n"); len(c.Parents) < 2 { // no merge
+		if line, _, _ := strings.Cut(c.Message, "\n"); len(c.Parents) < 2 { // not a merge
 			subjects = append(subjects, line)
 		}
 	}

@@ -11,30 +11,32 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 )
 
-// Survey is what was there for some groups when it was looked at.
+// Survey is what GitHub held for some groups at one time.
 type Survey struct {
 	// Ignores are what people asked relock to ignore, by group.
 	Ignores map[string][]policy.Ignore
-	// Pulls are the pull requests that count, or else the newest ones, by group.
+	// Pulls are the pull requests that count, by group. If none counts, it is the newest
+	// one.
 	Pulls map[string]github.PullRequest
-	// former are the names that the base had when branches of ours were named, by
-	// branch: it was renamed since.
+	// former are former names of the base, by branch. The base was renamed after relock
+	// named the branch.
 	former map[string]string
 	// heads are the commits of the branches with our prefix; nil if they are not known.
 	heads map[string]string
 	// newest are the newest pull requests, open or not, by branch.
 	newest map[string]github.PullRequest
-	// Issues are those of our own that were looked for; the zero value is none.
+	// Issues are our own issues that were found; the zero value: none.
 	Issues github.OwnIssues
-	// whole says that the repository has no others, of any branch.
+	// whole says that newest has all pull requests of the repository.
 	whole bool
 }
 
-// Nothing is the survey of a repository that has no branch of ours, by what somebody
-// has listed. It serves a run that has nothing to propose.
+// Nothing is the survey of a repository whose listing shows no branch of ours. It serves a
+// run that has nothing to propose.
 func Nothing() Survey { return Survey{heads: map[string]string{}} }
 
-// NothingBut is Nothing with the issues of our own for which is holds: one request.
+// NothingBut is Nothing with those of our own issues for which is returns true. It makes
+// one request.
 func NothingBut(ctx context.Context, repo *github.Repository, is func(github.Issue) bool) Survey {
 	found := Nothing()
 	if _, own, err := repo.LatestAndIssues(ctx, nil, is); err != nil {
@@ -45,22 +47,21 @@ func NothingBut(ctx context.Context, repo *github.Repository, is func(github.Iss
 	return found
 }
 
-// Look finds out what people asked relock to ignore for each group: it is in
-// the newest pull request of the group to the base, closed ones included. It is
-// two requests for all of them, and one more for each that ignores something, to
-// see whether it is ours: without a token it is taken for ours. Propose need not ask
-// again for what it found.
+// Look reads what people asked relock to ignore for each group. That is in the group's
+// newest pull request to the base, open or closed. Look makes two requests for all groups,
+// and one more for each group with ignores, to see whether the pull request is ours.
+// Without a token it assumes so. Propose does not read again what Look has found.
 //
-// Where a group has none, a branch of the group may be named for a base that was
-// renamed since, and whose pull requests GitHub has taken along: its pull request is
-// the group's. That costs two requests for each, until the pull request remembers it.
-// The bases are all that there are pull requests for.
+// If a group has no pull request, its base may have been renamed. GitHub then moves the
+// pull requests to the new name, and the branch keeps its own. Look finds such a pull
+// request with two requests a group, until the pull request remembers the former name.
+// bases are all branches that have pull requests.
 func Look(ctx context.Context, repo *github.Repository, base string, bases []string, prefix string, groups ...string) (Survey, error) {
 	return LookWith(ctx, repo, Options{Base: base, Bases: bases, Prefix: prefix}, nil, groups...)
 }
 
-// LookWith is Look, by the base, the bases and the prefix of the options, with the issues of
-// our own for which is holds; nil if relock looks for none. They come with the pull requests.
+// LookWith is Look with the base, the bases and the prefix of the options. It also returns
+// our own issues for which is returns true; nil: none. They come with the pull requests.
 func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(github.Issue) bool, groups ...string) (Survey, error) {
 	base, prefix := o.Base, o.Prefix
 	r := newSurveyor(repo, o)
@@ -105,8 +106,8 @@ func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(g
 	return found, nil
 }
 
-// lookAt asks for the branches and the pull requests of the groups. For a group without
-// one it puts in place of its branch that which has the former name of the base.
+// lookAt reads the branches and the pull requests of the groups. For a group without a pull
+// request it replaces the branch by the one with the base's former name.
 func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches []string) (err error) {
 	found.heads, err = r.repo.Branches(ctx, r.opts.Prefix)
 	if err != nil {
@@ -142,7 +143,7 @@ func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches [
 	return nil
 }
 
-// formers are the branches that a group may have under another name of the base.
+// formers are the branches that a group may have under a former name of the base.
 func (r *surveyor) formers(group string, heads map[string]string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
@@ -155,14 +156,14 @@ func (r *surveyor) formers(group string, heads map[string]string) []string {
 	return names
 }
 
-// behind returns the name that the base had when a branch of the group was named, and
-// its newest pull request made; none if that is for another base.
+// behind returns the name that the base had when a branch of the group was named and its
+// newest pull request opened. It returns none if the pull request is for another base.
 func (r *surveyor) behind(ctx context.Context, group, branch string, pull github.PullRequest) (former string, err error) {
 	if pull.Number == 0 || pull.Fork || pull.Open && pull.Base != r.opts.Base {
 		return "", nil
 	}
-	// An open one is for the base, as GitHub has taken it along; a closed one may be for
-	// another base that was renamed.
+	// An open pull request is for the base, since GitHub has moved it. A closed one may be
+	// for another renamed base.
 	if m, _ := ParseMarker(pull.Body); pull.Open && m.FormerBase != "" && Branch(group, m.FormerBase, r.opts.Prefix) == branch {
 		return m.FormerBase, nil
 	}
@@ -181,8 +182,8 @@ func (r *surveyor) behind(ctx context.Context, group, branch string, pull github
 	return mark.Base, nil
 }
 
-// renamed reports whether a branch is gone and has another name now. Where it is
-// there, a person has changed the base of a pull request.
+// renamed reports whether a branch is gone and has another name now. If it still exists, a
+// person has changed the base of the pull request.
 func (r *surveyor) renamed(ctx context.Context, old, now string) (bool, error) {
 	name, err := r.repo.RenamedTo(ctx, old)
 	if errors.Is(err, github.ErrNotFound) {
@@ -191,8 +192,8 @@ func (r *surveyor) renamed(ctx context.Context, old, now string) (bool, error) {
 	return err == nil && old != now && name == now, err
 }
 
-// Proposal is the proposal for a group whose base had another name when its branch
-// was made: that keeps its name, and so does what identifies the proposal.
+// Proposal returns the proposal for a group whose branch was named before the base was
+// renamed. The branch keeps its name, and the proposal its digest.
 func (s Survey) Proposal(p Proposal) Proposal {
 	for branch, former := range s.former {
 		if strings.HasSuffix(branch, branchName(p.Group, former)) {
@@ -202,9 +203,9 @@ func (s Survey) Proposal(p Proposal) Proposal {
 	return p
 }
 
-// newest asks for the pull request of each branch that counts, or else the newest one;
-// where GraphQL does not answer, with a request for each. What people ignore must be
-// known: to propose it all the same would be to disregard them.
+// newest reads the pull request of each branch that counts, or else the newest one. Without
+// GraphQL it makes one request for each branch. If it fails, nothing is proposed: the
+// ignores of people would be unknown.
 func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]github.PullRequest, error) {
 	var latest map[string][]github.PullRequest
 	var err error
@@ -230,15 +231,15 @@ func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]gi
 	for branch, pulls := range latest {
 		if counts := pick(pulls, r.opts.Base, ""); counts != nil {
 			newest[branch] = *counts
-		} else if len(pulls) > 0 { // to a base that has another name by now
+		} else if len(pulls) > 0 { // to a base with another name by now
 			newest[branch] = pulls[0]
 		}
 	}
 	return newest, nil
 }
 
-// public asks for the newest pull requests of the repository, and returns that which
-// counts for each branch. whole is as in Survey.
+// public reads the newest pull requests of the repository, and returns those that count, by
+// branch. whole is as in Survey.
 func (r *surveyor) public(ctx context.Context) (newest map[string]github.PullRequest, whole bool, err error) {
 	pulls, whole, err := r.repo.Recent(ctx)
 	if err != nil {
@@ -257,8 +258,8 @@ func (r *surveyor) public(ctx context.Context) (newest map[string]github.PullReq
 	return newest, whole, nil
 }
 
-// recall is what the survey has of a branch that is still at the head of its
-// open pull request; nil if there is none.
+// recall is the survey's pull request of a branch, if it is open and the branch is still at
+// its head; else nil.
 func (s Survey) recall(branch, base, head string) *github.PullRequest {
 	pull, ok := s.newest[branch]
 	if !ok || !pull.Open || pull.Fork || pull.Base != base || pull.Head != head {

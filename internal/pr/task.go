@@ -16,30 +16,29 @@ type task struct {
 	Outcome
 	// written is what an earlier attempt has done, or may have done.
 	written Operation
-	// sent is the commit that the branch was to point to last.
+	// sent is the commit to which this run last tried to point the branch.
 	sent string
-	// disabled says that this run has switched auto-merge off, or may have.
+	// disabled says that this run has turned auto-merge off, or may have.
 	disabled bool
-	// refused is the head at which the server would not replace or delete the
-	// branch, as a rule of the repository may have it.
+	// refused is the head at which the server refused to replace or delete the branch, for
+	// example because of a rule of the repository.
 	refused string
-	// surveyed says that the attempt begins with what the survey saw of the branch.
+	// surveyed says that the attempt begins with the survey's state of the branch.
 	surveyed bool
-	// known reports that the branch is one of ours for a base that this run
-	// is about.
+	// known says that the branch is ours, and for a base of this run.
 	known bool
 }
 
-// The bounds of converging. Who loses so many races in a row should say so.
+// The bounds of converging. A run that loses more races than this must say so.
 const (
 	mostAttempts = 4
 	firstPause   = time.Second // before the third attempt; then twice as long
 )
 
-// converge makes attempts until one is not refused for something that moved
-// meanwhile. Each begins by reading where the branch is now: a ref that exists,
-// a head that moved, a duplicate pull request are ordinary answers, and after a
-// server error nobody knows what was written.
+// converge makes attempts until one is not refused because something has moved. Each
+// attempt first reads where the branch is. These answers are ordinary: a ref that exists, a
+// head that moved, a duplicate pull request. After a server error it is unknown what was
+// written.
 func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
 	t.surveyed = t.opts.Survey.heads != nil
 	for n := 1; ; n++ {
@@ -65,14 +64,14 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 			return
 		}
 		t.Err, t.surveyed = nil, false
-		if t.sent != "" && head == t.sent { // though the answer did not say so
+		if t.sent != "" && head == t.sent { // the push succeeded, though its answer was lost
 			t.did(Updated)
 		}
 	}
 }
 
-// expected reports whether the branch is where the caller saw it. What this run
-// may have pushed itself is no surprise.
+// expected reports whether the branch is where the caller saw it. A push of this run counts
+// as expected.
 func (t *task) expected(head string) bool {
 	return t.opts.Head == "" || head == t.opts.Head || t.written != None
 }
@@ -81,7 +80,7 @@ func movable(err error) bool {
 	return errors.Is(err, github.ErrConflict) || errors.Is(err, github.ErrUncertain)
 }
 
-// see notes what a reader of the outcome can look at.
+// see copies to the outcome what its readers may open.
 func (t *task) see(s state) {
 	t.HeadSHA = s.head
 	if s.open() {
@@ -89,7 +88,7 @@ func (t *task) see(s state) {
 	}
 }
 
-// wait notes why nothing is done, and what has to happen first.
+// wait stores why nothing is done, and what has to happen first.
 func (t *task) wait(todo plan, s state) {
 	t.Reason, t.Waits, t.Until = todo.reason, todo.waits, todo.until
 	if todo.until == ForAPerson {
@@ -97,19 +96,19 @@ func (t *task) wait(todo plan, s state) {
 	}
 }
 
-// did notes what was done, or may have been, for the attempts that follow.
+// did stores what was done, or may have been done, for the next attempts.
 func (t *task) did(op Operation) {
 	if t.written != Created {
 		t.written = op
 	}
 }
 
-// maySwap reports whether to try replacing or deleting the branch. What was
-// refused at the same head before is not a lost race.
+// maySwap reports whether to try replacing or deleting the branch. A refusal at the same
+// head was no lost race, so relock does not repeat it.
 func (t *task) maySwap(s state) bool { return !t.noSwap && t.refused != s.head }
 
-// cannotSwap notes why replacing or deleting failed, and reports whether the
-// server has no such operation.
+// cannotSwap stores why a replacement or deletion failed, and reports whether the server
+// has no such operation.
 func (t *task) cannotSwap(s state, err error) bool {
 	if errors.Is(err, github.ErrConflict) {
 		t.refused = s.head
@@ -118,8 +117,8 @@ func (t *task) cannotSwap(s state, err error) bool {
 	return t.noSwap
 }
 
-// say comments on a pull request, unless the same is said there: a comment
-// cannot be taken back, and nobody knows what a run that ended has sent.
+// say comments on a pull request, unless it already has the same comment. A comment cannot
+// be taken back, and it is unknown what an interrupted run has sent.
 func (t *task) say(ctx context.Context, number int, text safe.Markdown) error {
 	comments, err := t.repo.Comments(ctx, github.OnPull(number))
 	if err != nil {

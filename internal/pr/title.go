@@ -21,7 +21,7 @@ type Changed struct {
 	Changes []diff.Change
 }
 
-// loud are the kinds that a title names, with their verbs, the most telling
+// loud are the kinds of change that a title names, with their verbs, the most important
 // first. A provider counts for the first of its kinds.
 var loud = []struct {
 	kind diff.Kind
@@ -35,7 +35,7 @@ var loud = []struct {
 	{diff.ReReleased, "replace the hashes of re-released"},
 }
 
-// quiet are the kinds that a title tells of only if there is no loud one.
+// quiet are the kinds that a title names only if there is no loud one.
 var quiet = []struct {
 	kind diff.Kind
 	text string
@@ -46,8 +46,8 @@ var quiet = []struct {
 	{diff.Normalised, "Format lock files"},
 }
 
-// Describe writes the title of a proposal, and the message of its commit: by the templates
-// that its presentation has, else in words of ours. They say what changes.
+// Describe writes the title of a proposal, and the message of its commit. Both say what
+// changes. They follow the templates of the presentation, or else have our own words.
 func (p *Proposal) Describe(changed []Changed) {
 	values := templateValues(changed)
 	values["group"], values["base"] = p.Group, p.Base
@@ -63,8 +63,8 @@ func (p *Proposal) Describe(changed []Changed) {
 	}
 }
 
-// Message returns the message of a commit with the changes, below a subject. If that is
-// empty, the subject says what changes.
+// Message returns the message of a commit with the changes, below a subject. If the subject
+// is empty, Message writes one.
 func Message(changed []Changed, subject string) string {
 	return cutSubject(cmp.Or(subject, subjectOf(changed, ""))) + "\n\n" + detailsOf(changed)
 }
@@ -76,12 +76,11 @@ func titleOf(changed []Changed) string {
 	return headline + inDirs(dirs)
 }
 
-// maxSubject is the length of a commit's subject, in characters, beyond which
-// tools cut it.
+// maxSubject is the longest subject of a commit, in characters. Tools cut longer ones.
 const maxSubject = 72
 
-// subjectOf is the title within the length of a commit's subject, behind a prefix such as
-// "chore(deps): ", which is followed by a small letter.
+// subjectOf is the title, cut to the length of a subject, after a prefix such as
+// "chore(deps): ". After a prefix the title begins with a small letter.
 func subjectOf(changed []Changed, prefix string) string {
 	headline, dirs := headlineOf(changed)
 	const least = "Update lock files"
@@ -96,7 +95,7 @@ func subjectOf(changed []Changed, prefix string) string {
 	return least
 }
 
-// headlineOf returns the title without the place, and the places.
+// headlineOf returns the title without the directories, and the directories.
 func headlineOf(changed []Changed) (string, []string) {
 	clauses, dirs := clausesOf(changed)
 	var parts []string
@@ -118,7 +117,7 @@ func headlineOf(changed []Changed) (string, []string) {
 	return "Update lock files", nil
 }
 
-// clause is what a title says of all providers with one kind of change.
+// clause is the part of a title about all providers with one kind of change.
 type clause struct {
 	verb     string
 	kind     diff.Kind
@@ -126,8 +125,8 @@ type clause struct {
 	from, to []string // versions, distinct
 }
 
-// namesIn returns what a text about the changes calls each provider. Those that
-// share a type, as those of the registries of both tools do, are two.
+// namesIn returns the name of each provider in a text about the changes. Two providers of
+// the same type on different registries have different names.
 func namesIn(changed []Changed) map[provider.Addr]string {
 	var all provider.CallNames
 	for _, m := range changed {
@@ -189,8 +188,7 @@ func (c clause) providers() string {
 	return fmt.Sprintf("%d providers", len(c.names))
 }
 
-// versions are those of the only provider, as far as they are the same
-// everywhere.
+// versions are those of the only provider, if they are the same everywhere.
 func (c clause) versions() string {
 	switch {
 	case c.kind == diff.Removed || c.kind == diff.Moved || len(c.to) > 1:
@@ -203,7 +201,7 @@ func (c clause) versions() string {
 	return " from " + c.from[0] + " to " + c.to[0]
 }
 
-// enumerate joins parts as a sentence does.
+// enumerate joins parts as in a sentence: "a, b and c".
 func enumerate(parts []string) string {
 	last := len(parts) - 1
 	if last == 0 {
@@ -215,8 +213,8 @@ func enumerate(parts []string) string {
 // plainDir is a directory that can be in a title as it is.
 var plainDir = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,47}$`)
 
-// inDirs says where: the name of a single directory, the number of several, and
-// nothing for the top of the repository.
+// inDirs returns the name of a single directory, the number of several, and nothing for the
+// top of the repository.
 func inDirs(dirs []string) string {
 	switch {
 	case len(dirs) == 0 || len(dirs) == 1 && dirs[0] == ".":
@@ -227,14 +225,14 @@ func inDirs(dirs []string) string {
 	return " in " + countedRoots(len(dirs))
 }
 
-// countedRoots counts them, by their directories.
+// countedRoots counts root modules, by their directories.
 func countedRoots(n int) string { return safe.Count(n, "root module", "root modules").Plain() }
 
 // mostLines bounds the table of a commit message.
 const mostLines = 50
 
-// detailsOf is the table below the subject of a commit: what changes of each
-// provider, and in how many root modules.
+// detailsOf is the table below the subject of a commit: the changes of each provider, and
+// the number of its root modules.
 func detailsOf(changed []Changed) string {
 	type row struct{ provider, text string }
 	names, dirs := namesIn(changed), make(map[row][]string)
@@ -256,7 +254,7 @@ func detailsOf(changed []Changed) string {
 	for _, r := range rows[:min(len(rows), mostLines)] {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, countedRoots(len(distinct(dirs[r]))))
 	}
-	w.Flush() // a strings.Builder takes everything
+	w.Flush() // a strings.Builder accepts everything
 	if more := len(rows) - mostLines; more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
@@ -275,10 +273,10 @@ func whatOf(c diff.Change) string {
 	return version + " " + string(c.Kind)
 }
 
-// templateValues returns what a template of a title or subject may name of the changes:
-// "changes" is the title in our words, "provider" the provider if it is one, else their
-// number, "from" and "to" its versions where they are the same everywhere, and
-// "directories" the directory of the only root module or their number.
+// templateValues returns the values for a template of a title or subject. "changes" is the
+// title in our words. "provider" is the provider, or the number of several. "from" and "to"
+// are its versions, if they are the same everywhere. "directories" is the directory of the
+// only root module, or the number of several.
 func templateValues(changed []Changed) map[string]string {
 	var names, from, to, dirs []string
 	called := namesIn(changed)
@@ -298,7 +296,7 @@ func templateValues(changed []Changed) map[string]string {
 	}
 }
 
-// onlyOne is the text that all are; empty if they differ, and for no version.
+// onlyOne is the text that all are equal to; empty if they differ, or there is none.
 func onlyOne(texts []string) string {
 	texts = distinct(texts)
 	if len(texts) == 1 && texts[0] != (diff.Change{}).To.String() {

@@ -9,18 +9,19 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// trailers are what a commit of ours says of itself, in the last paragraph of
-// its message as git's trailers.
+// trailers are what a commit of ours says of itself: git trailers in the last paragraph of
+// its message.
 type trailers struct {
 	Group  string
-	Base   string // the branch, as it was called when ours was named for it
+	Base   string // the name of the branch when relock named ours
 	Digest string // of the proposal
-	Ground string // of what it replaces
-	// Tree is the commit's own tree. Somebody who amends our commit keeps its
-	// message; without this the amended commit would pass for ours.
+	Ground string // of the files that it replaces
+	// Tree is the commit's own tree. A person who amends our commit keeps its message.
+	// Because of Tree, the amended commit does not count as ours.
 	Tree string
-	// On is the commit of the base that the commit is on. Somebody who puts our
-	// tree on a newer one takes back what that has changed.
+	// On is the commit of the base that our commit is on. A person may put our tree on a
+	// newer base, and so revert what that has changed. Because of On, such a commit does
+	// not count as ours.
 	On string
 }
 
@@ -39,7 +40,7 @@ type trailer struct {
 	value *string
 }
 
-// all lists the trailers in the order in which they are written.
+// all lists the trailers in the order of writing.
 func (t *trailers) all() []trailer {
 	return []trailer{
 		{keyGroup, &t.Group}, {keyBase, &t.Base}, {keyDigest, &t.Digest}, {keyGround, &t.Ground}, {keyOn, &t.On}, {keyTree, &t.Tree},
@@ -61,11 +62,11 @@ func message(p Proposal, tree, on string) string {
 	return strings.Join(append(paragraphs, last.String()), "\n\n")
 }
 
-// oneLine keeps a value within its line.
+// oneLine replaces line breaks by blanks.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// parseTrailers reads the trailers of a message. It reports whether each of
-// them is there once.
+// parseTrailers reads the trailers of a message. It reports whether each of them occurs
+// once.
 func parseTrailers(message string) (trailers, bool) {
 	message = strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
 	paragraphs := strings.Split(message, "\n\n")
@@ -86,13 +87,13 @@ func parseTrailers(message string) (trailers, bool) {
 	return t, !missing
 }
 
-// name reports whether the branch is the one of the trailers' group and base.
-// A commit of another group on it is not ours.
+// name reports whether the branch is that of the trailers' group and base. A commit of
+// another group on the branch is not ours.
 func (t trailers) name(branch string) bool {
 	return strings.HasSuffix(branch, branchName(t.Group, t.Base))
 }
 
-// made reports whether the commit with the trailers is as it was made.
+// made reports whether the commit with the trailers is unchanged.
 func (t trailers) made(c github.Commit) bool {
 	return c.Tree == t.Tree && len(c.Parents) > 0 && c.Parents[len(c.Parents)-1] == t.On
 }
@@ -102,38 +103,38 @@ type owner int
 
 const (
 	foreign owner = iota // no commit on it is ours
-	touched              // ours, but somebody has pushed to it or rewritten it
-	// unsettled is ours, if trees say so: a merge of the base by GitHub, for us or for a
-	// person, may hold anything else as well, and so may what a person has rebased.
-	// surveyor.decideOwner finds out.
+	touched              // our commit, but somebody has pushed to it or rewritten it
+	// unsettled means that trees must decide. The branch has a merge of the base by GitHub,
+	// or a rebase by a person. Each may hold other changes, too. surveyor.decideOwner
+	// decides.
 	unsettled
 	ours
 )
 
-// judged is what a comparison with the base tells of a branch.
+// judged is the result of comparing a branch with its base.
 type judged struct {
 	owner owner
 	mark  trailers      // of own
-	own   github.Commit // the newest commit of ours along the first parents
+	own   github.Commit // our newest commit along the first parents
 	head  github.Commit
-	// rewritten says that own is on a commit that the base had, and no longer has.
+	// rewritten says that own is on a commit that the base once had, and has lost.
 	rewritten bool
 }
 
-// base is the commit of the base that our own is on.
+// base is the commit of the base under our own.
 func (j judged) base() string { return j.own.Parents[len(j.own.Parents)-1] }
 
-// rebased reports whether our commit was made again, as git and GitHub do at a rebase.
+// rebased reports whether git or GitHub made our commit again, as at a rebase.
 func (j judged) rebased() bool { return !j.mark.made(j.own) }
 
-// judge decides whose a branch is, from what it has and its base has not. What is
-// below a commit of ours was looked at when that was made: it was ours, or merged, or
-// a person asked us to discard it. Where a server cannot replace a branch it stays there,
-// and has no part in the tree.
+// judge decides who owns a branch, from the commits that it has and its base lacks. It does
+// not read below a commit of ours. When relock made that commit, the history below it was
+// ours, or merged, or a person asked relock to discard it. On a server that cannot replace
+// a branch, discarded commits stay there, without effect on the tree.
 func judge(branch string, c github.Comparison, head string) judged {
 	all := c.Own
 	if len(all) == 0 {
-		// All of it is in the base, so its head is where they meet: merged.
+		// The base has all commits of the branch: it was merged.
 		all = []github.Commit{c.Fork}
 	}
 	commits := make(map[string]github.Commit, len(all))
@@ -158,17 +159,17 @@ func judge(branch string, c github.Comparison, head string) judged {
 	}
 	_, found.rewritten = commits[found.base()]
 	switch {
-	case found.rebased() && (len(own.Parents) > 1 || found.rewritten): // GitHub rebases no merge, and only onto the base
+	case found.rebased() && (len(own.Parents) > 1 || found.rewritten): // GitHub rebases no merges, and rebases only onto the base
 	case own.SHA == head && !found.rebased():
 		found.owner = ours
-	case own.SHA == head, found.head.Parents[1] == c.Fork.SHA: // an older base would take back what the branch had of a newer one
+	case own.SHA == head, found.head.Parents[1] == c.Fork.SHA: // an older base would revert what the branch had of a newer one
 		found.owner = unsettled
 	}
 	return found
 }
 
 // newestOfOurs follows first parents, past merges of the base, to a commit with our
-// trailers. It reports whether there is nothing else on the way.
+// trailers. It reports whether there are no other commits on the way.
 func newestOfOurs(commits map[string]github.Commit, branch, head string) (own github.Commit, mark trailers, ok bool) {
 	for sha := head; ; {
 		c, known := commits[sha]

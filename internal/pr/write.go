@@ -53,15 +53,15 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		return err
 	}
 	if s.open() && todo.operation() == None && t.written != None {
-		t.Operation = t.written // the earlier attempt did it all
+		t.Operation = t.written // the earlier attempt succeeded
 		return nil
 	}
 	t.wait(todo, s)
 	return t.carryOut(ctx, p, s, todo)
 }
 
-// lookAgain looks at the pull request before something is done about it. It is an
-// ErrConflict if that is not at the head that the survey saw, as it is after a push.
+// lookAgain reads the pull request before something is done about it. It returns an
+// ErrConflict if its head has moved since the survey, for example by a push.
 func (t *task) lookAgain(ctx context.Context, s *state) error {
 	if err := t.readMerging(ctx, s); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (t *task) lookAgain(ctx context.Context, s *state) error {
 	return nil
 }
 
-// changedMeanwhile says that a pull request is not open any more: what closed it
-// decides what comes next.
+// changedMeanwhile says that a pull request was closed meanwhile. The next attempt decides
+// by how it was closed.
 func changedMeanwhile(doing string, number int) error {
 	return &problem.Error{
 		Problem: problem.Problem{
@@ -84,8 +84,8 @@ func changedMeanwhile(doing string, number int) error {
 	}
 }
 
-// limited lets a group wait that has no pull request while too many are open, and any
-// while GitHub lets no more be made.
+// limited makes a proposal wait in two cases: it needs a new pull request and too many are
+// open, or GitHub accepts no more content at present.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Budget != nil && !t.opts.Budget.MayWrite() {
 		return plan{waits: true, until: ForTheNext, reason: "it waits, since GitHub lets this run make no more in this hour"}, nil
@@ -107,11 +107,11 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	return plan{waits: true, until: ForRoom, reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
 }
 
-// carryOut does what the plan says, in an order after which a run that ends in
-// the middle is taken up by the next one.
+// carryOut carries out the plan. If the run ends in the middle, the order lets the next run
+// continue.
 func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) error {
-	// What is new about it, in its files or in what is told of them, a person has not
-	// seen who let it merge by itself.
+	// The proposal has new files or new facts. The person who turned auto-merge on has not
+	// seen them.
 	if p.NoAutoMerge && s.open() && s.pull.AutoMerge && (todo.push || todo.pull == editPull && s.marker.Facts != p.Facts) {
 		err := t.repo.DisableAutoMerge(ctx, *s.pull)
 		t.disabled = t.disabled || err == nil || errors.Is(err, github.ErrUncertain)
@@ -163,8 +163,8 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	return err
 }
 
-// update lets GitHub merge the base into the branch, which keeps approvals that a
-// new commit would cost. Where GitHub will not, the branch is made again on the base.
+// update asks GitHub to merge the base into the branch. Approvals survive that, and a new
+// commit would end them. If GitHub refuses, the branch is made again on the base.
 func (t *task) update(ctx context.Context, p Proposal, s state) error {
 	if err := t.ready(ctx); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (t *task) update(ctx context.Context, p Proposal, s state) error {
 	return t.push(ctx, p, s)
 }
 
-// push makes the proposal's commit on the base and puts the branch there.
+// push makes the proposal's commit on the base, and points the branch to it.
 func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	files := make([]github.File, len(p.Files))
 	for i, f := range p.Files {
@@ -193,7 +193,7 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 		return err
 	}
 	if p.Styled != nil {
-		recent, _ := t.history(ctx, t.opts.SHA) // a habit that cannot be read is none
+		recent, _ := t.history(ctx, t.opts.SHA) // without a readable history there is no style to follow
 		if prefix := prefixOf(recent); prefix != "" {
 			p.Subject = p.Styled(prefix)
 		}
@@ -208,8 +208,8 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 			return err
 		}
 	}
-	// A commit that has the branch's head as its parent is a fast-forward from
-	// there and from nowhere else: who pushed meanwhile loses nothing.
+	// A commit whose parent is the branch's head is a fast-forward from that head only. So
+	// a person who pushes meanwhile loses nothing.
 	commit.Parents = []string{s.head, t.opts.SHA}
 	return t.commit(ctx, commit, func(sha string) error { return t.repo.FastForward(ctx, t.Branch, sha) })
 }
@@ -231,8 +231,8 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 	return nil
 }
 
-// openPull opens the pull request. What people asked relock to ignore for the
-// group is in its newest pull request, so it moves on to this one.
+// openPull opens the pull request. It copies the group's ignores from the former pull
+// request, since they must be in the newest one.
 func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	ignores, err := t.ignores(ctx, s)
 	if err != nil {
@@ -275,8 +275,8 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 	return s.marker.Ignores, nil
 }
 
-// edit writes title and body again. The text may take its time; what people told
-// relock to ignore meanwhile must not be lost, so the body is read again.
+// edit writes title and body again. Writing the text may take time, and people may add
+// ignores meanwhile. So edit reads the body again to keep them.
 func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}
 	wanted := p.Presentation
@@ -320,8 +320,8 @@ func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) err
 	return nil
 }
 
-// readAgain reads a pull request that is there. Where GitHub does not find it, its answer is
-// older than the pull request, and a further attempt has a newer one.
+// readAgain reads a pull request that exists. If GitHub does not find it, the answer is
+// outdated, and another attempt gets a newer one.
 func (t *task) readAgain(ctx context.Context, number int) (github.PullRequest, error) {
 	now, err := t.repo.PullRequest(ctx, number)
 	if errors.Is(err, github.ErrNotFound) {
@@ -330,8 +330,8 @@ func (t *task) readAgain(ctx context.Context, number int) (github.PullRequest, e
 	return now, err
 }
 
-// complete tries again what could not be done at the opening of a pull request that
-// needs nothing else: labels, reviewers and the like, and auto-merge.
+// complete tries again the parts of the presentation that failed at the opening: labels,
+// reviewers and so on, and auto-merge. It is for a pull request that needs nothing else.
 func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	wanted := p.remaining(s.marker)
 	if !s.awaitsAutoMerge(p) {
@@ -353,22 +353,22 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	}
 	m, ok := ParseMarker(now.Body)
 	if !ok {
-		return nil // somebody has rewritten the body: it is theirs
+		return nil // a person has replaced the body: relock leaves it
 	}
 	m.lacks(done)
 	m.FormerBase = p.former
 	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
 		return err
 	}
-	if applied { // what only we remember is no news
+	if applied { // a change of the marker alone is not worth reporting
 		t.did(Updated)
 		t.Operation, t.Reason = t.written, ""
 	}
 	return nil
 }
 
-// warn says once that somebody else's commits are left alone, and remembers it
-// in the marker.
+// warn comments once that relock leaves somebody else's commits alone. The marker remembers
+// that.
 func (t *task) warn(ctx context.Context, s state) error {
 	text := safe.Format("Somebody else has pushed to %s, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
 		"To get a new proposal without these commits, comment `/relock recreate`, or delete the branch.", safe.Code(s.branch))
@@ -381,7 +381,7 @@ func (t *task) warn(ctx context.Context, s state) error {
 	return err
 }
 
-// sayBehind writes into the body whether the branch waits to be updated.
+// sayBehind writes into the body whether the branch waits for an update.
 func (t *task) sayBehind(ctx context.Context, s state, base string) error {
 	m := s.marker
 	m.fallBehind(base)
