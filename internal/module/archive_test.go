@@ -23,7 +23,7 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
-// member is an entry of an archive that a test makes.
+// member is an entry of an archive in a test.
 type member struct {
 	name, data string
 	link       string // target; then no data
@@ -37,7 +37,7 @@ func zipOf(t *testing.T, members ...member) []byte {
 	for _, m := range members {
 		header := &zip.FileHeader{Name: m.name}
 		header.SetMode(0o644)
-		if len(m.data) > 1<<10 { // a compressor costs much more than the rest
+		if len(m.data) > 1<<10 { // compressing it would cost more than the rest of the test
 			header.Method = zip.Deflate
 		}
 		switch {
@@ -116,7 +116,7 @@ func TestUnpack(t *testing.T) {
 	for _, tt := range []struct {
 		kind string
 		data []byte
-		link string // what the file of a link holds
+		link string // content of the file that a link becomes
 	}{
 		{"zip", zipOf(t, members...), "main.tf"},
 		{"tar", tarOf(t, members...), ""},
@@ -272,7 +272,7 @@ func TestArchiveFormat(t *testing.T) {
 	}
 }
 
-// shared is a zip archive of n entries that all have the data of the first.
+// shared is a zip archive of n entries that share the data of the first.
 func shared(t *testing.T, n int) []byte {
 	t.Helper()
 	const end = 22 // bytes of the end record
@@ -287,8 +287,8 @@ func shared(t *testing.T, n int) []byte {
 	return all
 }
 
-// TestUnpackRefusesSharedData refuses archives whose entries are one and the
-// same: a few megabytes of them can stand for terabytes.
+// TestUnpackRefusesSharedData refuses archives whose entries share their data: a few
+// megabytes could unpack to terabytes.
 func TestUnpackRefusesSharedData(t *testing.T) {
 	t.Parallel()
 	if _, err := unpackBytes("zip", shared(t, 1)); err != nil {
@@ -299,8 +299,8 @@ func TestUnpackRefusesSharedData(t *testing.T) {
 	}
 }
 
-// TestUnpackCountsWhatIsReplaced holds that an archive has one budget, though an
-// entry replaces another one of the same name.
+// TestUnpackCountsWhatIsReplaced holds that an archive has one bound, even if an entry
+// replaces another one of the same name.
 func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	t.Parallel()
 	full := newFilling()
@@ -342,7 +342,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// bytesIn is how much of files is in a tree.
+// bytesIn is the size of all files in a tree.
 func bytesIn(t *testing.T, made *filetree.Tree) (sum int64) {
 	t.Helper()
 	for _, name := range made.Names() {

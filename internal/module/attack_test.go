@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// climbing are names of objects that lead out of where a directory of a store
-// is put, to a file that a later login reads.
+// climbing are names of objects that lead out of the directory to a file that a later login
+// reads.
 var climbing = []string{
 	"mod/../../escaped.tf", "../escaped.tf", "../../home/u/.ssh/authorized_keys", "mod/a/../../../../escaped.tf", `mod/..\..\escaped.tf`, "/escaped.tf",
 }
 
-// temporary makes a temporary directory for the process, within a directory that is
-// returned, so that a file that escapes from it is found.
+// temporary makes a temporary directory for the process, inside a directory that it
+// returns, so that the test finds a file outside it.
 func temporary(t *testing.T) string {
 	t.Helper()
 	outer := t.TempDir()

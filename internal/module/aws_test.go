@@ -64,7 +64,7 @@ aws_secret_access_key = not
 		environ       []string
 		noHome        bool
 		want          aws.Credentials
-		says          string // of the error
+		says          string // words of the error
 	}{
 		{name: "environment", environ: own, want: aws.Credentials{AccessKeyID: "ENV", SecretAccessKey: "env"}},
 		{name: "environment_with_session", environ: append([]string{"AWS_SESSION_TOKEN=token", "AWS_PROFILE=other"}, own...), want: aws.Credentials{AccessKeyID: "ENV", SecretAccessKey: "env", SessionToken: "token"}},

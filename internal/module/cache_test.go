@@ -89,8 +89,8 @@ func TestCacheKeepsArchivesOfKnownChecksum(t *testing.T) {
 	}
 }
 
-// TestPackagesKeepAllConfiguration holds that there is one list of what a
-// configuration file is, and that a package kept by another list is not used.
+// TestPackagesKeepAllConfiguration holds that one list says which files are configuration,
+// and that a package that was kept with another list is not used.
 func TestPackagesKeepAllConfiguration(t *testing.T) {
 	t.Parallel()
 	extensions := tfconfig.Extensions()
@@ -142,8 +142,8 @@ func TestCacheIsNoObstacle(t *testing.T) {
 	fetch(t, newClient(t, Options{AllowLocal: true, Cache: good}), source)
 }
 
-// A package is one file, so that a run which is killed leaves all of it or nothing. No
-// part of one counts all the same, wherever a disk that was full cut it.
+// A package is one file, so that a killed run leaves a whole package or none. If a full
+// disk truncates the file anywhere, it does not count.
 func TestNoBeginningOfAPackageIsOne(t *testing.T) {
 	t.Parallel()
 	into := newFilling()
@@ -183,9 +183,8 @@ func TestCacheKeepsNoHalfPackages(t *testing.T) {
 	}
 }
 
-// What nobody has used for long goes from the directory when something is added, and
-// nothing else does: what is somebody's own, what a run has used, and what lies there
-// half, for which another run may be at work.
+// Adding a package removes those that no run has used for a long time. Other people's files
+// stay, and so do half-written ones: another run may be writing them.
 func TestCacheForgetsWhatNobodyUses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

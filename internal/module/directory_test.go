@@ -20,7 +20,7 @@ func TestWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := file.Truncate(maxDirectory + 1); err != nil { // takes no room on the disk
+	if err := file.Truncate(maxDirectory + 1); err != nil { // the file takes no room on the disk
 		t.Skipf("this file system takes no sparse file of that size: %v", err)
 	}
 	err = withinBounds(t.Context(), dir, func(ctx context.Context) error {

@@ -18,13 +18,14 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// nameserver knows a few names, each with the addresses that it has one after the
-// other, or several at once with spaces between; it keeps the last. The resolvers of other programs know none of them.
+// nameserver knows a few names. Each has a list of addresses, one for each question in
+// turn; several with spaces between them are one answer. The last one is repeated. Other
+// programs' resolvers know none of the names.
 type nameserver struct {
 	mu    sync.Mutex
 	names map[string][]string
-	late  map[string]int // how many of the first questions for addresses of IPv4 it leaves unknown
-	asked map[string]int // how many there were
+	late  map[string]int // how many of the first questions for IPv4 addresses get no answer
+	asked map[string]int // the number of questions
 }
 
 // resolver asks the server over a connection within the process.
@@ -75,7 +76,7 @@ func (s *nameserver) answer(conn net.Conn) error {
 	return err
 }
 
-// next is what a name has now, and moves on.
+// next is the current answer for a name; the next question gets the following one.
 func (s *nameserver) next(name string, asked dnsmessage.Type) (known bool, addresses []netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +116,8 @@ func TestNameserver(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesAreAskedForOnceMore has a name server that knows a name when it is asked
-// for the second time. The names that ssh has of its own are asked for once.
+// TestUnknownNamesAreAskedForOnceMore has a name server that knows a name at the second
+// question. Names of the operator's ssh configuration are asked for once.
 func TestUnknownNamesAreAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})

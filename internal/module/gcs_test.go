@@ -27,8 +27,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// fakeGoogle serves the bucket "modules" as Google Cloud Storage does, two names
-// a page, and exchanges credentials for the token that it wants.
+// fakeGoogle serves the bucket "modules" like Google Cloud Storage, two names on a page,
+// and exchanges credentials for the token that it wants.
 type fakeGoogle struct {
 	objects map[string]string
 	form    func(path string, form url.Values) bool
@@ -92,7 +92,7 @@ func (f *fakeGoogle) list(w http.ResponseWriter, query url.Values) {
 	json.NewEncoder(w).Encode(answer)
 }
 
-// withGoogle is a client for which a server is Google.
+// withGoogle is a client that uses a test server as Google.
 func withGoogle(t *testing.T, s *httptest.Server, environ ...string) *Client {
 	t.Helper()
 	u, err := url.Parse(s.URL)
@@ -252,8 +252,8 @@ func TestGooglePerson(t *testing.T) {
 	}
 }
 
-// TestGoogleWorkload is not parallel: the library would run programs where a
-// variable of the process allows it.
+// TestGoogleWorkload is not parallel: the library would run programs if a variable of the
+// process allowed it.
 func TestGoogleWorkload(t *testing.T) {
 	t.Setenv("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1")
 	f := newFakeGoogle(t)
@@ -290,7 +290,7 @@ func TestGoogleWorkload(t *testing.T) {
 		{"executable", file(map[string]any{"executable": map[string]string{"command": "/bin/touch " + mark}})},
 		{"environment of AWS", file(map[string]any{"environment_id": "aws1", "url": "http://169.254.169.254/x"})},
 		{"does not succeed", file(map[string]any{"url": "http://169.254.169.254/s3cret?s3cret"})},
-		{"does not succeed", file(map[string]any{"url": s.URL + "/subject"})}, // which answers 403
+		{"does not succeed", file(map[string]any{"url": s.URL + "/subject"})}, // the server answers 403
 		{"no credential_source", file(nil)},
 		{"impersonated_type", credentialsFile(t, map[string]string{"type": "impersonated_type"})},
 		{"not valid JSON", credentialsFile(t, "s3cret")},

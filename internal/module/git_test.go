@@ -21,7 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
-// text makes a commit whose main.tf says what it is.
+// text makes a commit with a text in main.tf.
 func text(says string) map[string]string { return map[string]string{"main.tf": "# " + says} }
 
 func TestGitReferences(t *testing.T) {
@@ -37,7 +37,7 @@ func TestGitReferences(t *testing.T) {
 		moduletest.Commit{Branch: "v1", Files: text("short branch")},
 		moduletest.Commit{Branch: "deadbee", Files: text("hex branch")},
 	)
-	// A tag with the name of the default branch loses to it.
+	// A tag with the name of the default branch does not replace the branch.
 	moduletest.Git(t, filepath.Join(dir, "r.git"), nil, "tag", "main", ids[0])
 	tests := []struct{ query, want string }{
 		{"", "head"},
@@ -167,7 +167,7 @@ func TestGitOverHTTP(t *testing.T) {
 	first, _, _ := strings.Cut(ids, "\n")
 	for name, server := range map[string]func(http.Handler) http.Handler{
 		"protocol_2": func(h http.Handler) http.Handler { return h },
-		// An old server does not give a commit that no branch or tag points at.
+		// An old server does not give a commit without a branch or tag.
 		"protocol_0": func(h http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				r.Header.Del("Git-Protocol")
@@ -189,7 +189,7 @@ func TestGitOverHTTP(t *testing.T) {
 	}
 }
 
-// A server that can leave out large files is asked for those that are kept.
+// A server can leave out large files. The kept ones are then requested.
 func TestGitFetchesLargeFilesThatAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestGitToken(t *testing.T) {
 			t.Errorf("without a token the server was sent %q", header)
 		}
 	}
-	// What was tried, where it goes, and what to do.
+	// The credential that was refused, where it is sent, and what to do.
 	other := func(context.Context, string) (string, error) { return "0ther", nil }
 	for hint, o := range map[string]Options{
 		"the token for 127.0.0.1 was sent to it over https: let it read the repository, or set module-token to one that may":                                      {Token: other},
@@ -268,11 +268,11 @@ func TestGitToken(t *testing.T) {
 	}
 }
 
-// Two servers present a certificate that git does not trust: relock trusts the one's,
-// as with SSL_CERT_FILE, which git does not read, and not the other's.
+// Two servers have certificates that git does not trust. relock trusts one of them, as with
+// SSL_CERT_FILE, which git does not read.
 func TestGitSaysWhatHelpsAgainstUnknownAuthorities(t *testing.T) {
 	t.Parallel()
-	moduletest.Git(t, t.TempDir(), nil, "version") // skips without git
+	moduletest.Git(t, t.TempDir(), nil, "version") // skips the test without git
 	environ := cliconfig.Env{Environ: moduletest.Environ(t)}
 	for name, s := range map[string]*httptest.Server{
 		"to git": serveTLS(t, http.NotFound), "to anybody": trusted.NobodysServer(t, http.NotFoundHandler()),
@@ -287,8 +287,8 @@ func TestGitSaysWhatHelpsAgainstUnknownAuthorities(t *testing.T) {
 	}
 }
 
-// The words for an unknown authority differ between the libraries that curl is built
-// with; those for other certificates are not taken for them.
+// The message about an unknown authority depends on curl's library. Messages about other
+// faults of certificates do not count.
 func TestWordsOfGitAboutCertificates(t *testing.T) {
 	t.Parallel()
 	const failed = "fatal: unable to access 'https://example.com/r.git/': "
@@ -309,7 +309,7 @@ func TestWordsOfGitAboutCertificates(t *testing.T) {
 	}
 }
 
-// tokenFor gives t0ken to one host, and to nobody else.
+// tokenFor gives t0ken only to one host.
 func tokenFor(host string) func(context.Context, string) (string, error) {
 	return func(_ context.Context, asked string) (string, error) {
 		if asked != host {
@@ -342,7 +342,7 @@ func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 		{"git://github.com/o/r.git", "", "git://github.com/o/r.git", ""},
 		{"ssh://git@example.com/o/r.git", "", "ssh://git@example.com/o/r.git", ""},
 		{"https://github.com.example.com/o/r.git", "", "https://github.com.example.com/o/r.git", ""},
-		{"ssh://git@github.com/o/r.git", "key", "ssh://git@github.com/o/r.git", ""}, // the source brings its own
+		{"ssh://git@github.com/o/r.git", "key", "ssh://git@github.com/o/r.git", ""}, // the source has its own credentials
 	}
 	for _, tt := range tests {
 		u, err := url.Parse(tt.source)
@@ -398,7 +398,7 @@ func TestGitRefusesThisMachine(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)
 	s := moduletest.Serve(t, dir)
-	c := newClient(t, Options{}) // does not admit the server
+	c := newClient(t, Options{}) // this client does not admit the server
 	for _, source := range []string{
 		"git::" + s.URL + "/modrepo.git",
 		"git::" + strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/modrepo.git",
@@ -424,7 +424,7 @@ func TestGitFollowsNoRedirectItself(t *testing.T) {
 		git.ServeHTTP(w, r)
 	})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.UserAgent(), "git/") { // whoever else asks is not told
+		if strings.HasPrefix(r.UserAgent(), "git/") { // other programs get no such answer
 			http.Redirect(w, r, hidden.URL+r.URL.String(), http.StatusFound)
 		}
 	})
@@ -462,7 +462,7 @@ func TestGitFollowsRedirects(t *testing.T) {
 	}
 }
 
-// TestGitSSH runs a program in place of ssh that writes down how it was called.
+// TestGitSSH replaces ssh by a program that writes down its arguments.
 func TestGitSSH(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)
@@ -528,7 +528,7 @@ func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
 	}
 }
 
-// git keeps what a server advertises in memory: too much of it must not reach git.
+// git keeps a server's advertisement in memory, so too much of it must not reach git.
 func TestGitIsSparedAnEndlessAdvertisement(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

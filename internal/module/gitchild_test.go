@@ -13,8 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// secrets are variables of a runner that no program needs but relock. Each has
-// s3cret in its value.
+// secrets are variables of a runner that only relock needs. Each value contains s3cret.
 var secrets = []string{
 	"GITHUB_TOKEN=s3cret", "GH_TOKEN=s3cret", "INPUT_TOKEN=s3cret", "INPUT_MODULE-TOKEN=s3cret", "RELOCK_APP_PRIVATE_KEY=s3cret",
 	"TF_TOKEN_app_terraform_io=s3cret", "ACTIONS_RUNTIME_TOKEN=s3cret", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=s3cret",
@@ -23,8 +22,8 @@ var secrets = []string{
 	"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.https://other.example/.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: s3cret",
 }
 
-// plantedHome is a home directory whose git configuration makes git run programs.
-// They write down the environment that they get.
+// plantedHome is a home directory whose git configuration makes git run programs. They
+// write down their environment.
 func plantedHome(t *testing.T) (home, dump string) {
 	t.Helper()
 	home = t.TempDir()
@@ -68,9 +67,9 @@ func plantedClient(t *testing.T, home string, opts Options) *Client {
 	return c
 }
 
-// TestGitHasNothingToSteal plants a git configuration, as a module that writes
-// files would, and calls modules by git: the programs of the configuration run,
-// since for the base it is the operator's, and get nothing that is secret.
+// TestGitHasNothingToSteal plants a git configuration, as a module that writes files could,
+// and fetches modules by git. For the base that configuration is the operator's, so its
+// programs run. They must get no secret.
 func TestGitHasNothingToSteal(t *testing.T) {
 	t.Parallel()
 	home, dump := plantedHome(t)
@@ -87,7 +86,7 @@ func TestGitHasNothingToSteal(t *testing.T) {
 	}
 }
 
-// The runner's token for a host is for git, and for no program that git runs.
+// Only git gets the runner's token for a host, and not the programs that git runs.
 func TestGitTokenIsNotInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Token: tokenFor("git.example.com")})
@@ -109,9 +108,8 @@ func TestGitTokenIsNotInTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestHeadIgnoresThePlantedConfiguration holds that for a pull request's head
-// nothing of the operator's git configuration counts, not even for a host that
-// credentials are for.
+// TestHeadIgnoresThePlantedConfiguration holds that the operator's git configuration does
+// not apply to a pull request's head, even for a host with credentials.
 func TestHeadIgnoresThePlantedConfiguration(t *testing.T) {
 	t.Parallel()
 	home, dump := plantedHome(t)
@@ -168,9 +166,9 @@ func TestGitEnvironment(t *testing.T) {
 	}
 }
 
-// TestGitOverDumbHTTP serves a repository as files, as any web server can. Git
-// cannot leave anything out of such a fetch, and once asked for what it took for
-// left out, one object and one process after the other.
+// TestGitOverDumbHTTP serves a repository as files, as any web server can. git can leave
+// nothing out of such a fetch. It once requested the objects that it believed missing one
+// by one, each with a process.
 func TestGitOverDumbHTTP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// emptyRepository is one of a remote on disk, in a directory of its own.
+// emptyRepository is an empty repository for a remote on disk, in a directory of its own.
 func emptyRepository(t *testing.T, dir string) *gitRepository {
 	t.Helper()
 	c := newClient(t, Options{AllowLocal: true})
@@ -34,7 +34,7 @@ func emptyRepository(t *testing.T, dir string) *gitRepository {
 	return r
 }
 
-// fifos are what a program that git starts speaks to, and hears from.
+// fifos are the pipes to and from a program that git starts.
 func fifos(t *testing.T, dir string) (says, goOn string) {
 	t.Helper()
 	says, goOn = filepath.Join(dir, "says"), filepath.Join(dir, "go-on")
@@ -46,16 +46,16 @@ func fifos(t *testing.T, dir string) (says, goOn string) {
 	return says, goOn
 }
 
-// wait runs git while it waits for a program that says that it is there, and that it
-// still is when it hears something. The shell in between is git's; the program below it
-// is nobody's child once that has gone.
+// wait runs git while it waits for a program. The program reports that it runs, and reports
+// it again when it reads something. git's shell is between them; when that shell has ended,
+// the program is an orphan.
 func wait(ctx context.Context, r *gitRepository, says, goOn string) error {
 	_, err := r.run(ctx, nil, "-c", "alias.wait=!sh -c 'exec 3>"+says+"; echo there >&3; read x <"+goOn+"; echo survived >&3' & wait", "wait")
 	return err
 }
 
-// TestWhatGitStartedEndsWithIt ends a run while git waits for a program that it
-// started. The program says that it is there, and would say so again.
+// TestWhatGitStartedEndsWithIt ends a run while git waits for a program that it started.
+// The program must have ended, too.
 func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	t.Parallel()
 	r := emptyRepository(t, t.TempDir())
@@ -76,7 +76,7 @@ func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	}
 	cancel()
 	wantCode(t, "an interrupted git", <-ended, problem.CodeCancelled)
-	word, err := os.OpenFile(goOn, os.O_RDWR, 0) // which waits for nobody
+	word, err := os.OpenFile(goOn, os.O_RDWR, 0) // does not block
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +89,12 @@ func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	}
 }
 
-// killed names the directory in which the process that is killed works; the test that is
-// run there kills nobody.
+// killed is the variable with the directory of the process that is killed. The test in that
+// process kills nothing.
 const killed = "RELOCK_TEST_KILLED"
 
 // TestNoGitIsLeftAfterAKill kills relock itself while git waits for a program that it
-// started. The program would go on only if it were still there half a minute later.
+// started. The program would continue only if it still ran half a minute later.
 func TestNoGitIsLeftAfterAKill(t *testing.T) {
 	if dir := os.Getenv(killed); dir != "" {
 		t.Fatal(wait(t.Context(), emptyRepository(t, filepath.Join(dir, "git")), filepath.Join(dir, "says"), filepath.Join(dir, "go-on")))
@@ -122,7 +122,7 @@ func TestNoGitIsLeftAfterAKill(t *testing.T) {
 	if err := relock.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = relock.Wait() // that it was killed is known
+	_ = relock.Wait() // the error says that it was killed
 	word, err := os.OpenFile(goOn, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

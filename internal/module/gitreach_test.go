@@ -22,8 +22,8 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// named makes a client for which hosts have these addresses, one after the other,
-// and may be on this machine at the ports of the servers.
+// named makes a client for which hosts have these addresses, one after the other. They may
+// be on this machine, at the servers' ports.
 func named(t *testing.T, opts Options, hosts map[string][]string, servers ...*httptest.Server) *Client {
 	t.Helper()
 	tr := transport.New(transport.Options{RetryWait: time.Nanosecond, Resolver: (&nameserver{names: hosts}).resolver()})
@@ -51,8 +51,7 @@ func byGit(n *atomic.Int64, handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// recordGit puts a program before git that writes down how git is called, and may
-// answer for it.
+// recordGit puts a program before git that writes down git's calls, and may answer them.
 func recordGit(t *testing.T, script string) (calls func() string) {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -72,15 +71,15 @@ func recordGit(t *testing.T, script string) (calls func() string) {
 	}
 }
 
-// asksServers reports whether one of these calls of git does.
+// asksServers reports whether one of these calls of git asks a server.
 func asksServers(calls string) bool {
 	return strings.Contains(calls, "ls-remote --symref") || strings.Contains(calls, "fetch")
 }
 
 var namers = map[string]bool{"a_base": false, "a_head": true}
 
-// TestGitConnectsToWhatWasChecked serves a name that stands for the metadata
-// service by the time that git would look it up. Certificates are for the name.
+// TestGitConnectsToWhatWasChecked has a name whose address changes to the metadata service
+// before git would look it up. Certificates are for the name.
 func TestGitConnectsToWhatWasChecked(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)
@@ -89,7 +88,7 @@ func TestGitConnectsToWhatWasChecked(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
 			s := serveTLS(t, byGit(&asked, moduletest.Handler(t, dir).ServeHTTP))
-			// Asked for by the check, then by transport, which looks for redirects.
+			// The check asks first, then transport, which looks for redirects.
 			c := named(t, Options{Head: head}, map[string][]string{"example.com": {"127.0.0.1", "127.0.0.1", "169.254.169.254"}}, s)
 			if got := mainOf(t, fetch(t, c, "git::https://example.com:"+portOf(s)+"/modrepo.git?ref=v1.0.0")); !strings.Contains(got, "0.0.1") {
 				t.Errorf("main.tf = %q", got)
@@ -101,8 +100,7 @@ func TestGitConnectsToWhatWasChecked(t *testing.T) {
 	}
 }
 
-// A name that stands for something else right after the check is refused before
-// git is started.
+// If a name gets a forbidden address right after the check, git is not started.
 func TestGitIsNotStartedAfterRebinding(t *testing.T) {
 	for name, head := range namers {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +118,7 @@ func TestGitIsNotStartedAfterRebinding(t *testing.T) {
 	}
 }
 
-// Where a server redirects to, git is held to what was checked as well.
+// git must also connect to the checked addresses after a redirect.
 func TestGitConnectsToWhatWasCheckedBehindRedirects(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)
@@ -157,8 +155,8 @@ func TestGitIsNotStartedAfterRefusedRedirects(t *testing.T) {
 	}
 }
 
-// A server that transport cannot ask is not asked once more by git for a head; for
-// a base, git may know better by the operator's configuration.
+// If transport cannot ask a server, git does not ask it for a head. For a base it may: the
+// operator's configuration may know a way.
 func TestGitIsNoOtherWayForHeads(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)
@@ -193,7 +191,7 @@ func TestGitLooksUpNoName(t *testing.T) {
 	}
 }
 
-// The protocol of git's own cannot be held to an address.
+// git's own protocol cannot use a fixed address.
 func TestGitProtocolAsksNoNamesForHeads(t *testing.T) {
 	calls := recordGit(t, "")
 	c := named(t, Options{Head: true}, map[string][]string{"git.test": {"203.0.113.1"}})
@@ -241,8 +239,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestOldGit holds that a git that cannot be held to addresses asks hosts for a
-// base alone.
+// TestOldGit holds that a git that cannot use fixed addresses asks hosts only for a base.
 func TestOldGit(t *testing.T) {
 	dir := moduletest.Repositories(t)
 	s := moduletest.Serve(t, dir)
@@ -274,7 +271,7 @@ func TestOldGit(t *testing.T) {
 	}
 }
 
-// proxied makes a client whose transport has a proxy, which wants a password.
+// proxied makes a client whose transport has a proxy with a password.
 func proxied(t *testing.T, opts Options, asked *atomic.Int64) *Client {
 	t.Helper()
 	git := moduletest.Handler(t, moduletest.Repositories(t))
@@ -299,8 +296,8 @@ func proxied(t *testing.T, opts Options, asked *atomic.Int64) *Client {
 	return New(tr, nil, opts)
 }
 
-// TestGitThroughTheProxy asks for a name that the proxy alone knows. Git gets no
-// variables of proxies for a head, and reads them differently for a base.
+// TestGitThroughTheProxy asks for a name that only the proxy knows. git gets no variables
+// of proxies for a head, and reads them differently for a base.
 func TestGitThroughTheProxy(t *testing.T) {
 	t.Parallel()
 	for name, head := range namers {
@@ -323,7 +320,7 @@ func TestGitThroughTheProxy(t *testing.T) {
 	}
 }
 
-// What the operator tells git of proxies counts for a base, and for no head.
+// The operator's proxy for git is used for a base, and never for a head.
 func TestGitThroughAProxyOfItsOwn(t *testing.T) {
 	t.Parallel()
 	git := moduletest.Handler(t, moduletest.Repositories(t))

@@ -20,7 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// The limits on git that docs/reliability.md names.
+// docs/reliability.md names these limits on git.
 func TestGitLimits(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{})
@@ -35,8 +35,8 @@ func TestGitLimits(t *testing.T) {
 	}
 }
 
-// stalling answers git's own requests that hold a word, in their path or body, as slow
-// does, and all others as the repositories of moduletest. It counts those.
+// stalling lets slow answer those of git's own requests that have a word in their path or
+// body. The repositories of moduletest answer all others. It counts the slow ones.
 func stalling(t *testing.T, asked *atomic.Int64, word string, slow http.HandlerFunc) string {
 	t.Helper()
 	git := moduletest.Handler(t, moduletest.Repositories(t))
@@ -62,8 +62,8 @@ func stalling(t *testing.T, asked *atomic.Int64, word string, slow http.HandlerF
 	return s.URL
 }
 
-// TestGitGivesUpASilentServer has servers that accept what git asks and say nothing: to
-// its first question, to that for branches and tags, and to that for the files.
+// TestGitGivesUpASilentServer has servers that accept a question and send nothing: the
+// first question, the one for branches and tags, or the one for the files.
 func TestGitGivesUpASilentServer(t *testing.T) {
 	t.Parallel()
 	for name, word := range map[string]string{"first": "/info/refs", "references": "command=ls-refs", "files": "command=fetch"} {
@@ -81,14 +81,14 @@ func TestGitGivesUpASilentServer(t *testing.T) {
 	}
 }
 
-// TestGitGivesUpATricklingServer has one that goes on to say a little.
+// TestGitGivesUpATricklingServer has a server that keeps sending a little.
 func TestGitGivesUpATricklingServer(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	at := stalling(t, &asked, "command=ls-refs", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 		for now := time.Tick(10 * time.Millisecond); r.Context().Err() == nil; <-now {
-			io.WriteString(w, "003a"+strings.Repeat("0", 40)+" refs/heads/a\n") // of length 0x3a
+			io.WriteString(w, "003a"+strings.Repeat("0", 40)+" refs/heads/a\n") // the length is 0x3a
 			http.NewResponseController(w).Flush()
 		}
 	})
@@ -100,7 +100,7 @@ func TestGitGivesUpATricklingServer(t *testing.T) {
 	}
 }
 
-// silentListener accepts connections and says nothing, until the test ends.
+// silentListener accepts connections and sends nothing, until the test ends.
 func silentListener(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,7 +124,7 @@ func silentListener(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// fetchAll fetches sources side by side, in vain.
+// fetchAll fetches sources at the same time. Each must fail.
 func fetchAll(t *testing.T, c *Client, sources ...string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -138,7 +138,7 @@ func fetchAll(t *testing.T, c *Client, sources ...string) {
 	all.Wait()
 }
 
-// wantDown says that these hosts, with their ports, count as down.
+// wantDown checks that these hosts, with their ports, count as down.
 func wantDown(t *testing.T, c *Client, want ...string) {
 	t.Helper()
 	var got []string
@@ -150,8 +150,8 @@ func wantDown(t *testing.T, c *Client, want ...string) {
 	}
 }
 
-// TestGitSharesTheCircuitOfAHost has three repositories at which git gets no answer: the
-// host is down for relock's own requests, too, and for ssh it is not.
+// TestGitSharesTheCircuitOfAHost has three repositories that do not answer git. The host is
+// then down for relock's own requests, too, but not for ssh.
 func TestGitSharesTheCircuitOfAHost(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -170,7 +170,7 @@ func TestGitSharesTheCircuitOfAHost(t *testing.T) {
 	wantDown(t, c, s.Listener.Addr().String())
 	dead.Store(true)
 	before := asked.Load()
-	// The first question is a probe, and relock's own.
+	// The first question is relock's own probe.
 	fetchAll(t, c, "git::"+s.URL+"/d.git")
 	if _, err := c.transport.Do(t.Context(), transport.Request{URL: &url.URL{Scheme: "http", Host: s.Listener.Addr().String()}}); !transport.Unanswered(err) {
 		t.Errorf("a request of relock = %v, want that the host is down", err)
@@ -180,7 +180,7 @@ func TestGitSharesTheCircuitOfAHost(t *testing.T) {
 	}
 }
 
-// TestSSHHasACircuitOfItsOwn has a server of ssh that says nothing.
+// TestSSHHasACircuitOfItsOwn has an ssh server that sends nothing.
 func TestSSHHasACircuitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ssh"); err != nil {
@@ -193,8 +193,8 @@ func TestSSHHasACircuitOfItsOwn(t *testing.T) {
 	wantDown(t, c, silent)
 }
 
-// TestSSHTriesEveryAddress has a host with two addresses, of which the first one is dead
-// or says nothing.
+// TestSSHTriesEveryAddress has a host with two addresses. The first one is dead or sends
+// nothing.
 func TestSSHTriesEveryAddress(t *testing.T) {
 	t.Parallel()
 	greets, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// sshConfiguration is the operator's.
+// sshConfiguration is the operator's configuration.
 const sshConfiguration = `
 Host work
   HostName git.test
@@ -45,9 +45,9 @@ Host none.test
 
 var testKey = base64.StdEncoding.EncodeToString([]byte("key\n"))
 
-// fakeSSH makes an environment whose ssh tells what OpenSSH makes of the
-// operator's configuration, and instead of connecting writes down its options and
-// runs git here; or nothing, if nobody answers.
+// fakeSSH makes an environment with a fake ssh. It answers -G as OpenSSH does for the
+// operator's configuration. Instead of connecting, it writes down its options and runs git
+// here. Without answers it answers nothing.
 func fakeSSH(t *testing.T, answers bool) (env []string, options func() string) {
 	t.Helper()
 	real, err := exec.LookPath("ssh")
@@ -98,7 +98,7 @@ func TestSSHOptions(t *testing.T) {
 		{"base_with_options_of_the_host", "git@options.test:modrepo.git", false, quiet + pin("options.test") + "git@options.test"},
 		{"base_without_a_proxy", "git@none.test:modrepo.git", false, quiet + pin("none.test") + "git@none.test"},
 		{"base_by_address", "git@203.0.113.7:modrepo.git", false, quiet + " git@203.0.113.7"},
-		// The operator's configuration leads elsewhere, or goes by the name.
+		// The operator's configuration leads elsewhere, or depends on the name.
 		{"alias", "git@work:modrepo.git", false, quiet + " git@work"},
 		{"other_port", "git@other-port.test:modrepo.git", false, quiet + " git@other-port.test"},
 		{"other_port_of_an_unknown_name", "git@other-port.test:modrepo.git", false, quiet + " git@other-port.test"},
@@ -108,7 +108,7 @@ func TestSSHOptions(t *testing.T) {
 		{"files_by_address", "git@keyfile.test:modrepo.git", false, quiet + " git@keyfile.test"},
 		{"connection_by_address", "git@shared.test:modrepo.git", false, quiet + " git@shared.test"},
 		{"match_of_the_name", "git@match.test:modrepo.git", false, quiet + " git@match.test"},
-		// For a head there is no configuration.
+		// For a head no configuration applies.
 		{"head", "git@git.test:modrepo.git?sshkey=" + testKey, true, ofHead + pin("git.test") + "git@git.test"},
 		{"head_with_port", "git::ssh://git@git.test:2222/modrepo.git?sshkey=" + testKey, true, ofHead + pin("[git.test]:2222") + "-p 2222 git@git.test"},
 		{"head_with_a_host_in_between", "git@jump.test:modrepo.git?sshkey=" + testKey, true, ofHead + pin("jump.test") + "git@jump.test"},
@@ -119,12 +119,12 @@ func TestSSHOptions(t *testing.T) {
 			t.Parallel()
 			hosts := map[string][]string{}
 			for _, name := range []string{"git", "GIT", "options", "none", "other-port", "jump", "command", "alias", "keyfile", "shared", "match"} {
-				hosts[name+".test"] = []string{"203.0.113.5", "169.254.169.254"} // by the time that ssh looks
+				hosts[name+".test"] = []string{"203.0.113.5", "169.254.169.254"} // the addresses when ssh would look them up
 			}
 			if tt.name == "other_port_of_an_unknown_name" {
 				hosts = nil
 			}
-			// What comes of the options is the same for all, since ssh is ours.
+			// The options make no difference here, since ssh is a fake.
 			answers := tt.name == "base" || tt.name == "head"
 			env, options := fakeSSH(t, answers)
 			opts := Options{Head: tt.head}
@@ -141,8 +141,8 @@ func TestSSHOptions(t *testing.T) {
 	}
 }
 
-// TestSSHIsNotStarted asks for names that nobody knows, and for some that stand
-// for what is never connected to, whatever the operator's ssh makes of them.
+// TestSSHIsNotStarted asks for unknown names, and for names with forbidden addresses,
+// whatever the operator's ssh knows about them.
 func TestSSHIsNotStarted(t *testing.T) {
 	t.Parallel()
 	hosts := map[string][]string{"work": {"169.254.169.254"}, "jump.test": {"169.254.169.254"}, "evil.test": {"127.0.0.1"}}
@@ -153,7 +153,7 @@ func TestSSHIsNotStarted(t *testing.T) {
 	}{
 		{"git@gone.test:modrepo.git", false, false},
 		{"git@gone.test:modrepo.git?sshkey=" + testKey, true, false},
-		{"git@alias.test:modrepo.git?sshkey=" + testKey, true, false}, // which only the operator's ssh knows
+		{"git@alias.test:modrepo.git?sshkey=" + testKey, true, false}, // only the operator's ssh knows the name
 		{"git@evil.test:modrepo.git", false, true},
 		{"git@work:modrepo.git", false, true},
 		{"git@jump.test:modrepo.git", false, true},
@@ -173,7 +173,7 @@ func TestSSHIsNotStarted(t *testing.T) {
 	}
 }
 
-// The operator's program may be none of OpenSSH, and know names of its own.
+// The operator's program may not be OpenSSH, and may know other names.
 func TestOtherSSHPrograms(t *testing.T) {
 	t.Parallel()
 	env, _ := fakeSSH(t, true)

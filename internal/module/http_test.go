@@ -21,8 +21,8 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// archiveServer serves archives at any path that ends in .zip or .tgz, and says
-// where another one is at /get?to=ADDRESS, /meta?to=ADDRESS.
+// archiveServer serves archives at every path that ends in .zip or .tgz. At /get?to=ADDRESS
+// and /meta?to=ADDRESS it refers to another address.
 func archiveServer(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	members := []member{{name: "top/main.tf", data: "# top"}, {name: "top/sub/main.tf", data: "# sub"}}
@@ -78,8 +78,8 @@ func TestHTTPArchive(t *testing.T) {
 	}
 }
 
-// TestDamagedModuleIsAskedForOnceMore has archives that come with a flipped bit from a
-// cache, and whole from their server.
+// TestDamagedModuleIsAskedForOnceMore serves archives with a flipped bit from a cache, and
+// whole from their server.
 func TestDamagedModuleIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	files := member{name: "main.tf", data: "# " + strings.Repeat("text", 100)}
@@ -300,8 +300,8 @@ func TestPackagesAreFetchedOnce(t *testing.T) {
 	}
 }
 
-// TestServersElsewhereNameNoPaths has servers that a proxy knows, so that they are not on
-// this machine, and refer to its disk.
+// TestServersElsewhereNameNoPaths has servers behind a proxy, which are not on this
+// machine, and which refer to its disk.
 func TestServersElsewhereNameNoPaths(t *testing.T) {
 	t.Parallel()
 	dir := moduletest.Repositories(t)

@@ -24,7 +24,7 @@ func TestCommitOfTag(t *testing.T) {
 			t.Errorf("CommitOfTag(%s) = %q, %v, want %q", tag, got, err, want)
 		}
 	}
-	// A repository that does not answer is no repository without the tag.
+	// No answer does not mean that the repository lacks the tag.
 	got, err := c.CommitOfTag(t.Context(), "file://"+dir+"/none.git", "v1.0.0")
 	if !problem.Coded(err, problem.CodeUnreadModule) || got != "" || !strings.Contains(err.Error(), "fetching the tag v1.0.0 of file://"+dir+"/none.git: ") {
 		t.Errorf("CommitOfTag(no repository) = %q, %v", got, err)

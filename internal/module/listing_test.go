@@ -23,8 +23,8 @@ func listOf(versions ...string) []byte {
 const detail = `"root":{"providers":[{"name":"aws","namespace":"hashicorp","source":"hashicorp/aws","version":">= 5"}],"dependencies":[{"name":"x","source":"acme/x/aws","version":"1.0.0"}]},` +
 	`"submodules":[{"path":"modules/x","providers":[{"name":"null","version":""}],"dependencies":[]}]`
 
-// TestListingIsWhatTheRegistrySays reads documented answers and those of registries that
-// say less, or nonsense.
+// TestListingIsWhatTheRegistrySays reads documented answers, and those of registries that
+// list less, or nonsense.
 func TestListingIsWhatTheRegistrySays(t *testing.T) {
 	t.Parallel()
 	atLeast5, err := provider.ParseConstraints(">= 5")
@@ -71,7 +71,8 @@ func TestListingIsWhatTheRegistrySays(t *testing.T) {
 	}
 }
 
-// TestListingKeepsEqualDetailsOnce holds that equal details are kept once, and no more than its bound of others.
+// TestListingKeepsEqualDetailsOnce holds that equal details are kept once, and other
+// details up to the bound.
 func TestListingKeepsEqualDetailsOnce(t *testing.T) {
 	t.Parallel()
 	got, err := readListing(listOf(`{"version":"1.0.0",`+detail+`}`, `{"version":"1.1.0",`+strings.Replace(detail, "1.0.0", "1.1.0", 1)+`}`))
@@ -103,7 +104,8 @@ func TestListingKeepsEqualDetailsOnce(t *testing.T) {
 	}
 }
 
-// TestListedTerms are those of a provider by its source, and else by its name.
+// TestListedTerms holds that a provider's terms are found by its source, or else by its
+// name.
 func TestListedTerms(t *testing.T) {
 	t.Parallel()
 	aws := provider.Addr{Host: svchost.Hostname("registry.terraform.io"), Namespace: "hashicorp", Type: "aws"}
@@ -143,7 +145,7 @@ func TestListedTerms(t *testing.T) {
 }
 
 // BenchmarkListing reads the list of a large public module: 200 versions with 30 modules
-// each, which repeat in most versions. kept is what stays of it, in bytes.
+// each, most of them repeated. kept is the number of bytes that remain of it.
 func BenchmarkListing(b *testing.B) {
 	var versions []string
 	for i := range 200 {

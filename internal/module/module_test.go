@@ -33,7 +33,7 @@ func newTransport(admit ...*httptest.Server) *transport.Client {
 	return t
 }
 
-// newClient makes a client whose git reads nobody's configuration.
+// newClient makes a client whose git reads no configuration.
 func newClient(t *testing.T, opts Options, admit ...*httptest.Server) *Client {
 	t.Helper()
 	opts.Env = testEnv(t, opts.Env)
@@ -113,7 +113,7 @@ func names(t *testing.T, fsys fs.FS) []string {
 	return found
 }
 
-// failing fetches what cannot be fetched and returns the error.
+// failing fetches a source, which must fail, and returns the error.
 func failing(t *testing.T, c *Client, source string, code problem.Code) *problem.Error {
 	t.Helper()
 	_, err := c.Fetch(t.Context(), terraform, scan.Call{Source: source})

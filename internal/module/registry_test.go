@@ -20,8 +20,8 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// world is the registry of the recorded cases. That a module's download is at a
-// git repository is what its faults say; see cases.
+// world is the registry of the recorded cases. Its faults give the git repository of each
+// module; see cases.
 const world = `
 -- hosts --
 private.example: {token: s3cret}
@@ -94,8 +94,8 @@ func configured(t *testing.T, opts Options, text string) *Client {
 	return New(transport, configs, opts)
 }
 
-// TestRegistryCases walks from the source addresses of the recorded cases to the
-// constraint that tells which tag was taken.
+// TestRegistryCases resolves the source addresses of the recorded cases. The constraint in
+// the result shows the selected tag.
 func TestRegistryCases(t *testing.T) {
 	t.Parallel()
 	s := startWorld(t)
@@ -135,7 +135,7 @@ func TestRegistryCases(t *testing.T) {
 		{"229_first", "git::file://" + fixtures + "/modrepo.git?ref=v1.0.0", "", "1", "1"},
 		{"229_second", "git::file://" + fixtures + "/modrepo.git?ref=v1.1.0", "", "2", "2"},
 		{"230", "git::file://" + fixtures + "/modrepo.git?ref=nope", "", none, none},
-		// Not among the recorded cases, but rules of theirs.
+		// No recorded case, but the same rules.
 		{"prefixed_prerelease", "mods.example/acme/net/aws", "v2.0.0-rc1", none, "4"},
 		{"prereleases_only", "mods.example/acme/pre/aws", "", none, none},
 		{"prerelease_of_prereleases", "mods.example/acme/pre/aws", "1.0.0-beta2", "8", "8"},
@@ -168,7 +168,7 @@ func TestRegistryArchive(t *testing.T) {
 		{tofu, "acme/zip/aws", ".", "2.0.0", "# tofu\n"},
 		{tofu, "registry.terraform.io/acme/zip/aws", ".", "1.2.0", "# zip\n"},
 	} {
-		// The version is spelled v1.2 in the registry, and asked for as 1.2.0.
+		// The registry spells the version v1.2, and the question is for 1.2.0.
 		s.Inject(sandbox.Fault{Method: "GET", Path: "/registry.terraform.io/v1/modules/acme/zip/aws/1.2.0/download", Status: http.StatusNoContent,
 			Header: http.Header{"X-Terraform-Get": {s.URL() + "/registry.terraform.io/archives/acme/zip/aws/v1.2.zip"}}})
 		p, err := c.Fetch(t.Context(), tt.tool, scan.Call{Source: tt.source})
@@ -260,7 +260,7 @@ func TestRegistryToken(t *testing.T) {
 	}
 }
 
-// TestRegistryLocations serves what the sandbox does not: answers with a body.
+// TestRegistryLocations serves answers with a body, which the sandbox does not have.
 func TestRegistryLocations(t *testing.T) {
 	t.Parallel()
 	archive := zipOf(t, member{name: "top/main.tf", data: "# archive"})
@@ -379,8 +379,8 @@ func TestContactOfWhatPackagesName(t *testing.T) {
 	}
 }
 
-// Where a call names one version, its location is asked for beside the list: each
-// answer waits here until both are asked for. What the list lacks is not taken.
+// If a call names one version, its location is asked for while the list is read: here each
+// answer waits for both questions. A version that the list lacks is not used.
 func TestLocationIsAskedBesideTheList(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{"1.2.0": "1.2.0", "= 1.2.0": "1.2.0", "1.3.0": ""} {
@@ -414,7 +414,7 @@ func TestLocationIsAskedBesideTheList(t *testing.T) {
 	}
 }
 
-// gate is opened once or more often.
+// gate can be opened more than once.
 type gate struct {
 	opened chan struct{}
 	once   sync.Once

@@ -25,15 +25,15 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// fakeS3 serves the bucket "modules" as S3 does: two names a page, and nothing
-// without a signature that it can follow.
+// fakeS3 serves the bucket "modules" like S3: two names on a page, and nothing without a
+// valid signature.
 type fakeS3 struct {
 	objects map[string]string
 	region  string
-	token   string // that a request must have
+	token   string // the token that a request needs
 
 	mu    sync.Mutex
-	asked []string // path and query
+	asked []string // path and query of the requests
 }
 
 const secret = "wJalrXUtnFEMI/K7MDENG+s3cret"
@@ -86,8 +86,8 @@ func (f *fakeS3) list(w http.ResponseWriter, query url.Values) {
 	fmt.Fprint(w, "</ListBucketResult>")
 }
 
-// refusal is why S3 refuses a request: by the rules for signatures in headers,
-// version 4, from https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+// refusal is the reason why S3 refuses a request, by the rules for signatures in headers,
+// version 4: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 func (f *fakeS3) refusal(r *http.Request) (code string, status int) {
 	fields := map[string]string{}
 	algorithm, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -140,7 +140,7 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// strictly escapes all but the unreserved characters, and those named.
+// strictly escapes everything but unreserved characters and those in but.
 func strictly(text, but string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -205,8 +205,8 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// TestS3AsTerraform has Terraform judge the store that the other tests rely on,
-// and what relock makes of it.
+// TestS3AsTerraform lets Terraform judge the store of the other tests, and compares relock
+// with it.
 func TestS3AsTerraform(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("terraform")
@@ -270,7 +270,7 @@ func TestS3Errors(t *testing.T) {
 	}{
 		base + "none.zip" + keysInURL:                                            {problem.CodeUnreadModule, "no such object"},
 		base + "none" + keysInURL:                                                {problem.CodeUnreadModule, "no object below"},
-		base + "single.tf" + keysInURL:                                           {problem.CodeUnreadModule, "no object below"}, // as the tools, no directory
+		base + "single.tf" + keysInURL:                                           {problem.CodeUnreadModule, "no object below"}, // as for the tools, this is no directory
 		base + "a.zip" + keysInURL + "&version=old":                              {problem.CodeUnreadModule, "no such object"},
 		"s3::" + s.URL + "/other/a.zip" + keysInURL:                              {problem.CodeUnreadModule, "no such bucket"},
 		base + "a.zip?aws_access_key_id=X&region=s3cret":                         {problem.CodeUnauthorized, "incomplete"},
@@ -290,10 +290,10 @@ func TestS3Errors(t *testing.T) {
 			t.Errorf("error of %s = %v, want it to say %q", source, e, want.says)
 		}
 	}
-	failing(t, newClient(t, Options{}), base+"a.zip"+keysInURL, problem.CodeUnreachable) // this machine
+	failing(t, newClient(t, Options{}), base+"a.zip"+keysInURL, problem.CodeUnreachable) // a server on this machine
 }
 
-// withAWS is a client for which S3 of each region is a server.
+// withAWS is a client that uses a test server as S3 of each region.
 func withAWS(t *testing.T, opts Options, regions map[string]*httptest.Server) *Client {
 	t.Helper()
 	c := newClient(t, opts, slices.Collect(maps.Values(regions))...)
@@ -332,8 +332,8 @@ func TestAmazon(t *testing.T) {
 	}
 }
 
-// A store says in three ways where a bucket is, and what is asked there has a
-// signature of its own.
+// A store names a bucket's region in three ways. The request there has a signature of its
+// own.
 func TestAmazonRegion(t *testing.T) {
 	t.Parallel()
 	f := newFakeS3(t)
@@ -370,12 +370,12 @@ func TestS3RegionOfOtherStore(t *testing.T) {
 	if got := mainOf(t, fetch(t, newClient(t, Options{}, s), source)); got != "# dir" {
 		t.Errorf("main.tf = %q", got)
 	}
-	if want := 1 + 3 + 3; len(f.asked) != want { // once in the wrong region, three pages, three files
+	if want := 1 + 3 + 3; len(f.asked) != want { // one in the wrong region, three pages, three files
 		t.Errorf("%d requests, want %d: %q", len(f.asked), want, f.asked)
 	}
 }
 
-// What a store says of regions leads to no host but S3's, and ends.
+// The regions that a store names lead only to hosts of S3, and not for ever.
 func TestAmazonRegionThatLies(t *testing.T) {
 	t.Parallel()
 	for _, region := range []string{"evil.example/", "a.b", "x@evil", "us-east-1", "eu-west-1", strings.Repeat("a", 64)} {
@@ -410,8 +410,8 @@ func TestS3RedirectToOtherHost(t *testing.T) {
 	}
 }
 
-// A pull request's head brings no keys, and has those of the machine only for
-// the buckets that the operator lists.
+// A pull request's head has no keys of its own. It may use the machine's keys only for
+// buckets that the operator lists.
 func TestStoresForHeads(t *testing.T) {
 	t.Parallel()
 	var places []string

@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestChoose holds the rules that were recorded from the tools: the versions are
-// those of the registry in the recorded cases, in its order.
+// TestChoose holds the rules that were recorded from the tools. The versions are those of
+// the registry in the recorded cases, in its order.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	const (

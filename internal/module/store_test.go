@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// TestStoresThatLie holds that what a store answers is checked and ends.
+// TestStoresThatLie holds that the answers of a store are checked and bounded.
 func TestStoresThatLie(t *testing.T) {
 	t.Parallel()
 	result := func(inner string) string { return "<ListBucketResult>" + inner + "</ListBucketResult>" }
@@ -70,7 +70,7 @@ func TestStoresThatLie(t *testing.T) {
 	}
 }
 
-// A store that always has one more page is left after a thousand.
+// A store with endless pages is left after a thousand.
 func TestListWithoutEnd(t *testing.T) {
 	t.Parallel()
 	var pages atomic.Int64
@@ -84,8 +84,7 @@ func TestListWithoutEnd(t *testing.T) {
 	}
 }
 
-// An object that is too large is as a file of an archive that is: it is not read,
-// and the others are.
+// An object that is too large is not read, like a file of an archive. The others are.
 func TestLargeObject(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

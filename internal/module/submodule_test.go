@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// gitmodules is a .gitmodules file; the pairs are paths and URLs.
+// gitmodules is a .gitmodules file with pairs of paths and URLs.
 func gitmodules(pairs ...string) string {
 	var b strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
