@@ -10,32 +10,33 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
-// gitSchemes are the transports of git that are used; every other one, such as
-// ext, which runs a command, is refused by us and by git.
+// gitSchemes are the supported transports of git. relock and git refuse all others, such as
+// ext, which runs a command.
 var gitSchemes = map[string]bool{"https": true, "http": true, "ssh": true, "git": true, "file": true}
 
 const gitHint = "only https, http, ssh, git and file URLs are read as git repositories"
 
-// gitRemote is a git repository as a source names it.
+// gitRemote is a git repository in a source.
 type gitRemote struct {
-	url   *url.URL // for git: without the arguments that are for go-getter
-	key   []byte   // of ssh; nil: whatever ssh finds
-	token string   // the operator's, for url's host over https
+	url   *url.URL // the URL for git, without go-getter's arguments
+	key   []byte   // the ssh key; nil: ssh finds one
+	token string   // the operator's token for the URL's host over https
 	from  *url.URL // the server that referred to it
 }
 
-// reference says which commit of a repository a source means.
+// reference names a commit of a repository.
 type reference struct {
-	name    string // a branch, a tag, a commit or anything that git reads; "" is the default branch
-	shallow bool   // depth was given: only a branch or tag will do
+	name    string // a branch, a tag, a commit or any other revision of git; "" is the default branch
+	shallow bool   // a depth was given: only a branch or a tag is allowed
 }
 
-// gits are git repositories. Nothing is checked out: no hook, filter or attribute
+// gits fetches from git repositories. It checks nothing out: no hook, filter or attribute
 // of a repository has any effect.
 type gits struct{ means }
 
-// named is the repository and the reference that a package address names, which may be
-// asked. Arguments in the URL are for go-getter, which takes them out [go-getter 1.7 get_git.go].
+// named reads the repository and the reference from a package address, and refuses a
+// repository that must not be asked. go-getter removes its own arguments from the URL
+// [go-getter 1.7 get_git.go].
 func (g *gits) named(ctx context.Context, a moduleaddr.Package, from *url.URL) (gitRemote, reference, error) {
 	query := a.URL.Query()
 	ref := reference{name: query.Get("ref")}
@@ -55,7 +56,7 @@ func (g *gits) named(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		query.Del(argument)
 	}
 	plain.RawQuery = query.Encode()
-	// git might take such a name for something else
+	// git might read such a name as an option
 	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return r, ref, invalidAddress("invalid module source address: its ref is no name of a commit")
 	}
@@ -86,7 +87,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	return g.commit(ctx, repository, commit, 0)
 }
 
-// tags are those of a repository that begin with a prefix.
+// tags are a repository's tags with a prefix.
 func (g *gits) tags(ctx context.Context, a moduleaddr.Package, prefix string) ([]string, error) {
 	r, _, err := g.named(ctx, a, nil)
 	if err != nil {
@@ -131,7 +132,7 @@ func (g *gits) tagged(ctx context.Context, a moduleaddr.Package, tag string) (st
 	return heads.tag, nil
 }
 
-// commit reads one commit, from the cache if it is there.
+// commit reads one commit, from the cache if it has it.
 func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, depth int) (contents, error) {
 	id := gitID(r.remote.url, commit)
 	if p, ok := g.cache.load(id); ok {
@@ -152,15 +153,15 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 	return g.cache.save(contents{into.Tree(), id}), nil
 }
 
-// gitID names a commit of a repository. Credentials are no part of it.
+// gitID names a commit of a repository, without credentials.
 func gitID(u *url.URL, commit string) string {
 	plain := *u
 	plain.User = nil
 	return "git+" + plain.String() + "@" + commit
 }
 
-// admitted checks that a repository may be asked, and gives it the operator's
-// token for its host, over https.
+// admitted checks that a repository may be asked. It adds the operator's token for its
+// host, over https.
 func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	u := r.url
 	host := u.Hostname()
@@ -178,7 +179,7 @@ func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	case host == "":
 		return gitRemote{}, invalidAddress("invalid module source address: it is no URL of a git repository")
 	}
-	// A token never travels in the clear, and a source may bring its own credentials.
+	// A token is never sent unencrypted. A source with its own credentials keeps them.
 	_, hasPassword := u.User.Password()
 	taken := u.Scheme == "ssh" || u.Scheme == "https" && !hasPassword
 	if o.Token != nil && r.key == nil && taken {
@@ -190,7 +191,7 @@ func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	}
 	if r.token != "" {
 		over := *u
-		if u.Scheme == "ssh" { // whose port says nothing about https
+		if u.Scheme == "ssh" { // its port is not that of https
 			over.Scheme, over.Host = "https", u.Hostname()
 		}
 		over.User = nil

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// Git may run programs that somebody else chose, such as the ssh command of a
-// configuration file that was planted on the runner. So git gets no environment
-// but this: nothing in it is secret, with the exception of passwords in the
-// addresses of proxies.
+// Git may run programs that other people chose, such as the ssh command in a configuration
+// file on the runner. So git gets only these variables. None of them is secret, except for
+// passwords in the addresses of proxies.
 var (
-	// plainVariables say where programs and temporary files are, and whose
-	// certificates are trusted.
+	// plainVariables are the places of programs and temporary files, and the trusted
+	// certificates.
 	plainVariables = strings.Fields(`PATH TMPDIR TMP TEMP LD_LIBRARY_PATH GIT_EXEC_PATH
 		SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT PROGRAMDATA PROGRAMFILES
 		GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_PROXY_SSL_CAINFO SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE`)
-	// ownVariables are the operator's ways to servers. They count where
-	// credentials that lie about do.
+	// ownVariables are for the operator's own configuration and credentials. Git gets them
+	// if it may use the machine's own credentials.
 	ownVariables = strings.Fields(`HOME USER LOGNAME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
 		USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA
 		SSH_AUTH_SOCK SSH_ASKPASS KRB5CCNAME KRB5_CONFIG
@@ -30,11 +29,11 @@ var (
 		GIT_HTTP_PROXY_AUTHMETHOD GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY`)
 )
 
-// setting is one of git's configuration.
+// setting is one line of git's configuration.
 type setting struct{ key, value string }
 
-// gitConfigText is what git reads settings from, each in a section of its own. A key
-// without a section is none that git knows.
+// gitConfigText is the text of git's configuration, each setting in a section of its own. A
+// key without a section is unknown to git.
 func gitConfigText(settings []setting) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
@@ -55,13 +54,13 @@ func gitConfigText(settings []setting) string {
 
 func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// environ is the environment in which git asks a remote.
+// environ is the environment for a git command that asks a remote.
 func (p *gitProgram) environ(of gitRemote) []string {
 	own := p.opts.own(of.url.Hostname())
 	var list []string
 	for _, variable := range p.opts.Env.Environ {
 		name, _, _ := strings.Cut(variable, "=")
-		name = strings.ToUpper(name) // as on Windows; those of proxies are written in both ways
+		name = strings.ToUpper(name) // as on Windows; variables of proxies have both cases
 		if slices.Contains(plainVariables, name) || own && slices.Contains(ownVariables, name) {
 			list = append(list, variable)
 		}
@@ -76,16 +75,16 @@ func (p *gitProgram) environ(of gitRemote) []string {
 		"GCM_INTERACTIVE=never",
 		"SSH_ASKPASS_REQUIRE=never",
 		"GIT_ALLOW_PROTOCOL="+protocols,
-		"GIT_NO_LAZY_FETCH=1", // what is missing is fetched at once, by us
+		"GIT_NO_LAZY_FETCH=1", // relock itself fetches missing files
 		"GIT_LFS_SKIP_SMUDGE=1",
-		"GIT_DIR="+p.gitDir(), // so that no repository above is found
+		"GIT_DIR="+p.gitDir(), // so that git finds no repository above
 	)
 	if !own {
 		home := p.path("home")
 		list = append(list, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+home, "XDG_CONFIG_HOME="+home, "USERPROFILE="+home)
 	}
-	// For git in every repository, so that it runs no program of somebody else's
-	// choice and asks no person. What may be secret is in a file.
+	// For every git command: it runs no program that other people chose, and asks no
+	// person. Secrets are in a file.
 	plain := []setting{
 		{"include.path", filepath.ToSlash(p.path("settings"))},
 		{"core.hooksPath", os.DevNull},

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// guarded runs a program in a shell, beside another shell that ends all of their group
-// when relock is gone: it waits for a word that relock never says, from a pipe that
-// nobody else can write to. The program is the shell's child, so that both are waited
-// for: in a container, relock is who would have to for those that have lost their parent.
+// guarded runs a program in a shell, next to a second shell that kills their group when
+// relock has ended. The second shell reads from a pipe that only relock could write to, and
+// relock never does. The program is a child of the shell, so that the shell waits for it:
+// in a container, relock would have to wait for orphans.
 const guarded = `
 { read -r word <&3 || kill -9 0; } </dev/null >/dev/null 2>&1 &
 guard=$!
@@ -20,10 +20,10 @@ status=$?
 { kill -9 $guard; wait $guard; } >/dev/null 2>&1
 exit $status`
 
-// startGroup starts a program in a process group, which is killed as a whole
-// when the program's context ends, or relock itself: git leaves what it started behind.
-// The group is released when the program has ended. A system without a shell, which
-// has no git either that could ask over ssh, lets it outlive relock.
+// startGroup starts a program in a process group. The whole group is killed when the
+// program's context ends, or relock itself, since git leaves its children behind. release
+// releases the group after the program has ended. On a system without a shell the group can
+// outlive relock. But git cannot ask over ssh there either.
 func startGroup(cmd *exec.Cmd) (release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

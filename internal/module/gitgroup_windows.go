@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// startGroup starts a program in a job, which is killed as a whole when the
-// program's context ends, or relock itself: git leaves what it started behind.
-// The program joins its job when it runs already, so that what it starts in its
-// very first moment may escape; if it cannot join, it alone is killed. The job is
-// released when the program has ended.
+// startGroup starts a program in a job. The whole job is killed when the program's context
+// ends, or relock itself, since git leaves its children behind. The program joins the job
+// after it has started, so a child from its first moment may escape. If it cannot join,
+// only the program is killed. release releases the job after the program has ended.
 func startGroup(cmd *exec.Cmd) (release func(), err error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return func() {}, cmd.Start()
 	}
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE // when its handle is closed
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE // when its last handle is closed
 	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
 		windows.CloseHandle(job)
 		return func() {}, cmd.Start()

@@ -18,14 +18,13 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// route is how git reaches a remote. Its host is checked as transport would, and
-// git is held to the addresses that were found, since the name may stand for others
-// when git looks it up. What is refused here no git asks.
+// route is the way in which git reaches a remote. Its host is checked with transport's
+// rules. git must then connect to the checked addresses: the name may have others when git
+// looks it up. git is never started for a refused host.
 type route struct{ *gitProgram }
 
-// open prepares git for the URL that it asks: the operator's configuration may put
-// another one in the place of the source's (insteadOf), or a path or an alias of
-// ssh, which is none.
+// open prepares git for the URL to ask. With insteadOf, the operator's configuration may
+// replace the source's URL by another one, by a path, or by an alias of ssh that is no URL.
 func (r *route) open(ctx context.Context) error {
 	asked := r.remote.url
 	if r.opts.own(asked.Hostname()) {
@@ -62,7 +61,7 @@ func (r *route) open(ctx context.Context) error {
 		r.asks = asked
 		return r.overSSH(ctx, asked)
 	case "file":
-		return nil // git refuses it where it may not: see environ
+		return nil // git refuses it if it must: see environ
 	}
 	addrs, _, err := r.transport.Resolve(ctx, asked, r.remote.from)
 	r.asks = asked
@@ -72,9 +71,9 @@ func (r *route) open(ctx context.Context) error {
 	return err
 }
 
-// hold configures git for a remote, which it asks at a URL, so that it connects
-// to the addresses that were checked, or to the proxy that transport uses: the two
-// read the variables of proxies in different ways.
+// hold configures git for a remote and the URL to ask. git then connects to the checked
+// addresses, or to the proxy that transport uses: git and transport read the variables of
+// proxies differently.
 func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) error {
 	addrs, proxy, err := r.transport.Resolve(ctx, asked, from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
@@ -92,7 +91,7 @@ func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) er
 			return err
 		}
 		var major, minor int
-		if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 { // http.curloptResolve came with 2.37
+		if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 { // http.curloptResolve exists from 2.37 on
 			return refusedModule("update git to 2.37 or later",
 				"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
 		}
@@ -104,8 +103,8 @@ func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) er
 	return r.configure(of, more...)
 }
 
-// hasProxy reports whether the operator has told git of a proxy in ways that transport
-// does not know: by a variable for all schemes, or by git's configuration.
+// hasProxy reports whether the operator has given git a proxy that transport does not know:
+// with a variable for all schemes, or in git's configuration.
 func (r *route) hasProxy(ctx context.Context, asked *url.URL) bool {
 	getenv := r.opts.Env.Getenv
 	if getenv("ALL_PROXY") != "" || getenv("all_proxy") != "" {
@@ -115,8 +114,8 @@ func (r *route) hasProxy(ctx context.Context, asked *url.URL) bool {
 	return err == nil
 }
 
-// resolving is the address of a proxy to which names are left. Transport leaves
-// them to any; libcurl resolves those that are for a proxy of plain socks5.
+// resolving is the address of a proxy that looks names up itself. Transport lets any proxy
+// do so. For a proxy of plain socks5, libcurl looks the names up.
 func resolving(proxy *url.URL) *url.URL {
 	u := *proxy
 	if u.Scheme == "socks5" {
@@ -125,7 +124,7 @@ func resolving(proxy *url.URL) *url.URL {
 	return &u
 }
 
-// pinSettings are the settings by which git connects to these addresses for a URL.
+// pinSettings are the settings with which git connects to these addresses for a URL.
 func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 	if len(addrs) == 0 {
 		return nil
@@ -137,9 +136,9 @@ func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 			texts[i] = "[" + texts[i] + "]"
 		}
 	}
-	host, port, _ := net.SplitHostPort(transport.HostPort(u)) // which joined them
-	// Versions of libcurl differ in whether they drop the dot at the end, and in
-	// whether they know names that are not ASCII.
+	host, port, _ := net.SplitHostPort(transport.HostPort(u)) // HostPort has joined them
+	// Versions of libcurl differ in two ways: whether they drop the dot at the end of a
+	// name, and whether they know names outside ASCII.
 	names := []string{host, strings.TrimSuffix(host, "."), u.Hostname()}
 	var found []setting
 	for i, name := range names {
@@ -150,19 +149,18 @@ func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 	return found
 }
 
-// maxAdvertised bounds what a server answers when git asks it first: by version 2
-// of the protocol some hundred bytes, before that a line for each branch and tag.
+// maxAdvertised bounds a server's answer to git's first question. In version 2 of the
+// protocol it has some hundred bytes. Earlier versions have a line for each branch and tag.
 const maxAdvertised = 32 << 20
 
-// refsPath is what git asks for first, below the URL of a repository.
+// refsPath is the path of git's first question, below the URL of a repository.
 const refsPath = "/info/refs"
 
 func firstQuestion(repository *url.URL) *url.URL { return repository.JoinPath(refsPath) }
 
-// followRedirects follows the redirects of a server for git, which is told not to: the
-// rules for what may be connected to hold at each hop only here. It returns where
-// the repository has moved to, nil if nowhere. What cannot be asked is left to
-// git where it may know other ways by the operator's configuration.
+// followRedirects follows a server's redirects for git, which is configured not to: only
+// here can every hop be checked. It returns the new place of the repository, or nil. If
+// relock cannot ask, git may, as the operator's configuration may know other ways.
 func (r *route) followRedirects(ctx context.Context, asked *url.URL) (*gitRemote, error) {
 	u := firstQuestion(asked)
 	query := u.Query()
@@ -184,7 +182,7 @@ func (r *route) followRedirects(ctx context.Context, asked *url.URL) (*gitRemote
 		return nil, nil
 	}
 	defer body.Close()
-	// git keeps all of it in memory, however much that is.
+	// git would keep all of it in memory
 	if _, err := io.Copy(io.Discard, body); problem.Coded(err, problem.CodeBadAnswer) {
 		return nil, err
 	}
@@ -205,8 +203,8 @@ func (r *route) followRedirects(ctx context.Context, asked *url.URL) (*gitRemote
 	return &moved, nil
 }
 
-// basic is the header for a token of any of the large git hosts: they ignore
-// the user name, or want this one.
+// basic is the header for a token of any large git host: they ignore the user name, or want
+// this one.
 func basic(token string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
 }

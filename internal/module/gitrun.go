@@ -23,15 +23,15 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// gitLimits bound what git may take. Tests set shorter ones than standardLimits.
+// gitLimits bound a git command. Tests use shorter ones than standardLimits.
 type gitLimits struct {
-	// command bounds one command: what still arrives then takes as long as somebody
-	// else likes.
+	// command bounds one command. Without it a server could make it last as long as it
+	// likes.
 	command time.Duration
-	// greeting is how long a server of ssh may take to greet, in whole seconds.
+	// greeting is how long an ssh server may take to greet, in whole seconds.
 	greeting time.Duration
-	// silence is how long a server may say nothing, in whole seconds. Over http and
-	// https and over ssh git ends by itself then, also where relock was killed.
+	// silence is how long a server may send nothing, in whole seconds. Over http, https and
+	// ssh git then ends by itself, even if relock was killed.
 	silence time.Duration
 }
 
@@ -39,35 +39,33 @@ var standardLimits = gitLimits{command: 5 * time.Minute, greeting: 20 * time.Sec
 
 // The limits on git as a process.
 const (
-	// killWait is how long programs that could not be killed with git may hold
-	// its output.
+	// killWait is how long a child that was not killed with git may hold its output.
 	killWait = time.Second
-	// maxComplaint bounds what git says on its standard error.
+	// maxComplaint bounds the text of git's standard error.
 	maxComplaint = 64 << 10
 )
 
-// gitProgram is git at work on a bare repository in a temporary directory, and for one
-// remote. Beside the repository are the settings of git, the key for ssh, and an
-// empty home directory.
+// gitProgram is git with a bare repository in a temporary directory, for one remote. Next
+// to the repository are git's settings, the ssh key, and an empty home directory.
 type gitProgram struct {
 	means
 	remote gitRemote
-	dir    string // that is removed in the end
+	dir    string // removed in the end
 	env    []string
-	asks   *url.URL // where git asks the remote; nil as long as it asks nobody
-	doubt  error    // why the remote could not be asked before git was; git may know better
+	asks   *url.URL // the URL of git's questions; nil before the first one
+	doubt  error    // why relock could not ask the remote first; git may still know a way
 }
 
-// path is that of a file beside the repository.
+// path is the path of a file next to the repository.
 func (p *gitProgram) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *gitProgram) gitDir() string { return p.path("repository") }
 
 var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
 
-// configure makes the environment for a remote. What may be secret in it (the URL,
-// the token, and what the operator set) is in a file that nobody else can read:
-// what is in the environment, every program gets that git runs.
+// configure makes the environment for a remote. All secrets (the URL, the token, and the
+// operator's settings) are in a file that other users cannot read: every program that git
+// runs gets the environment.
 func (p *gitProgram) configure(of gitRemote, more ...setting) error {
 	var secret []setting
 	if p.opts.own(of.url.Hostname()) {
@@ -88,7 +86,7 @@ func (p *gitProgram) configure(of gitRemote, more ...setting) error {
 	if of.token != "" {
 		top := &url.URL{Scheme: of.url.Scheme, Host: of.url.Host, Path: "/"}
 		secret = append(secret,
-			setting{"credential.helper", ""}, // a helper could only know less
+			setting{"credential.helper", ""}, // a helper would be no better
 			setting{"http." + top.String() + ".extraHeader", "Authorization: " + basic(of.token)})
 	}
 	text := gitConfigText(append(secret, more...))
@@ -110,8 +108,8 @@ func (p *gitProgram) run(ctx context.Context, stdin io.Reader, args ...string) (
 	return out.Bytes(), err
 }
 
-// stream runs git in the repository and lets read take what it prints. What asks the
-// remote shares the circuit of that with relock's own requests.
+// stream runs git in the repository and passes its output to read. A command that asks the
+// remote shares the host's circuit with relock's own requests.
 func (p *gitProgram) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
 	if command := commandOf(args); p.asks == nil || command != "ls-remote" && command != "fetch" {
 		return p.execute(ctx, stdin, read, args...)
@@ -129,12 +127,12 @@ func (p *gitProgram) stream(ctx context.Context, stdin io.Reader, read func(io.R
 	return err
 }
 
-// noReply is why a server has not answered git. Nothing more is asked of it then.
+// noReply says why a server did not answer git. The server is then asked no more.
 type noReply struct{ error }
 
 func (n noReply) Unwrap() error { return n.error }
 
-// execute runs git, for no longer than a command may take.
+// execute runs git, with the time limit of a command.
 func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, transport.Late("it did not end", p.opts.limits.command))
 	defer cancel()
@@ -146,7 +144,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	if err != nil {
 		return unread("running git: %v", err)
 	}
-	defer context.AfterFunc(ctx, func() { stdout.Close() })() // anyone else who holds it
+	defer context.AfterFunc(ctx, func() { stdout.Close() })() // for children that hold it, too
 	release, err := startGroup(cmd)
 	if err != nil {
 		switch over := ended(ctx); {
@@ -164,7 +162,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	}
 	err = cmd.Wait()
 	p.opts.Log.DebugContext(ctx, "git", "command", commandOf(args), "url", redact(p.remote.url), "failed", err != nil)
-	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before everything was read
+	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before all was read
 	switch {
 	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
 		return p.failure(ctx, commandOf(args), readComplaint(stderr.kept.String()), err)
@@ -174,7 +172,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	return nil
 }
 
-// commandOf is the command in the arguments of git, behind settings.
+// commandOf is the command in git's arguments, after the settings.
 func commandOf(args []string) string {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
@@ -182,7 +180,7 @@ func commandOf(args []string) string {
 	return args[0]
 }
 
-// beginning keeps the beginning of what is written.
+// beginning keeps the beginning of the written bytes.
 type beginning struct {
 	kept strings.Builder
 	left int
@@ -195,7 +193,7 @@ func (h *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bounded runs git while it does not fill the disk.
+// bounded runs git and stops it if it fills the disk.
 func (p *gitProgram) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
 	err := withinBounds(ctx, p.dir, func(ctx context.Context) error {
 		_, err := p.run(ctx, stdin, args...)
@@ -207,39 +205,39 @@ func (p *gitProgram) bounded(ctx context.Context, stdin io.Reader, args ...strin
 	return err
 }
 
-// complaint is what git said on its standard error, which is text for people alone.
-// It is read once, here: all else goes by the fields.
+// complaint is what git printed on its standard error. That text is for people. Only
+// readComplaint reads it; all other code uses these fields.
 type complaint struct {
-	// words are git's last ones of its own, without what may be secret in the URLs
-	// that they quote; empty where only the server spoke, who may say anything.
+	// words are git's own last words, without the secrets in quoted URLs. They are empty if
+	// only the server spoke, which may say anything.
 	words string
-	// code is the reason that a person can do something about; empty if it is another.
+	// code is the cause, if a person can fix it; otherwise empty.
 	code problem.Code
-	// silent is a server that said nothing for too long.
+	// silent says that a server sent nothing for too long.
 	silent bool
-	// unanswered is a server that could not be connected to.
+	// unanswered says that git could not connect to the server.
 	unanswered bool
-	// untrusted is a server whose certificate nobody that git trusts has signed.
+	// untrusted says that no authority that git trusts has signed the server's certificate.
 	untrusted bool
 }
 
 var (
 	unauthorizedWords = regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|terminal prompts disabled|permission denied|HTTP Basic: Access denied|returned error: 40[13]|access denied|host key verification failed|repository .*not found|does not appear to be a git repository`)
 	unreachableWords  = regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)
-	// silentWords are those of libcurl, and those of OpenSSH where it gets no answer to
-	// what it asks only to see whether somebody is there.
+	// silentWords are messages of libcurl, and those of OpenSSH when its keep-alive
+	// questions get no answer.
 	silentWords = regexp.MustCompile(`(?im)Operation too slow|^Timeout, server .* not responding|connection timed out during banner exchange`)
-	// unansweredWords are those of libcurl, OpenSSH and git.
+	// unansweredWords are messages of libcurl, OpenSSH and git.
 	unansweredWords = regexp.MustCompile(`(?i)failed to connect|couldn't connect|connection (refused|reset|timed out)|no route to host|operation timed out`)
-	// untrustedWords are those of libcurl with OpenSSL, with GnuTLS and with Schannel.
+	// untrustedWords are messages of libcurl with OpenSSL, GnuTLS and Schannel.
 	untrustedWords = regexp.MustCompile(`(?i)SSL certificate problem: (unable to get|self[- ]signed)|server certificate verification failed|certificate signer not trusted|SEC_E_UNTRUSTED_ROOT`)
-	// ownWords are a message of git's own, or of the server's behind "remote error:"
-	// [docs: git, gitprotocol-pack, error packets].
+	// ownWords is a message of git's own, or the server's after "remote error:" [docs: git,
+	// gitprotocol-pack, error packets].
 	ownWords   = regexp.MustCompile(`(?m)^(?:fatal|error): (.*)$`)
 	urlSecrets = regexp.MustCompile(`(://)[^/@\s]*@|\?[^\s'"]*`)
 )
 
-// readComplaint reads what git said in its own language: see environ.
+// readComplaint reads git's messages in English: see environ.
 func readComplaint(text string) complaint {
 	c := complaint{untrusted: untrustedWords.MatchString(text), silent: silentWords.MatchString(text), unanswered: unansweredWords.MatchString(text)}
 	switch {
@@ -265,8 +263,8 @@ func readComplaint(text string) complaint {
 	return c
 }
 
-// remedy says which credential a repository was asked with in vain, where that
-// goes, and what to do.
+// remedy says which credential was refused for a repository, where it is sent, and what to
+// do.
 func (p *gitProgram) remedy() string {
 	host := strings.ToLower(p.remote.url.Hostname())
 	_, password := p.remote.url.User.Password()
@@ -285,8 +283,8 @@ func (p *gitProgram) remedy() string {
 	return "no token was sent to " + host + ", only what git finds on this machine: give git a login or a key that needs no answer"
 }
 
-// certificateHint names both variables: relock asks a server before git does, and
-// libcurl does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
+// certificateHint names both variables: relock asks a server before git does, and libcurl
+// does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
 const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
 
 // failure is the error of a git command.
@@ -321,22 +319,22 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 	return e
 }
 
-// silent is the error of a command that got no answer in time.
+// silent is the error of a command without an answer in time.
 func (p *gitProgram) silent(command string, late error) error {
 	e := unreachable(p.remote.url, "git %s of %s", command, redact(p.remote.url))
 	e.Err = noReply{late}
 	return e
 }
 
-// The limits on what another program fetches to the disk, where its bytes do not
-// pass through here.
+// The limits on files that another program writes to the disk: their bytes do not pass
+// through relock.
 const (
 	maxDirectory  = 4 << 30 // bytes below a temporary directory
 	checkInterval = time.Second
 )
 
-// withinBounds calls do, and ends its context when it has written more into a
-// directory than any module package holds.
+// withinBounds calls do. It ends do's context if a directory grows larger than any module
+// package.
 func withinBounds(ctx context.Context, dir string, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
@@ -352,7 +350,7 @@ func withinBounds(ctx context.Context, dir string, do func(context.Context) erro
 			var size int64
 			filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 				if err != nil {
-					return nil // it is being written
+					return nil // it is just being written
 				}
 				if info, err := d.Info(); err == nil {
 					size += info.Size()

@@ -15,14 +15,13 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// aliveQuestions is how many questions in a row whether it is there a server may leave
-// without an answer.
+// aliveQuestions is how many keep-alive questions in a row a server may leave without an
+// answer.
 const aliveQuestions = 4
 
-// overSSH gives git the command for ssh: the operator's, or one that finds no
-// credentials but the source's own key. It never asks a person, and connects to an
-// address that was checked. Where the operator's ssh configuration leads elsewhere,
-// such as by an alias, it is left to that.
+// overSSH gives git the command for ssh: the operator's, or one that uses only the source's
+// own key. It never asks a person, and connects to a checked address. If the operator's ssh
+// configuration leads elsewhere, for example by an alias, ssh connects by itself.
 func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 	own, command := r.opts.own(r.remote.url.Hostname()), "ssh"
 	if own {
@@ -53,7 +52,7 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 		pinned = command
 	case err != nil:
 		return err
-	case len(addrs) > 1: // ssh would try this one alone
+	case len(addrs) > 1: // with the option, ssh tries only this address
 		answering, err := r.greeting.Do(ctx, transport.HostPort(asked), func() (netip.Addr, error) {
 			return r.transport.Greeting(ctx, asked, addrs, "SSH-", r.opts.limits.greeting)
 		})
@@ -66,8 +65,8 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 	return nil
 }
 
-// pinTo are the options by which ssh connects to an address of a host. The key of the
-// host is looked for under the name that ssh gives it in known_hosts.
+// pinTo are the options with which ssh connects to an address of a host. known_hosts has
+// the host's key under the name that ssh uses there.
 func pinTo(ip netip.Addr, asked *url.URL) string {
 	name := strings.ToLower(asked.Hostname())
 	if port := asked.Port(); port != "" && port != "22" {
@@ -76,21 +75,21 @@ func pinTo(ip netip.Addr, asked *url.URL) string {
 	return " -o HostName=" + ip.String() + " -o HostKeyAlias=" + shellQuote(name)
 }
 
-// shellQuote is a word for the shell in which git runs a command.
+// shellQuote quotes a word for the shell in which git runs a command.
 func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 var (
-	// sshDetour are the lines of ssh's configuration that lead to another host, or
-	// by %h, %k and %C to other files for an address.
+	// sshDetour matches the lines of ssh's configuration that lead to another host. The
+	// placeholders %h, %k and %C lead to other files if the host is an address.
 	sshDetour = regexp.MustCompile(`(?mi)^(hostkeyalias .*|proxy(command|jump) .*|.*%[hkc].*)$`)
-	// sshPinned are the lines that differ by sshPin.
+	// sshPinned matches the lines that pinTo changes.
 	sshPinned = regexp.MustCompile(`(?mi)^(hostname|hostkeyalias) .*\n`)
 )
 
-// sshDirect reports whether the operator's command for ssh connects to a host
-// itself, and does so with the same keys and settings if it is pinned: those that
-// "Match host" chooses by the name may not be chosen by an address. Like git, it
-// asks with -G, which OpenSSH alone answers.
+// sshDirect reports whether the operator's command for ssh connects to the host itself, and
+// does so with the same keys and settings if it is pinned. "Match host" may choose settings
+// by the name and not by the address. The question uses -G, as git does. Only OpenSSH has
+// that option.
 func (r *route) sshDirect(ctx context.Context, command, pinned string, asked *url.URL) bool {
 	plain := r.sshConfig(ctx, command, asked)
 	toHost, toPort := "\nhostname "+strings.ToLower(asked.Hostname())+"\n", "\nport "+cmp.Or(asked.Port(), "22")+"\n"
@@ -100,8 +99,7 @@ func (r *route) sshDirect(ctx context.Context, command, pinned string, asked *ur
 	return pinned == command || sshPinned.ReplaceAllString(plain, "") == sshPinned.ReplaceAllString(r.sshConfig(ctx, pinned, asked), "")
 }
 
-// sshConfig is what ssh's configuration says of a host; empty if that is not
-// known.
+// sshConfig is ssh's configuration for a host; empty if it is not known.
 func (r *route) sshConfig(ctx context.Context, command string, asked *url.URL) string {
 	args := []string{"-c", "alias.ssh=!" + command + " -G", "ssh"} // git knows the shell
 	if port := asked.Port(); port != "" {

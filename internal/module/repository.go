@@ -16,12 +16,12 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// gitRepository is a bare repository into which commits of one remote are fetched.
+// gitRepository is a bare repository for commits of one remote.
 type gitRepository struct{ gitProgram }
 
-// openRepository prepares to ask a remote, after checking its host as transport would.
-// The URL is given to git by a file: no argument of git, which every user of the
-// machine can see, holds credentials.
+// openRepository prepares to ask a remote, after checking its host as transport does. git
+// gets the URL from a file: every user of the machine can see git's arguments, so they have
+// no credentials.
 func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepository, err error) {
 	dir, err := file.NewTemporaryDir("git")
 	if err != nil {
@@ -33,7 +33,7 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 			r.close()
 		}
 	}()
-	if of.key != nil { // which nobody else may read
+	if of.key != nil { // other users must not read it
 		if err := os.WriteFile(r.path("key"), of.key, 0o600); err != nil {
 			return nil, unread("writing the key for ssh: %v", file.Cause(err))
 		}
@@ -55,14 +55,14 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 
 func (r *gitRepository) close() { os.RemoveAll(r.dir) }
 
-// fullCommit is the name of a commit that no branch or tag is taken for.
+// fullCommit is the name of a commit that git takes for no branch or tag.
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// plainName is a branch or tag that can be asked for by name.
+// plainName is a branch or tag that git can ask for by name.
 var plainName = regexp.MustCompile(`^[^ ~^:?*\[\\]+$`)
 
-// resolve finds the commit that a reference means to the tools, which clone the
-// repository and then check it out.
+// resolve finds the commit of a reference in a clone, since the tools clone the repository
+// and then check the reference out.
 func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, error) {
 	if fullCommit.MatchString(ref.name) && !ref.shallow {
 		return ref.name, nil
@@ -84,8 +84,8 @@ func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, err
 	if ref.shallow {
 		return "", unread("the git repository has no branch or tag %q; with depth, the ref must be one", ref.name)
 	}
-	// Only a clone can say what else it names: an abbreviated commit, HEAD~1, or
-	// origin/main. The clone has commits alone, if the server can do that.
+	// Only a clone can resolve other names: an abbreviated commit, HEAD~1, or origin/main.
+	// The clone has only commits, if the server supports that.
 	if err := r.clone(ctx, "--filter=tree:0"); err != nil {
 		return "", err
 	}
@@ -101,15 +101,14 @@ func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, err
 	return "", unread("the git repository has nothing that the ref %q names", ref.name)
 }
 
-// heads is what a repository advertises of a name.
+// heads are the commits that a repository advertises for a name.
 type heads struct {
 	main, mainName string // the default branch
-	branch, tag    string // commits of that name
+	branch, tag    string // commits with that name
 }
 
-// choose prefers as git does: for a clone, a branch of this name is there only
-// if it is the default one, else a tag comes first; a shallow clone is of a
-// branch before a tag.
+// choose prefers as git does. In a clone, a branch of this name exists only if it is the
+// default one; otherwise the tag comes first. A shallow clone prefers a branch to a tag.
 func (h heads) choose(ref reference) string {
 	switch {
 	case ref.name == "":
@@ -144,13 +143,13 @@ func (r *gitRepository) advertised(ctx context.Context, name string) (heads, err
 		case ref == branches+name:
 			h.branch = value
 		case ref == tags+name && h.tag == "", ref == tags+name+"^{}":
-			h.tag = value // peeled, where it is an annotated tag
+			h.tag = value // peeled, for an annotated tag
 		}
 	}
 	return h, nil
 }
 
-// clone fetches all branches and tags to where they are in a clone.
+// clone fetches all branches and tags to the places that they have in a clone.
 func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	heads, err := r.advertised(ctx, "")
 	if err != nil {
@@ -171,9 +170,9 @@ func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	return err
 }
 
-// reset makes the repository, or makes it again. Having a commit without its files,
-// a server would take it for whole and send nothing; and a fetch that failed may
-// have left settings behind, by which git would look for objects at the remote.
+// reset makes the repository, or makes it again. If it has a commit without its files, a
+// server would send nothing: it assumes that the commit is complete. A failed fetch may
+// also leave settings that make git look for objects at the remote.
 func (r *gitRepository) reset(ctx context.Context) error {
 	if err := os.RemoveAll(r.gitDir()); err != nil {
 		return unread("emptying a temporary directory: %v", file.Cause(err))
@@ -185,10 +184,10 @@ func (r *gitRepository) reset(ctx context.Context) error {
 	return err
 }
 
-// fetch gets one commit without its history, and without files that no
-// configuration is as large as: see fetchMissing. Not every server gives a commit
-// that it does not advertise, and a server that only has files over HTTP gives
-// neither; then all of them are fetched.
+// fetch gets one commit without its history, and without files that are too large for
+// configuration: see fetchMissing. Some servers do not give a commit that they do not
+// advertise. A server with plain files over HTTP can leave nothing out. Then all is
+// fetched.
 func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	err := r.bounded(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
 		"--filter=blob:limit=1m", "origin", commit)
@@ -211,19 +210,19 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	return nil
 }
 
-// gitEntry is what a commit has at a path.
+// gitEntry is a path in a commit.
 type gitEntry struct{ mode, id, name string }
 
 const (
 	modeLink   = "120000"
-	modeModule = "160000" // a submodule, whose commit is the ID
+	modeModule = "160000" // a submodule; the ID is its commit
 )
 
-// maxListing bounds the list of the files of a commit.
+// maxListing bounds the list of a commit's files.
 const maxListing = 64 << 20
 
-// records runs git and hands on what it prints, record by record, without what ends each.
-// An error of what takes them ends git.
+// records runs git and passes its output to take, record by record, without the end mark.
+// An error of take ends git.
 func (r *gitRepository) records(ctx context.Context, end byte, take func(record string) error, args ...string) error {
 	return r.stream(ctx, nil, func(stdout io.Reader) error {
 		lines := bufio.NewReader(&capped{stdout, maxListing, errors.New("git prints too much")})
@@ -244,16 +243,16 @@ func (r *gitRepository) records(ctx context.Context, end byte, take func(record 
 	}, args...)
 }
 
-// read reads what is kept of a commit's files, and says which submodules it has.
+// read reads the kept files of a commit, and returns its submodules.
 func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, submodules []gitEntry, _ error) {
 	into := newFilling()
 	var blobs []gitEntry
-	var excess error // of the repository: git is not at fault, and need not go on
+	var excess error // an error of the repository, not of git
 	err := r.records(ctx, '\x00', func(record string) error {
 		meta, name, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(meta) // MODE TYPE ID
 		if len(fields) != 3 {
-			return nil // an empty tree has an empty record
+			return nil // an empty tree has one empty record
 		}
 		excess = into.count()
 		entry := gitEntry{fields[0], fields[2], name}
@@ -281,7 +280,7 @@ func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, su
 	return into, submodules, nil
 }
 
-// readBlobs adds files to the package, by one run of git.
+// readBlobs adds files to the package with one run of git.
 func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []gitEntry) error {
 	if len(blobs) == 0 {
 		return nil
@@ -304,8 +303,7 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 	}, "cat-file", "--batch", "--buffer")
 }
 
-// fetchMissing fetches those of the files that were left out because they are large,
-// all at once.
+// fetchMissing fetches the needed files that were left out as too large, all at once.
 func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs []gitEntry) error {
 	lacks := map[string]bool{}
 	err := r.records(ctx, '\n', func(line string) error {
@@ -331,7 +329,7 @@ func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs [
 		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
 }
 
-// readBlob adds the next file that git prints. Of each it prints a line "ID TYPE
+// readBlob adds the next file in git's output. For each file git prints a line "ID TYPE
 // SIZE", its bytes, and a line feed.
 func readBlob(out *bufio.Reader, into *filling, b gitEntry) error {
 	line, err := out.ReadString('\n')

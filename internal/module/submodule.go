@@ -14,12 +14,13 @@ import (
 // The limits on submodules, far above what any module package has.
 const (
 	maxSubmodules     = 100 // of one repository
-	maxSubmoduleDepth = 5   // of repositories in each other
+	maxSubmoduleDepth = 5   // depth of nested repositories
 )
 
-// submodules adds the files of submodules where they belong. The tools fetch
-// all of them and give up where one fails; here a failure is found by anyone who
-// reads the directory, since most submodules have nothing to do with modules [go-getter 1.7 get_git.go].
+// submodules adds the files of submodules. The tools fetch all submodules, and stop at the
+// first failure [go-getter 1.7 get_git.go]. relock records a failure in the submodule's
+// directory, and only a reader of that directory sees it: most submodules have nothing to
+// do with modules.
 func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitEntry, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
@@ -81,8 +82,8 @@ func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filli
 	return nil
 }
 
-// submoduleURL reads the URL of a submodule, which may be relative to that of
-// the repository that has it.
+// submoduleURL reads the URL of a submodule. It may be relative to the URL of the outer
+// repository.
 func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 	if strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
 		u := *parent
@@ -105,17 +106,17 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// submoduleConfig is what .gitmodules says of a submodule.
+// submoduleConfig is an entry of .gitmodules.
 type submoduleConfig struct{ dir, url, update string }
 
-// gitmodules reads .gitmodules, by the directories of the submodules.
+// gitmodules reads .gitmodules, by submodule directory.
 func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[string]submoduleConfig, error) {
 	out, err := r.run(ctx, nil, "config", "--null", "--blob", commit+":.gitmodules", "--get-regexp", `^submodule\..*\.(path|url|update)$`)
 	if over := ended(ctx); over != nil {
 		return nil, over
 	}
 	if err != nil {
-		return nil, nil // there is none, or it is not valid: no submodule has a URL
+		return nil, nil // the file is missing or invalid: no submodule has a URL
 	}
 	sections := map[string]submoduleConfig{}
 	for record := range strings.SplitSeq(string(out), "\x00") {
