@@ -23,11 +23,11 @@ import (
 	"github.com/relock-dev/relock/internal/zipfile"
 )
 
-// The limits on archives, as those on packages.
+// The limits on archives. Those on packages are in tree.go.
 const (
-	maxArchive  = 1 << 30   // bytes of an archive, which takes this much of the temporary directory
-	maxUnpacked = 512 << 20 // bytes of what is unpacked, of whatever format
-	// maxBunzipped is that of bzip2, which takes ten times as long.
+	maxArchive  = 1 << 30   // bytes of an archive; the temporary directory needs as many
+	maxUnpacked = 512 << 20 // bytes of the unpacked files, for any format
+	// maxBunzipped is maxUnpacked for bzip2, which takes ten times as long.
 	maxBunzipped = 32 << 20
 )
 
@@ -38,9 +38,8 @@ func unpacksTo(limit int64) error { return fmt.Errorf("it unpacks to more than %
 // format unpacks one kind of archive.
 type format func(ctx context.Context, into *filling, archive *io.SectionReader) error
 
-// formats are the archives that are unpacked, by the extensions that announce
-// them and that the query argument archive may name. Compressed single files
-// are no module packages.
+// formats are the archives that are unpacked, by the extensions that show them. The query
+// argument archive may name one, too. A single compressed file is no module package.
 var formats = map[string]format{
 	"zip":      unpackZip,
 	"tar":      tarFormat(func(r io.Reader) (io.Reader, error) { return r, nil }),
@@ -58,14 +57,13 @@ func bunzip2(r io.Reader) (io.Reader, error) {
 	return &capped{bzip2.NewReader(r), maxBunzipped, unpacksTo(maxBunzipped)}, nil
 }
 
-// unxz refuses: an xz archive may ask for a dictionary of 4 GiB in each of its
-// blocks, and the libraries that read it offer no bound.
+// unxz refuses: an xz archive may ask for a dictionary of 4 GiB in each block, and the
+// libraries for it have no bound.
 func unxz(io.Reader) (io.Reader, error) { return nil, errors.New("xz compression is not supported") }
 
-// archiveFormat says whether an address is that of an archive, and of which
-// kind: by the query argument archive, which may also be false, or by the end of
-// the path. The argument is for go-getter; it is not part of the URL that is
-// requested.
+// archiveFormat returns the kind of an address's archive, or "" if it is none. The query
+// argument archive decides, which may be false, or else the end of the path. The argument
+// is for go-getter, so it is removed from the requested URL.
 func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
 	query := a.URL.Query()
 	kind := query.Get("archive")
@@ -90,10 +88,9 @@ func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
 	return a, kind
 }
 
-// unpack reads an archive of one of the formats. Archives are read as the tools
-// unpack them, which make no links: in a tar archive, the entry of a link stands
-// for an empty file, and in a zip archive for one that holds its target
-// [go-getter 1.7 decompress_tar.go, decompress_zip.go].
+// unpack reads an archive of one of the formats. The tools make no links in unpacking, and
+// neither does relock: in a tar archive the entry of a link is an empty file, and in a zip
+// archive a file with the target [go-getter 1.7 decompress_tar.go, decompress_zip.go].
 func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filetree.Tree, error) {
 	into := newFilling()
 	err := formats[kind](ctx, into, archive)
@@ -111,13 +108,13 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 	return into.Tree(), nil
 }
 
-// unpackCopy unpacks an archive that has to be fetched, by way of a temporary file,
-// since the table of a zip archive is at its end. Without a kind, the first
-// bytes tell it, as they do for OpenTofu where an archive comes from a registry
-// itself [opentofu 1.12 internal/registry/package_extract.go].
+// unpackCopy fetches an archive and unpacks it. It uses a temporary file, since the table
+// of a zip archive is at its end. Without a kind, the first bytes decide, as they do for
+// OpenTofu if a registry itself serves the archive [opentofu 1.12
+// internal/registry/package_extract.go].
 //
-// A bit may be flipped on the way, and a cache may keep what came so. So an archive that
-// may be damaged is fetched again, past caches.
+// A bit may flip on the way, and a cache may keep the fault. So a damaged archive is
+// fetched again, past caches.
 func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
 	t, found, err := unpackFetched(ctx, kind, fetch)
 	if damaged(err) && ctx.Err() == nil {
@@ -126,10 +123,10 @@ func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io
 	return t, found, err
 }
 
-// damaged reports whether an archive may have been another one when it was sent: its
-// own checksums or those that are known of it say so, or its structure is broken.
+// damaged reports whether an archive may have been damaged on the way: its checksums do not
+// fit, or its structure is broken.
 func damaged(err error) bool {
-	if !problem.Coded(err, problem.CodeUnreadModule) { // no failure to unpack
+	if !problem.Coded(err, problem.CodeUnreadModule) { // the error has another cause than unpacking
 		return problem.Coded(err, problem.CodeBadChecksum)
 	}
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt {
@@ -149,7 +146,7 @@ func unpackFetched(ctx context.Context, kind string, fetch func(context.Context,
 	if err != nil {
 		return nil, "", unread("making a temporary file: %v", err)
 	}
-	defer archive.Remove() // nothing of it is needed any more
+	defer archive.Remove() // the file is no longer needed
 	if err := fetch(ctx, archive); err != nil {
 		return nil, "", err
 	}
@@ -180,7 +177,7 @@ func unpackFetched(ctx context.Context, kind string, fetch func(context.Context,
 }
 
 func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) error {
-	z, err := zipfile.Open(archive, archive.Size()) // filling.entry decides about paths
+	z, err := zipfile.Open(archive, archive.Size()) // filling.entry checks paths
 	if err != nil {
 		return err
 	}
@@ -214,8 +211,8 @@ func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
 	}
 }
 
-// readTar takes the entries of a tar archive, of which no more is read than may be
-// unpacked. What its names mean is for take to say.
+// readTar passes the entries of a tar archive to take, and reads no more than may be
+// unpacked. take decides what the names mean.
 func readTar(r io.Reader, take func(h *tar.Header, content io.Reader) error) error {
 	for archive := tar.NewReader(&capped{r, maxUnpacked, errUnpacked}); ; {
 		header, err := archive.Next()
@@ -231,7 +228,7 @@ func readTar(r io.Reader, take func(h *tar.Header, content io.Reader) error) err
 	}
 }
 
-// interruptible fails once the context of the one call that reads has ended.
+// interruptible fails after the context of its one reading call has ended.
 type interruptible struct {
 	ctx context.Context
 	io.Reader
@@ -244,7 +241,7 @@ func (i interruptible) Read(p []byte) (int, error) {
 	return i.Reader.Read(p)
 }
 
-// capped fails as soon as more than left bytes have been read.
+// capped fails as soon as more than left bytes were read.
 type capped struct {
 	io.Reader
 	left   int64

@@ -14,13 +14,13 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 )
 
-// awsHint is how whatever the AWS command line can find is given to relock, which
-// asks nobody for credentials and runs no program that does.
+// awsHint says how to give relock the credentials of the AWS command line. relock asks no
+// server for credentials, and runs no program that does.
 const awsHint = `give relock credentials that may read it; eval "$(aws configure export-credentials --format env)" sets those of the AWS command line`
 
-// awsKeys are the keys that the machine has for AWS, in the order of AWS's own
-// programs: those of the environment, and those of a profile in the files that
-// they share. What has to be asked of somebody is not asked, and named instead.
+// awsKeys are the machine's keys for AWS, in the order of AWS's own programs: those of the
+// environment, then those of a profile in the shared files. If a profile's credentials are
+// elsewhere, the error names the setting.
 func awsKeys(env cliconfig.Env, profile string) (aws.Credentials, error) {
 	getenv := env.Getenv
 	if profile == "" {
@@ -69,8 +69,8 @@ var unreadKeys = []struct{ key, reason string }{
 	{"credential_process", "names a program, and relock does not run it"},
 }
 
-// awsProfile is what the shared files say of a profile. The one of credentials
-// comes before the one of settings, as for AWS's own programs.
+// awsProfile are a profile's settings in the shared files. The file of credentials has
+// precedence, as in AWS's own programs.
 func awsProfile(env cliconfig.Env, name string) (map[string]string, error) {
 	settings := map[string]string{}
 	for _, file := range []struct{ variable, path, section string }{
@@ -93,10 +93,10 @@ func awsProfile(env cliconfig.Env, name string) (map[string]string, error) {
 	return settings, nil
 }
 
-// maxOwn bounds the small files of the operator.
+// maxOwn bounds the operator's small files.
 const maxOwn = 1 << 20
 
-// readOwn reads a small file of the operator; one that is missing is empty.
+// readOwn reads a small file of the operator. A missing file is empty.
 func readOwn(path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", nil
@@ -113,11 +113,10 @@ func readOwn(path string) (string, error) {
 	return string(text), nil
 }
 
-// readSection adds the settings of a section, by the format that AWS documents:
-// a setting a line, comments in lines of their own, and below a setting, behind
-// spaces, its parts, which no key is. A value ends at the first space, which no
-// key has either. Libraries for INI files replace what is in values between
-// percent signs and quotes.
+// readSection adds the settings of a section in the format that AWS documents. Each setting
+// has a line, and so has each comment. Indented lines below a setting are its parts, which
+// no key has. A value ends at the first space, since no key has one. Libraries for INI
+// files would change text between percent signs and quotes.
 // https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 func readSection(settings map[string]string, text, section string) {
 	inside := false

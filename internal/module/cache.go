@@ -19,19 +19,20 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// cache keeps packages by their ID in a directory of the operator's, one file
-// each: what is kept of the package, as a tar archive. A file that is damaged
-// is as good as none. Nothing here is secret or trusted more than its source,
-// but anyone who can write to the directory decides what modules say.
+// cache keeps packages in a directory of the operator's, one file for each ID: a tar
+// archive of the kept files. A damaged file counts as missing. The cache has no secrets,
+// and its packages are trusted no more than their sources. But anyone who can write to the
+// directory decides what the modules say.
 type cache struct {
-	dir     string // "": keeps nothing
+	dir     string // "": no cache
 	log     *slog.Logger
-	fetched atomic.Int64 // packages that were not here
+	fetched atomic.Int64 // packages that the cache did not have
 	pruned  sync.Once
 }
 
-// What is kept: packages that a run has used in this time, and no more than this
-// together. It is some 5,000 packages, of which a repository calls the newest.
+// The limits of the cache: packages that no run has used for this time are removed, and
+// together they are no larger than this. That is some 5,000 packages; a repository calls
+// the newest ones.
 const (
 	keptFor  = 90 * 24 * time.Hour
 	keptSize = 128 << 20
@@ -39,22 +40,22 @@ const (
 
 func (c *cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
 
-// fileName is where a package is of which the files with these extensions are
-// kept. With another list it is somewhere else: what was kept by a shorter one
-// lacks files that say what is required.
+// fileName is the file of a package whose files with these extensions are kept. Another
+// list of extensions gives another name: a package that was kept with a shorter list lacks
+// configuration files.
 func fileName(id string, extensions []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + id))
 	return hex.EncodeToString(sum[:]) + ".tar.gz"
 }
 
-// isPackage reports whether a file of the directory has a name that fileName gives.
+// isPackage reports whether a name has the form of fileName's.
 func isPackage(name string) bool {
 	sum, archive := strings.CutSuffix(name, ".tar.gz")
 	decoded, err := hex.DecodeString(sum)
 	return archive && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
 }
 
-// load returns a package that was saved.
+// load returns a saved package.
 func (c *cache) load(id string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false
@@ -73,8 +74,8 @@ func (c *cache) load(id string) (contents, bool) {
 	return contents{t, id}, true
 }
 
-// save counts a package that was fetched, and keeps it if all of it is here. A
-// cache that cannot be written to is no reason to fail.
+// save counts a fetched package, and keeps it if no content is missing. If the cache cannot
+// be written, the run goes on.
 func (c *cache) save(p contents) contents {
 	c.fetched.Add(1)
 	t, ok := p.fs.(*filetree.Tree)
@@ -86,7 +87,7 @@ func (c *cache) save(p contents) contents {
 	archive := tar.NewWriter(zipped)
 	err := errors.Join(archive.AddFS(t), archive.Close(), zipped.Close())
 	if err == nil {
-		// At once with all it holds, since several runs may share the directory.
+		// atomically, since several runs may share the directory
 		err = file.Replace(c.file(p.id), saved.Bytes(), file.Options{Parents: 0o755})
 	}
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *cache) save(p contents) contents {
 	return p
 }
 
-// readSaved reads what save wrote, to its end, where the checksum is.
+// readSaved reads a file of save to its end, where the checksum is.
 func readSaved(r io.Reader) (*filetree.Tree, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {

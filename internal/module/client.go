@@ -25,52 +25,50 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// DefaultJobs is how many packages are fetched at once. What takes the time is
-// waiting for servers.
+// DefaultJobs is how many packages are fetched at once. Most of the time is spent waiting
+// for servers.
 const DefaultJobs = 8
 
-// Options are the settings of a Client. The zero value of each is its default,
-// which suits a person who runs relock on a checkout of their own, except for
-// AllowLocal.
+// Options are the settings of a Client. The zero value of each one is its default. The
+// defaults, except for AllowLocal, fit a person who runs relock on a checkout.
 type Options struct {
 	Log *slog.Logger
-	// Env is the environment that git and the netrc file are taken from.
+	// Env is the environment for git and the netrc file.
 	Env cliconfig.Env
-	// AllowLocal admits packages on this machine's disk: absolute paths and
-	// file URLs, also as git repositories.
+	// AllowLocal allows packages on this machine's disk: absolute paths and file URLs, also
+	// of git repositories.
 	AllowLocal bool
-	// Token returns the operator's credential for a git host, given in lower case;
-	// empty if there is none, and nil is none at all. A host that has one is asked
-	// over https with it, also where a source says ssh. Errors are *problem.Error.
+	// Token returns the operator's credential for a git host in lower case, or "" if there
+	// is none. nil has none. With a token the host is asked over https, even if a source
+	// says ssh. Errors are *problem.Error.
 	Token func(ctx context.Context, host string) (string, error)
-	// TokenHost is the host that the operator can set such a credential for, so that
-	// errors can tell; empty: none.
+	// TokenHost is the host for which the operator can set a token, for hints in errors;
+	// empty: none.
 	TokenHost string
-	// Contact reports whether a host that a source or a fetched package names may
-	// be contacted; nil admits all. It is not asked about hosts that a registry
-	// says packages are at, nor about those that HTTP redirects lead to.
+	// Contact reports whether relock may contact a host that a source or a fetched package
+	// names; nil allows all. It is not asked about hosts that a registry names, nor about
+	// hosts that HTTP redirects name.
 	Contact func(host string) bool
-	// Ambient reports whether credentials that lie about may be used for a host
-	// (or, of object stores, for the host with the bucket, HOST/BUCKET): those of
-	// git's own configuration and of ssh, the netrc file, the clouds' and
-	// Docker's. Nil admits all. For a pull request's head, only hosts that the
-	// operator lists may be admitted.
+	// Ambient reports whether relock may use the machine's own credentials for a host (for
+	// object stores HOST/BUCKET): those of git's configuration, ssh, the netrc file, the
+	// clouds and Docker. nil allows all. For a pull request's head, allow only hosts that
+	// the operator lists.
 	Ambient func(place string) bool
-	// Head says that the sources are those of a pull request's head, which chooses
-	// nothing: neither the operator's git configuration and keys count then, nor
-	// credentials in the address of an object store.
+	// Head says that the sources are from a pull request's head, which must choose nothing.
+	// Then the operator's git configuration and keys are not used, nor credentials in the
+	// address of an object store.
 	Head bool
-	// Cache is a directory where packages of an immutable reference are kept
-	// from one run to the next; none if empty.
+	// Cache is a directory that keeps packages with immutable references between runs; none
+	// if empty.
 	Cache string
 	Jobs  int // DefaultJobs if 0
-	// Documents are what hosts have said of their services; nil: nothing yet.
+	// Documents are the discovery documents that hosts have returned so far; nil: none.
 	Documents *cliconfig.Documents
 
 	limits gitLimits // standardLimits if zero
 }
 
-// mayContact refuses a host that is not to be contacted.
+// mayContact refuses a host that relock must not contact.
 func (o Options) mayContact(host string) error {
 	if host == "" || o.Contact == nil || o.Contact(host) {
 		return nil
@@ -79,26 +77,26 @@ func (o Options) mayContact(host string) error {
 		"the host %s is not one that modules are fetched from here", host)
 }
 
-// ambient reports whether credentials that lie about may be used for a place.
+// ambient reports whether relock may use the machine's own credentials for a place.
 func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
 
-// own reports whether the operator's git configuration and keys count for a host.
-// For a pull request's head they never do: it also names what is asked for.
+// own reports whether the operator's git configuration and keys are used for a host. For a
+// pull request's head they never are: the head also chooses the repository.
 func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
 
-// means are what every way to fetch needs.
+// means are the values that all ways of fetching need.
 type means struct {
 	opts      Options
 	transport *transport.Client
 	cache     *cache
-	greeting  *memo.Memo[string, netip.Addr] // which address of a host of ssh answers
+	greeting  *memo.Memo[string, netip.Addr] // which address of an ssh host answers
 }
 
-// Client fetches module packages. It is a scan.Source; one serves a whole run.
+// Client fetches module packages. It is a scan.Source. One client serves a whole run.
 type Client struct {
 	means
 	tools map[provider.ToolName]toolConfig
-	slots *semaphore.Weighted // one for each package being fetched
+	slots *semaphore.Weighted // one for each package that is being fetched
 
 	registries registries
 	web        web
@@ -107,15 +105,14 @@ type Client struct {
 
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageOrigin, contents]
-	parts     memo.Memo[string, contents] // of packages, by ID
-	tags      memo.Memo[string, []string] // of git repositories, by the address of a package
+	parts     memo.Memo[string, contents] // parts of packages, by ID
+	tags      memo.Memo[string, []string] // tags of git repositories, by package address
 }
 
 var _ scan.Source = (*Client)(nil)
 
-// New returns a client that asks each tool's registries with the hosts and
-// credentials of that tool's CLI configuration; a tool without an entry has an
-// empty one.
+// New returns a client that uses each tool's CLI configuration for that tool's registries.
+// A tool without an entry has an empty configuration.
 func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -137,20 +134,19 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	return c
 }
 
-// Packages returns how many distinct packages were fetched, without those that
-// the cache had.
+// Packages returns the number of distinct packages that were fetched, without those from
+// the cache.
 func (c *Client) Packages() int { return int(c.cache.fetched.Load()) }
 
-// contents is a package as it was fetched.
+// contents is a fetched package.
 type contents struct {
 	fs fs.FS
 	id string
 }
 
 // Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
-// CodeInvalidConfig for what is no address, CodeNoVersion,
-// CodeNoService, CodeUnauthorized, CodeUnreachable, CodeBadAnswer,
-// CodeBadChecksum or CodeCancelled.
+// CodeInvalidConfig for an invalid address, CodeNoVersion, CodeNoService, CodeUnauthorized,
+// CodeUnreachable, CodeBadAnswer, CodeBadChecksum or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
 	a, err := moduleaddr.Parse(call.Source, tool.Name)
 	switch {
@@ -158,7 +154,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 		p, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
 			e := unfetched("module", a.Module.ForDisplay(), err)
-			e.Problem.Host = cmp.Or(e.Problem.Host, a.Module.Host) // a new error: nobody else has it
+			e.Problem.Host = cmp.Or(e.Problem.Host, a.Module.Host) // the error is new, so nobody else has it
 			return scan.Package{}, e
 		}
 		return p, nil
@@ -193,20 +189,19 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 	return p, err
 }
 
-// location is where a package is: as a configuration says, or a server.
+// location is the place of a package, according to a configuration or a server.
 type location struct {
-	address moduleaddr.Address // of the package, with the module's directory
-	from    *url.URL           // the server's, that said so; nil: the configuration
-	// archive is the request for a package that a registry serves itself; nil for any
-	// other.
+	address moduleaddr.Address // the address of the package, with the module's directory
+	from    *url.URL           // the server that named it; nil: a configuration
+	// archive is the request for a package that a registry serves itself; otherwise nil.
 	archive *transport.Request
 	// version and versions are those of a registry's module.
 	version  string
 	versions *scan.ModuleVersions
 }
 
-// packageOrigin is a package address and the server that referred to it, which may
-// decide whether it can be on this machine.
+// packageOrigin is a package address with the server that referred to it. The server
+// decides whether the package may be on this machine.
 type packageOrigin struct{ address, referrer, token string }
 
 func (l location) origin() packageOrigin {
@@ -220,17 +215,17 @@ func (l location) origin() packageOrigin {
 	return o
 }
 
-// maxHops is how often a server may refer to another address, as for the tools
-// [terraform 1.11 internal/getmodules/getter.go].
+// maxHops is how often servers may refer to another address, as for the tools [terraform
+// 1.11 internal/getmodules/getter.go].
 const maxHops = 10
 
 // fromRemote fetches the package of a remote address and finds the module in it.
 func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location) (scan.Package, error) {
 	subdir := at.address.Subdir
-	var within []string // what servers referred to, outermost last
+	var within []string // the references of servers, outermost last
 	for hops := 0; ; hops++ {
-		// A server is asked where the package is that an address names without
-		// naming an archive.
+		// An address that names no archive is a question to its server for the package's
+		// place.
 		a := at.address
 		_, kind := archiveFormat(a.Package)
 		if a.Package.Getter != "http" && a.Package.Getter != "https" || a.Package.OnDisk() || kind != "" {
@@ -263,8 +258,8 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
 }
 
-// part is the directory of a package that a server referred to, which is then
-// all of the package.
+// part is the directory in a package that a server referred to. It becomes the whole
+// package.
 func (c *Client) part(ctx context.Context, p contents, dir string) (contents, error) {
 	dir, err := findDir(p.fs, dir)
 	if err != nil || dir == "." {
@@ -281,7 +276,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 	})
 }
 
-// get fetches a package that is no reference to another.
+// get fetches a package from an address that is no reference to another one.
 func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (contents, error) {
 	a, from := at.address.Package, at.from
 	if a.OnDisk() && !c.opts.AllowLocal {
@@ -321,8 +316,8 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (cont
 	return contents{}, invalidAddress("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
 }
 
-// mayNamePaths refuses a server elsewhere that refers to paths of this machine. For the
-// tools any server may.
+// mayNamePaths refuses a server on another machine that refers to a path of this machine.
+// For the tools any server may.
 func (m means) mayNamePaths(server *url.URL) error {
 	if server == nil || server.Scheme == "file" || m.transport.OnThisMachine(server) {
 		return nil
@@ -331,8 +326,7 @@ func (m means) mayNamePaths(server *url.URL) error {
 		"%s refers to the disk of this machine", server.Host)
 }
 
-// findDir finds a directory in a package by its path, or else by a glob that
-// matches one path.
+// findDir finds a directory in a package by its path, or by a glob that matches one path.
 func findDir(fsys fs.FS, subdir string) (string, error) {
 	if subdir == "" {
 		return ".", nil
@@ -357,7 +351,7 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 	return found[0], readable(fsys, found[0])
 }
 
-// readable reports why a directory of a package is not here.
+// readable returns why the content of a package's directory is missing.
 func readable(fsys fs.FS, dir string) error {
 	_, err := fs.ReadDir(fsys, dir)
 	if reason, ok := errors.AsType[*problem.Error](err); ok {

@@ -20,7 +20,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	a, kind := archiveFormat(a)
 	name := cmp.Or(a.URL.RawPath, a.URL.Path)
 	if filepath.Separator == '\\' {
-		name = strings.TrimPrefix(name, "/") // /C:/modules
+		name = strings.TrimPrefix(name, "/") // for a path such as /C:/modules
 	}
 	name = filepath.FromSlash(path.Clean(name))
 	stat, err := os.Stat(name)
@@ -31,7 +31,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 		return contents{os.DirFS(name), "file://" + filepath.ToSlash(name)}, nil
 	case kind == "":
 		return contents{}, unread("%s is no directory", name)
-	case !stat.Mode().IsRegular(): // a named pipe would keep the run waiting for ever
+	case !stat.Mode().IsRegular(): // a named pipe would block the run
 		return contents{}, unread("%s is no archive", name)
 	}
 	f, err := os.Open(name)

@@ -1,17 +1,17 @@
-// Package module fetches child modules that are not on disk, as the tools'
-// init does [terraform 1.11 internal/initwd/module_install.go]: from module
-// registries, git repositories, archives behind URLs, object stores and OCI
-// repositories. It is a scan.Source. Mercurial repositories are not read.
+// Package module fetches child modules that are not on disk, as the tools' init does
+// [terraform 1.11 internal/initwd/module_install.go]. It fetches from module registries,
+// git repositories, archives at URLs, object stores and OCI repositories. It does not read
+// Mercurial repositories. It is a scan.Source.
 //
-// A source address is a registry address or a remote one. A registry address
-// stands for a remote one, which the registry says once a version is selected.
-// A remote address names a package (a commit of a repository, an archive, a
-// directory of a store) and a directory in it. Packages are fetched once in a
-// run; what is kept of one is its directories, and the files that
-// configuration is read from. Nothing is ever checked out or unpacked where it
-// would be followed or run, and whatever comes from outside is bounded.
+// A source address is a registry address or a remote address. For a registry address and a
+// selected version, the registry returns a remote address. A remote address names a package
+// (a commit of a repository, an archive, a directory of a store) and a directory in it.
 //
-// Sources may come from anyone who can write to a repository, and registries
-// and servers may answer anything. Which local paths, hosts and credentials a
-// source may use is said by Options, never by a source.
+// Each package is fetched once in a run. Its directories and its configuration files are
+// kept. Nothing is checked out or unpacked to a place where a link could be followed or a
+// file be run. Everything from outside is bounded.
+//
+// Sources may come from anyone who can write to a repository, and registries and servers
+// may answer anything. Only Options, and never a source, decide which local paths, hosts
+// and credentials may be used.
 package module

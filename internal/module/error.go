@@ -11,15 +11,15 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// redact is a URL for people. What is no URL of a host has no parts to drop.
+// redact is a URL for messages. A text that is no URL of a host has nothing to remove.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
-// invalidAddress is the error of what is no address of a module.
+// invalidAddress is the error of an invalid module address.
 func invalidAddress(format string, args ...any) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}}
 }
 
-// unread is the error of a package or module that is not as it should be.
+// unread is the error of an invalid package or module.
 func unread(format string, args ...any) *problem.Error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}}
 }
@@ -31,7 +31,7 @@ func refusedModule(hint, format string, args ...any) *problem.Error {
 	return e
 }
 
-// unauthorized is the error of a server that wants credentials, or others.
+// unauthorized is the error of a server that wants credentials, or other ones.
 func unauthorized(u *url.URL, hint, format string, args ...any) *problem.Error {
 	return &problem.Error{
 		Problem: problem.Problem{
@@ -56,8 +56,8 @@ func badAnswer(format string, args ...any) *problem.Error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}}
 }
 
-// attempting puts what was attempted before an error, and keeps what is known of
-// it. It returns a new error, since errors are shared by all who asked the same.
+// attempting adds the attempt to the message of an error. It returns a new error, because
+// everyone who asked the same question shares the old one.
 func attempting(attempt string, err error) *problem.Error {
 	e := problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule}}
 	if cause, ok := errors.AsType[*problem.Error](err); ok {
@@ -67,14 +67,14 @@ func attempting(attempt string, err error) *problem.Error {
 	return &e
 }
 
-// unfetched is attempting for a whole module, by the address that is shown of it.
+// unfetched is attempting for a whole module. address is the address to show.
 func unfetched(what, address string, err error) *problem.Error {
 	e := attempting("fetching the "+what+" "+address, err)
 	e.Problem.About = address
 	return e
 }
 
-// ended is the error of what has ended before it was done; nil if ctx goes on.
+// ended is the error of an operation whose context has ended; nil otherwise.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return problem.Ended(ctx)
@@ -82,7 +82,7 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// statusError is the error of an answer whose status is no success.
+// statusError is the error of an answer with a failing status.
 func statusError(u *url.URL, status int, hint string) error {
 	said := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {

@@ -12,20 +12,20 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// gcsBucket is a bucket of Google Cloud Storage, asked by its JSON protocol.
+// gcsBucket is a bucket of Google Cloud Storage, used with its JSON protocol.
 // https://cloud.google.com/storage/docs/json_api/v1
 type gcsBucket struct {
 	transport  *transport.Client
 	endpoint   *url.URL
 	name       string
-	generation string // of the object that is opened; "" is the newest
+	generation string // of the object to open; "" is the newest
 	token      string
 }
 
 var isGeneration = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// openGCS reads a URL https://www.googleapis.com/storage/VERSION/BUCKET/OBJECT,
-// which stands for an object, and is never asked itself.
+// openGCS reads a URL https://www.googleapis.com/storage/VERSION/BUCKET/OBJECT. It names an
+// object; the URL itself is never requested.
 func openGCS(ctx context.Context, s stores, u *url.URL) (bucket, string, error) {
 	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/"), "/", 4)
 	host := u.Hostname()
@@ -47,8 +47,7 @@ func openGCS(ctx context.Context, s stores, u *url.URL) (bucket, string, error) 
 	return b, object, nil
 }
 
-// get asks for an object, or for a list if it has no name. The caller closes the
-// body.
+// get requests an object or, without a name, a list. The caller closes the body.
 func (b *gcsBucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
 	u := *b.endpoint
 	u.Path, u.RawPath = "/storage/v1/b/"+b.name+"/o", "/storage/v1/b/"+url.PathEscape(b.name)+"/o"

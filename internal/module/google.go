@@ -17,30 +17,29 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// googleHint is how whatever gcloud can find is given to relock, which asks no
-// metadata service and runs no program for credentials.
+// googleHint says how to give relock gcloud's token. relock asks no metadata service, and
+// runs no program for credentials.
 const googleHint = `set GOOGLE_OAUTH_ACCESS_TOKEN to what gcloud auth print-access-token prints`
 
-// readOnly is what a token is asked for.
+// readOnly is the scope of the token.
 const readOnly = "https://www.googleapis.com/auth/devstorage.read_only"
 
-// googleFile is a file of credentials of Google, of any kind.
-// https://google.aip.dev/auth/4110
+// googleFile is a file of Google credentials, of any kind. https://google.aip.dev/auth/4110
 type googleFile struct {
 	Type string `json:"type"`
 
-	// Of a service account.
+	// For a service account.
 	Email    string `json:"client_email"`
 	Key      string `json:"private_key"`
 	KeyID    string `json:"private_key_id"`
 	TokenURI string `json:"token_uri"`
 
-	// Of a person.
+	// For a person.
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	RefreshToken string `json:"refresh_token"`
 
-	// Of a workload elsewhere.
+	// For a workload elsewhere.
 	Audience         string `json:"audience"`
 	SubjectTokenType string `json:"subject_token_type"`
 	TokenURL         string `json:"token_url"`
@@ -59,8 +58,8 @@ type google struct {
 	exchange  string // the server for credentials that name none
 }
 
-// token is a token for reading from Google Cloud Storage: that of the
-// environment, or one that the file of credentials is exchanged for.
+// token is a token for reading from Google Cloud Storage. It is in the environment, or the
+// file of credentials is exchanged for it.
 func (g google) token(ctx context.Context) (string, error) {
 	if token := g.env.Getenv("GOOGLE_OAUTH_ACCESS_TOKEN"); token != "" {
 		return token, nil
@@ -75,7 +74,7 @@ func (g google) token(ctx context.Context) (string, error) {
 	}
 	var file googleFile
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
-		return "", fmt.Errorf("%s is not valid JSON", path) // the cause would quote it
+		return "", fmt.Errorf("%s is not valid JSON", path) // the cause would quote the file
 	}
 	tokens, err := g.tokens(context.WithValue(ctx, oauth2.HTTPClient, g.transport.HTTP()), file)
 	if err != nil {
@@ -83,7 +82,7 @@ func (g google) token(ctx context.Context) (string, error) {
 	}
 	token, err := tokens.Token()
 	if err != nil {
-		// The libraries quote what a server said, and URLs, in their errors.
+		// The libraries' errors quote the server's words and URLs.
 		why := errors.New("it does not succeed")
 		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
 			status := answer.Response.StatusCode
@@ -96,8 +95,8 @@ func (g google) token(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-// path is where the file of credentials is: where the variable says, or
-// where gcloud auth application-default login leaves it.
+// path is the path of the file of credentials: from the variable, or where gcloud auth
+// application-default login writes it.
 func (g google) path() string {
 	env := g.env
 	if path := env.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); path != "" {
@@ -113,8 +112,7 @@ func (g google) path() string {
 	return filepath.Join(dir, "gcloud", "application_default_credentials.json")
 }
 
-// tokens exchanges a file of credentials. The operator's file names the
-// servers that are asked.
+// tokens exchanges a file of credentials. The operator's file names the servers for that.
 func (g google) tokens(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
 	switch file.Type {
 	case "service_account":
@@ -132,11 +130,11 @@ func (g google) tokens(ctx context.Context, file googleFile) (oauth2.TokenSource
 			Endpoint: oauth2.Endpoint{TokenURL: g.exchange, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		return config.TokenSource(ctx, &oauth2.Token{RefreshToken: file.RefreshToken}), nil
-	case "external_account": // the identity that a workload has elsewhere, as in Actions
+	case "external_account": // a workload with an identity elsewhere, as in Actions
 	default:
 		return nil, fmt.Errorf("credentials of the type %q are not read", file.Type)
 	}
-	// The library would run programs, and ask the metadata service of AWS.
+	// The library would run programs, and ask AWS's metadata service.
 	switch {
 	case file.Source == nil:
 		return nil, errors.New("it names no credential_source")
@@ -156,7 +154,7 @@ func (g google) tokens(ctx context.Context, file googleFile) (oauth2.TokenSource
 	})
 }
 
-// named admits the server of a URL, which the operator has named in a file.
+// named allows the server of a URL in the operator's file.
 func (g google) named(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		g.transport.Admit(transport.HostPort(u))

@@ -23,19 +23,19 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// maxPage bounds a page that is searched for a reference.
+// maxPage bounds a page in which a reference is searched.
 const maxPage = 4 << 20
 
 const credentialsHint = "put a login for the host into the netrc file"
 
-// web asks servers for archives, and where packages are.
+// web fetches archives, and asks servers for the places of packages.
 type web struct {
 	means
 	netrc func() (*netrc.Netrc, error)
 }
 
-// ask asks a server where the package is, by go-getter's protocol: the query
-// argument terraform-get, answered by a header or by a meta element.
+// ask asks a server for the place of a package with go-getter's protocol: the question has
+// the query argument terraform-get, and the answer a header or a meta element.
 func (w web) ask(ctx context.Context, a moduleaddr.Package, from *url.URL) (location, error) {
 	a, _ = archiveFormat(a)
 	query := a.URL.Query()
@@ -71,11 +71,11 @@ func (w web) ask(ctx context.Context, a moduleaddr.Package, from *url.URL) (loca
 	return location{address: next, from: resp.URL}, nil
 }
 
-// getHeader is how registries and servers say where a package is.
+// getHeader is the header in which registries and servers name the place of a package.
 const getHeader = "X-Terraform-Get"
 
-// metaSource returns the content of the first meta element with the name
-// terraform-get in the head of a page, "" if there is none.
+// metaSource returns the content of the first meta element terraform-get in the head of a
+// page, or "".
 func metaSource(page io.Reader) string {
 	d := xml.NewDecoder(bufio.NewReader(page))
 	d.Strict = false
@@ -137,8 +137,7 @@ func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (co
 
 func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 
-// download fetches an archive by a request, and unpacks it. Without a kind, its
-// first bytes tell.
+// download requests an archive and unpacks it. Without a kind, its first bytes decide.
 func (w web) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
 	r.Limit = maxArchive
 	digest := sha256.New()
@@ -181,21 +180,22 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 	return p, nil
 }
 
-// checksum is what a source demands of an archive; the zero value nothing.
+// checksum is the checksum that a source demands of an archive. The zero value demands
+// none.
 type checksum struct {
 	kind, want string // want in lower-case hexadecimal digits
 	hash       hash.Hash
 }
 
-// checksumKinds are those that a source may demand, by their length in hexadecimal
-// digits, which tells the kind where none is named.
+// checksumKinds are the checksums that a source may demand, by the number of hexadecimal
+// digits. That number decides if the source names no kind.
 var checksumKinds = map[int]struct {
 	name string
 	new  func() hash.Hash
 }{32: {"md5", md5.New}, 40: {"sha1", sha1.New}, 64: {"sha256", sha256.New}, 128: {"sha512", sha512.New}}
 
-// withoutChecksum cuts the query argument checksum, [KIND:]DIGITS, which is for
-// go-getter. The rest of the query is sorted, as it is by go-getter.
+// withoutChecksum removes the query argument checksum, [KIND:]DIGITS, which is for
+// go-getter. The rest of the query is sorted, as in go-getter.
 func withoutChecksum(u *url.URL) (*url.URL, checksum, error) {
 	query := u.Query()
 	value := query.Get("checksum")

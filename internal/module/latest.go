@@ -14,11 +14,12 @@ import (
 )
 
 // releaseTag is a tag with a version at its end: v1.2.3, or vpc/v1.2.3 and vpc-1.2.3 in a
-// repository of several modules.
+// repository with several modules.
 var releaseTag = regexp.MustCompile(`^((?:[A-Za-z0-9][A-Za-z0-9._/+-]{0,80}[/_-])?v?)([0-9]+(?:\.[0-9]+){1,2})$`)
 
-// Latest implements upgrade.Rereader: it asks a git repository for its tags. Of a module in
-// no git repository, or whose ref is no release, nothing is known. Errors are those of Fetch.
+// Latest implements upgrade.Rereader: it asks a git repository for its tags. It finds
+// nothing for a module that is in no git repository, or whose ref is no release. Errors are
+// those of Fetch.
 func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Call, string, error) {
 	a, err := moduleaddr.Parse(call.Source, tool.Name)
 	if err != nil || a.Kind != moduleaddr.Remote || a.Package.Getter != "git" {
@@ -47,7 +48,7 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 		}
 	}
 	switch {
-	case err != nil: // the one in use is no version after all
+	case err != nil: // the ref in use is no version after all
 		return scan.Call{}, "", nil
 	case name == inUse[0]:
 		return call, name, nil
@@ -56,8 +57,8 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 	return call, name, err
 }
 
-// CommitOfTag asks a git repository, at an https address, for the commit that a tag is of.
-// It is empty if the repository answers that it has no such tag.
+// CommitOfTag asks a git repository at an https address for the commit of a tag. The result
+// is empty if the repository has no such tag.
 func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (string, error) {
 	u, err := url.Parse(repository)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (strin
 	return commit, nil
 }
 
-// withRef is a source address with another ref.
+// withRef returns a source address with another ref.
 func withRef(source, ref string) (string, error) {
 	place, query, _ := strings.Cut(source, "?")
 	values, err := url.ParseQuery(query)

@@ -12,37 +12,37 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// moduleList is what a registry lists of a module.
+// moduleList is a registry's list of a module's versions.
 type moduleList struct {
-	numbers  []string // of all versions, in the registry's order and spelling
+	numbers  []string // all versions, in the registry's order and spelling
 	versions *scan.ModuleVersions
 }
 
-// The bounds of what is kept of a list beside its numbers. A text that is longer is no
-// constraint or address that anybody has written; a release with one, or behind what is
-// kept in all, is listed by its version alone.
+// The bounds on the details of a list. No real constraint or address is longer than
+// maxListedText. A release with a longer text has only its version, and so have those after
+// the bound for all.
 const (
 	maxListedText = 256
-	maxDetails    = 1 << 20 // bytes, with what a structure takes
+	maxDetails    = 1 << 20 // bytes, with the size of the structures
 	listedSize    = 64      // of an entry without its texts
 )
 
-// listedVersion is a version in a registry's answer. What it requires is read apart, so
-// that a mistake in there costs nobody the list [protocol: module registry]
-// [opentofu 1.12 internal/registry/response/module_versions.go].
+// listedVersion is a version in a registry's answer. Its details are parsed separately, so
+// that a mistake in them does not spoil the list [protocol: module registry] [opentofu 1.12
+// internal/registry/response/module_versions.go].
 type listedVersion struct {
 	Version    string
 	Root       json.RawMessage
 	Submodules json.RawMessage
 }
 
-// listedDetail is what a registry says of a module in a package.
+// listedDetail is a registry's detail about a module in a package.
 type listedDetail struct {
 	Path      string
 	Providers []struct{ Name, Source, Version string }
 }
 
-// readListing reads a registry's answer for the versions of a module.
+// readListing reads a registry's answer with the versions of a module.
 func readListing(body []byte) (moduleList, error) {
 	var answer struct {
 		Modules []struct{ Versions []listedVersion }
@@ -53,7 +53,7 @@ func readListing(body []byte) (moduleList, error) {
 	if len(answer.Modules) == 0 {
 		return moduleList{}, badAnswer("the registry's answer for its versions names no module")
 	}
-	versions := answer.Modules[0].Versions // the others are what it depends on
+	versions := answer.Modules[0].Versions // the other modules are its dependencies
 	var l moduleList
 	for _, v := range versions {
 		l.numbers = append(l.numbers, v.Version)
@@ -62,8 +62,8 @@ func readListing(body []byte) (moduleList, error) {
 	return l, nil
 }
 
-// releasedIn are the releases of a list, oldest first. Of equal versions the first listed
-// counts, as for choose. The newest are the last that maxDetails leaves without detail.
+// releasedIn are the releases of a list, oldest first. Of equal versions the first in the
+// list counts, as in choose. If maxDetails is reached, the oldest releases have no details.
 func releasedIn(listed []listedVersion) *scan.ModuleVersions {
 	type release struct {
 		number *goversion.Version
@@ -89,17 +89,17 @@ func releasedIn(listed []listedVersion) *scan.ModuleVersions {
 	return &scan.ModuleVersions{Releases: releases}
 }
 
-// details are those of a list. Registries repeat them in version after version, so equal
-// ones are kept once.
+// details are the details of a list. Registries repeat them in many versions, so equal ones
+// are kept once.
 type details struct {
 	bySource, byContent map[string][]scan.ListedModule
 	texts               map[string]string
-	constraints         map[string]scan.ListedProvider // with nothing else
+	constraints         map[string]scan.ListedProvider // providers with only constraints
 	size                int
 }
 
-// of is what a version says of the modules in its package; nil if it says nothing, or
-// what is not valid or too long, or where there is no room.
+// of is a version's detail about the modules in its package. It is nil if there is none, if
+// it is invalid or too long, or if there is no room.
 func (d *details) of(v listedVersion) []scan.ListedModule {
 	if len(v.Root)+len(v.Submodules) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (d *details) of(v listedVersion) []scan.ListedModule {
 	return modules
 }
 
-// detailOf reads the detail of a version; nil if it is not valid or too long.
+// detailOf reads the detail of a version; nil if it is invalid or too long.
 func detailOf(v listedVersion) []listedDetail {
 	var all []listedDetail
 	var root *listedDetail
@@ -140,13 +140,13 @@ func detailOf(v listedVersion) []listedDetail {
 	return all
 }
 
-// spelled is equal for equal details.
+// spelled is a text that is equal for equal details.
 func spelled(all []listedDetail) string {
 	text, _ := json.Marshal(all) // it has only texts
 	return string(text)
 }
 
-// kept are the modules with what is kept once of them.
+// kept are the modules of a detail, made of the shared values.
 func (d *details) kept(all []listedDetail) []scan.ListedModule {
 	var modules []scan.ListedModule
 	for _, detail := range all {
@@ -173,14 +173,14 @@ func (d *details) text(s string) string {
 	return s
 }
 
-// required is a provider of no name with constraints, which are kept once.
+// required is a provider without a name and with constraints, which are shared.
 func (d *details) required(text string) scan.ListedProvider {
 	if known, ok := d.constraints[text]; ok {
 		return known
 	}
 	p := scan.ListedProvider{Valid: true}
 	if text != "" {
-		c, err := provider.ParseConstraints(strings.Clone(text)) // which may keep parts of it
+		c, err := provider.ParseConstraints(strings.Clone(text)) // the result may keep parts of the text
 		p.Constraints, p.Valid = c, err == nil
 	}
 	d.size += len(text) + listedSize*len(p.Constraints.Terms())

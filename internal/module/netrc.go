@@ -12,8 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 )
 
-// readNetrc reads the operator's netrc file once, when it is first needed; nil if
-// there is none.
+// readNetrc reads the operator's netrc file at its first use; nil if there is none.
 func readNetrc(env cliconfig.Env) func() (*netrc.Netrc, error) {
 	return sync.OnceValues(func() (*netrc.Netrc, error) {
 		name := env.Getenv("NETRC")
@@ -36,14 +35,14 @@ func readNetrc(env cliconfig.Env) func() (*netrc.Netrc, error) {
 		defer f.Close()
 		parsed, err := netrc.Parse(f)
 		if err != nil {
-			return nil, unread("the netrc file is not valid") // the cause would quote it
+			return nil, unread("the netrc file is not valid") // the cause would quote the file
 		}
 		return parsed, nil
 	})
 }
 
-// login adds the login for the host of a URL that has none of its own, as
-// the tools do for requests by http and https [go-getter 1.7 netrc.go].
+// login adds the login for the host of a URL without its own, as the tools do for requests
+// by http and https [go-getter 1.7 netrc.go].
 func (w web) login(u *url.URL) (*url.URL, error) {
 	if u.User.Username() != "" || !w.opts.ambient(u.Hostname()) {
 		return u, nil

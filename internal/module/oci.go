@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// packageType is what OpenTofu calls an OCI artifact that is a module package.
+	// packageType is OpenTofu's type of an OCI artifact with a module package.
 	packageType = "application/vnd.opentofu.modulepkg"
-	// layerType is the one kind of layer that OpenTofu reads
-	// [opentofu 1.12 internal/getmodules/oci_getter.go].
+	// layerType is the only type of layer that OpenTofu reads [opentofu 1.12
+	// internal/getmodules/oci_getter.go].
 	layerType = "archive/zip"
 )
 
@@ -97,7 +97,7 @@ func ociReference(u *url.URL) (string, error) {
 	return reference, nil
 }
 
-// ociError says what was asked of a registry that failed.
+// ociError adds the attempt to an error of a registry.
 func ociError(ctx context.Context, u *url.URL, attempt string, err error) error {
 	if over := ended(ctx); over != nil {
 		return over

@@ -24,17 +24,17 @@ import (
 // service is the name of the module registry protocol in service discovery.
 const service = "modules.v1"
 
-// maxVersions bounds a list of versions. Registries repeat in it what each
-// version depends on.
+// maxVersions bounds a list of versions. Registries repeat the dependencies of each version
+// in it.
 const maxVersions = 16 << 20
 
-// registryQuestion is one that a registry is asked. Tools that would ask the
-// same of the same registry with the same credentials share the answer.
+// registryQuestion is a question to a registry. Tools that ask the same question of the
+// same registry with the same credentials share the answer.
 type registryQuestion struct {
 	url, token string
 }
 
-// registry is where a module's questions go.
+// registry is the registry of one module.
 type registry struct {
 	base  *url.URL
 	token string
@@ -55,7 +55,7 @@ type toolConfig struct {
 	discovery *cliconfig.Discovery
 }
 
-// find selects a version of a registry module, and asks where that is.
+// find selects a version of a registry module, and asks for its place.
 func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (location, error) {
 	var allowed goversion.Constraints
 	if call.Versioned {
@@ -80,10 +80,10 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	}
 	r := registry{base, token, addr, tool}
 	exact := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(call.Version), "="))
-	if v, err := provider.ParseVersion(exact); call.Versioned && err == nil && v.String() == exact { // mostly it is listed, and then its location is known by then
+	if v, err := provider.ParseVersion(exact); call.Versioned && err == nil && v.String() == exact { // usually the version is listed, and its location is then known already
 		var beside sync.WaitGroup
 		defer beside.Wait()
-		beside.Go(func() { _, _ = rs.download(ctx, r, exact) }) // anyone who needs the answer has its error, too
+		beside.Go(func() { _, _ = rs.download(ctx, r, exact) }) // a caller that needs the answer gets its error, too
 	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {
@@ -133,7 +133,7 @@ func (rs *registries) ask(ctx context.Context, r registry, u *url.URL, limit int
 	return nil, statusError(u, resp.Status, "")
 }
 
-// listed returns what the registry lists of the module.
+// listed returns the registry's list for the module.
 func (rs *registries) listed(ctx context.Context, r registry) (moduleList, error) {
 	u := r.endpoint("versions")
 	return rs.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() (moduleList, error) {
@@ -148,11 +148,10 @@ func (rs *registries) listed(ctx context.Context, r registry) (moduleList, error
 	})
 }
 
-// locate asks where a version of the module is. Terraform reads a header alone. OpenTofu
-// reads the body of a 200, which must then be JSON, before the header; newer
-// releases find there whether the registry itself serves the package, and whether
-// with credentials [terraform 1.11 internal/registry/client.go] [opentofu 1.12
-// internal/registry/client.go].
+// locate asks for the place of a module's version. Terraform reads only a header. OpenTofu
+// first reads the body of a 200, which must then be JSON. In newer releases the body says
+// whether the registry itself serves the package, and whether with credentials [terraform
+// 1.11 internal/registry/client.go] [opentofu 1.12 internal/registry/client.go].
 func (rs *registries) locate(ctx context.Context, r registry, version string) (location, error) {
 	u := r.endpoint(version, "download")
 	resp, err := rs.download(ctx, r, version)
@@ -181,7 +180,7 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (l
 		if err != nil {
 			return location{}, err
 		}
-		served := moduleaddr.Package{Getter: "registry archive", URL: request.URL} // which no source can say
+		served := moduleaddr.Package{Getter: "registry archive", URL: request.URL} // no source can name this getter
 		return location{address: moduleaddr.Address{Package: served, Subdir: r.addr.Subdir}, archive: request, from: u}, nil
 	}
 	beginsWith := func(prefix string) bool { return strings.HasPrefix(source, prefix) }
@@ -199,12 +198,12 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (l
 	case err != nil:
 		return location{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
-	// The caller's directory is below that of the address.
+	// The caller's directory is relative to the address's directory.
 	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
 	return location{address: a, from: u}, err
 }
 
-// download asks where a version of the module is.
+// download asks for the place of a module's version.
 func (rs *registries) download(ctx context.Context, r registry, version string) (*transport.Response, error) {
 	u := r.endpoint(version, "download")
 	return rs.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
@@ -212,8 +211,8 @@ func (rs *registries) download(ctx context.Context, r registry, version string) 
 	})
 }
 
-// archive is the request for an archive that the registry serves itself. Its format
-// is told from its first bytes.
+// archive is the request for an archive that the registry serves itself. Its first bytes
+// show its format.
 func (r registry) archive(from *url.URL, source string, credentials bool) (*transport.Request, error) {
 	ref, err := url.Parse(source)
 	if err != nil {
@@ -224,7 +223,7 @@ func (r registry) archive(from *url.URL, source string, credentials bool) (*tran
 		return nil, badAnswer("the registry's location for it is no URL of an archive")
 	}
 	request := &transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
-	// OpenTofu would send the token anywhere; it is for the registry
+	// OpenTofu would send the token to any host. relock sends it only to the registry
 	// [opentofu 1.12 internal/registry/package_location.go].
 	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && transport.Hostname(u) == r.addr.Module.Host) {
 		request.Token = r.token

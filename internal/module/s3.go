@@ -22,35 +22,36 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// s3Bucket is a bucket of AWS, or of another store that speaks the protocol of S3.
+// s3Bucket is a bucket of AWS, or of another store with the protocol of S3.
 type s3Bucket struct {
 	transport *transport.Client
-	// endpoint says where the store is, as long as it may be changed to another region's.
+	// endpoint is the address of the store in a region. Stores other than AWS have only
+	// one.
 	endpoint func(region string) *url.URL
-	from     *url.URL // what named the store; nil if a configuration did
+	from     *url.URL // the server that named the store; nil if a configuration did
 	name     string
-	version  string // of the object that is opened; "" is the newest
+	version  string // of the object to open; "" is the newest
 	region   string
-	moved    bool // the store has said where the bucket is
+	moved    bool // the store has named the bucket's region
 	keys     aws.Credentials
 }
 
-// awsHost are the hosts of S3: with the region behind a dot, behind a hyphen, or
-// without one, and perhaps with the bucket before it.
+// awsHost are the hosts of S3: with the region after a dot, after a hyphen, or without one,
+// and perhaps with the bucket in front.
 var awsHost = regexp.MustCompile(`^(?:(.+)\.)?s3(?:[.-]([a-z0-9-]+))?\.amazonaws\.com$`)
 
-// awsRegion is what may be in the name of a host; a region is what stores say.
+// awsRegion is the form of a region in a host's name. Stores choose the text.
 var awsRegion = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 
-// amazon is where S3 is in a region. With the bucket in the path one certificate
-// is good for all names of buckets, also for those with dots.
+// amazon is the address of S3 in a region. With the bucket in the path, one certificate
+// fits all names of buckets, also those with dots.
 func amazon(region string) *url.URL {
 	return &url.URL{Scheme: "https", Host: "s3." + region + ".amazonaws.com"}
 }
 
-// openS3 reads the URL of an object or directory in S3. The keys of AWS that the
-// machine has are for AWS alone; another store needs its own in the URL. The tools
-// send what has none to AWS, whatever the host is [go-getter 1.7 get_s3.go].
+// openS3 reads the URL of an object or directory in S3. The machine's keys for AWS are used
+// only for AWS. Another store needs its own keys in the URL. The tools send a request
+// without keys to AWS, whatever its host [go-getter 1.7 get_s3.go].
 func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	query := u.Query()
 	b := &s3Bucket{transport: s.transport, from: from, version: query.Get("version"), region: query.Get("region")}
@@ -82,8 +83,8 @@ func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	return b, object, err
 }
 
-// s3Keys are those of the URL, unless it names a profile of the machine, or those
-// of the machine. Anyone who proposes changes chooses no keys.
+// s3Keys are the keys in the URL, or else those of the machine, perhaps of a profile that
+// the URL names. A pull request's head must not choose keys.
 func s3Keys(opts Options, u *url.URL, place string, isAWS bool) (aws.Credentials, error) {
 	query := u.Query()
 	profile := query.Get("aws_profile")
@@ -113,21 +114,21 @@ func s3Keys(opts Options, u *url.URL, place string, isAWS bool) (aws.Credentials
 	return keys, nil
 }
 
-// noBody is the SHA-256 of what a request without a body sends, which is signed.
+// noBody is the signed SHA-256 of a request without a body.
 const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 const regionHeader = "X-Amz-Bucket-Region"
 
-// get asks for an object, or for a list of objects if it has no name, and again
-// where the store says that the bucket is in another region. The caller closes the
-// body. https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+// get requests an object or, without a name, a list of objects. If the store names another
+// region for the bucket, get asks there again. The caller closes the body.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
 	u := *b.endpoint(b.region)
 	u.Path = "/" + b.name
 	if object != "" {
 		u.Path += "/" + object
 	}
-	u.RawPath = httpbinding.EscapePath(u.Path, false) // what is signed; net/url leaves more as it is
+	u.RawPath = httpbinding.EscapePath(u.Path, false) // the signed form; net/url would escape less
 	u.RawQuery = query.Encode()
 	signed, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -148,7 +149,7 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	if resp.Status == http.StatusOK {
 		return signed.URL, body, nil
 	}
-	var said struct{ Code, Region string } // of the words of a store only those are told that are known
+	var said struct{ Code, Region string } // only known codes are shown
 	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
 		said.Code, said.Region = "", ""
 	}
@@ -169,8 +170,8 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	return nil, nil, e
 }
 
-// list implements bucket, with the first version of the request, which every
-// store knows. A page says where it ends only in its last name.
+// list implements bucket with version 1 of the request, which every store supports. The
+// last name of a page is where the next one starts.
 func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []string, next string, err error) {
 	query := url.Values{"prefix": {prefix}, "encoding-type": {"url"}}
 	if from != "" {
@@ -209,8 +210,8 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 	return names, next, nil
 }
 
-// tagReader reads XML, and fails as soon as more tags have come than are left. The library
-// remembers every element that is open, and takes long to leave them.
+// tagReader reads XML, and fails as soon as more than left tags have come. The library
+// remembers every open element, and is slow at closing many.
 type tagReader struct {
 	io.Reader
 	left int
@@ -236,9 +237,9 @@ func (b *s3Bucket) open(ctx context.Context, name string) (io.ReadCloser, error)
 	return body, err
 }
 
-const maxFailure = 64 << 10 // bytes of what a store says of a request that failed
+const maxFailure = 64 << 10 // bytes of a store's error document
 
-// s3Reasons are the failures that a person can do something about.
+// s3Reasons are the failures that a person can fix.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 var s3Reasons = map[string]struct {
 	code   problem.Code

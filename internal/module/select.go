@@ -9,12 +9,12 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// choose selects the version of a registry module as the tools do, which is not
-// how they select providers: go-version alone decides, so that "~> 1" has no
-// upper bound. Listed strings that it does not parse are passed over. Of equal
-// versions the first listed wins. The chosen version is spelled as the registry
-// is asked for it, and empty if none is allowed; newest is the one that would be
-// chosen without constraint [cases 115, 117, 119, 227] [terraform 1.11 internal/initwd/module_install.go].
+// choose selects the version of a registry module as the tools do. They select providers
+// differently: here go-version alone decides, so that "~> 1" has no upper bound. Listed
+// texts that it cannot parse are skipped. Of equal versions the first in the list wins.
+// chosen has the list's spelling, and is empty if no version is allowed. newest is the
+// version that would be chosen without a constraint [cases 115, 117, 119, 227] [terraform
+// 1.11 internal/initwd/module_install.go].
 func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) (chosen, newest string) {
 	var best, last *goversion.Version
 	for _, text := range listed {
@@ -38,11 +38,11 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 	return chosen, newest
 }
 
-// asksForPrerelease reports whether a constraint asks for a prerelease. The tools read it
-// a second time for that, by a grammar where terms stand side by side and not
-// with commas, and where nothing may be between an operator and a number.
-// What both grammars read and what admits a prerelease is an exact version alone
-// [terraform 1.11 internal/initwd/module_install.go].
+// asksForPrerelease reports whether a constraint asks for a prerelease. The tools parse it
+// a second time for that, with another grammar: its terms are separated by spaces and not
+// by commas, and nothing may be between an operator and a number. Only an exact version is
+// valid in both grammars and allows a prerelease [terraform 1.11
+// internal/initwd/module_install.go].
 func asksForPrerelease(v *goversion.Version, constraint string, tool provider.Tool) bool {
 	exact, err := exactVersion(constraint)
 	if err != nil && tool.Has(provider.PrefixedPrereleases) {

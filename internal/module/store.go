@@ -17,12 +17,12 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// The limits on object stores. What is kept of a directory is bounded as that of
-// any package; these bound how long a store may keep a run busy with it.
+// The limits on object stores. Kept files are bounded as in any package. These limits bound
+// how long a store may occupy a run.
 const (
 	storeTimeout = 15 * time.Minute
 	maxPages     = 1_000    // of a list of objects; a full page has a thousand
-	maxObjects   = 10_000   // of a directory that are read, one request each
+	maxObjects   = 10_000   // objects of a directory; each needs a request
 	maxPageParts = 20_000   // lists, objects and values of a page in JSON
 	maxPageTags  = 100_000  // tags of a page in XML; a thousand objects have some 20,000
 	maxStorePage = 16 << 20 // bytes of a page of a list: a thousand long names take four
@@ -30,26 +30,25 @@ const (
 
 // bucket is a bucket of an object store.
 type bucket interface {
-	// list returns a page of the objects whose names begin with a prefix. The first
-	// page is from "", any other from what the page before says, "" at the end.
+	// list returns a page of the objects whose names have a prefix. from is "" for the
+	// first page, and the previous next for any other. next is "" on the last page.
 	list(ctx context.Context, prefix, from string) (names []string, next string, err error)
-	// open begins to read an object, which is larger than an archive may be only if
-	// reading fails.
+	// open starts to read an object. If it is larger than an archive may be, reading fails.
 	open(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// stores fetch from object stores. Nothing names a version of what they give, so
-// its ID is made of what is kept of it.
+// stores fetches from object stores. Nothing names a version of a directory there, so the
+// ID of a package is made from its kept files.
 type stores struct {
 	means
 	clouds clouds
 }
 
-// clouds says where the services of the clouds are.
+// clouds has the addresses of the clouds' services.
 type clouds struct {
 	s3          func(region string) *url.URL
 	gcs         *url.URL
-	googleToken string // what exchanges credentials of Google that name no server
+	googleToken string // the server that exchanges Google credentials that name none
 }
 
 var publicClouds = clouds{
@@ -106,7 +105,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 	}
 	sum256 := sha256.New()
 	for _, name := range t.Names() {
-		info, _ := t.Lstat(name)      // what Names names is there,
+		info, _ := t.Lstat(name)      // Names has listed it,
 		target, _ := t.ReadLink(name) // empty: it is no link
 		var data []byte
 		if info.Mode().IsRegular() {
@@ -123,7 +122,7 @@ func bucketRefused(u *url.URL, place string) error {
 	return unauthorized(u, "", "the cloud credentials of this machine are not used for %s here", place)
 }
 
-// inTime calls do, and ends its context after a time that no package needs.
+// inTime calls do. It ends do's context after more time than any package needs.
 func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -134,10 +133,10 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 	return err
 }
 
-// readObjects reads what is kept of the objects below a directory. Their names
-// are those of entries of an archive, and as little to be trusted; those that end
-// in a slash stand for directories. The tools also fetch objects beside the
-// directory whose names begin alike, to where no module looks [go-getter 1.7 get_s3.go, get_gcs.go].
+// readObjects reads the kept objects below a directory. Their names are as untrusted as
+// those in an archive. A name that ends in a slash is a directory. The tools also fetch
+// objects whose names only begin like the directory, to places where no module looks
+// [go-getter 1.7 get_s3.go, get_gcs.go].
 func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {
@@ -181,8 +180,7 @@ func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, er
 	return nil, unread("the list of its objects has more than %d pages", maxPages)
 }
 
-// answerError keeps what is known of an error of reading an answer, which may not
-// be what it should.
+// answerError completes an error of reading an answer.
 func answerError(u *url.URL, err error) error {
 	if _, ok := errors.AsType[*problem.Error](err); ok {
 		return err

@@ -13,38 +13,37 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// The limits on packages, against those made to exhaust the machine. They are
-// far beyond what the largest known module packages need.
+// The limits on packages, against those that are made to exhaust the machine. They are far
+// above the needs of the largest known module packages.
 const (
 	maxEntries = 200_000  // files, directories and links of a package, kept or not
-	maxFile    = 16 << 20 // bytes of a file that is kept; package scan reads no larger one
-	maxKept    = 32 << 20 // bytes of all files that are kept
-	maxFiles   = 20_000   // files that are kept, also those that another replaced
+	maxFile    = 16 << 20 // bytes of a kept file; package scan reads no larger one
+	maxKept    = 32 << 20 // bytes of all kept files
+	maxFiles   = 20_000   // kept files, with those that another one replaced
 )
 
-// keptExtensions are those of the files that configuration is read from, that of Terragrunt's
-// units and stacks and of lock files included.
+// keptExtensions are the extensions of all configuration files, also of lock files and of
+// Terragrunt's units and stacks.
 var keptExtensions = append(tfconfig.Extensions(), ".hcl", ".hcl.json")
 
-// kept reports whether a file of this name is kept of a package.
+// kept reports whether files of this name are kept.
 func kept(name string) bool {
 	return slices.ContainsFunc(keptExtensions, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
-// nameless reports whether nothing can lead to a path of a package, and nothing
-// is lost without it: source addresses are UTF-8. A configuration file in a
-// directory that does have a name is not such a path, whatever its own name is.
+// nameless reports whether a path can be left out because no source address can name it:
+// source addresses are UTF-8. It is false for a configuration file with any name in a
+// directory that an address can name.
 func nameless(name string) bool {
 	return !utf8.ValidString(name) && !(kept(name) && utf8.ValidString(path.Dir(name)))
 }
 
-// filling is a package while what is kept of it is read.
+// filling is a package while its files are read.
 type filling struct {
 	filetree.Builder
 	entries int
 	files   int
-	// unpacked counts what was read of files, also of those that another of the
-	// same name replaced.
+	// unpacked counts the bytes that were read of files, also of replaced ones.
 	unpacked int64
 }
 
@@ -52,13 +51,13 @@ func newFilling() *filling {
 	return &filling{Builder: filetree.Builder{Limits: filetree.Limits{Nodes: maxEntries, Bytes: maxKept}}}
 }
 
-// Reasons not to keep a package.
+// Errors of a package that is not kept.
 var (
 	errTooMany     = fmt.Errorf("it has more than %d files and directories", maxEntries)
 	errTooManyKept = fmt.Errorf("it has more than %d configuration files", maxFiles)
 )
 
-// count counts an entry of the package that may not be kept.
+// count counts an entry of the package, even if it is not kept.
 func (f *filling) count() error {
 	f.entries++
 	if f.entries > maxEntries {
@@ -67,7 +66,7 @@ func (f *filling) count() error {
 	return nil
 }
 
-// file adds a file that is read from r.
+// file adds a file with the bytes of r.
 func (f *filling) file(name string, r io.Reader) error {
 	f.files++
 	if f.files > maxFiles {
@@ -87,9 +86,9 @@ func (f *filling) file(name string, r io.Reader) error {
 	return f.AddFile(name, 0o644, data)
 }
 
-// entry adds an entry of an archive or of a store. The tools refuse archives that
-// say "..", and put absolute paths below the package. What is not kept is not even
-// opened [go-getter 1.7 decompress_tar.go, decompress_zip.go].
+// entry adds an entry of an archive or of a store. The tools refuse archives with ".." and
+// put absolute paths below the package [go-getter 1.7 decompress_tar.go,
+// decompress_zip.go]. An entry that is not kept is not opened.
 func (f *filling) entry(name string, isDir bool, open func() (io.ReadCloser, error)) error {
 	if err := f.count(); err != nil {
 		return err
