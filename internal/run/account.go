@@ -13,16 +13,15 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// accountAll finds recorded hashes that belong to nothing, in the entries as they
-// were read, of the providers that the plan is about. A root module with providers
-// of its own is compared with its own source, which knows that no list covers
-// these.
+// accountAll looks for recorded hashes that belong to no package. It looks at the entries
+// as they were read, and only at providers of the plan. A root module with its own
+// providers is compared with its own source, since no checksum list covers these providers.
 func accountAll(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageAccount)()
 	eachSource(j, all, func(source *registry.Client, indices []int) { judgeEach(ctx, j, source, all, indices) })
 }
 
-// judgeEach accounts for the plans with the indices.
+// judgeEach does so for the plans with the indices.
 func judgeEach(ctx context.Context, j job, source *registry.Client, all []found, indices []int) {
 	var suspects []verify.Suspect
 	var of []int
@@ -53,15 +52,14 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}
 }
 
-// suspectsOf are the suspects of a plan that are judged. Left out are those of which
-// the plan knows better: where the provider failed, where the release was found
-// to be replaced, where the packages are those of a mirror, and where the sides
-// of a merge differ: of their hashes only proven ones are written.
+// suspectsOf are the entries of a plan whose hashes must be judged. It leaves out the
+// entries that the plan itself has judged: the provider failed, its release was replaced,
+// its packages come from a mirror, or the sides of a merge differ. After a merge, only
+// proven hashes are written.
 //
-// A check asks about what is committed now: also of an entry that matches no
-// package of its release, whose hashes are compared with the lists alone. The other verbs
-// fail for that one. They write nothing of an entry that they leave, and download nothing
-// for it.
+// A check also judges an entry that matches no package of its release: it compares the
+// hashes with the checksum lists only. The other verbs fail for such an entry, and leave
+// it. They download nothing for it.
 func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 	lock := r.Module.Lock
 	if lock == nil {
@@ -79,7 +77,7 @@ func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 			e.Depth = verify.WithPackages
 		}
 		if !e.Left {
-			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
+			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this run
 		}
 		suspects = append(suspects, e)
 	}

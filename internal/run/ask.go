@@ -19,80 +19,80 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Ask is what a person or an event wants of relock: which verb, about which files, and
-// what happens to the result. There is one constructor for each verb and event, and
-// nothing changes an Ask after that. The settings of a repository are not in it: each
-// job has its own.
+// Ask is what a person or an event wants of relock: the verb, the files, and the
+// destination of the result. Each verb and event has one constructor, and nothing changes
+// an Ask later. The settings of a repository are not part of it: each job has its own.
 type Ask struct {
 	verb  verbs.Verb
 	means Means
-	// mode is what is planned: newest versions, or complete hashes.
+	// mode is the goal of the plan: newest versions, or complete hashes.
 	mode upgrade.Mode
-	// targets are the repositories, or the one file tree, that it is about.
+	// targets are the repositories, or the one file tree, of the ask.
 	targets []target
-	// owner has all the repositories that the run is about; empty: they are named.
+	// owner means all repositories of this owner; empty: the targets name them.
 	owner string
 	head  Head
-	// hosts returns the registries that a head from a fork may name, since its base
-	// does; nil: none.
+	// hosts returns the registries that a head from a fork may name, because its base names
+	// them; nil: none.
 	hosts func() []svchost.Hostname
-	// change narrows a check to what was changed, and touched to some root modules; nil:
-	// to none.
+	// change limits a check to the changed files, and touched to some root modules; nil: no
+	// limit.
 	change  *Change
 	touched func(scan.RootModule) bool
-	// base reads what the head of a pull request is based on, where no change says so; nil:
-	// that is not known.
+	// base reads the base of a pull request's head, if change does not name it; nil: the
+	// base is unknown.
 	base func(context.Context) (*Remote, error)
-	// only are the providers that it is about, in place of those of the settings, and
-	// platforms likewise; none: those of the settings.
+	// only and platforms replace the providers and platforms of the settings; none: those
+	// of the settings.
 	only      []provider.Pattern
 	platforms []provider.Platform
-	// named are the providers that must be there.
+	// named are providers that must be in the repository.
 	named []provider.Pattern
-	// lockedOnly leaves out root modules without a lock file, and says nothing of them.
+	// lockedOnly leaves out root modules without a lock file, without a report.
 	lockedOnly bool
 	judged     JudgedBy
-	// public says that it reads what is public without a token.
+	// public allows reading public repositories without a token.
 	public bool
 	// to is where changed lock files go; nil: nowhere.
 	to Destination
 }
 
-// Means are what all asks of one run of the program have in common.
+// Means are what all asks of one run of the program share.
 type Means struct {
-	// Settings are those of the files on disk. For repositories that are not on disk they
-	// are what holds whatever their own configuration file says.
+	// Settings are those of the files on disk. For a repository that is not on disk, they
+	// are the settings that its own configuration file cannot change.
 	Settings settings.Settings
-	// Of returns the settings for the files of a commit, by the configuration file in
-	// there. Its errors are for people.
+	// Of returns the settings for the files of a commit, from the configuration file of
+	// that commit. Its errors are for people.
 	Of func(files fs.FS) (settings.Settings, error)
-	// Body returns the text of a pull request that proposes what a report says. It is
-	// called when that text is written.
+	// Body returns the text of a pull request that proposes the changes of a report. It is
+	// called only when the text is written.
 	Body func(report.Report) safe.Markdown
-	// Dashboard returns the text of the issue that shows what waits, of a report of what no
-	// open pull request says, and whether that is nothing. Our branches begin with the prefix.
+	// Dashboard returns the text of relock's issue. The report has what no open pull
+	// request says. empty means that the issue has nothing to say. Names of our branches
+	// begin with the prefix.
 	Dashboard func(r report.Report, prefix string) (text safe.Markdown, empty bool)
-	// Ticked are the boxes of that issue that the event of the run is about.
+	// Ticked are the boxes of that issue that the event is about.
 	Ticked Ticked
-	// Head says whether the files on disk are those of a pull request's head, and whose.
-	// Such a head may have chosen what a runner does, too: every Ask goes by it.
+	// Head says whether the files on disk are the head of a pull request, and whose. Such a
+	// head may also control what the runner does, so every Ask respects it.
 	Head Head
 }
 
-// JudgedBy is what Check and Verify judge by, in addition to settings.
+// JudgedBy is what Check and Verify compare with, in addition to settings.
 type JudgedBy struct {
-	// Ledger is what earlier runs have seen; nil: there is none. What the run sees is
-	// added to it.
+	// Ledger has what earlier runs have seen; nil: there is none. The run adds what it
+	// sees.
 	Ledger *ledger.Ledger
-	// Baseline is which findings are accepted; nil: none.
+	// Baseline has the accepted findings; nil: none.
 	Baseline *ledger.Baseline
 }
 
-// ToScan asks what root modules on disk require.
+// ToScan asks what the root modules on disk require.
 func ToScan(m Means, c Checkout, dirs []string) Ask { return onDisk(verbs.Scan, m, c, dirs) }
 
-// ToExplain asks what holds the providers that the settings name as Why, and what would let
-// them go on.
+// ToExplain asks what holds back the providers in the setting Why, and which change would
+// release them.
 func ToExplain(m Means, c Checkout, dirs []string) Ask {
 	a := onDisk(verbs.Why, m, c, dirs)
 	a.only = m.Settings.Why
@@ -113,16 +113,16 @@ func ToLock(m Means, c Checkout, dirs []string) Ask {
 	return a
 }
 
-// ToCheck asks what Upgrade or Lock, by the mode, would change on disk. A change narrows
-// that; nil: all is looked at.
+// ToCheck asks what Upgrade or Lock, by the mode, would change on disk. A change limits the
+// check; nil: no limit.
 func ToCheck(m Means, c Checkout, dirs []string, by JudgedBy, mode upgrade.Mode, change *Change) Ask {
 	a := onDisk(verbs.Check, m, c, dirs)
 	a.judged, a.mode, a.change = by, mode, change
 	return a
 }
 
-// ToVerify asks for a proof of every hash in lock files on disk. A change says which entries
-// it replaces, and narrows nothing; nil: that is not known.
+// ToVerify asks for a proof of every hash in lock files on disk. A change says which
+// entries are new, and limits nothing; nil: that is unknown.
 func ToVerify(m Means, c Checkout, dirs []string, by JudgedBy, change *Change) Ask {
 	a := onDisk(verbs.Verify, m, c, dirs)
 	a.judged, a.change = by, change
@@ -145,48 +145,49 @@ func ToProposeIn(m Means, repositories, dirs []string) Ask {
 	return a
 }
 
-// ToProposeOf asks for pull requests in repositories of an owner, which the caller names
-// one by one.
+// ToProposeOf asks for pull requests in repositories of an owner. The caller names them one
+// by one.
 func ToProposeOf(m Means, owner string, dirs []string) Ask {
 	return Ask{verb: verbs.PR, means: m, head: m.Head, to: Pulls{}, named: givenProviders(m), owner: owner, targets: []target{{dirs: dirs}}}
 }
 
-// ToRead asks for files of a repository that is not on disk, by GitHub alone. An App reads
-// with the owner's token.
+// ToRead asks for files of a repository on GitHub. An App reads them with the owner's
+// token.
 func ToRead(m Means, repository string) Ask {
 	owner, _, _ := strings.Cut(repository, "/")
 	return Ask{verb: verbs.Scan, means: m, head: m.Head, owner: owner, public: true, targets: []target{{repository: repository}}}
 }
 
-// ToAnswer asks for an answer to a comment under a pull request of a repository. What the
-// comment commands is an Ask of its own.
+// ToAnswer asks for an answer to a comment under a pull request. The command in the comment
+// is an Ask of its own.
 func ToAnswer(m Means, repository string) Ask {
 	return Ask{verb: verbs.Comment, means: m, head: OwnHead, targets: []target{{repository: repository}}}
 }
 
-// PullHead is the head of a pull request, with what may be known of its files.
+// PullHead is the head of a pull request, and what may be read about its files.
 type PullHead struct {
-	Repository string // that the pull request is for, OWNER/NAME
+	Repository string // of the pull request, OWNER/NAME
 	Files      *Remote
 	Fork       bool
-	// Hosts returns the registries that the base names. It is called for a fork alone.
+	// Hosts returns the registries that the base names. It is called only for a fork.
 	Hosts func() []svchost.Hostname
-	// Base reads the files that the head is based on; nil: they are not known. It is called
-	// only if something is compared with them.
+	// Base reads the files of the head's base; nil: they are unknown. It is called only if
+	// something is compared with them.
 	Base func(context.Context) (*Remote, error)
 }
 
-// Wanted is what a command names of a pull request's head.
+// Wanted limits a command to a part of a pull request's head.
 type Wanted struct {
 	Mode upgrade.Mode
 	Dirs []string
-	// Touched says which root modules are meant; nil: all in Dirs.
+	// Touched selects root modules; nil: all in Dirs.
 	Touched   func(scan.RootModule) bool
 	Providers []provider.Pattern
 	Platforms []provider.Platform
 }
 
-// ToLook asks for what a verb says of the head of a pull request, and writes nothing.
+// ToLook asks for the report of a verb about the head of a pull request, and writes
+// nothing.
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
 		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
@@ -198,20 +199,21 @@ func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	return a
 }
 
-// ToRepair asks for what a verb writes to the head of a pull request, and pushes that.
+// ToRepair asks a verb to change the head of a pull request, and pushes the result.
 func ToRepair(m Means, verb verbs.Verb, h PullHead, w Wanted, to *Push) Ask {
 	a := ToLook(m, verb, h, w, JudgedBy{})
 	a.to = to
 	return a
 }
 
-// ToRebuild asks for a pull request of ours to be made again on its base branch, of which
-// these are the files.
+// ToRebuild asks to make a pull request of ours again on its base branch, whose files are
+// given.
 func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p Pulls) Ask {
 	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}
 }
 
-// toPlanDisputed asks for the disputed entries of one lock file, alone in a file tree.
+// toPlanDisputed asks for the disputed entries of one lock file. The file tree has no
+// other.
 func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Pattern) Ask {
 	return Ask{
 		verb: verbs.Lock, mode: upgrade.Complete, only: disputed, lockedOnly: true,
@@ -219,8 +221,8 @@ func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Patt
 	}
 }
 
-// onBase asks the same of the base of the change that a check is about, for directories
-// that have a lock file there.
+// onBase asks the same about the base of a checked change, for the directories that have a
+// lock file there.
 func (a Ask) onBase(files *Remote, dirs []string) Ask {
 	a.change, a.base, a.touched, a.named, a.lockedOnly = nil, nil, nil, nil, true
 	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
@@ -240,7 +242,7 @@ func givenProviders(m Means) []provider.Pattern {
 	return slices.Concat(m.Settings.Providers, m.Settings.Why)
 }
 
-// repositories are those that it is about, as far as they are named.
+// repositories are those that the ask names.
 func (a Ask) repositories() []string {
 	var names []string
 	for _, t := range a.targets {
@@ -254,8 +256,8 @@ func (a Ask) report() report.Report {
 	return report.Report{Verb: a.verb, DryRun: a.means.Settings.DryRun}
 }
 
-// bases are the branches that pull requests are for; of an ask for none, the branch at
-// hand. An empty one is the default branch.
+// bases are the base branches of the pull requests. If the ask wants none, it is the
+// present branch. An empty name means the default branch.
 func (a Ask) bases(at opened) []string {
 	to, pulls := a.to.(Pulls)
 	if !pulls || to.Only != "" || len(at.settings.PullRequest.Base) == 0 {
@@ -264,8 +266,8 @@ func (a Ask) bases(at opened) []string {
 	return at.settings.PullRequest.Base
 }
 
-// branchHere is the branch of the files of a target. Where the runner does not say which
-// one is checked out, it is taken for the first base.
+// branchHere is the branch of a target's files. If the runner does not report the
+// checked-out branch, branchHere assumes the first base.
 func branchHere(a Ask, t target) string {
 	c, checkout := t.files.(Checkout)
 	if _, pulls := a.to.(Pulls); checkout && pulls {
@@ -274,8 +276,8 @@ func branchHere(a Ask, t target) string {
 	return t.base
 }
 
-// delivers reports whether lock files go to GitHub: then more than the report is needed of
-// a plan.
+// delivers reports whether lock files go to GitHub. Then the plan needs more than the
+// report.
 func (a Ask) delivers() bool {
 	switch a.to.(type) {
 	case *Push, Pulls:
@@ -284,13 +286,13 @@ func (a Ask) delivers() bool {
 	return false
 }
 
-// Verb is what it asks for.
+// Verb is the verb of the ask.
 func (a Ask) Verb() verbs.Verb { return a.verb }
 
-// Settings hold whatever a repository's own configuration file says.
+// Settings are those that a repository's own configuration file cannot change.
 func (a Ask) Settings() settings.Settings { return a.means.Settings }
 
-// ofBase reports whether a host would be contacted for the base branch, too.
+// ofBase reports whether relock would also contact a host for the base branch.
 func (a Ask) ofBase(host string) bool {
 	public := host == string(provider.Terraform.DefaultHost()) || host == string(provider.OpenTofu.DefaultHost())
 	return public || a.hosts != nil && slices.Contains(a.hosts(), svchost.Hostname(host))

@@ -12,30 +12,29 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// The time that a run may take where nobody says so.
+// The default times of a run.
 const (
-	// workflowTime is what a workflow's run has. A job has six hours by default,
-	// and every minute of them is paid for.
+	// workflowTime bounds a run in a workflow. A job has six hours by default, and each
+	// minute costs money.
 	workflowTime = 30 * time.Minute
-	// idleTime is for how long no package may arrive beyond that.
+	// idleTime ends a run that is over its time once no package arrives for so long.
 	idleTime = 5 * time.Minute
-	// proposingTime is what is left to propose what is complete when the time for
-	// asking is over.
+	// proposingTime is for proposing complete changes after the time for questions has
+	// ended.
 	proposingTime = 5 * time.Minute
-	// writingTime is what is left to write to GitHub after an interrupt, and beginTime
-	// that in which a pull request is begun that is complete by then. A runner of
-	// GitHub waits 7.5 s.
+	// writingTime is for writing to GitHub after an interrupt. Within beginTime relock may
+	// still begin a pull request that is complete. A runner of GitHub waits 7.5 s.
 	writingTime = 5 * time.Second
 	beginTime   = 3 * time.Second
-	// savingTime is that in which lock files on disk are written.
+	// savingTime is for writing lock files to disk after an interrupt.
 	savingTime = 1500 * time.Millisecond
 )
 
-// errInterrupted is why nothing more is asked after an interrupt.
+// errInterrupted is the reason for asking no further questions after an interrupt.
 var errInterrupted = errors.New("the run was interrupted")
 
-// bounds are the time in which a session may ask. A soft end waits for as long as
-// packages keep arriving.
+// bounds are the time in which a session may ask questions. A soft end waits while packages
+// keep arriving.
 type bounds struct {
 	end  time.Time // zero: there is none
 	soft bool
@@ -44,9 +43,9 @@ type bounds struct {
 	interrupted chan struct{} // closed after the first interrupt
 
 	mu      sync.Mutex
-	last    time.Time       // when a package arrived
+	last    time.Time       // when the last package arrived
 	signal  <-chan struct{} // closed by the first interrupt; nil if nothing can interrupt
-	at      time.Time       // of that
+	at      time.Time       // when the interrupt came
 	unbegun report.Unbegun
 }
 
@@ -62,14 +61,14 @@ func newBounds(limit time.Duration, onGitHub bool) *bounds {
 	return b
 }
 
-// arrived says that a package has.
+// arrived stores that a package has arrived.
 func (b *bounds) arrived() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = time.Now()
 }
 
-// left is the time until the end, as far as it is known now.
+// left is the time until the end, as far as the end is known.
 func (b *bounds) left() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,8 +79,8 @@ func (b *bounds) left() time.Duration {
 	return time.Until(end)
 }
 
-// heed returns the context of all that a request does. An interrupt, the end of ctx,
-// ends it after writingTime, and at once what is asked.
+// heed returns the context of a request. After an interrupt, which is the end of ctx,
+// questions end at once, and all else ends after writingTime.
 func (b *bounds) heed(ctx context.Context) (context.Context, context.CancelFunc) {
 	b.mu.Lock()
 	if b.signal == nil {
@@ -96,7 +95,7 @@ func (b *bounds) heed(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
-// isInterrupted reports whether the run was interrupted: then nothing new is begun.
+// isInterrupted reports whether the run was interrupted. Then nothing new begins.
 func (b *bounds) isInterrupted() bool {
 	interrupted, _ := b.since()
 	return interrupted
@@ -118,9 +117,9 @@ func (b *bounds) since() (interrupted bool, ago time.Duration) {
 	}
 }
 
-// begins returns what reports whether a pull request may be begun. An interrupt while
-// some are made ends that. One that came before, while registries were asked, leaves
-// beginTime for those that are complete.
+// begins returns a function that reports whether a pull request may begin. An interrupt
+// during the writing of pull requests stops further ones. After an interrupt during
+// questions to registries, complete pull requests may still begin for beginTime.
 func (b *bounds) begins() func() bool {
 	before := b.isInterrupted()
 	return func() bool {
@@ -129,13 +128,13 @@ func (b *bounds) begins() func() bool {
 	}
 }
 
-// saves reports whether a lock file that is complete is still written to disk.
+// saves reports whether a complete lock file may still be written to disk.
 func (b *bounds) saves() bool {
 	interrupted, ago := b.since()
 	return !interrupted || ago < savingTime
 }
 
-// skip counts what is not begun after an interrupt.
+// skip counts the work that did not begin because of an interrupt.
 func (b *bounds) skip(rest report.Unbegun) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,8 +142,8 @@ func (b *bounds) skip(rest report.Unbegun) {
 	b.unbegun.Repositories += rest.Repositories
 }
 
-// asking returns the context of what a session asks. It ends with an interrupt, and
-// with the time, which a hard end announces.
+// asking returns the context for a session's questions. It ends with an interrupt, and when
+// the time is over. A hard end announces itself.
 func (b *bounds) asking(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if b.isInterrupted() {
@@ -186,7 +185,7 @@ func (b *bounds) timed(ctx context.Context) (context.Context, context.CancelFunc
 	return asking, func() { cancel(nil) }
 }
 
-// watch notes which packages arrive, in addition to anyone who watches already.
+// watch notes when packages arrive. An earlier watcher keeps watching.
 func (b *bounds) watch(others func(string, int64) registry.Download) func(string, int64) registry.Download {
 	return func(name string, size int64) registry.Download {
 		d := download{bounds: b}
@@ -197,7 +196,7 @@ func (b *bounds) watch(others func(string, int64) registry.Download) func(string
 	}
 }
 
-// download is one that is watched.
+// download is one watched download.
 type download struct {
 	bounds *bounds
 	other  registry.Download // may be nil
@@ -220,9 +219,8 @@ func (d download) Done(err error) {
 	}
 }
 
-// finishing returns the context of what is done with what a run has learned. It
-// outlasts the asking: by proposingTime where its time is over, and by writingTime
-// where the run was interrupted.
+// finishing returns the context for finishing after the questions. It outlasts the
+// questions by proposingTime if the time is over, and by writingTime after an interrupt.
 func (b *bounds) finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
 	acting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
@@ -250,7 +248,7 @@ func (b *bounds) finishing(ctx, asking context.Context) (context.Context, contex
 	return acting, func() { cancel(nil) }
 }
 
-// ended says that a run has ended before it was done, and why.
+// ended returns the problem of a run that ended early, with the reason.
 func (b *bounds) ended(asking context.Context) []problem.Problem {
 	if asking.Err() == nil {
 		return nil
@@ -263,8 +261,8 @@ func (b *bounds) ended(asking context.Context) []problem.Problem {
 	return []problem.Problem{late}
 }
 
-// counted is the result of a request. That of an interrupted one is a report in any
-// case, in which one line counts what was not finished.
+// counted is the result of a request. An interrupted request always returns a report, and
+// one line of it counts what was not finished.
 func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
 	if !b.isInterrupted() {
 		return r, err

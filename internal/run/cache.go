@@ -15,16 +15,16 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// learns reports whether the run may add to what is remembered. Anyone who can
-// write to that decides what lock files say, so that on GitHub only runs of the
-// base branch do, and none about somebody's head.
+// learns reports whether the run may write to the caches. Anyone who can write to a cache
+// decides what lock files say. So on GitHub only runs of the base branch may, and no run
+// about the head of a pull request.
 func learns(env Env, a Ask) bool {
 	return a.head == NoHead && (!env.OnGitHub || a.verb == verbs.PR || a.verb == verbs.Verify && env.Planned)
 }
 
-// openCache opens the hash cache. One that somebody names must be usable, or what is left
-// of one that was damaged; the user's own is done without if it is not. A file that a
-// scan reads, a person has named by mistake.
+// openCache opens the hash cache. A cache that a person names must be usable, or repairable
+// if it is damaged. If the user's own cache fails, the run works without it. A file that a
+// scan reads cannot be a cache: the person has named it by mistake.
 func openCache(env Env, a Ask) (*hash.Cache, error) {
 	given := a.means.Settings.Cache
 	name := cmp.Or(given, env.HashCache)
@@ -48,8 +48,8 @@ func openCache(env Env, a Ask) (*hash.Cache, error) {
 	return nil, nil
 }
 
-// heal puts a damaged cache aside and begins it again. A run that may add nothing to it
-// does without.
+// heal moves a damaged cache aside and begins a new one. A run that may not write to it
+// works without a cache.
 func heal(env Env, a Ask, name string) *hash.Cache {
 	if !learns(env, a) {
 		env.Log.Warn("the hash cache is damaged, and this run works without it", "path", name)
@@ -84,9 +84,9 @@ func hashCache(env Env, a Ask, name string) (*hash.Cache, error) {
 	return hash.OpenReadOnlyCache(name)
 }
 
-// moduleCache is the directory in which fetched modules are kept, unless the
-// request is about a head that could have filled it. On GitHub a workflow keeps what
-// lies where it puts the hash cache, and nothing of the home of a runner.
+// moduleCache is the directory of fetched modules. It is empty if the request is about a
+// head that could have written to the directory. On GitHub it is beside the hash cache:
+// workflows save that place, and nothing of the runner's home.
 func moduleCache(env Env, a Ask, hashes string) string {
 	name := env.ModuleCache
 	if env.OnGitHub && hashes != "" {
@@ -101,9 +101,8 @@ func moduleCache(env Env, a Ask, hashes string) string {
 	return name
 }
 
-// ofHead reports whether anyone who wrote the head of a pull request may have
-// written a file: it lies in the workspace, or in a repository that is read from
-// disk.
+// ofHead reports whether the author of a pull request's head may have written a file: it is
+// in the workspace, or in a repository that is read from disk.
 func ofHead(env Env, a Ask, name string) bool {
 	if a.head == NoHead || name == "" {
 		return false

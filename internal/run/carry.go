@@ -18,27 +18,26 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// carrier is the one place where something is taken back that is proposed. It knows
-// what stands for the groups of a run. What that says of an entry that the run has not
-// seen stays in it; the rest of it the plan replaces.
+// carrier decides alone which parts of a current proposal are dropped. It keeps the entries
+// that this run has not seen. The plan replaces the rest.
 type carrier struct {
 	p       *proposer
 	refuted func(lockfile.Lock) bool
 	known   map[string]standing
-	// modules are the indexes of the root modules that were found, by directory.
+	// modules are the indexes of the found root modules, by directory.
 	modules map[string]int
-	// notices are what a person should know of a group: what could not be read, and which
-	// entries were not carried over.
+	// notices are what a person should know about a group: what could not be read, and
+	// which entries were not carried over.
 	notices map[string][]problem.Problem
-	// over says, by branch, how much of a proposal is what was before.
+	// over has, by branch, how much of a proposal is carried over.
 	over map[string]report.CarriedOver
 }
 
-// standing is what stands for a group, or why that could not be read.
+// standing is the current proposal of a group, or the reason why it could not be read.
 type standing struct {
 	pr.Standing
 	err   error
-	alone pr.LeftAlone // why nothing can be made of what stands
+	alone pr.LeftAlone // why the proposal cannot be used
 }
 
 func newCarrier(p *proposer) *carrier {
@@ -49,7 +48,7 @@ func newCarrier(p *proposer) *carrier {
 	return k
 }
 
-// standing reads what stands for a group, once.
+// standing reads the current proposal of a group, once.
 func (k *carrier) standing(ctx context.Context, group string) standing {
 	s, known := k.known[group]
 	if !known {
@@ -66,15 +65,15 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 	return s
 }
 
-// leaveAlone notes why what stands for a group is left alone.
+// leaveAlone stores why the current proposal of a group stays as it is.
 func (k *carrier) leaveAlone(group string, why pr.LeftAlone) {
 	s := k.known[group]
 	s.alone = why
 	k.known[group] = s
 }
 
-// carry gives a part of a plan that does not say all what stands for its group. It
-// reports whether anything of that is in it that the run was not asked about.
+// carry adds the group's current proposal to an incomplete part of a plan. It reports
+// whether the result has anything that the run was not asked about.
 func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) (with upgrade.Result, unasked bool) {
 	if !part.Failed() && len(k.p.unseen.only) == 0 {
 		return part, false
@@ -85,7 +84,7 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 	if i < 0 {
 		return part, false
 	}
-	if k.unreadable(part.Module, name) { // what it holds, a person decides
+	if k.unreadable(part.Module, name) { // a person decides about its content
 		k.leaveAlone(group, pr.Overtaken)
 		return part, false
 	}
@@ -102,7 +101,8 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
 }
 
-// entries reads what a file proposes. It reports whether both sides are lock files.
+// entries reads the entries that a file proposes. It reports whether old and new are lock
+// files.
 func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 	before, problems := lockfile.Parse(f.Old, f.Path)
 	after, more := lockfile.Parse(f.Content, f.Path)
@@ -116,7 +116,8 @@ func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 	}, true
 }
 
-// addRefused adds notices of entries that are not carried over though the run has not seen them.
+// addRefused adds notices about entries that the run has not seen, and that are not carried
+// over.
 func (k *carrier) addRefused(group, dir string, refused []lockfile.Lock) {
 	for _, l := range refused {
 		what := l.Addr.String()
@@ -130,8 +131,8 @@ func (k *carrier) addRefused(group, dir string, refused []lockfile.Lock) {
 	}
 }
 
-// unreadable reports whether the base has a lock file that cannot be read, or that
-// a merge conflict is in.
+// unreadable reports whether the lock file on the base cannot be read, or has a merge
+// conflict.
 func (k *carrier) unreadable(m scan.RootModule, name string) bool {
 	if m.Lock != nil {
 		return m.Lock.Conflict > 0
@@ -140,15 +141,14 @@ func (k *carrier) unreadable(m scan.RootModule, name string) bool {
 	return err == nil
 }
 
-// keptFile is a lock file of a root module that the run did not look at, as it stays in
-// the pull request.
+// keptFile is a lock file that the run did not look at. It stays in the pull request.
 type keptFile struct {
 	file pr.File
 	of   found
 }
 
-// unseenFiles are the lock files of a standing proposal that the run did not look at and that
-// the base does not have yet.
+// unseenFiles are lock files of the current proposal that the run did not look at, and that
+// the base lacks.
 func (k *carrier) unseenFiles(ctx context.Context, group string) []keptFile {
 	var all []keptFile
 	for _, f := range k.standing(ctx, group).Files {
@@ -189,28 +189,28 @@ func (k *carrier) unseenFiles(ctx context.Context, group string) []keptFile {
 	return all
 }
 
-// causeOf returns why the run did not look at the lock file of a directory in which it found
-// no root module.
+// causeOf returns why the run did not look at the lock file of a directory in which it
+// found no root module.
 func (p *proposer) causeOf(dir string) (unseenCause, bool) {
 	if cause, missing := p.unseen.causeOf(dir); missing {
 		return cause, true
 	}
-	return notReadable, p.failedOutsideRoots() // nobody knows in which directory
+	return notReadable, p.failedOutsideRoots() // the directory of the failure is unknown
 }
 
-// failedOutsideRoots reports whether something failed that belongs to no root module.
+// failedOutsideRoots reports whether something failed outside of all root modules.
 func (p *proposer) failedOutsideRoots() bool {
 	return slices.ContainsFunc(p.report.Diagnostics, func(d problem.Problem) bool {
 		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
 	})
 }
 
-// narrowed reports whether there may be root modules that the run did not look at, or
-// providers that it did not ask about.
+// narrowed reports whether the run may have missed root modules, or asked about some
+// providers only.
 func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsideRoots() }
 
-// baseBlob is the id of the base's content of a file; empty if it has none. What a
-// checkout lacks, the commit may have.
+// baseBlob is git's id of a file on the base; empty if the base lacks the file. The commit
+// may have a file that the checkout lacks.
 func (p *proposer) baseBlob(name string) (string, error) {
 	t := p.trees[0]
 	content, err := fs.ReadFile(t.FS(), name)
@@ -223,7 +223,7 @@ func (p *proposer) baseBlob(name string) (string, error) {
 	return blobAtHead(t, name)
 }
 
-// blobID is git's id of a content; that of none, or of an empty file, is empty.
+// blobID is git's id of a content; empty for an empty file.
 func blobID(content []byte) string {
 	if len(content) == 0 {
 		return ""
@@ -231,10 +231,10 @@ func blobID(content []byte) string {
 	return github.BlobID(content)
 }
 
-// mustStay reports whether a pull request for which there is no proposal is not ended: it
-// proposes something that the run did not see, and that the base does not have.
+// mustStay reports whether a pull request without a proposal stays open. It stays if it
+// proposes something that the run did not see, and that the base lacks.
 func (k *carrier) mustStay(group string, files []pr.File) bool {
-	for key := range k.known { // what stands for it was compared with all that was seen
+	for key := range k.known { // the proposal was compared with all that the run saw
 		if pr.New(key, "", "", nil).Group == group {
 			return false
 		}
@@ -257,8 +257,8 @@ func (k *carrier) mustStay(group string, files []pr.File) bool {
 	return false
 }
 
-// coversAll reports whether the plan of a root module says all about the entries that a file
-// proposes and that the base does not have yet.
+// coversAll reports whether the plan of a root module decides about all entries that a file
+// proposes and the base lacks.
 func (k *carrier) coversAll(plan upgrade.Result, f pr.File) bool {
 	stands, ok := k.entries("", f)
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// speaksOf reports whether a root module has something that a clause is about.
+// speaksOf reports whether a clause applies to anything in a root module.
 func speaksOf(cl settings.Clause, f found) bool {
 	return cl.Where.In(f.module.Dir) && (len(cl.Where.Providers) == 0 || slices.ContainsFunc(f.providers(), cl.Where.Names))
 }
 
-// idle are warnings about the clauses that nothing in the repository is about.
+// idle warns of clauses that apply to nothing in the repository.
 func idle(clauses []settings.Clause, all []found) []problem.Problem {
 	there := map[provider.Addr]bool{}
 	for _, f := range all {
@@ -46,9 +46,9 @@ func idle(clauses []settings.Clause, all []found) []problem.Problem {
 	return warnings
 }
 
-// Idle warns of clauses of the configuration file that nothing in the repository
-// on disk is about, by its files and lock files alone: relock asks no server. Without a
-// repository, or if something is not known without asking, it says nothing.
+// Idle warns of clauses of the configuration file that apply to nothing in the repository
+// on disk. It reads files and lock files, and asks no server. It returns nothing without a
+// repository, and nothing if the answer needs a server.
 func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.Problem, error) {
 	root, ok := worktree.FindRoot(workDir)
 	if len(c.Clauses()) == 0 || !ok {

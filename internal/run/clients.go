@@ -17,30 +17,30 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// access is how an ask speaks to the GitHub server.
+// access is how an ask connects to the GitHub server.
 type access struct {
 	github github.Access
-	// owner is whose repositories the run is about, if it is about all of them: an App
-	// then reads with one token, and makes others for what is written.
+	// owner is the owner, if the run is about all of the owner's repositories. An App then
+	// reads with one token, and writes with others.
 	owner string
-	// public says that a run without a token and an App reads what is public.
+	// public says that a run without a token or an App reads public repositories.
 	public bool
 }
 
-// clients are those of a session that speak to GitHub, each with the credentials for one
-// repository, or for all.
+// clients are a session's clients for GitHub. Each has the credentials for one repository,
+// or for all.
 type clients struct {
 	env  Env
 	http *transport.Client
 
 	mu       sync.Mutex
 	known    map[string]*github.Client
-	refusals github.Refusals // of new tokens, by all of them
+	refusals github.Refusals // of new tokens, for all clients
 }
 
-// of returns the client for a repository. A token serves all of them. An App has
-// a token for each: narrowed to several, it could not be had where the App is not
-// installed in one of them.
+// of returns the client for a repository. One token serves all repositories. An App has one
+// token for each: GitHub refuses a token for several repositories if the App is missing in
+// one.
 func (c *clients) of(to access, repository string) (*github.Client, error) {
 	if _, _, err := split(repository); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (c *clients) of(to access, repository string) (*github.Client, error) {
 			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App; --dry-run needs none for what is public",
 		}}
 	}
-	if anonymous { // whose requests are counted by repository
+	if anonymous { // GitHub counts anonymous requests, so each repository has its own count
 		return c.connect(to.github, "anonymous "+repository)
 	}
 	if to.owner != "" {
@@ -69,8 +69,8 @@ func (c *clients) of(to access, repository string) (*github.Client, error) {
 	return c.connect(to.github, name)
 }
 
-// ofOwner returns the client that lists the repositories of an owner and reads them,
-// with custom properties where somebody chooses by them.
+// ofOwner returns the client that lists and reads the repositories of an owner. It reads
+// custom properties if the caller selects by them.
 func (c *clients) ofOwner(to access, properties bool) (*github.Client, error) {
 	if to.github.Anonymous() {
 		return nil, &problem.Error{Problem: problem.Problem{
@@ -86,7 +86,7 @@ func (c *clients) ofOwner(to access, properties bool) (*github.Client, error) {
 
 // inOwner returns the client for one of an owner's repositories.
 func (c *clients) inOwner(to access, repository string) (*github.Client, error) {
-	owner, err := c.ofOwner(to, false) // which is there already
+	owner, err := c.ofOwner(to, false) // it exists already
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func clientName(repository string, teams, labels bool) string {
 	return fmt.Sprint(repository, " with teams: ", teams, ", labels: ", labels)
 }
 
-// forget lets the clients of a repository go, with what they remember.
+// forget drops the clients of a repository, with their caches.
 func (c *clients) forget(repository string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,9 +116,9 @@ func (c *clients) forget(repository string) {
 	}
 }
 
-// moduleToken returns the operator's tokens for git hosts that modules come from: the
-// one that is given or, for the GitHub server, that of the App. It is asked for when
-// the first module needs it.
+// moduleToken returns the operator's token for a git host with modules. For the GitHub
+// server without a given token it is the App's. It is requested for the first module that
+// needs it.
 func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 	return func(ctx context.Context, host string) (string, error) {
 		given, to, repository := moduleTokens(j.env, j.settings)[host], j.access, j.target.repository
@@ -126,7 +126,7 @@ func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 		if given != "" || to.github.App == nil || host != j.env.Server || err != nil {
 			return given, nil
 		}
-		if to.owner != "" { // whose repositories can be read all
+		if to.owner != "" { // the App can read all of the owner's repositories
 			client, err := j.clients.ofOwner(to, false)
 			if err != nil {
 				return "", err
@@ -143,7 +143,7 @@ func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 	}
 }
 
-// connect returns the client that is known by a name, or makes it.
+// connect returns the client with a name, or makes it.
 func (c *clients) connect(to github.Access, name string) (*github.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,8 +168,8 @@ func (c *clients) connect(to github.Access, name string) (*github.Client, error)
 	return client, nil
 }
 
-// narrowed is an App for one repository of the run. An installation belongs to
-// one owner: where there are several, it is looked up.
+// narrowed is an App for one repository of the run. An installation belongs to one owner.
+// If the run has several owners, the installation is looked up.
 func narrowed(app *github.App, repository string) *github.App {
 	narrow := *app
 	narrow.Repositories = []string{repository}
@@ -210,8 +210,8 @@ func (c *clients) defaultBranch(ctx context.Context, to access, repository strin
 	return repo.DefaultBranch(ctx)
 }
 
-// fetch reads the file tree at the head of a branch, without a checkout. An
-// empty branch is the default one, whose name is returned.
+// fetch reads the file tree at the head of a branch, without a checkout. For an empty
+// branch it reads the default branch, and returns its name.
 func (c *clients) fetch(ctx context.Context, to access, repository, branch string) (remote *Remote, base string, err error) {
 	repo, err := c.reach(to, repository)
 	if err != nil {
@@ -237,8 +237,8 @@ func Snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 	return snapshotOf(ctx, repo, commit, "")
 }
 
-// snapshotOf does so for a commit whose tree has this id, if that is known and an archive
-// is the cheapest way to its files.
+// snapshotOf is Snapshot for a commit whose tree has this id. The id must be known, and an
+// archive must be the cheapest way to the files.
 func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string) (*Remote, error) {
 	files, err := readCommit(ctx, repo, commit, id)
 	if err != nil {
@@ -256,8 +256,8 @@ func ReadCommit(ctx context.Context, repo *github.Repository, commit string) (*f
 
 func readCommit(ctx context.Context, repo *github.Repository, commit, id string) (*filetree.Tree, error) {
 	files, err := repo.SnapshotOf(ctx, commit, id, reads)
-	// Which files Terragrunt units read only their configuration says, which may read
-	// others in turn.
+	// Only the configuration of Terragrunt units says which files they read. Such a file
+	// may name further files.
 	lacking := map[string]bool{}
 	for range mostRounds {
 		if err != nil {
@@ -275,8 +275,8 @@ func readCommit(ctx context.Context, repo *github.Repository, commit, id string)
 	return files, err
 }
 
-// mostRounds bounds how often a commit is read again for files that were not known
-// to be needed. What is lacking then is not known.
+// mostRounds bounds how often a commit is read again for newly named files. Files that are
+// still missing then stay unknown.
 const mostRounds = 4
 
 // reads reports whether a run may read a file.

@@ -15,27 +15,27 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// committed is what HEAD of a checkout has, and what of that is not on disk. The index
-// does not say so where it is a sparse one. The zero value is of a tree of which all is
-// there.
+// committed is the content of a checkout's HEAD, and which part of it is not on disk. It
+// reads HEAD, since a sparse index does not list everything. The zero value means that
+// nothing is missing.
 type committed struct {
-	// names are the files and links that a run reads, sorted. types are as of
-	// worktree.Revision.Walk, also of directories and, of a sparse checkout, of whatever
-	// else there is.
+	// names are the files and links that a run reads, sorted. types have the form of
+	// worktree.Revision.Walk. They also have directories, and all other paths in a sparse
+	// checkout.
 	names []string
 	types map[string]fs.FileMode
-	// unknown says that the clone has not all tree objects, and nobody could be asked:
-	// what is not here may be there all the same.
+	// unknown says that the clone lacks tree objects, and that GitHub could not be asked. A
+	// path that is not listed may exist.
 	unknown bool
-	// missing are files that are not on disk though no local change deleted them, and
-	// deleted the others that are not.
+	// deleted are files that a local change deleted. missing are all other files that are
+	// not on disk.
 	missing, deleted []string
-	// links are what lock files that are links lead to, as far as the clone has that.
+	// links are the targets of lock files that are links, as far as the clone has them.
 	links  map[string]string
-	sparse bool // the checkout is
+	sparse bool // the checkout is sparse
 }
 
-// reads reports whether what a commit has at a path is taken down.
+// reads reports whether a path of a commit is listed.
 func (c committed) reads(name string, typ fs.FileMode) bool {
 	return c.sparse || typ.IsDir() || scan.Reads(name)
 }
@@ -45,14 +45,13 @@ func (c committed) locks() []string {
 	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return !lockfile.Is(name) })
 }
 
-// absent reports whether a directory is in the commit and not on disk, as far as that
-// is known.
+// absent reports whether a directory is known to be in the commit and not on disk.
 func (c committed) absent(dir string) bool {
 	return c.unknown || len(c.missing) > 0 && c.types[dir].IsDir()
 }
 
-// readCommitted reads what HEAD of a checkout has, which costs as much as git ls-tree -r.
-// If a partial clone lacks tree objects, GitHub is asked in an Action's run: one request.
+// readCommitted reads HEAD of a checkout. It costs as much as git ls-tree -r. If a partial
+// clone lacks tree objects, an Action's run makes one request to GitHub.
 func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
 	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}, sparse: worktree.Sparse(t.root)}
 	err := c.readHead(t)
@@ -67,7 +66,7 @@ func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
 		if !typ.IsDir() && scan.Reads(name) {
 			c.names = append(c.names, name)
 		}
-		if !typ.IsDir() && typ != fs.ModeIrregular { // a submodule may not be checked out
+		if !typ.IsDir() && typ != fs.ModeIrregular { // a submodule need not be checked out
 			files = append(files, name)
 		}
 	}
@@ -76,7 +75,7 @@ func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
 	return c, nil
 }
 
-// readHead reads the tree objects of HEAD. A repository without a commit has nothing.
+// readHead reads the tree objects of HEAD. A repository without a commit has none.
 func (c *committed) readHead(t tree) error {
 	clone, err := t.clone()
 	if err != nil {
@@ -96,7 +95,7 @@ func (c *committed) readHead(t tree) error {
 		if typ == fs.ModeSymlink && lockfile.Is(name) {
 			target, err := head.Link(name)
 			if err != nil {
-				target = "" // a partial clone does not have that
+				target = "" // a partial clone lacks the content
 			}
 			c.links[name] = target
 		}
@@ -104,8 +103,8 @@ func (c *committed) readHead(t tree) error {
 	})
 }
 
-// askGitHub asks for the tree of HEAD, in an Action's run that is about a repository
-// there. Elsewhere, and where GitHub does not have the commit, it stays unknown.
+// askGitHub reads the tree of HEAD from GitHub, in an Action's run about a repository
+// there. Otherwise, or if GitHub lacks the commit, the tree stays unknown.
 func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	c.unknown = true
 	sha, err := headOf(t, j.target)
@@ -114,11 +113,11 @@ func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	}
 	repo, err := j.clients.reach(j.access, j.target.repository)
 	if err != nil {
-		return nil // nobody can be asked, and unknown says so
+		return nil // relock cannot ask, and unknown says so
 	}
 	entries, err := repo.Entries(ctx, sha)
 	if err != nil {
-		return nil // likewise
+		return nil // GitHub lacks the commit, and unknown says so
 	}
 	c.unknown = false
 	for name, mode := range entries {
@@ -129,10 +128,11 @@ func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	return nil
 }
 
-// leaveOutMissing notes which lock files a checkout lacks, and takes out of an inventory the
-// root modules of which it has a part: what is required there is not known. A pull
-// request keeps what it has for lock files that a local change deleted; elsewhere they
-// are gone. Of the diagnostics of the scan it returns those that are still true.
+// leaveOutMissing notes which lock files a checkout lacks. It removes root modules from the
+// inventory whose files are partly missing, since their requirements are unknown. If a
+// local change deleted a lock file, an existing pull request keeps its proposal for it.
+// Other verbs take the file as deleted. It returns the diagnostics of the scan that are
+// still true.
 func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
 	lacks := newChanged(changedFiles(c.missing))
 	unseen := map[string]bool{}
@@ -172,7 +172,8 @@ func changedFiles(names []string) []filetree.ChangedPath {
 	return paths
 }
 
-// uncheckedLocks are errors about lock files that the change touches and the checkout lacks.
+// uncheckedLocks are errors about lock files that the change touches and the checkout
+// lacks.
 func uncheckedLocks(s *inventory, c committed) (errs []problem.Problem) {
 	for _, name := range c.missing {
 		if s.extent.changed != nil && s.extent.changed.files[name] && lockfile.Is(name) {
