@@ -19,32 +19,34 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Ticked is what an event says of boxes that a person has checked on the issue of a
-// repository. Its zero value is nothing.
+// Ticked are the boxes on relock's issue that a person has checked, from an event. The zero
+// value means no event.
 type Ticked struct {
 	Issue int
-	By    string // login
+	By    string // login of the person
 	Boxes []box.Box
 }
 
-// mostBoxes is how many boxes act in a run.
+// mostBoxes bounds how many boxes take effect in a run.
 const mostBoxes = 10
 
-// board is what the jobs of one repository share for its issue: what was found of it, and
-// what its boxes ask for. Whatever comes first asks GitHub, once.
+// board is what the jobs of one repository share about its issue: what was found, and what
+// the boxes ask for. The first job that needs it asks GitHub, once.
 type board struct {
 	ticked Ticked
-	found  *github.OwnIssues // nil before GitHub was asked
-	// granted are the boxes that act, by branch without prefix, once that is decided.
+	found  *github.OwnIssues // nil until GitHub was asked
+	// granted are the boxes that take effect, by branch without prefix, once that is
+	// decided.
 	granted []box.Box
 	decided bool
-	// refused is why boxes do nothing, and unknown that nobody could say whether they may.
+	// refused is why boxes have no effect. unknown says that GitHub gave no answer about
+	// the person's rights.
 	refused string
 	unknown error
 }
 
-// boardFor is the board of a repository whose settings want an issue; nil for what is no
-// run over the whole of it.
+// boardFor is the board of a repository whose settings want an issue. It is nil for a run
+// over a part of the repository.
 func boardFor(a Ask, at opened) *board {
 	to, pulls := a.to.(Pulls)
 	if !pulls || to.Only != "" || !at.settings.Dashboard.Issue {
@@ -53,9 +55,9 @@ func boardFor(a Ask, at opened) *board {
 	return &board{ticked: a.means.Ticked}
 }
 
-// idleEdit is the report of a run that an edit of an issue has started and that does nothing:
-// a person who may edit an issue of theirs must not start more than a question about them. nil: it
-// goes on.
+// idleEdit is the report of a run that the edit of an issue has started, and that does
+// nothing. A person may edit their own issue without any rights. Such an edit must cost one
+// question at most. nil: the run continues.
 func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report, error) {
 	by := a.means.Ticked
 	if by.Issue == 0 {
@@ -83,7 +85,7 @@ func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report
 	return nil, err
 }
 
-// search says which issues are looked for with the pull requests; nil if relock looks for none.
+// search selects the issues that are read together with the pull requests; nil: none.
 func (b *board) search() func(github.Issue) bool {
 	if b == nil || b.found != nil {
 		return nil
@@ -91,7 +93,7 @@ func (b *board) search() func(github.Issue) bool {
 	return dashboard.HasMarker
 }
 
-// see keeps what was found.
+// see stores the issues that were found.
 func (b *board) see(found github.OwnIssues) {
 	if b != nil && b.found == nil {
 		b.found = &found
@@ -115,8 +117,8 @@ func (b *board) wishes(ctx context.Context, repo *github.Repository, prefix stri
 	return again, past
 }
 
-// decide finds out which boxes act: those of the event, if who has checked them may write
-// now, and the others, if who has edited the issue last may.
+// decide finds out which boxes take effect. For a box of the event, the person who checked
+// it must have write access. For the others, the last editor of the issue must have it.
 func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	if b.decided || b.found == nil || len(b.found.List) == 0 || !b.found.List[0].Open {
 		return
@@ -136,7 +138,7 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	}
 }
 
-// grant lets boxes act if somebody may write to the repository.
+// grant makes boxes take effect if a person has write access to the repository.
 func (b *board) grant(ctx context.Context, may func(context.Context, string) (bool, error), who github.Actor, boxes []box.Box) {
 	switch {
 	case len(boxes) == 0:
@@ -159,7 +161,8 @@ func (b *board) grant(ctx context.Context, may func(context.Context, string) (bo
 	}
 }
 
-// rights returns what asks once for each person whether they may write to the repository.
+// rights returns a function that reports whether a person has write access. It asks once
+// for each person.
 func rights(repo *github.Repository) func(context.Context, string) (bool, error) {
 	known := map[string]bool{}
 	return func(ctx context.Context, login string) (bool, error) {
@@ -175,16 +178,16 @@ func rights(repo *github.Repository) func(context.Context, string) (bool, error)
 	}
 }
 
-// unsaid is what of a plan no open pull request says.
+// unsaid is the part of a plan that no open pull request says.
 type unsaid struct {
 	modules     []report.Module
 	diagnostics []problem.Problem
-	// partial says that the run looked at a part of the base alone.
+	// partial says that the run looked at a part of the base only.
 	partial bool
 }
 
-// leftUnsaid is what none of the pull requests says that are open by now. The text of each
-// has what failed or was not read in any root module, in addition to what its group holds back.
+// leftUnsaid is the part of a plan that no open pull request says. Each pull request has
+// its own held-back changes, and the failures of all root modules.
 func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
 	rest := &unsaid{partial: p.unseen.asksForPart()}
 	open := map[string]bool{}
@@ -207,16 +210,16 @@ func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
 	return rest
 }
 
-// withoutCommon is a plan without what is said of its root module, and of none of its
-// providers.
+// withoutCommon is a plan without the problems of its root module that belong to no
+// provider.
 func withoutCommon(r upgrade.Result) upgrade.Result {
 	r.Diagnostics = collect.Those(r.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr != provider.Addr{} })
 	r.Module.Tree.Unread = nil
 	return r
 }
 
-// keepDashboard brings the issue of a repository up to date with what happened to each base
-// branch. Nothing is written by what was not seen.
+// keepDashboard updates the issue of a repository by the results of each base branch. What
+// the run did not see changes nothing.
 func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
 	board, repo := b.visit.board, b.first.planned.proposing.repo
 	if board == nil || board.found == nil || repo == nil {
@@ -258,7 +261,7 @@ func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []
 	return r
 }
 
-// glance is what the issue is to say, and reports whether a part of that was not seen.
+// glance is the new content of the issue. partial reports whether the run saw only a part.
 func (b basesBegun) glance(r report.Report, parts []*unsaid) (text dashboard.Page, partial bool) {
 	rest := report.Report{Verb: r.Verb, PullRequests: r.PullRequests, Summarised: r.Summarised}
 	for _, p := range parts {

@@ -12,17 +12,17 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 )
 
-// dates is an upgrade.DateSource: it asks every server that may know the day of
-// a release, the one nearest to the release first.
+// dates is an upgrade.DateSource. It asks each server that may know the date of a release,
+// beginning with the registry.
 type dates struct {
-	known  *memo.Memo[ask.Question, time.Time] // by release, whatever release of a tool asks
+	known  *memo.Memo[ask.Question, time.Time] // by release; the release of the tool makes no difference
 	source *registry.Client
-	github *github.Client // nil where the run speaks to no GitHub server
+	github *github.Client // nil if the run uses no GitHub server
 	host   string         // of that server's repositories
 }
 
-// dateSource is the dates of a run. A token speaks to the GitHub server also for
-// verbs that do nothing else there, so that all of them come to the same plan.
+// dateSource returns the dates of a run. Every verb uses the token for the GitHub server
+// here, so that all verbs make the same plan.
 func dateSource(j job, server *github.Client) dates {
 	from := j.access.github
 	if server == nil && from.Token != "" {
@@ -31,23 +31,24 @@ func dateSource(j job, server *github.Client) dates {
 			server = reached
 		}
 	}
-	if server != nil && server.Anonymous() { // which GraphQL does not answer
+	if server != nil && server.Anonymous() { // GraphQL does not answer anonymous clients
 		server = nil
 	}
 	return dates{known: j.dates, source: j.source, github: server, host: webHost(from.API)}
 }
 
-// Published returns the day that the registry gives, else that of the GitHub
-// release that the packages lie in, else that on which the package was changed. These are
-// at most three requests in a run that has asked for the versions, or about a package of
-// the release. The time is zero where the last of them says that there is no date. That
-// somebody could not be asked is an error: another day would have another answer.
+// Published returns the date of a release. It asks the registry first, then the GitHub
+// release that has the packages, and then the server of the package for its last change.
+// That is at most three requests, if the run has already asked for versions or for a
+// package of the release. The time is zero if the last server answers that it has no date.
+// If a server cannot be asked, Published fails, since another day would have another
+// answer.
 func (d dates) Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
 	release := ask.Question{Tool: provider.Tool{Name: tool.Name}, Want: provider.Want{Addr: want.Addr, Version: want.Version}}
 	return d.known.Do(ctx, release, func() (time.Time, error) { return d.published(ctx, tool, release.Want) })
 }
 
-// published asks for the day of a release that nobody has asked for in this run.
+// published asks for the date of a release for the first time in this run.
 func (d dates) published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
 	said, err := d.source.Repository(ctx, tool, want)
 	if err != nil || !said.Published.IsZero() {

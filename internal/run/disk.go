@@ -15,12 +15,12 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// writers is how many lock files are written at once. Each waits for the disk,
-// which takes many at a time.
+// writers bounds how many lock files are written at once. Each write waits for the disk,
+// which handles many at a time.
 const writers = 16
 
-// write puts every new lock file on disk. One that cannot be written is a
-// problem of its root module alone.
+// write puts every new lock file on disk. A failed write is a problem of its root module
+// only.
 func write(j job, p planned) report.Report {
 	defer j.clock.stage(stageWrite)()
 	var g errgroup.Group
@@ -34,7 +34,7 @@ func write(j job, p planned) report.Report {
 			case f.result.File != nil:
 				writeOne(f, m)
 			case j.bounds.saves():
-				file.Sweep(f.tree.path(f.module.Dir)) // another run may have written what a killed one had begun
+				file.Sweep(f.tree.path(f.module.Dir)) // a killed run may have left temporary files
 			}
 			return nil
 		})
@@ -56,8 +56,7 @@ func writeOne(f found, m *report.Module) {
 	m.Written = true
 }
 
-// Unwritten says why a file of the repository is as it was, or as somebody else has
-// left it.
+// Unwritten is the problem of a file that relock did not write.
 func Unwritten(what, name string, err error) problem.Problem {
 	if errors.Is(err, file.ErrChanged) {
 		return problem.Problem{
@@ -71,11 +70,10 @@ func Unwritten(what, name string, err error) problem.Problem {
 	}
 }
 
-// WriteLock replaces a lock file in one step: a reader sees the old bytes or the
-// new ones, also after a crash. The mode of an existing file is kept, and
-// a link is not replaced. If it is not as
-// it was, nor as it should be, the error is file.ErrChanged; nil replaces whatever is
-// there.
+// WriteLock replaces a lock file in one step: a reader sees the old bytes or the new bytes,
+// also after a crash. It keeps the mode of an existing file, and does not replace a link.
+// If the file is neither as it was nor as it should be, the error is file.ErrChanged. A nil
+// was replaces any content.
 func WriteLock(name string, content []byte, was *file.Was) error {
 	mode := fs.FileMode(0o644)
 	info, err := os.Lstat(name)

@@ -14,9 +14,9 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// downgradeKnown makes warnings of what was wrong before the change that is checked: who
-// proposes a change need not fix what others have left. The base is read only if
-// something is wrong, and planned for those root modules alone.
+// downgradeKnown turns problems into warnings if the base has them, too: the author of a
+// change need not fix older mistakes. It reads the base only if there are problems, and
+// plans only the affected root modules.
 func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string
 	for i, m := range p.report.Modules {
@@ -43,8 +43,8 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	return nil
 }
 
-// planBase plans those of the root modules that have a lock file on the base, as the
-// request does. Nothing of its report is shown.
+// planBase plans the given root modules as the request does, on the base. It needs their
+// lock files there. Its report is not shown.
 func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (planned, error) {
 	files, err := narrowed.before(ctx)
 	if err != nil {
@@ -66,11 +66,10 @@ func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (plann
 	return planAll(ctx, base, p), nil
 }
 
-// alike compares a root module with itself on the base.
+// alike compares a root module with the same one on the base.
 type alike struct{ now, before found }
 
-// entry reports whether a provider's entry is as it was, and should be what it should
-// have been.
+// entry reports whether a provider's entry is unchanged, and its planned entry, too.
 func (a alike) entry(addr provider.Addr) bool {
 	same := func(now, before []lockfile.Lock) bool {
 		return len(diff.Locks(only(before, addr), only(now, addr), nil)) == 0
@@ -82,7 +81,7 @@ func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
 	return slices.DeleteFunc(slices.Clone(locks), func(l lockfile.Lock) bool { return l.Addr != addr })
 }
 
-// downgradeModule makes warnings of what the base has, too.
+// downgradeModule turns problems into warnings if the base has them, too.
 func downgradeModule(m *report.Module, before report.Module, a alike) {
 	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
 	for i, d := range m.Diagnostics {
@@ -116,14 +115,14 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 	}
 }
 
-// alikeCode reports whether two codes may say the same of a hash. Which other release
-// has it, a run knows only of the root modules that it plans.
+// alikeCode reports whether two codes may mean the same problem of a hash. A run knows
+// whether the hash belongs to another release only from the root modules that it plans.
 func alikeCode(a, b problem.Code) bool {
 	refuted := []problem.Code{problem.CodeHashUnknown, problem.CodeHashOfOther}
 	return a == b || slices.Contains(refuted, a) && slices.Contains(refuted, b)
 }
 
-// foundOnBase is a finding that the base has, too, as a problem of its entry.
+// foundOnBase turns a finding that the base has, too, into a problem of its entry.
 func foundOnBase(f problem.Problem) problem.Problem {
 	return onBase(problem.Problem{
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
@@ -131,15 +130,15 @@ func foundOnBase(f problem.Problem) problem.Problem {
 	})
 }
 
-// onBase is a problem that the base has, too.
+// onBase marks a problem as one that the base has, too.
 func onBase(d problem.Problem) problem.Problem {
 	d.Severity = problem.SeverityWarning
 	d.Message += " (it was so before the change)"
 	return d
 }
 
-// transient are problems that say nothing of a repository: both sides have them, and
-// what would be found without them is not known.
+// transient reports whether a code is about servers, and not about a repository. Both sides
+// have such problems, and they may hide others.
 func transient(code problem.Code) bool {
 	return slices.Contains([]problem.Code{
 		problem.CodeUnreachable, problem.CodeUnauthorized, problem.CodeBadAnswer, problem.CodeGitHub,

@@ -18,15 +18,15 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// found is a root module, the tree that it is in, and its plan.
+// found is a root module, its file tree, and its plan.
 type found struct {
 	tree   tree
 	module scan.RootModule
 	result upgrade.Result
-	// plugins is the source of a root module that keeps providers of its own; nil
-	// for the others.
+	// plugins is the source of a root module that keeps its own providers; nil for the
+	// others.
 	plugins    *registry.Client
-	hashesOnly bool // only the hashes of its lock file are judged
+	hashesOnly bool // only the hashes of the lock file are judged
 }
 
 // inventory is what the file trees of a target hold.
@@ -34,12 +34,12 @@ type inventory struct {
 	trees       []tree
 	extent      extent
 	found       []found
-	lost        map[lookupTerm]problem.Problem // directories that were named and are not there
+	lost        map[lookupTerm]problem.Problem // named directories that do not exist
 	unlocked    []string                       // directories of root modules without a lock file
-	passedOver  []string                       // directories with configuration that nothing makes root modules
+	passedOver  []string                       // directories with configuration that are no root modules
 	hidden      string                         // what hides lock files from git, and what to do; empty: nothing
 	unseen      unseenLocks
-	hashesOnly  []found  // lock files that no search comes to
+	hashesOnly  []found  // lock files that no search reaches
 	excluded    []string // lock files that include or exclude leaves out
 	diagnostics []problem.Problem
 }
@@ -81,7 +81,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		}
 		before := len(s.found)
 		s = withPassed(ctx, j, s, t, passed)
-		if len(s.found) > before { // so that there is something
+		if len(s.found) > before { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
@@ -94,14 +94,14 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		j.env.Found(len(s.found))
 	}
 	if s.extent.touched != nil && j.ask.change == nil {
-		s.unlocked = nil // a command about what a pull request touches is about none of them
+		s.unlocked = nil // a command about the files of a pull request is about none of them
 	}
 	slices.Sort(s.excluded)
 	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.unseen.notices(j.ask.verb))
 	return s, usable(j, s.found)
 }
 
-// modulesIn finds the root modules of a tree. Before a plan they have half of the time.
+// modulesIn finds the root modules of a tree. If a plan follows, it has half of the time.
 func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Problem, error) {
 	if j.ask.verb != verbs.Scan {
 		half, done := upgrade.Half(ctx)
@@ -117,8 +117,8 @@ func unitOptions(j job, t tree, source scan.Source, opts scan.Options) terragrun
 	return terragrunt.Options{Source: source, Scan: opts, Environments: environments(j.settings), List: j.ask.verb == verbs.Scan, Kept: keptBy(t)}
 }
 
-// keptBy returns whether git keeps a file of a tree: whether it is committed, or no ignore
-// file says otherwise. nil: it keeps all.
+// keptBy returns a function that reports whether git keeps a file: it is committed, or not
+// ignored. nil: git keeps all files.
 func keptBy(t tree) func(name string) bool {
 	if t.remote != nil || t.loose {
 		return nil
@@ -137,8 +137,9 @@ func keptBy(t tree) func(name string) bool {
 	}
 }
 
-// committedIn is what the commit of a checkout has that may not be there: of a sparse one,
-// and where what is not there must not be taken back.
+// committedIn returns the commit of a checkout, where files may be missing on disk. That is
+// so in a sparse checkout. It is also needed where a missing file must not be taken for
+// deleted.
 func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 	if t.remote != nil || t.loose || j.ask.verb != verbs.PR && !worktree.Sparse(t.root) {
 		return committed{}, nil
@@ -146,7 +147,7 @@ func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 	return readCommitted(ctx, j, t)
 }
 
-// fetching is who is asked for modules that are elsewhere; nil where nobody may be.
+// fetching is the source for modules elsewhere; nil if relock may ask none.
 func fetching(j job) scan.Source {
 	if j.settings.Offline {
 		return nil
@@ -154,7 +155,7 @@ func fetching(j job) scan.Source {
 	return shown{j.modules, j.env.Fetching}
 }
 
-// scanOptions say how a tree is scanned.
+// scanOptions are the options for scanning a tree.
 func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts := j.scan
 	opts.Dirs = t.dirs
@@ -174,14 +175,14 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	}
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
-	if j.ask.head == NoHead { // another could put their values into the address of a module
+	if j.ask.head == NoHead { // a person could put these values into a module's address
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
 }
 
-// ignoredBy returns a function for the line by which git ignores a file, as .gitignore:3;
-// empty if none does.
+// ignoredBy returns a function that returns the line by which git ignores a file, such as
+// .gitignore:3; empty if no line does.
 func ignoredBy(t tree, show func(string) string) func(name string) string {
 	ignored := worktree.ReadIgnoreFiles(t.root)
 	return func(name string) string {
@@ -193,8 +194,8 @@ func ignoredBy(t tree, show func(string) string) func(name string) string {
 	}
 }
 
-// foresee lets registries be asked for versions while modules are fetched; nil where
-// nothing is planned, or where not every registry may be asked.
+// foresee asks registries for versions while modules are fetched. It is nil if nothing is
+// planned, or if some registries must not be asked.
 func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 	if j.ask.verb == verbs.Scan || j.ask.verb == verbs.Why || j.ask.verb == verbs.Verify || j.ask.head != NoHead {
 		return nil
@@ -205,8 +206,8 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 	}
 }
 
-// rootModules finds the root modules of a file tree and reads what they require.
-// Without a source relock asks no server for modules that are elsewhere.
+// rootModules finds the root modules of a file tree, and reads their requirements. Without
+// a source it fetches no modules.
 func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]scan.RootModule, []problem.Problem, error) {
 	opts := units.Scan
 	opts.Made = terragrunt.Kinds
@@ -227,7 +228,7 @@ func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]s
 	}
 	opts.TerragruntStack, units.Scan = nil, opts
 	if !opts.Everywhere() && terragrunt.MayHaveStacks(fsys, roots, diagnostics, stacks) {
-		// Stacks elsewhere may generate what was named, and units of it.
+		// Stacks elsewhere may generate the named directories, and their units.
 		stacks, err = scan.TerragruntStacks(ctx, fsys, opts)
 		if err != nil {
 			return nil, nil, err
@@ -236,7 +237,7 @@ func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]s
 	if len(stacks) > 0 {
 		units.Stacks = terragrunt.ReadStacks(ctx, fsys, stacks, units)
 	}
-	if units.Stacks != nil { // what they generate is found as what is there
+	if units.Stacks != nil { // generated files count like existing files
 		passed = nil
 		fsys, units.Scan = units.Stacks.FS(), units.Stacks.Options(opts)
 		roots, diagnostics, err = scan.Find(ctx, fsys, units.Scan)
@@ -255,7 +256,7 @@ func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]s
 	return modules, diagnostics, nil
 }
 
-// addNotices adds what the scan of a tree says, with the names of its files.
+// addNotices adds the diagnostics of scanning a tree, with the names of its files.
 func (s *inventory) addNotices(diagnostics []problem.Problem, names problem.Naming) {
 	for _, d := range diagnostics {
 		d.Place, d.Dirs = names.Place(d.Place), d.Dirs.Named(names)
@@ -270,10 +271,10 @@ func (s *inventory) addNotices(diagnostics []problem.Problem, names problem.Nami
 	}
 }
 
-// mostNamed is how many root modules without a lock file are named in one line.
+// mostNamed is how many root modules without a lock file one line names.
 const mostNamed = 20
 
-// unlocked says in one line which root modules have no lock file.
+// unlocked lists root modules without a lock file, in one line.
 func unlocked(s inventory, fails bool) []problem.Problem {
 	slices.Sort(s.unlocked)
 	if len(s.unlocked) == 0 {
@@ -295,10 +296,10 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	return []problem.Problem{d}
 }
 
-// mostPassedOver is how many directories that were passed over are named.
+// mostPassedOver is how many directories one line names.
 const mostPassedOver = 3
 
-// passedOver says in one line which directories nothing makes root modules.
+// passedOver lists directories with configuration that are no root modules, in one line.
 func passedOver(dirs []string) []problem.Problem {
 	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)
@@ -315,7 +316,7 @@ func passedOver(dirs []string) []problem.Problem {
 	}}
 }
 
-// variables are the values that TF_VAR_NAME gives to variables, by NAME.
+// variables are the values of variables from TF_VAR_NAME, by NAME.
 func variables(environ []string) map[string]string {
 	values := map[string]string{}
 	for _, entry := range environ {

@@ -21,8 +21,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// Found says of the repository on disk what bears on its settings, by its files
-// and lock files alone: relock asks no server.
+// Found returns the facts about the repository on disk that matter for its settings. It
+// reads files and lock files, and asks no server.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	opts := scan.Options{Orphans: true}
 	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), terragrunt.Options{Scan: opts})
@@ -37,7 +37,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 		if m.Assumed {
 			seen.Assumed++
 		}
-		if m.Lock != nil { // it can be read
+		if m.Lock != nil { // the lock file is readable
 			seen.Covered[widest(m.Lock.Locks)]++
 		}
 	}
@@ -49,23 +49,24 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	return found, nil
 }
 
-// HostsIn are the registries that a commit names, by the settings of how to look for root
-// modules. Modules that it fetches are not looked into.
+// HostsIn are the registries that a commit names. The settings say how to find root
+// modules. Modules outside of the commit are not read.
 func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
 	var hosts []svchost.Hostname
 	err := eachProvider(ctx, files, c, func(_ string, addr provider.Addr) { hosts = append(hosts, addr.Host) })
 	return hosts, err
 }
 
-// GroupsIn are the groups that the providers of a commit belong to, each once and sorted, by
-// the settings of how to look for root modules.
+// GroupsIn are the distinct groups of a commit's providers, sorted. The settings say how to
+// find root modules.
 func GroupsIn(ctx context.Context, files *Remote, c settings.Settings) ([]string, error) {
 	groups := map[string]bool{}
 	err := eachProvider(ctx, files, c, func(dir string, addr provider.Addr) { groups[c.Policy.GroupOf(dir, addr)] = true })
 	return slices.Sorted(maps.Keys(groups)), err
 }
 
-// eachProvider goes over what the root modules of a commit require or lock.
+// eachProvider calls visit for each provider that the root modules of a commit require or
+// lock.
 func eachProvider(ctx context.Context, files *Remote, c settings.Settings, visit func(dir string, addr provider.Addr)) error {
 	opts := Ask{}.searching(c)
 	opts.Create, opts.Orphans = true, true
@@ -81,8 +82,8 @@ func eachProvider(ctx context.Context, files *Remote, c settings.Settings, visit
 	return nil
 }
 
-// widest is for how many platforms a lock file has packages' hashes. Which those are
-// is in no lock file: only the packages say it.
+// widest is the largest number of platforms for which a lock file has hashes. The lock file
+// does not say which platforms: only the packages do.
 func widest(locks []lockfile.Lock) int {
 	most := 0
 	for _, l := range locks {
@@ -92,12 +93,12 @@ func widest(locks []lockfile.Lock) int {
 	return most
 }
 
-// exampleNames are directories whose root modules nobody applies. A directory test is
-// as often an environment.
+// exampleNames are directories whose root modules nobody applies. The name "test" is
+// missing: such a directory is often an environment.
 var exampleNames = []string{"example", "examples", "fixtures", "testdata", "tests"}
 
-// examplesIn are globs of the directories that look like examples or tests, unless
-// all do: then they are what the repository is about.
+// examplesIn are globs of the directories that look like examples or tests. If all
+// directories look so, they are the purpose of the repository, and there are no globs.
 func examplesIn(dirs []string) []string {
 	globs := map[string]bool{}
 	matched := 0
@@ -120,18 +121,18 @@ func examplesIn(dirs []string) []string {
 	return slices.Sorted(maps.Keys(globs))
 }
 
-// manyRoots is how many root modules may be too much for one pull request, and
-// mostGroups how many groups are a help.
+// From manyRoots root modules on, one pull request may be too large. More than mostGroups
+// groups do not help.
 const (
 	manyRoots  = 10
 	mostGroups = 12
 )
 
-// plainDir is a path that is no pattern, and whose last part can name a group.
+// plainDir matches a path without wildcards whose last part can name a group.
 var plainDir = regexp.MustCompile(`^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
-// groupsOf splits many directories by the first part of their paths in which they
-// differ; none if that would be no help.
+// groupsOf groups many directories by the first part of their paths that differs. It
+// returns none if that would not help.
 func groupsOf(dirs []string) []settings.FoundGroup {
 	if len(dirs) < manyRoots {
 		return nil

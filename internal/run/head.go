@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// Head says whether the file tree is the head of a pull request, and whose. A
-// head chooses nothing: neither credentials nor, from a fork, hosts.
+// Head says whether the file tree is the head of a pull request, and whose. A head selects
+// no credentials. A head from a fork selects no hosts either.
 type Head int
 
 const (
@@ -23,12 +23,11 @@ const (
 	ForkHead      // of somebody else's repository
 )
 
-// contact says which hosts may be contacted because a file names them; nil
-// admits all. Anyone who proposes changes from a fork must not be able to make a
-// runner speak to hosts of their choice: only the public registries, GitHub's
-// own host, those that the operator's configuration names and those that the
-// base branch is known to use remain. What a registry says or redirects to is
-// not asked about, except for its addresses: see client.
+// contact reports which hosts relock may contact because a file names them; nil: all. The
+// author of a fork must not choose hosts for the runner. These hosts remain: the public
+// registries, GitHub's own host, the hosts in the operator's configuration, and the known
+// hosts of the base branch. Answers and redirects of registries may name other hosts. For
+// those only the addresses are checked: see client.
 func (j job) contact() func(host string) bool {
 	if j.ask.head != ForkHead {
 		return nil
@@ -38,9 +37,9 @@ func (j job) contact() func(host string) bool {
 	}
 }
 
-// ambient says for which places credentials that lie about on the machine may
-// be used; nil admits all. For the head of a pull request these are only the
-// hosts that the operator gave a token for.
+// ambient reports for which places relock may use credentials that it finds on the machine;
+// nil: all. For the head of a pull request these are only the hosts for which the operator
+// gave a token.
 func (j job) ambient() func(place string) bool {
 	if j.ask.head == NoHead {
 		return nil
@@ -48,16 +47,16 @@ func (j job) ambient() func(place string) bool {
 	return func(place string) bool { return moduleTokens(j.env, j.settings)[place] != "" }
 }
 
-// markUncontacted is a root module that reports the providers whose registry may not be
-// contacted.
+// markUncontacted adds problems to a root module for the providers whose registry relock
+// may not contact.
 func markUncontacted(j job, m scan.RootModule) scan.RootModule {
 	admitted := j.contact()
-	if admitted == nil || j.ask.verb == verbs.Verify { // which says so of each hash
+	if admitted == nil || j.ask.verb == verbs.Verify { // verify reports that for each hash
 		return m
 	}
 	wanted := m.All().Requirements
 	if j.plan.Preserve {
-		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // which may be in
+		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // their registries may be allowed
 	}
 	for _, r := range wanted {
 		host := r.Addr.Host
@@ -74,7 +73,7 @@ func markUncontacted(j job, m scan.RootModule) scan.RootModule {
 }
 
 // NotCheckedOut returns those of the named files that HEAD has, if the checkout at root is
-// a sparse one, which may lack them; nil if it is not.
+// sparse. Such a checkout may lack them on disk. It is nil for any other checkout.
 func NotCheckedOut(root string, names []string) (fs.FS, error) {
 	if !worktree.Sparse(root) {
 		return nil, nil
@@ -93,9 +92,8 @@ func NotCheckedOut(root string, names []string) (fs.FS, error) {
 	return files, nil
 }
 
-// Committed returns those of the named files that a commit has, if the git
-// repository at root has the commit. A shallow clone need not, and where one of
-// the files is a link the answer is elsewhere.
+// Committed returns those of the named files that a commit has. It reports whether it
+// could: a shallow clone may lack the commit, and a link would lead elsewhere.
 func Committed(root, commit string, names []string) (fs.FS, bool) {
 	at, err := tree{root: root}.at(commit)
 	if err != nil {
@@ -104,8 +102,8 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 	return filesOf(at, names)
 }
 
-// filesOf is a file tree of those of the named files that a revision has, unless one is a
-// link or cannot be read.
+// filesOf is a file tree with those of the named files that a revision has. It fails if one
+// is a link or cannot be read.
 func filesOf(at worktree.Revision, names []string) (fs.FS, bool) {
 	contents, ok := at.Files(names)
 	if !ok {

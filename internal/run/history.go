@@ -12,9 +12,9 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// History compares the lock files in directories with those of a revision of
-// their repository, without a checkout of that. Directories are as on the command
-// line; below each, every lock file that is there now or was there counts.
+// History compares the lock files in directories with those of a revision of their
+// repository, without a checkout. Directories are as on the command line. Every lock file
+// below them counts, from now or from the revision.
 func History(env Env, revision string, dirs []string) (report.Report, error) {
 	r := report.Report{Verb: verbs.Diff}
 	found, err := trees(env.WorkDir, dirs)
@@ -46,8 +46,8 @@ func locksAt(t tree, revision string) (map[string][]byte, error) {
 	return at.Contents(func(name string) bool { return lockfile.Is(name) && !inToolDir(name) && t.covers(path.Dir(name)) })
 }
 
-// blobAtHead is git's id of what the checked out commit has for a file; empty if it has
-// none, or an empty one.
+// blobAtHead is git's id of a file in the checked-out commit; empty if the file is missing
+// or empty.
 func blobAtHead(t tree, name string) (string, error) {
 	head, err := t.at("HEAD")
 	if err != nil {
@@ -56,7 +56,7 @@ func blobAtHead(t tree, name string) (string, error) {
 	return head.Blob(name)
 }
 
-// locksIn returns the lock files that are there now, by path in the tree.
+// locksIn returns the present lock files, by path in the tree.
 func locksIn(t tree) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	for _, dir := range t.dirs {

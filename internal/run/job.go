@@ -17,27 +17,26 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// job is an ask for one file tree, by the settings that hold for that, with the clients
-// that it asks. What a run learns is in the values that its steps return, each made from
-// those before.
+// job is an ask for one file tree, with the settings and clients for it. Each step of a run
+// returns new values, and changes none.
 type job struct {
 	*Session
 	ask      Ask
 	settings settings.Settings
 	target   target
 	visit    Visit
-	// scan, plan and access say how the settings have that done.
+	// scan, plan and access follow the settings.
 	scan    scan.Options
 	plan    upgrade.Options
 	access  access
 	source  *registry.Client
 	modules *module.Client
-	dates   *memo.Memo[ask.Question, time.Time] // of releases, as far as rules have wanted them
+	dates   *memo.Memo[ask.Question, time.Time] // of releases; rules ask for them
 	clock   *clock
-	plans   int // how often the target was planned, this time included
+	plans   int // how often the target was planned, including this time
 }
 
-// newJob begins the way of one file tree.
+// newJob makes the job for one file tree.
 func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	j := job{
 		Session: s, ask: a, settings: c, target: t, visit: visit, scan: a.searching(c), plan: a.planning(c), access: accessFor(s.env, a, c),
@@ -48,14 +47,14 @@ func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	return j
 }
 
-// of is the job with these files of the same commit in place of those that it has.
+// of is the job with other files of the same commit.
 func (j job) of(files *Remote) job {
 	j.target.files = files
 	return j
 }
 
-// names say how output names the files of a tree. In a pull request nobody knows the
-// directory that relock ran in: there the repository is the base.
+// names are how output names the files of a tree. Readers of a pull request do not know
+// relock's working directory, so there names are relative to the repository.
 func (j job) names(t tree) problem.Naming {
 	if j.ask.verb == verbs.PR {
 		return problem.Naming{}
@@ -67,12 +66,12 @@ func (j job) names(t tree) problem.Naming {
 type planned struct {
 	inventory
 	proposing proposing
-	options   upgrade.Options // with which it was planned
+	options   upgrade.Options // of the plan
 	report    report.Report
-	unsaid    *unsaid // nil before it was delivered
+	unsaid    *unsaid // nil until it was delivered
 }
 
-// inPlaceOf is what was planned with a part of the file tree in place of the whole.
+// inPlaceOf is the plan with a part of the file tree instead of the whole.
 func (b plannedBase) inPlaceOf(whole, part *Remote) plannedBase {
 	swapped := func(t tree) tree {
 		if t.remote == whole {
@@ -96,7 +95,7 @@ func (b plannedBase) inPlaceOf(whole, part *Remote) plannedBase {
 	return b
 }
 
-// findRoots finds the root modules, and begins the report with what that says.
+// findRoots finds the root modules, and begins the report.
 func findRoots(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
 	p := planned{inventory: there, report: j.ask.report()}
@@ -116,7 +115,7 @@ func describeAll(j job, p planned) planned {
 	return p
 }
 
-// spent says what the run cost.
+// spent returns the costs of the run.
 func spent(j job) report.Stats {
 	all := j.Session.Spent()
 	all.Stages = j.clock.times()

@@ -12,17 +12,16 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// toolDirs are directories that git, the tools and package managers keep for
-// themselves: nobody's files are there.
+// toolDirs are directories of git, the tools and package managers. They have no files of
+// people.
 var toolDirs = []string{".git", ".terraform", ".terragrunt-cache", "node_modules"}
 
 // inToolDir reports whether a file is below one of toolDirs.
 func inToolDir(name string) bool { return worktree.Within(name, toolDirs) }
 
-// linkedLocks are the lock files of a tree that are links, and those that such links
-// lead to, hidden ones included, and those that
-// only the commit has. Outside of a repository nothing says how far to look:
-// there it is the root modules themselves.
+// linkedLocks are the lock files of a tree that are links, and the files that such links
+// lead to, also hidden ones. It includes links that only the commit has. Outside of a
+// repository it looks at the root modules only, since there is no other limit.
 func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool, error) {
 	fsys, linked := t.FS(), map[string]bool{}
 	note := func(name string) {
@@ -34,7 +33,7 @@ func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool,
 			linked[to] = true
 		}
 	}
-	for _, name := range c.missing { // which a sparse checkout lacks
+	for _, name := range c.missing { // a sparse checkout may lack them
 		if target := c.links[name]; target != "" {
 			linked[path.Join(path.Dir(name), target)] = true
 		}
@@ -60,10 +59,9 @@ func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool,
 	})
 }
 
-// markShared marks the root modules whose lock files links lead from or to. What writes
-// leaves these alone: replacing a link puts a file in its place, and what it leads to
-// is the lock file of several root modules
-// [hashicorp/terraform#27158, hashicorp/terraform#32707].
+// markShared marks root modules whose lock files are links, or are the target of links.
+// relock does not write these. It would replace a link by a file, and the target belongs to
+// several root modules [hashicorp/terraform#27158, hashicorp/terraform#32707].
 func markShared(t tree, roots []scan.RootModule, c committed) error {
 	linked, err := linkedLocks(t, roots, c)
 	for i, m := range roots {
@@ -72,8 +70,8 @@ func markShared(t tree, roots []scan.RootModule, c committed) error {
 	return err
 }
 
-// leaveOutShared takes those out of an inventory that something is written of, and notes
-// that they were not looked at. One that cannot be read fails all the same.
+// leaveOutShared removes such root modules from an inventory before a verb that writes, and
+// notes that the run did not look at them. If one cannot be read, that is still an error.
 func leaveOutShared(j job, s *inventory) {
 	if j.ask.to == nil {
 		return
@@ -87,5 +85,5 @@ func leaveOutShared(j job, s *inventory) {
 	})
 }
 
-// errLinkedLock is why a lock file is not replaced.
+// errLinkedLock is why relock does not replace a lock file.
 var errLinkedLock = errors.New("it is a link, in whose place a file would be put")

@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// NotFound is what an ask names and what is nowhere, so that nothing was done: a person
-// who misspells a name must not read that it is up to date.
+// NotFound lists names in an ask that match nothing. Then relock does nothing: a person who
+// misspells a name must not read "up to date".
 type NotFound []problem.Problem
 
 // Error returns the messages.
@@ -27,24 +27,24 @@ func (n NotFound) Unwrap() []error {
 	return all
 }
 
-// lookupTerm is something that is named in an ask: a provider or a directory.
+// lookupTerm is a name in an ask: of a provider or a directory.
 type lookupTerm struct {
 	pattern provider.Pattern
 	dir     string // empty: a provider
 }
 
-// Lookup is what was named in a run and what was found of it, over one target or several.
+// Lookup has the names in an ask and what was found of them, in one target or several.
 type Lookup struct {
-	several bool // targets; what one of them lacks may be in another
+	several bool // several targets: another one may have what this one lacks
 	all     []lookupTerm
 	found   map[lookupTerm]bool
-	lacking map[lookupTerm][]string        // the targets that have nothing of it
-	lost    map[lookupTerm]problem.Problem // why, for directories
+	lacking map[lookupTerm][]string        // the targets without it
+	lost    map[lookupTerm]problem.Problem // the reasons, for directories
 	there   map[provider.Addr]bool
-	unread  bool // something that it could be in
+	unread  bool // something unread may contain it
 }
 
-// add says that something is looked for.
+// add begins the search for a name.
 func (s *Lookup) add(n lookupTerm) {
 	if s.found == nil {
 		s.found, s.lacking, s.lost = map[lookupTerm]bool{}, map[lookupTerm][]string{}, map[lookupTerm]problem.Problem{}
@@ -54,19 +54,19 @@ func (s *Lookup) add(n lookupTerm) {
 	}
 }
 
-// addFound says that a target has what is named.
+// addFound notes that a target has the name.
 func (s *Lookup) addFound(n lookupTerm) {
 	s.add(n)
 	s.found[n] = true
 }
 
-// addLacking says that a target has nothing of it.
+// addLacking notes that a target does not have the name.
 func (s *Lookup) addLacking(n lookupTerm, target string) {
 	s.add(n)
 	s.lacking[n] = append(s.lacking[n], target)
 }
 
-// Add takes over what another run over targets has looked for and found.
+// Add adds the names and findings of another Lookup.
 func (s *Lookup) Add(other *Lookup) {
 	for _, n := range other.all {
 		s.add(n)
@@ -83,8 +83,8 @@ func (s *Lookup) Add(other *Lookup) {
 	s.unread = s.unread || other.unread
 }
 
-// verdict is about all that some target lacks. The missing ones name one thing that no
-// target has; notices are about the others.
+// verdict judges all names that some target lacks. missing are single things that no target
+// has; notices are about the others.
 func (s *Lookup) verdict() (missing, notices []problem.Problem) {
 	for _, n := range s.all {
 		switch {
@@ -105,7 +105,7 @@ func (s *Lookup) verdict() (missing, notices []problem.Problem) {
 	return missing, notices
 }
 
-// single reports whether it is one thing, which must be there.
+// single reports whether the name means one thing, which must exist.
 func (n lookupTerm) single() bool { return n.dir != "" || n.pattern.Literal() }
 
 func (n lookupTerm) String() string {
@@ -115,7 +115,7 @@ func (n lookupTerm) String() string {
 	return n.pattern.Given()
 }
 
-// fewNames is how many repositories are named in a line.
+// fewNames is how many repositories a line names.
 const fewNames = 3
 
 func few(names []string) string {
@@ -125,7 +125,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// missing says that no target has what is named, and what was probably meant.
+// missing is the problem that no target has a name, with the name that was probably meant.
 func (s *Lookup) missing(n lookupTerm) problem.Problem {
 	if d, ok := s.lost[n]; ok {
 		return d
@@ -142,12 +142,12 @@ func (s *Lookup) missing(n lookupTerm) problem.Problem {
 		d.Hint = "make readable what the report names, and try again; if the name is wrong: " + d.Hint
 	}
 	if s.unread && n.single() {
-		d.Code = problem.CodeUnreadModule // it is not known that the name is wrong
+		d.Code = problem.CodeUnreadModule // the name may be right
 	}
 	return d
 }
 
-// Problems is what the targets of one run do not have of what it names: some or all.
+// Problems are about the names that some or all targets of a run lack.
 func (s *Lookup) Problems() []problem.Problem {
 	missing, notices := s.verdict()
 	return append(missing, notices...)

@@ -16,12 +16,11 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// PlanDisputed makes a lock file of one with conflict markers, as Lock does, for a merge
-// that is under way: there is no merged configuration yet, so that constraints are
-// those that both sides record. Entries that are not disputed keep their bytes.
-// The name is the path of the file in the repository at top, of which nothing else
-// is read but version files. The content is nil if something failed, which the
-// report tells.
+// PlanDisputed resolves the conflict markers of a lock file, as Lock does, during a merge.
+// The merged configuration does not exist yet. So the constraints are those that both sides
+// record. Undisputed entries keep their bytes. name is the path of the file in the
+// repository at top. Apart from it, only version files are read there. If something failed,
+// the content is nil, and the report says why.
 func PlanDisputed(ctx context.Context, s *Session, m Means, top, name string, marked []byte) ([]byte, report.Report, error) {
 	none := report.Report{Verb: verbs.Lock}
 	united, problems := lockfile.Read(marked, name, nil)
@@ -54,8 +53,8 @@ func PlanDisputed(ctx context.Context, s *Session, m Means, top, name string, ma
 	return p.found[0].result.File, p.report, nil
 }
 
-// alone is a file tree with one lock file and the version files that may say which
-// release of the tool it is for.
+// alone is a file tree with one lock file, and the version files that may name the release
+// of its tool.
 func alone(top, name string, lock []byte) (fs.FS, error) {
 	files := map[string][]byte{name: lock}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {

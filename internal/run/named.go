@@ -18,9 +18,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// checkNamed looks for what the ask names in the root modules that were found. If the
-// run has no other target, it fails when one of them is nowhere: nothing has been asked
-// or written then.
+// checkNamed looks for the ask's names in the found root modules. If the run has no other
+// target and a name matches nothing, it fails, before anything is asked or written.
 func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 	s, several := j.visit.Lookup, j.visit.Lookup != nil && j.visit.Lookup.several
 	if !several {
@@ -59,18 +58,18 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 	return append(notices, missing...), nil
 }
 
-// nothing reports whether there is no root module for another reason than a
-// provider's name: what a pull request touches is none, or a directory is none.
+// nothing reports whether there is no root module, for another reason than a provider's
+// name. For example, the pull request touches none, or a directory does not exist.
 func (s inventory) nothing() bool {
 	return len(s.found) == 0 && (s.extent.touched != nil || len(s.lost) > 0)
 }
 
-// whole reports whether all of a repository was looked at.
+// whole reports whether the run looked at the whole repository.
 func (s inventory) whole() bool {
 	return s.extent.touched == nil && len(s.found) > 0 && len(s.trees) == 1 && slices.Equal(s.trees[0].dirs, []string{everything})
 }
 
-// sees adds the providers that there are, and whether there may be others.
+// sees adds the providers of an inventory, and whether it may have missed some.
 func (s *Lookup) sees(in inventory) {
 	if s.there == nil {
 		s.there = map[provider.Addr]bool{}
@@ -106,7 +105,7 @@ func (f found) providers() []provider.Addr {
 	return all
 }
 
-// where is what a job is about, for people, where others are about others.
+// where names a job for people, if the run has several.
 func where(j job) string {
 	if len(j.settings.PullRequest.Base) > 1 {
 		return strings.TrimSpace(j.target.repository + " at " + j.target.base)
@@ -114,14 +113,13 @@ func where(j job) string {
 	return j.target.repository
 }
 
-// misses takes the directories out of a scan's diagnostics that were named and
-// are none, or in which there is no root module: what happens to that depends on
-// the other targets of the run.
+// misses removes diagnostics about named directories that do not exist or have no root
+// module. The other targets of the run decide about those.
 func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem.Problem {
-	if s.extent.touched != nil { // no directory is named, but a setting narrows what is touched
+	if s.extent.touched != nil { // no directory is named: a setting limits what is touched
 		return diagnostics
 	}
-	unlocked := func(dir string) bool { // then it has root modules, which are reported
+	unlocked := func(dir string) bool { // its root modules are reported
 		return slices.ContainsFunc(diagnostics, func(d problem.Problem) bool {
 			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.Place.Path+"/", dir+"/")
 		})
@@ -132,7 +130,7 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem
 			return false
 		}
 		shown, message, hint := j.names(t).Of(d.Place.Path), d.Message, d.Hint
-		if d.Severity == problem.SeverityWarning { // it is there, and holds none
+		if d.Severity == problem.SeverityWarning { // it exists, and has no root module
 			message = "no root module was found in " + shown
 		}
 		if near, ok := nearDir(d.Place.Path, t.locked(j.scan.Enters)); ok {
@@ -143,9 +141,8 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem
 	})
 }
 
-// nearDir returns the directory that was probably meant: one of the same name
-// elsewhere, or one whose path differs in a few letters; ok is false if there is
-// none.
+// nearDir returns the directory that was probably meant: one of the same name elsewhere, or
+// one whose path differs in a few letters. ok is false if there is none.
 func nearDir(name string, dirs []string) (near string, ok bool) {
 	least := provider.Slips(path.Base(name)) + 1
 	for _, dir := range dirs {
@@ -160,8 +157,8 @@ func nearDir(name string, dirs []string) (near string, ok bool) {
 	return near, ok
 }
 
-// noDirectory is the error of a directory on disk that cannot be used, with the
-// one that was probably meant.
+// noDirectory is the error of an unusable directory on disk. It names the directory that
+// was probably meant.
 func noDirectory(workDir, dir, abs string, err error) error {
 	d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
 	if !errors.Is(err, fs.ErrNotExist) {

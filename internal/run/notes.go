@@ -19,11 +19,11 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// notesTime bounds what is asked for the text of a pull request alone. An
-// upgrade does not wait longer for its release notes.
+// notesTime bounds the questions for the text of a pull request. An upgrade does not wait
+// longer for its release notes.
 const notesTime = time.Minute
 
-// readNotes reads what is said about all upgrades of the run.
+// readNotes reads the release notes for all upgrades of the run.
 func readNotes(ctx context.Context, j job, server *github.Client, all []found) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
@@ -35,7 +35,7 @@ func readNotes(ctx context.Context, j job, server *github.Client, all []found) [
 	return notes.Read(ctx, j.source, asked, host, upgrades(all))
 }
 
-// upgrades lists the distinct ways from one release to a newer one.
+// upgrades are the distinct pairs of an old and a new release.
 func upgrades(found []found) []notes.Upgrade {
 	var all []notes.Upgrade
 	for _, f := range found {
@@ -56,8 +56,8 @@ func upgrades(found []found) []notes.Upgrade {
 	return all
 }
 
-// fillDates fills in when the releases of a report were published, as far as
-// registries tell. The modules are those that were found, in part or whole.
+// fillDates fills in the publication dates of a report's releases, if registries have them.
+// The modules are all or some of the found ones.
 func fillDates(ctx context.Context, j job, all []found, modules []report.Module) {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
@@ -70,7 +70,7 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 		})
 	}
 	answers := ask.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
-		r, _ := j.source.Repository(ctx, tools[want], want) // a date that cannot be had stays unknown
+		r, _ := j.source.Repository(ctx, tools[want], want) // a missing date stays unknown
 		return r.Published
 	})
 	for _, m := range modules {
@@ -91,7 +91,7 @@ func eachDate(m report.Module, visit func(want provider.Want, published *time.Ti
 	}
 	for i := range m.Changes {
 		change := &m.Changes[i]
-		if !change.To.IsZero() && !change.FromPull { // nobody could be asked about that
+		if !change.To.IsZero() && !change.FromPull { // an entry of the pull request: nobody was asked about it
 			visit(provider.Want{Addr: change.Addr, Version: change.To}, &change.Published)
 		}
 		facts(change.Addr, &change.Facts)
@@ -101,8 +101,8 @@ func eachDate(m report.Module, visit func(want provider.Want, published *time.Ti
 	}
 }
 
-// webHost is the host of the repositories that an API serves. A server on this
-// machine, as in the demonstration, stands for github.com.
+// webHost is the host of an API's repositories. For a server on this machine, as in the
+// demonstration, it is github.com.
 func webHost(api string) string {
 	u, err := url.Parse(cmp.Or(api, github.PublicAPI))
 	if err != nil {

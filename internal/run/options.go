@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// searching says which root modules settings take. How a tree is read findAll adds.
+// searching returns the options for finding root modules. findAll adds how a tree is read.
 func (a Ask) searching(c settings.Settings) scan.Options {
 	return scan.Options{
 		Create: c.Create && !a.lockedOnly, Unlocked: c.Unlocked != "ignore" && !a.lockedOnly, Tool: c.Tool, ToolVersion: c.ToolVersion,
@@ -22,12 +22,12 @@ func (a Ask) searching(c settings.Settings) scan.Options {
 	}
 }
 
-// environments are the sets of values that units are read with.
+// environments are the sets of values for reading units.
 func environments(c settings.Settings) []terragrunt.EnvironmentSet {
 	return collect.Mapped(c.Environments, func(e settings.EnvironmentSet) terragrunt.EnvironmentSet { return terragrunt.EnvironmentSet(e) })
 }
 
-// planning says how settings have lock files planned. Who is asked planAll adds.
+// planning returns the options for planning lock files. planAll adds the sources.
 func (a Ask) planning(c settings.Settings) upgrade.Options {
 	o := upgrade.Options{
 		Mode: a.mode, Exact: c.Exact, Strict: c.Strict, Prune: c.Prune, AllowDowngrade: c.AllowDowngrade,
@@ -46,8 +46,8 @@ func (a Ask) planning(c settings.Settings) upgrade.Options {
 	return o
 }
 
-// accessFor is how GitHub is spoken to by settings, for an ask and for other repositories
-// that it leads to.
+// accessFor is how an ask connects to GitHub, by its settings. others are further
+// repositories that it needs.
 func accessFor(env Env, a Ask, c settings.Settings, others ...string) access {
 	to := access{github: github.Access{API: env.API, GraphQL: env.GraphQL, Token: c.Token}, owner: a.owner, public: c.DryRun || a.public}
 	if c.App.ID == "" {
@@ -64,7 +64,7 @@ func accessFor(env Env, a Ask, c settings.Settings, others ...string) access {
 	return to
 }
 
-// moduleTokens are the operator's tokens for git hosts that modules come from, by host.
+// moduleTokens are the operator's tokens for git hosts with modules, by host.
 func moduleTokens(env Env, c settings.Settings) map[string]string {
 	if c.ModuleToken == "" {
 		return nil

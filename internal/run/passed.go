@@ -20,15 +20,15 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// toolCaches are the directories that the tools fill by themselves. What is on disk there
-// is nobody's work; what somebody commits there is read by the tools, and by no reviewer.
+// toolCaches are directories that the tools fill. On disk, their content is nobody's work.
+// If it is committed, the tools read it, and no reviewer does.
 var toolCaches = []string{".terraform", ".terragrunt-cache"}
 
 // inToolCache reports whether a file is below such a directory.
 func inToolCache(name string) bool { return worktree.Within(name, toolCaches) }
 
-// withPassed adds to an inventory the lock files that a search of a tree has passed over:
-// they are judged by their hashes, counted as excluded, or named as not looked at.
+// withPassed adds to an inventory the lock files that a search of a tree has passed over.
+// Each is judged by its hashes, or counted as excluded, or named as not looked at.
 func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.Passed) inventory {
 	if len(passed) == 0 {
 		return s
@@ -50,7 +50,7 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 			continue
 		}
 		names, err := below.locks(p.Dir)
-		if err != nil { // something is there, and nobody knows what
+		if err != nil { // the path exists and is unreadable
 			s.unseen.add(notReadable, j.names(t).Of, p.Dir+"/")
 		}
 		for _, name := range names {
@@ -80,27 +80,27 @@ func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.P
 	return s
 }
 
-// judgesHashes reports whether a run judges a lock file that no search comes to: verify does,
-// and a check of a change if it changes that.
+// judgesHashes reports whether a run judges a lock file that no search reaches: verify
+// always does, and a check does if the change touches the file.
 func judgesHashes(j job, narrowed extent, name string) bool {
 	switch {
 	case j.ask.verb == verbs.Verify:
 		return true
 	case j.ask.verb != verbs.Check || j.ask.change == nil && j.ask.touched == nil:
 		return false
-	case narrowed.changed == nil: // nobody knows what was changed
+	case narrowed.changed == nil: // it is unknown what was changed
 		return true
 	}
 	return narrowed.changed.anywhere || narrowed.changed.hasFile(name)
 }
 
-// passedLocks finds the lock files that a repository tracks below directories: what HEAD has
-// there, and what is on disk and not ignored by git. Outside of git it is what is on
-// disk, and through GitHub what the commit has.
+// passedLocks finds the lock files of a repository below directories. In git these are the
+// files of HEAD, and files on disk that git does not ignore. Outside of git it looks at the
+// disk only, and on GitHub at the commit only.
 type passedLocks struct {
 	tree    tree
 	ignored *worktree.IgnoreFiles
-	head    *worktree.Revision // nil: there is none, or it cannot be read
+	head    *worktree.Revision // nil: there is none, or it is unreadable
 }
 
 func newPassedLocks(t tree) passedLocks {
@@ -114,7 +114,7 @@ func newPassedLocks(t tree) passedLocks {
 	return k
 }
 
-// locks are the lock files at and below a directory that are there, sorted.
+// locks are the existing lock files at and below a directory, sorted.
 func (k passedLocks) locks(dir string) ([]string, error) {
 	if k.tree.remote != nil {
 		return locksBelow(k.tree.FS(), dir)
@@ -123,7 +123,8 @@ func (k passedLocks) locks(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Of a directory that HEAD has, HEAD tells, where there may be very much on disk.
+	// If HEAD has the directory, it reads HEAD, since the disk may have very many files
+	// there.
 	base := path.Base(dir)
 	if own := slices.Contains(toolCaches, base); !own && (!there || base != "node_modules") {
 		more, err := k.onDisk(dir)
@@ -139,7 +140,7 @@ func (k passedLocks) locks(dir string) ([]string, error) {
 	}), nil
 }
 
-// inHead are the lock files that HEAD has there, and whether it has the directory.
+// inHead are the lock files of HEAD there. there reports whether HEAD has the directory.
 func (k passedLocks) inHead(dir string) (names []string, there bool, err error) {
 	if k.head == nil {
 		return nil, false, nil
@@ -159,7 +160,7 @@ func (k passedLocks) inHead(dir string) (names []string, there bool, err error) 
 	return names, true, nil
 }
 
-// ignores reports whether git ignores what is at a path.
+// ignores reports whether git ignores a path.
 func (k passedLocks) ignores(name string) bool {
 	if k.tree.loose {
 		return false
@@ -199,8 +200,8 @@ func locksBelow(fsys fs.FS, dir string) (names []string, err error) {
 	return names, err
 }
 
-// judgeHashes judges the lock files that no search comes to by their hashes, and says what is
-// wrong with where they are. Nothing is planned for them.
+// judgeHashes judges the hashes of lock files that no search reaches, and reports problems
+// of their location. Nothing is planned for them.
 func judgeHashes(ctx context.Context, j job, p planned) planned {
 	for i, f := range p.hashesOnly {
 		p.hashesOnly[i].result = upgrade.Result{Module: f.module, Diagnostics: f.module.Tree.Diagnostics}
@@ -229,8 +230,8 @@ func judgeHashes(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// downgradeKnownHashes makes warnings of what was found in entries that are as they were before
-// the change. Where that cannot be read, the findings stay.
+// downgradeKnownHashes turns findings into warnings, for entries that the change leaves as
+// they were. If the base cannot be read, the findings stay.
 func downgradeKnownHashes(base func() (*Remote, error), r upgrade.Result) upgrade.Result {
 	files, err := base()
 	if err != nil {
@@ -255,8 +256,8 @@ func downgradeKnownHashes(base func() (*Remote, error), r upgrade.Result) upgrad
 	return r
 }
 
-// lockInToolCache is the finding about a lock file that a change adds or changes where only the
-// tools write.
+// lockInToolCache is the finding about a lock file that a change adds or changes in a
+// tool's own directory.
 func lockInToolCache(name string) problem.Problem {
 	meaning, _ := problem.MeaningOf(problem.CodeLockInCache)
 	return problem.Problem{
@@ -265,8 +266,8 @@ func lockInToolCache(name string) problem.Problem {
 	}
 }
 
-// hashSuspects are the entries of a lock file that no search comes to, of the providers
-// that the run is about, as far as their registries may be asked.
+// hashSuspects are the entries of a lock file that no search reaches. Only providers of the
+// run count whose registries may be asked.
 func hashSuspects(j job, m scan.RootModule) []verify.Suspect {
 	var suspects []verify.Suspect
 	admitted := j.contact()

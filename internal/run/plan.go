@@ -29,19 +29,19 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	for i, f := range p.found {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
 		if j.visit.Recorder == nil && !j.ask.delivers() {
-			p.found[i].result.Selections = nil // the most of what thousands of root modules keep
+			p.found[i].result.Selections = nil // for thousands of root modules they need the most memory
 		}
 	}
 	return p
 }
 
-// planOptions are those of the job, with what else the run knows.
+// planOptions are the job's options, with further facts of the run.
 func planOptions(j job, p planned) upgrade.Options {
 	opts := j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	opts.Policy.Rules, opts.Policy.Now = append(slices.Clip(opts.Policy.Rules), rules...), j.env.Now
 	opts.Announce = j.env.Announce
-	if hashSource(j.settings) == "" { // which may spare the downloads
+	if hashSource(j.settings) == "" { // a hash source may save the downloads
 		opts.Sizes = j.source
 	}
 	opts.Dates = dateSource(j, p.proposing.client)
@@ -53,8 +53,8 @@ func planOptions(j job, p planned) upgrade.Options {
 	return opts
 }
 
-// outages say once of each host that does not answer why that is so. What was not
-// asked for it says no more than that.
+// outages reports once for each host that does not answer why it does not. Other problems
+// do not repeat it.
 func outages(j job) []problem.Problem {
 	var all []problem.Problem
 	for _, o := range j.client.Outages() {
@@ -67,7 +67,8 @@ func outages(j job) []problem.Problem {
 	return all
 }
 
-// describe makes the report of a root module's plan. What the baseline accepts is no finding.
+// describe makes the report of a root module's plan. Findings that the baseline accepts are
+// left out.
 func describe(j job, f found) report.Module {
 	m := report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
 	m.Findings, m.Accepted = j.ask.judged.Baseline.Accept(m.Findings)
@@ -95,9 +96,9 @@ func results(ctx context.Context, j job, p planned) []found {
 	return all
 }
 
-// eachSource calls ask with the indices of the root modules of each source, so that nothing
-// is asked twice: of each root module that keeps providers of its own alone, since no other one
-// gets these, and at last of all others together.
+// eachSource calls ask for each source with the indices of its root modules, so that
+// nothing is asked twice. Each root module with its own providers has its own source. All
+// others share one, which comes last.
 func eachSource(j job, all []found, ask func(source *registry.Client, indices []int)) {
 	var common []int
 	for i, f := range all {
@@ -119,8 +120,8 @@ func modulesAt(all []found, indices []int) []scan.RootModule {
 	return modules
 }
 
-// withPlugins adds the source of each root module that keeps providers of its own. In a
-// pull request and on GitHub such providers are not used.
+// withPlugins adds the source of each root module that keeps its own providers. In a pull
+// request and on GitHub such providers are not used.
 func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
 	usable := j.target.remote() == nil && j.ask.verb != verbs.PR && !j.env.OnGitHub
@@ -134,13 +135,13 @@ func withPlugins(j job, all []found) []found {
 	return all
 }
 
-// hasPlugins reports whether a root module keeps providers of its own.
+// hasPlugins reports whether a root module keeps its own providers.
 func hasPlugins(t tree, m scan.RootModule) bool {
 	info, err := fs.Stat(t.FS(), path.Join(m.Dir, scan.PluginDir))
 	return err == nil && info.IsDir()
 }
 
-// learnSigners learns who signed what the lock files hold now.
+// learnSigners finds out who signed the present entries of the lock files.
 func learnSigners(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageSigners)()
 	results := resultsOf(all)
@@ -158,7 +159,7 @@ func resultsOf(all []found) []upgrade.Result {
 	return results
 }
 
-// platformsOf joins what the selections know of the platform of each hash.
+// platformsOf is the known platform of each hash, from the selections.
 func platformsOf(r upgrade.Result) map[provider.Hash]provider.Platform {
 	known := map[provider.Hash]provider.Platform{}
 	for _, s := range r.Selections {
