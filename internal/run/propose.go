@@ -26,8 +26,8 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// groupKeys lists the keys of all groups that the root modules can have changes for:
-// whatever is planned, it is about providers that are required or locked.
+// groupKeys lists the keys of all groups that may have changes: a plan is about providers
+// that are required or locked.
 func groupKeys(book policy.Rulebook, all []found) []string {
 	keys := map[string]bool{}
 	for _, f := range all {
@@ -43,13 +43,13 @@ type proposing struct {
 	client     *github.Client
 	repo       *github.Repository
 	base, head string
-	// survey is what there is of pull requests, with what people ignore.
+	// survey is the state of the pull requests, with what people ignore.
 	survey pr.Survey
 }
 
-// planPulls plans what is proposed. Where a list of repositories says that none of our
-// branches is there, GitHub is asked about pull requests only if there is anything to
-// propose; what people ignore may leave less of that.
+// planPulls plans the proposals. If a list of repositories shows no branch of ours, it asks
+// GitHub about pull requests only if there is something to propose. The ignores of people
+// may then remove some of that.
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
 	if !j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix) {
@@ -83,8 +83,8 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	return first, nil
 }
 
-// prepare asks GitHub for what the plan depends on: the base branch, and what
-// people ignore by comments.
+// prepare asks GitHub for what the plan needs: the base branch, and what people ignore by
+// comments.
 func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	p, err := proposingTo(j, s)
 	if err != nil {
@@ -106,7 +106,7 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	return p, err
 }
 
-// proposingTo says what is proposed to, as far as it is known without asking.
+// proposingTo is the target of the proposals, as far as it is known without a request.
 func proposingTo(j job, s inventory) (p proposing, err error) {
 	if len(s.trees) != 1 {
 		return p, errors.New("the directories are in different repositories; a pull request is about one")
@@ -129,13 +129,13 @@ type proposer struct {
 	job
 	planned
 	// readNotes reads release notes once for all pull requests, and only if one is written;
-	// nil if they are not wanted.
+	// nil if nobody wants them.
 	readNotes func() []notes.Notes
 }
 
-// proposeAll brings the planned lock files to GitHub, a pull request for each
-// group of changes. What its text would say in addition is asked as long as the run
-// asks at all. moved is as in runJob.
+// proposeAll brings the planned lock files to GitHub, one pull request for each group of
+// changes. Further facts for its text are asked for while the run may ask questions. moved
+// is as in runJob.
 func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ planned, moved string) {
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known}
@@ -152,15 +152,15 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	if j.settings.DryRun {
 		for _, one := range proposals {
 			if one.Alone == "" {
-				one.Write() // nobody else asks for the text
+				one.Write() // nobody else wants the text
 			}
 		}
 	}
 	holds := at.holds(known.found)
 	if at.client.Anonymous() {
-		holds = nil // trees are dear to anyone who has no token
+		holds = nil // without a token, trees cost too many requests
 	}
-	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
+	// On a runner the checkout is the branch. Elsewhere it is somebody's own.
 	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
 	again, past := j.visit.board.wishes(ctx, at.repo, j.settings.PullRequest.BranchPrefix)
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
@@ -174,7 +174,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	for _, o := range outcomes {
 		if o.Unbegun {
 			j.bounds.skip(report.Unbegun{PullRequests: 1})
-			p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption) // nobody takes this for all there is
+			p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption) // nobody must take this text for complete
 			continue
 		}
 		if o.Stale && j.plans < mostPlans && asking.Err() == nil {
@@ -192,15 +192,15 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	return p.planned, moved
 }
 
-// did says at once what happened to a pull request, if anything did.
+// did announces a change of a pull request at once.
 func did(j job, o pr.Outcome) {
 	if j.env.Did != nil && o.Operation != pr.None && !j.settings.DryRun {
 		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.repository))
 	}
 }
 
-// headOf is the commit of the tree. The runner's own checkout has no .git where
-// git is not installed: then the commit that started the workflow is it.
+// headOf is the commit of the tree. If the runner has no git, its checkout has no .git.
+// Then the commit is the one that started the workflow.
 func headOf(t tree, of target) (string, error) {
 	if t.remote != nil {
 		return t.remote.Commit, nil
@@ -215,22 +215,21 @@ func headOf(t tree, of target) (string, error) {
 	return clone.Head()
 }
 
-// share is what one group has of the changes.
+// share is the part of the changes that belongs to one group.
 type share struct {
 	files   []pr.File
 	changed []pr.Changed
-	// modules are indexes of root modules, parts what the group has of their
-	// plans.
+	// modules are indexes of root modules. parts are the group's parts of their plans.
 	modules []int
 	parts   []upgrade.Result
-	// kept are those of root modules that the run did not look at, as the pull request
-	// proposed them before; unasked counts root modules of which that is so in part.
+	// kept are from root modules that the run did not look at, as the pull request proposed
+	// them before. unasked counts root modules of which the run looked at a part.
 	kept    []found
 	unasked int
-	notices []problem.Problem // of its pull request
+	notices []problem.Problem // of the group's pull request
 }
 
-// add puts in what the group has of a root module.
+// add adds the group's part of a root module.
 func (s *share) add(i int, f found, unasked bool) {
 	s.put(f, lockFile(f))
 	s.modules, s.parts = append(s.modules, i), append(s.parts, f.result)
@@ -239,7 +238,7 @@ func (s *share) add(i int, f found, unasked bool) {
 	}
 }
 
-// keep puts in what its pull request has of a root module that was not looked at.
+// keep adds a lock file of the pull request that the run did not look at.
 func (s *share) keep(k keptFile) {
 	s.put(k.of, k.file)
 	s.kept = append(s.kept, k.of)
@@ -250,10 +249,9 @@ func (s *share) put(f found, file pr.File) {
 	s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 }
 
-// proposals are the changed lock files, by group in the order of their keys. A
-// lock file of which several groups have a part is in the proposal of each,
-// with the changes of that group alone. Of a group whose pull request would have to be
-// read and cannot be, the proposal is that it stays as it is.
+// proposals are the changed lock files, by group in the order of their keys. If several
+// groups change a lock file, each proposes it with its own changes only. If a group's pull
+// request must be read and cannot be, the proposal leaves it as it is.
 func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposal {
 	shares := map[string]*share{}
 	for _, key := range groupKeys(p.plan.Policy, p.found) {
@@ -270,7 +268,7 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 		}
 	}
 	var proposals []pr.Proposal
-	narrowed := p.narrowed() // before the report says what a group proposes already
+	narrowed := p.narrowed() // before the report gets what a group proposes already
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		if narrowed {
 			for _, k := range carrier.unseenFiles(ctx, key) {
@@ -285,11 +283,11 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 	return proposals
 }
 
-// groupProposal is what a group proposes, if anything: its share, or that what stands is left
-// alone. A narrowed run has not looked at all that the group is about.
+// groupProposal is the proposal of a group, if there is one: its share, or that its current
+// proposal is left alone. A narrowed run has not looked at everything of the group.
 func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key string, s *share, narrowed bool) (pr.Proposal, bool) {
 	stands, read := carrier.known[key]
-	if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
+	if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // one line says that already
 		carrier.notices[key] = append(carrier.notices[key], problem.Of(stands.err))
 	}
 	if stands.alone != "" {
@@ -312,8 +310,8 @@ func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key stri
 	return one, true
 }
 
-// parts splits the plan of a root module by group. Groups that have no change
-// in it, and for which nothing failed or was left out, are not there.
+// parts splits the plan of a root module by group. It leaves out groups without a change,
+// unless something failed or was left out.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
 	book := p.plan.Policy
 	keys := groupKeys(book, []found{f})
@@ -349,7 +347,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.notices...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
-		full.DryRun = false // it is shown as it would be
+		full.DryRun = false // the text is that of a real run
 		if one.AutoMerge != "" {
 			full.KeepsFromMerging = failed
 		}
@@ -359,9 +357,9 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	return one
 }
 
-// failures are what failed beside the group in lock files that it changes: their hashes
-// are counted in the text, and could not be proven. own reports whether anything of the
-// group failed as well.
+// failures are problems of other groups in the lock files that the group changes. The text
+// counts the hashes of these files, and they could not be proven. own reports whether
+// anything of the group failed, too.
 func (p *proposer) failures(s *share) (beside []problem.Problem, own bool) {
 	for n, i := range s.modules {
 		own = own || s.parts[n].Failed()
@@ -372,8 +370,8 @@ func (p *proposer) failures(s *share) (beside []problem.Problem, own bool) {
 	return beside, own
 }
 
-// shared are the plans of the root modules that a group has changes in, with these
-// alone.
+// shared are the plans of the root modules that a group changes, with the group's changes
+// only.
 func (p *proposer) shared(s *share) []found {
 	plans := make([]found, len(s.modules))
 	for n, i := range s.modules {
@@ -383,9 +381,9 @@ func (p *proposer) shared(s *share) []found {
 	return plans
 }
 
-// enrich adds to the report what a reviewer reads and no lock file needs: when
-// releases were published, and what is said about them. It is asked only when a
-// text must be written, so that a run with nothing to do does not ask.
+// enrich adds facts for reviewers that no lock file needs: publication dates and release
+// notes. It asks for them only when a text is written, so that a run with nothing to do
+// does not ask.
 func (p *proposer) enrich(ctx context.Context) {
 	fillDates(ctx, p.job, p.found, p.report.Modules)
 	if p.readNotes != nil {
@@ -393,9 +391,8 @@ func (p *proposer) enrich(ctx context.Context) {
 	}
 }
 
-// about is what one group has of each root module: its changes, and what is reported
-// of its providers where nothing changes. Behind those that were found are those that
-// are kept.
+// about is the group's part of each root module: its changes, and the problems of its
+// unchanged providers. The found root modules come first, then the kept ones.
 func (p *proposer) about(key string, s *share) []report.Module {
 	var modules []report.Module
 	for i, f := range p.found {
@@ -413,26 +410,26 @@ func (p *proposer) about(key string, s *share) []report.Module {
 	return modules
 }
 
-// carriedOver counts the root modules of which the proposal has what it had before.
+// carriedOver counts the root modules for which the proposal keeps former changes.
 func (s *share) carriedOver(stands pr.Standing) report.CarriedOver {
 	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: stands.Head}
 }
 
-// carries reports whether some changes are what was before: who signed them, and what
-// else asks for an eye, the run that proposed them knew.
+// carries reports whether some changes are from a former proposal. Only the run that first
+// proposed them knew who signed them, and what else needs a person.
 func carries(modules []report.Module) bool {
 	return slices.ContainsFunc(modules, func(m report.Module) bool {
 		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.FromPull })
 	})
 }
 
-// facts identifies what the text of a pull request says that is in no lock
-// file: what needs an eye, and what was held back. Dates are not among it, since
-// they are asked only for a text that is written.
+// facts is a digest of facts in the text of a pull request that no lock file has: changes
+// that need a person, and changes that were held back. Dates are not part of it, since
+// relock asks for them only for a text that is written.
 func facts(modules []report.Module, general []problem.Problem) string {
 	h := sha256.New()
-	// Each field is written by itself: the digest is in open pull requests, and one
-	// that is another for the same facts writes each of them again.
+	// Each field is written by itself. The digest is in open pull requests: if it changed
+	// for the same facts, relock would write each of them again.
 	signer := func(s provider.Signer) string {
 		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
 	}
@@ -463,13 +460,13 @@ func facts(modules []report.Module, general []problem.Problem) string {
 			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Subject.Addr, d.Severity)
 		}
 	}
-	for _, d := range general { // not their messages, which may name a port or a time
+	for _, d := range general { // without messages, which may name a port or a time
 		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.File(), d.Severity)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// lockFile is a lock file as a commit takes it.
+// lockFile is a lock file in the form of a commit.
 func lockFile(f found) pr.File {
 	name := path.Join(f.module.Dir, lockfile.Name)
 	file := pr.File{Path: name, Content: f.result.File}
@@ -480,17 +477,17 @@ func lockFile(f found) pr.File {
 	return file
 }
 
-// sawAll reports whether the run has looked at all that the base wants looked at, and
-// everything that it asked was answered.
+// sawAll reports whether the run looked at everything that the base wants, and got every
+// answer.
 func (p *proposer) sawAll() bool {
 	seen := p.report
 	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Problem) bool {
-		return d.Code == problem.CodeUnlocked // known, whatever it is to the run
+		return d.Code == problem.CodeUnlocked // a known state, whatever the run makes of it
 	})
 	return !p.narrowed() && !seen.Failed()
 }
 
-// record puts what happened to a proposal into the report.
+// record adds the outcome of a proposal to the report.
 func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.CarriedOver) {
 	if o.Err != nil {
 		p.report.Diagnostics = append(p.report.Diagnostics, problem.Of(o.Err))

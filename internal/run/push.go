@@ -14,17 +14,16 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// ErrMoved is why nothing is pushed to a branch that is not where it was read.
+// ErrMoved is why nothing is pushed to a branch that has moved since it was read.
 var ErrMoved = errors.New("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
 
-// Push says to which branch lock files are pushed, from the commit that they
-// were read at.
+// Push is a branch as a destination of lock files, and the commit that they were read at.
 type Push struct {
 	Repository string // OWNER/NAME
 	Branch     string
-	// Merged is what is committed with the lock files; nil: nothing.
+	// Merged is committed together with the lock files; nil: nothing.
 	Merged *MergedBase
-	// Ready is asked just before the branch is moved. Its error is the push's.
+	// Ready is called just before the branch is moved. Its error becomes that of the push.
 	Ready func(context.Context) error
 }
 
@@ -33,13 +32,13 @@ type MergedBase struct {
 	Base   string // the base's name
 	Commit string // that the base is at
 	Tree   string // git's id of the merged tree
-	// Locks take the place of lock files there, as far as nothing is planned for them. They
-	// may have conflict markers.
+	// Locks replace the lock files of the merge that the plan does not change. They may
+	// have conflict markers.
 	Locks []github.File
 }
 
-// push commits the planned lock files to the branch as a fast-forward. Its error is
-// ErrMoved, and nothing is pushed, if the branch is not where it was read.
+// push commits the planned lock files to the branch as a fast-forward. If the branch has
+// moved since it was read, the error is ErrMoved, and nothing is pushed.
 func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
 	var files []github.File
 	var changed []pr.Changed
@@ -55,7 +54,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if to.Merged != nil {
 		all, complete := to.Merged.with(files)
 		if !complete {
-			return p.report, nil // which says why
+			return p.report, nil // the report says why
 		}
 		files, merging = all, "Merge "+to.Merged.Base+" into "+to.Branch
 	} else if len(files) == 0 {
@@ -86,8 +85,8 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	return p.report, nil
 }
 
-// with completes planned lock files by those of the merge that the plan leaves alone. It is
-// false where one of these has a conflict.
+// with adds to the planned lock files those of the merge that the plan does not change. It
+// returns false if one of them has a conflict.
 func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
 	files := slices.Clone(planned)
 	for _, merged := range m.Locks {
@@ -105,10 +104,9 @@ func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
 	return files, true
 }
 
-// forward moves the branch to a commit that was made on what was read. Where GitHub refuses
-// that, the branch is elsewhere, which is ErrMoved, or a rule of the repository is against it.
-// Where nobody knows what happened to it, the branch says so, and is moved again if it is
-// where it was.
+// forward moves the branch from the read commit to a new one. If GitHub refuses, either the
+// branch has moved, which is ErrMoved, or a rule of the repository forbids it. After an
+// unclear answer it reads the branch, and tries again if the branch has not moved.
 func (p *Push) forward(ctx context.Context, repo *github.Repository, read, sha string) error {
 	err := repo.FastForward(ctx, p.Branch, sha)
 	uncertain := errors.Is(err, github.ErrUncertain)
@@ -127,7 +125,7 @@ func (p *Push) forward(ctx context.Context, repo *github.Repository, read, sha s
 	return ErrMoved
 }
 
-// commit stores the files as a commit on the one that they were made from.
+// commit stores the files as a commit on top of the one that was read.
 func (p *Push) commit(ctx context.Context, repo *github.Repository, read string, files []github.File, message string) (string, error) {
 	commit := github.Commit{Message: message, Parents: []string{read}}
 	if p.Merged != nil {
@@ -139,7 +137,7 @@ func (p *Push) commit(ctx context.Context, repo *github.Repository, read string,
 		}
 		commit.Tree = parent.Tree
 	}
-	if len(files) > 0 { // else the merge alone is pushed
+	if len(files) > 0 { // otherwise only the merge is pushed
 		tree, err := repo.CreateTree(ctx, commit.Tree, files)
 		if err != nil {
 			return "", err

@@ -14,16 +14,16 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// mostPlans is how often one request is planned while its base moves. A run takes
-// minutes: whose base changes what relock reads twice in that time should say so.
+// mostPlans bounds how often one request is planned while its base moves. A run takes
+// minutes. If relevant files of the base change twice in that time, the user must know.
 const mostPlans = 3
 
 // mayRepeat reports whether all may be planned again for another commit.
 func mayRepeat(j job) bool { return j.plans < mostPlans }
 
-// holds reports whether a commit of the base has all that was read as it was read.
-// What is not told apart is asked for once. A commit that GitHub does not know, such
-// as one of the checkout alone, is not compared.
+// holds reports whether another commit of the base has the same content for everything that
+// was read. It compares equal questions once. It compares no commit that GitHub does not
+// know, such as a local one.
 func (p proposing) holds(found []found) func(ctx context.Context, sha string) (bool, error) {
 	known, noticed := map[string]bool{}, noticedBy(found)
 	return func(ctx context.Context, sha string) (bool, error) {
@@ -42,8 +42,8 @@ func (p proposing) holds(found []found) func(ctx context.Context, sha string) (b
 	}
 }
 
-// noticedBy returns what reports whether a run that has found these root modules may see
-// that a path has changed. Of a directory that a configuration reads every file counts.
+// noticedBy returns a function that reports whether a changed path may matter to a run with
+// these root modules. If a configuration reads a directory, every file in it matters.
 func noticedBy(found []found) func(filetree.ChangedPath) bool {
 	read := map[string]bool{}
 	for _, f := range found {
@@ -54,17 +54,17 @@ func noticedBy(found []found) func(filetree.ChangedPath) bool {
 	return func(p filetree.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
 }
 
-// matters reports whether a run may see that a path has changed. A link or a
-// submodule may be in the way of any file, and a directory is a module.
+// matters reports whether a changed path may matter to a run. A link or a submodule may
+// replace any file, and a directory is a module.
 func matters(p filetree.ChangedPath) bool {
 	return !p.File || scan.Notices(p.Path) || slices.Contains(settings.FileNames, p.Path)
 }
 
-// replan is the job from the commit that the base has moved to, without a checkout of
-// that, by its configuration file. Where the base has not moved, it is the same again.
+// replan is the job for the commit that the base has moved to, with its configuration file
+// and without a checkout. If the base has not moved, it is the same job again.
 func replan(ctx context.Context, j job, from proposing, moved string) (job, error) {
 	own, t := j.settings, j.target
-	if moved == from.head { // the base is where it was, the pull request of a group is not
+	if moved == from.head { // the base has not moved, but a group's pull request has
 		j.env.Log.Info("a pull request has changed meanwhile: planning again")
 	} else {
 		remote, err := Snapshot(ctx, from.repo, moved)
@@ -83,7 +83,7 @@ func replan(ctx context.Context, j job, from proposing, moved string) (job, erro
 	return next, nil
 }
 
-// KeepDone takes over what was done about pull requests before all was planned again.
+// KeepDone copies what was done to pull requests from an earlier report of the same run.
 func KeepDone(r, before report.Report) report.Report {
 	for _, done := range before.PullRequests {
 		if done.Operation == string(pr.None) {

@@ -11,15 +11,14 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// runRepository carries an ask out for a repository that is not checked out, by the
-// configuration file of its default branch. What goes wrong is in the report: the
-// others go on.
+// runRepository carries out an ask for a repository that is not checked out, with the
+// configuration file of its default branch. Failures are in the report, so that other
+// repositories continue.
 func runRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) report.Report {
 	return beginRepository(ctx, s, a, t, visit).finish(ctx)
 }
 
-// Undelivered is a repository that was read and planned for. What was planned is delivered
-// later, once.
+// Undelivered is a repository that was read and planned. Its plan is delivered later, once.
 type Undelivered struct {
 	name  string
 	visit Visit
@@ -44,8 +43,8 @@ func (u Undelivered) Failed() bool {
 	return u.err != nil || u.begun.first.err != nil || u.begun.first.planned.report.Failed()
 }
 
-// Rejection is why GitHub did not let the repository be read, and the line of the report that
-// says so; false if it did, or if something else is wrong.
+// Rejection is why GitHub refused to show the repository, and the line of the report about
+// that. ok is false for other failures, and if there is none.
 func (u Undelivered) Rejection() (rejection github.Rejection, line problem.Problem, ok bool) {
 	rejection, ok = github.RejectionOf(u.err)
 	if !ok {
@@ -94,8 +93,8 @@ func (u Undelivered) finish(ctx context.Context) report.Report {
 	return r
 }
 
-// withoutTree is the same without the file trees that were read, except for what delivering
-// looks at.
+// withoutTree is the same without the file trees, except for the files that delivering
+// reads.
 func (u Undelivered) withoutTree() Undelivered {
 	if u.err != nil {
 		return u
@@ -109,13 +108,13 @@ func (u Undelivered) withoutTree() Undelivered {
 	} else if read != nil {
 		u.begun.first = first.inPlaceOf(read, read.part(named))
 	}
-	if !slices.Contains(u.begun.bases[1:], u.begun.at.branch) { // which is read from it
+	if !slices.Contains(u.begun.bases[1:], u.begun.at.branch) { // a further base reads the tree
 		at.files = part
 	}
 	return u
 }
 
-// ofRepository are paths of a repository among those of others.
+// ofRepository are the paths that belong to a repository.
 func ofRepository(repository string, paths []string) []string {
 	named := slices.Clone(paths)
 	for i, name := range paths {
@@ -124,8 +123,8 @@ func ofRepository(repository string, paths []string) []string {
 	return named
 }
 
-// openDefault reads the default branch of a repository that is not checked out, and the
-// settings there.
+// openDefault reads the default branch of a repository that is not checked out, and its
+// settings.
 func openDefault(ctx context.Context, s *Session, a Ask, t target, known *github.Listed) (opened, error) {
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
@@ -138,8 +137,8 @@ func openDefault(ctx context.Context, s *Session, a Ask, t target, known *github
 	return opened{t, own, branch}, err
 }
 
-// defaultFiles reads the files of the default branch, and its name. What a list says of the
-// repository saves questions.
+// defaultFiles reads the files of the default branch, and its name. A list of repositories
+// may answer some of that.
 func defaultFiles(ctx context.Context, s *Session, a Ask, repository string, known *github.Listed) (*Remote, string, error) {
 	access := accessFor(s.env, a, a.means.Settings)
 	if known == nil {
@@ -157,8 +156,8 @@ func defaultFiles(ctx context.Context, s *Session, a Ask, repository string, kno
 	return remote, known.Branch, err
 }
 
-// filesAtBase is the target with the files of one base branch: those at hand, or what GitHub
-// has of it.
+// filesAtBase is the target with the files of one base branch. It reads them from GitHub if
+// they are not there yet.
 func filesAtBase(ctx context.Context, s *Session, a Ask, at opened, base string) (target, error) {
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
@@ -182,7 +181,7 @@ func filesAtBase(ctx context.Context, s *Session, a Ask, at opened, base string)
 	return t.at(s.env.WorkDir, remote), nil
 }
 
-// about is the diagnostic of an error that belongs to one of several.
+// about is the diagnostic of an error of one of several things.
 func about(which string, err error) problem.Problem {
 	d := problem.Of(err)
 	d.Message = which + ": " + d.Message

@@ -16,10 +16,10 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// judgeRules adds to the findings of check and verify which entries of the lock files the rules
-// refuse, also those that relock did not write. Rules of comments do not count, since they say
-// what is proposed. The base is read only if a rule is about an entry, or if it alone says which
-// rules there are.
+// judgeRules adds to the findings of check and verify the entries of lock files that rules
+// refuse, also entries that relock did not write. Rules in comments do not count, since
+// they are about proposals. It reads the base only in two cases: a rule is about an entry,
+// or only the base says which rules there are.
 func judgeRules(ctx context.Context, j job, p planned) planned {
 	if j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p
@@ -65,10 +65,10 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// rulesInForce returns the settings by which lock files are judged: those of the base where one is
-// known, and of the operator. On the head of a pull request the settings of the run are these,
-// but where a file of the operator's keeps the repository's own from being read. Elsewhere they
-// are those of the working tree, and a revision that is named has its own.
+// rulesInForce returns the settings that judge lock files: those of the base, if it is
+// known, and of the operator. On the head of a pull request the run already has them,
+// unless the operator's file prevents reading the repository's own. Elsewhere they are
+// those of the working tree, or of a named revision.
 func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remote, error)) (settings.Settings, *Remote, error) {
 	change, operators := j.ask.change, j.settings.File != "" && j.settings.Own == ""
 	if base == nil || j.ask.means.Of == nil || change == nil || change.Revision == "" && !operators {
@@ -79,14 +79,14 @@ func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remot
 		return j.settings, nil, err
 	}
 	by, err := j.ask.means.Of(files.FS)
-	if errors.Is(err, fs.ErrNotExist) { // the file that is named, which the change adds
+	if errors.Is(err, fs.ErrNotExist) { // the named file is new in this change
 		return j.settings, files, nil
 	}
 	return by, files, err
 }
 
-// rulingOptions are how settings have lock files judged. verify judges signers by itself,
-// of every entry.
+// rulingOptions are the options for judging lock files by settings. verify judges the
+// signer of every entry itself.
 func rulingOptions(j job, by settings.Settings) ruling.Options {
 	o := ruling.Options{
 		Rules: by.Policy, All: by.Judge == settings.JudgeAll, Severities: by.Severities, Strict: j.settings.Strict, Plan: j.plan,
@@ -98,8 +98,7 @@ func rulingOptions(j job, by settings.Settings) ruling.Options {
 	return o
 }
 
-// withoutMissing are findings but those that say of a provider that must not be locked that it
-// is not, and how to lock it.
+// withoutMissing removes findings that ask to lock a provider which must not be locked.
 func withoutMissing(found, refused []problem.Problem) []problem.Problem {
 	return slices.DeleteFunc(slices.Clone(found), func(f problem.Problem) bool {
 		return f.Code == problem.CodeEntryMissing && slices.ContainsFunc(refused, func(r problem.Problem) bool {
@@ -108,9 +107,9 @@ func withoutMissing(found, refused []problem.Problem) []problem.Problem {
 	})
 }
 
-// withoutRefused are the problems of a plan but those that are findings: which providers it leaves
-// alone, since rules do not permit them, and whose key it refuses. A key that it refuses of an
-// entry that the change leaves as it was is a warning.
+// withoutRefused removes problems of a plan that are also findings: providers that rules do
+// not permit, and refused keys. If the change leaves an entry as it was, a refused key is a
+// warning.
 func withoutRefused(of, findings []problem.Problem, lock *lockfile.File) []problem.Problem {
 	var kept []problem.Problem
 	for _, d := range of {
@@ -131,8 +130,8 @@ func withoutRefused(of, findings []problem.Problem, lock *lockfile.File) []probl
 	return kept
 }
 
-// changedRules warns where a change touches the configuration file together with lock files
-// that a rule is about: these are judged by the file of the base.
+// changedRules warns if a change touches the configuration file together with lock files
+// that a rule is about. The base's configuration file judges these lock files.
 func changedRules(j job, head, base fs.FS) []problem.Problem {
 	what := "this pull request"
 	if j.ask.head == NoHead {

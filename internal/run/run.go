@@ -8,13 +8,13 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Run carries out an ask: for one repository after the other, and in each for one base
-// branch after the other. Whatever goes wrong with one root module, provider, pull request
-// or repository is in the report. An error means that the ask itself cannot be carried
-// out: it is for the person who made it.
+// Run carries out an ask: one repository after the other, and in each one base branch after
+// the other. Failures of one root module, provider, pull request or repository are in the
+// report. An error means that the ask itself cannot be carried out, and is for the person
+// who made it.
 //
-// An interrupt, the end of ctx, ends what is asked of others at once, and what is written to
-// GitHub after writingTime. The report then says how far the run has come.
+// After an interrupt, which is the end of ctx, Run asks no further questions. It stops
+// writing to GitHub after writingTime. The report then says how far the run has come.
 func Run(ctx context.Context, s *Session, a Ask) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		visit := Visit{Lookup: &Lookup{several: len(a.targets) > 1}}
@@ -42,20 +42,20 @@ func Run(ctx context.Context, s *Session, a Ask) (report.Report, error) {
 	})
 }
 
-// opened is a repository of which a branch is at hand, and the settings that hold for it.
+// opened is a repository with the files of one branch, and the settings for it.
 type opened struct {
 	target   target
 	settings settings.Settings
-	branch   string // empty: nobody says which it is
+	branch   string // empty: unknown
 }
 
-// runBases carries an ask out for each base branch. One that fails does not stop the
-// others; where there is but one, its error is returned.
+// runBases carries out an ask for each base branch. A failure does not stop the others. The
+// error of a single base is returned.
 func runBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) (report.Report, error) {
 	return beginBases(ctx, s, a, at, visit).finish(ctx)
 }
 
-// basesBegun is a repository of which the first base branch was planned for.
+// basesBegun is a repository whose first base branch was planned.
 type basesBegun struct {
 	session *Session
 	ask     Ask
@@ -65,7 +65,7 @@ type basesBegun struct {
 	first   plannedBase
 }
 
-// beginBases plans for the first base branch.
+// beginBases plans the first base branch.
 func beginBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) basesBegun {
 	visit.board = boardFor(a, at)
 	b := basesBegun{session: s, ask: a, at: at, visit: visit, bases: a.bases(at)}
@@ -76,9 +76,8 @@ func beginBases(ctx context.Context, s *Session, a Ask, at opened, visit Visit) 
 	return b
 }
 
-// finish delivers what was planned for the first base branch. Then it plans and delivers for
-// one after the other of the others: how many pull requests a repository may have counts over
-// all of them.
+// finish delivers the plan of the first base branch. Then it plans and delivers the other
+// bases, one after the other, since the limit of pull requests counts over all of them.
 func (b basesBegun) finish(ctx context.Context) (report.Report, error) {
 	if len(b.bases) == 1 {
 		p, err := b.first.deliver(ctx)
@@ -107,7 +106,7 @@ func (b basesBegun) finish(ctx context.Context) (report.Report, error) {
 	return b.keepDashboard(ctx, all, parts), nil
 }
 
-// plannedBase is a base branch that was planned for.
+// plannedBase is a base branch with its plan.
 type plannedBase struct {
 	job     job
 	planned planned
@@ -124,8 +123,8 @@ func readBase(ctx context.Context, s *Session, a Ask, at opened, base string, vi
 	return planJob(ctx, newJob(s, a, at.settings, t, visit))
 }
 
-// deliver brings the plan where the ask wants it. Where the base has moved meanwhile, all is
-// planned again for that commit.
+// deliver brings the plan to the ask's destination. If the base has moved meanwhile,
+// deliver plans again for the new commit.
 func (b plannedBase) deliver(ctx context.Context) (planned, error) {
 	if b.late || b.err != nil {
 		return b.planned, b.err
@@ -147,10 +146,9 @@ func (b plannedBase) deliver(ctx context.Context) (planned, error) {
 	return p, err
 }
 
-// runJob finds, plans, checks and delivers. When the time for asking is over, or an
-// interrupt comes, what is known is carried through to the end. moved is the commit that
-// the base was found at, for which all must be planned again; empty if there is nothing
-// to do again.
+// runJob finds, plans, checks and delivers. After the time for questions, or an interrupt,
+// it finishes with what is known. moved is the commit to which the base has moved and for
+// which the job must be planned again; empty: no need.
 func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
 	b := planJob(ctx, j)
 	if b.late || b.err != nil {
@@ -159,7 +157,7 @@ func runJob(ctx context.Context, j job) (p planned, moved string, err error) {
 	return deliverJob(ctx, b)
 }
 
-// withUnits is the job with the files that its settings have units read.
+// withUnits is the job with the files that its settings let units read.
 func withUnits(ctx context.Context, j job) (job, error) {
 	r := j.target.remote()
 	if r == nil {
@@ -184,7 +182,7 @@ func planJob(ctx context.Context, j job) plannedBase {
 	p.report.Diagnostics = append(p.report.Diagnostics, j.bounds.ended(asking)...)
 	p.report.Stats = spent(j)
 	if err != nil && asking.Err() != nil {
-		return plannedBase{job: j, planned: p, late: true} // the report says so, and nothing is known that could be written
+		return plannedBase{job: j, planned: p, late: true} // the report says so, and nothing complete could be written
 	}
 	if err == nil {
 		recordPlan(asking, j, p)
@@ -192,7 +190,7 @@ func planJob(ctx context.Context, j job) plannedBase {
 	return plannedBase{job: j, planned: p, err: err}
 }
 
-// deliverJob delivers what was planned. moved is as in runJob.
+// deliverJob delivers the plan. moved is as in runJob.
 func deliverJob(ctx context.Context, b plannedBase) (p planned, moved string, err error) {
 	p = b.planned
 	defer func() { p.report.Stats = spent(b.job) }()
@@ -234,8 +232,8 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 	return judgeRules(ctx, j, judgeHashes(ctx, j, p)), nil
 }
 
-// deliver brings the planned lock files where the ask wants them, and adds to the report
-// what happened to that. moved is as in runJob.
+// deliver brings the planned lock files to the ask's destination, and adds the results to
+// the report. moved is as in runJob.
 func deliver(acting, asking context.Context, j job, p planned) (_ planned, moved string, err error) {
 	switch to := j.ask.to.(type) {
 	case Disk:
