@@ -27,9 +27,8 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Session is what several requests share: the one HTTP client, what registries
-// have answered and packages have hashed to. So a package is downloaded once
-// for all repositories that need it.
+// Session is what several requests share: the HTTP client, the answers of registries, and
+// the hashes of packages. So relock downloads a package once for all repositories.
 type Session struct {
 	env     Env
 	bounds  *bounds
@@ -39,24 +38,24 @@ type Session struct {
 
 	mu      sync.Mutex                       // for sources, documents and fetchers
 	sources map[registryKey]*registry.Client // see registries
-	// documents are what hosts have said of their services, by who named the hosts:
-	// that decides which of them may be connected to.
+	// documents are the discovery answers of hosts, by who named the hosts. That decides
+	// which hosts relock may contact.
 	documents map[Head]*cliconfig.Documents
 	hashes    *hash.Cache
-	// allowance is what may be downloaded to find out whether hashes belong to
-	// anything, but by Verify, which has its own.
+	// allowance bounds the downloads for finding out whether hashes belong to anything.
+	// Verify has its own.
 	allowance *verify.Allowance
 	notes     *notes.Cache                  // nil remembers nothing
 	clients   *clients                      // of the GitHub server
 	fetchers  map[modulesKey]*module.Client // see modulesFor
 	named     []svchost.Hostname            // by the operator, in the CLI configuration
 	broken    []broken
-	// warnings are those of the CLI configuration.
+	// warnings are about the CLI configuration.
 	warnings []problem.Problem
 }
 
-// Open makes the session for an ask, and for others with its means. It asks nobody
-// anything. Close must be called.
+// Open makes the session for an ask, and for others with the same means. It makes no
+// request. The caller must call Close.
 func Open(env Env, a Ask) (*Session, error) {
 	c := a.means.Settings
 	s := &Session{
@@ -88,15 +87,15 @@ func Open(env Env, a Ask) (*Session, error) {
 	return s, nil
 }
 
-// registryKey tells apart the requests that may share the answers of registries.
+// registryKey identifies requests that may share the answers of registries.
 type registryKey struct {
-	hashSource string // whose word is taken for hashes
+	hashSource string // source of trusted hashes
 	head       Head   // who named the registries
 }
 
-// registries returns the source of releases for files by settings, which asks through
-// client. Repositories may differ in whose word they take for hashes: what is
-// computed they share by the hash cache.
+// registries returns the source of releases for files with these settings. It asks through
+// client. Repositories may differ in their source of trusted hashes. They share computed
+// hashes by the hash cache.
 func (s *Session) registries(head Head, c settings.Settings, client *transport.Client) *registry.Client {
 	key := registryKey{hashSource(c), head}
 	s.mu.Lock()
@@ -109,8 +108,8 @@ func (s *Session) registries(head Head, c settings.Settings, client *transport.C
 	return s.sources[key]
 }
 
-// clientFor returns the client for what the files of an ask name. The GitHub server, for
-// which a token may be, is the operator's.
+// clientFor returns the client for hosts that the files of an ask name. The GitHub server,
+// which may have a token, comes from the operator.
 func (s *Session) clientFor(a Ask) *transport.Client {
 	if s.env.Server != "" {
 		s.client.Admit(transport.HostPort(&url.URL{Scheme: "https", Host: s.env.Server}))
@@ -124,16 +123,16 @@ func (s *Session) clientFor(a Ask) *transport.Client {
 	return s.client
 }
 
-// modulesKey tells apart the jobs that may share fetched modules.
+// modulesKey identifies jobs that may share fetched modules.
 type modulesKey struct {
 	head  Head // who named the modules
-	local bool // they may lie elsewhere on the disk
-	// repository has a token of its own for modules; empty: all have the same.
+	local bool // modules may be elsewhere on the disk
+	// repository has its own token for modules; empty: all share one.
 	repository string
 }
 
-// modulesFor returns what fetches modules for a job. What is fetched for one repository or
-// base branch serves all: which of them call a module makes no difference.
+// modulesFor returns the client that fetches modules for a job. All repositories and base
+// branches share the fetched modules, since the caller of a module makes no difference.
 func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 	key := modulesKey{head: j.ask.head, local: !s.env.OnGitHub && j.target.remote() == nil}
 	if j.access.github.App != nil && j.access.owner == "" {
@@ -151,8 +150,8 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 	return s.fetchers[key]
 }
 
-// documentsFor returns what hosts have said, by who named the hosts. It is called with the
-// lock held.
+// documentsFor returns the discovery answers of hosts, by who named the hosts. The caller
+// holds the lock.
 func (s *Session) documentsFor(head Head) *cliconfig.Documents {
 	if s.documents[head] == nil {
 		s.documents[head] = cliconfig.NewDocuments()
@@ -160,44 +159,44 @@ func (s *Session) documentsFor(head Head) *cliconfig.Documents {
 	return s.documents[head]
 }
 
-// Whole is for what takes several asks: an interrupt ends it as it ends Run.
+// Whole runs work of several asks. An interrupt ends it as it ends Run.
 func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (report.Report, error)) (report.Report, error) {
 	ctx, stop := s.bounds.heed(ctx)
 	defer stop()
 	return s.bounds.counted(do(ctx))
 }
 
-// Plan reads a repository and plans an ask of ToProposeOf for it, by the configuration file
-// of its default branch. What goes wrong is in the report that Deliver returns. Several
-// repositories may be planned for at once.
+// Plan reads a repository and plans an ask of ToProposeOf for it, with the configuration
+// file of its default branch. Failures are in the report that Deliver returns. Several
+// repositories may be planned at once.
 func (s *Session) Plan(ctx context.Context, a Ask, repository string, visit Visit) Undelivered {
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
 	return beginRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit).withoutTree()
 }
 
-// Deliver writes what was planned for a repository. Forget must be called afterwards.
+// Deliver writes the plan of a repository. The caller must call Forget afterwards.
 func (s *Session) Deliver(ctx context.Context, u Undelivered) report.Report { return u.finish(ctx) }
 
-// Forget lets the clients of a repository go: there may be thousands.
+// Forget drops the clients of a repository: there may be thousands.
 func (s *Session) Forget(u Undelivered) { s.clients.forget(u.name) }
 
 // Env is the world around the runs of the session.
 func (s *Session) Env() Env { return s.env }
 
-// Asking returns the context of what a run asks. It ends with an interrupt, and with the
-// time of the session.
+// Asking returns the context for questions. It ends with an interrupt, and with the time of
+// the session.
 func (s *Session) Asking(ctx context.Context) (context.Context, context.CancelFunc) {
 	return s.bounds.asking(ctx)
 }
 
-// Acting returns the context of what is done around asks, such as an answer to who has asked.
-// It ends writingTime after an interrupt.
+// Acting returns the context for work around asks, such as the answer to a comment. It ends
+// writingTime after an interrupt.
 func (s *Session) Acting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return s.bounds.heed(ctx)
 }
 
-// Interrupted is an error if the run was interrupted: then nothing new is begun.
+// Interrupted is an error if the run was interrupted. Then nothing new begins.
 func (s *Session) Interrupted() error {
 	if s.bounds.isInterrupted() {
 		return errInterrupted
@@ -205,18 +204,18 @@ func (s *Session) Interrupted() error {
 	return nil
 }
 
-// Owner returns the client that lists and reads the repositories of the owner that an ask of
-// ToProposeOf is about, with custom properties if the caller chooses by them.
+// Owner returns the client that lists and reads the repositories of a ToProposeOf ask's
+// owner. It reads custom properties if the caller selects by them.
 func (s *Session) Owner(a Ask, properties bool) (*github.Client, error) {
 	return s.clients.ofOwner(accessFor(s.env, a, a.means.Settings), properties)
 }
 
-// Releases is what registries say to an ask.
+// Releases is the source of registries' answers for an ask.
 func (s *Session) Releases(a Ask) upgrade.Source {
 	return s.registries(a.head, a.means.Settings, s.clientFor(a))
 }
 
-// Close writes what is remembered for the next session.
+// Close writes the caches for the next session.
 func (s *Session) Close() {
 	if err := s.hashes.Close(); err != nil {
 		s.env.Log.Warn("the hash cache could not be written in whole", "error", file.Cause(err))
@@ -244,7 +243,7 @@ func (s *Session) Committed(ctx context.Context, a Ask, commit string, names []s
 }
 
 // AtDefault returns those of the named files that the default branch of a repository on
-// GitHub has, and what that is called.
+// GitHub has, and the branch's name.
 func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files fs.FS, branch string, err error) {
 	repo, err := s.Repository(a)
 	if err != nil {
@@ -262,7 +261,7 @@ func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files f
 	return files, branch, err
 }
 
-// Spent says what all of the session has cost so far.
+// Spent returns the costs of the session so far.
 func (s *Session) Spent() report.Stats {
 	asked := s.client.Stats()
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
@@ -280,8 +279,8 @@ func (s *Session) Spent() report.Stats {
 	}
 }
 
-// openNotes opens what is remembered of release notes, for a run that writes
-// any. They are shown and decide nothing, so that trouble with them is none.
+// openNotes opens the cache of release notes, for a run that writes some. Release notes
+// decide nothing, so a broken cache is no problem.
 func openNotes(env Env, verb verbs.Verb) *notes.Cache {
 	if verb != verbs.PR || env.NotesCache == "" {
 		return nil
@@ -298,10 +297,9 @@ func (s *Session) cliEnv() cliconfig.Env {
 	return cliconfig.Env{Getenv: s.env.Getenv, Environ: s.env.Environ, Home: s.env.Home, GOOS: s.env.GOOS}
 }
 
-// configOf reads the CLI configuration of a tool. Both tools may read the same
-// file: what it warns of is said once. What is wrong for one tool may be right
-// for the other, such as a block that only one of them knows: it is in the way
-// only where a root module is for that tool.
+// configOf reads the CLI configuration of a tool. Both tools may read the same file, so
+// each warning is given once. Only one of the tools may know a block of it. So an error
+// counts only if a root module is for that tool.
 func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 	cfg, diagnostics := cliconfig.Load(s.cliEnv(), name)
 	for _, d := range diagnostics {
@@ -318,13 +316,13 @@ func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 	return cfg
 }
 
-// broken is what makes the CLI configuration of a tool unusable.
+// broken is the error in a tool's CLI configuration.
 type broken struct {
 	tool  provider.ToolName
 	cause problem.Problem
 }
 
-// usable fails if a root module is for a tool whose CLI configuration is not.
+// usable fails if a root module needs a tool whose CLI configuration has an error.
 func usable(j job, all []found) error {
 	for _, b := range j.broken {
 		if slices.ContainsFunc(all, func(f found) bool { return f.module.Tool.Name == b.tool }) {
@@ -334,8 +332,8 @@ func usable(j job, all []found) error {
 	return nil
 }
 
-// hashSource is whose word is taken for hashes. A strict run takes nobody's and
-// downloads the packages.
+// hashSource is the source of trusted hashes. A strict run trusts none, and downloads the
+// packages.
 func hashSource(c settings.Settings) string {
 	if c.Strict {
 		return ""
@@ -343,7 +341,7 @@ func hashSource(c settings.Settings) string {
 	return c.HashSource
 }
 
-// restriction is what the ask was restricted to by the person who made it.
+// restriction is the limit that a person has set for the ask.
 func restriction(j job) report.Asked {
 	asked := report.Asked{Providers: j.plan.Only}
 	if j.plan.Platforms.Demanded {

@@ -13,10 +13,10 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// relevant are the files of a working tree that make a difference to a run.
+// relevant are the files of a working tree that matter to a run.
 var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: lockfile.Is}
 
-// errUnborn is why it is not known what changed since a revision.
+// errUnborn is why the changes since a revision are unknown.
 var errUnborn = errors.New("the repository has no commit yet")
 
 // changedInCheckout is what a working tree has changed since it left a revision. The error
@@ -28,14 +28,14 @@ func changedInCheckout(t tree, revision string) (*changed, error) {
 	}
 	c := newChanged(paths)
 	c.differs = differs
-	// The configuration file is that of the working tree, not the base's.
+	// The configuration file comes from the working tree, not from the base.
 	c.anywhere = c.anywhere || slices.ContainsFunc(settings.FileNames, func(name string) bool { return c.files[name] })
 	return c, nil
 }
 
-// changedSince returns the paths that differ between where HEAD left a revision and the
-// working tree. Of contents that are not committed those count that the scan reads;
-// differs tells of any other file.
+// changedSince returns the paths that differ between the working tree and the commit at
+// which HEAD left a revision. Uncommitted contents count if the scan reads them. differs
+// reports on any other file.
 func changedSince(t tree, revision string) (paths []filetree.ChangedPath, differs func(name string) bool, err error) {
 	var fork worktree.Revision
 	clone, err := t.clone()
@@ -54,8 +54,8 @@ func changedSince(t tree, revision string) (paths []filetree.ChangedPath, differ
 	return clone.Changed(fork, relevant)
 }
 
-// filesAt is the tree of a revision, with the contents of the files that a run may read, and of
-// the configuration file, by name; empty: it has one of the usual names.
+// filesAt is the tree of a revision, with the contents of the files that a run may read.
+// config is the name of the configuration file; empty: one of the usual names.
 func filesAt(t tree, revision, config string) (*Remote, error) {
 	at, err := t.at(revision)
 	if err != nil {

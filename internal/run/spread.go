@@ -21,14 +21,14 @@ import (
 // wildcards make a name a pattern.
 const wildcards = "*?["
 
-// patternsResolved puts in the place of each DIR with wildcards the directories that
-// it stands for: a workflow's input sees no shell.
+// patternsResolved replaces each DIR with wildcards by the matching directories, since no
+// shell does that for a workflow's input.
 func patternsResolved(workDir string, dirs []string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {
 		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
 		if _, err := os.Lstat(file.Absolute(workDir, name)); err == nil || !strings.ContainsAny(name, wildcards) {
-			all = append(all, dir) // a name may have brackets
+			all = append(all, dir) // a name that exists may have brackets
 			continue
 		}
 		d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
@@ -49,9 +49,9 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 	return all, nil
 }
 
-// lockedDirs are the directories with a lock file that a pattern stands for, by the
-// rules of the setting include: those without one may be modules, of which nobody
-// wants lock files. Hidden directories match nothing, and links are not followed.
+// lockedDirs are the directories with a lock file that match a pattern. The rules are those
+// of the setting include. A directory without a lock file does not match, since it may be a
+// module. Hidden directories do not match, and links are not followed.
 func lockedDirs(workDir, pattern string) []string {
 	parts := strings.Split(pattern, "/")
 	first := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, wildcards) })
@@ -62,7 +62,7 @@ func lockedDirs(workDir, pattern string) []string {
 	var found []string
 	_ = fs.WalkDir(os.DirFS(file.Absolute(workDir, above)), ".", func(name string, d fs.DirEntry, err error) error {
 		switch dir := path.Dir(name); {
-		case err != nil: // what cannot be read matches nothing
+		case err != nil: // an unreadable directory matches nothing
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case d.Name() == lockfile.Name && d.Type().IsRegular() && globs.InAny(patterns, dir):
@@ -73,9 +73,9 @@ func lockedDirs(workDir, pattern string) []string {
 	return found
 }
 
-// nearPattern returns the pattern that was probably meant by one that matches none of the
-// directories with a lock file: names that differ in a few letters are replaced. ok is
-// false if there is none.
+// nearPattern returns the pattern that was probably meant by one that matches no directory
+// with a lock file. It replaces names that differ in a few letters. ok is false if there is
+// none.
 func nearPattern(pattern string, dirs []string) (near string, ok bool) {
 	least := -1
 	for _, dir := range dirs {
@@ -87,9 +87,8 @@ func nearPattern(pattern string, dirs []string) (near string, ok bool) {
 	return near, ok
 }
 
-// correctedBy is a pattern with the names of a directory's path in place of those that differ
-// from them in a few letters, and in how many they differ. Behind ** names are compared from
-// the end.
+// correctedBy is a pattern in which similar names of a directory's path replace those of
+// the pattern. d counts the letters that differ. After ** it compares names from the end.
 func correctedBy(pattern, dir []string) (corrected string, d int) {
 	parts, behind := slices.Clone(pattern), false
 	for i, part := range pattern {

@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// The stages of a run that its statistics tell apart. That of planning is what
-// is left of it without the questions to registries.
+// The stages of a run in its statistics. The time for planning does not include the
+// questions to registries.
 const (
 	stageScan     = "scan"
 	stageVersions = "versions"
@@ -40,7 +40,7 @@ func (c *clock) stage(name string) (end func()) {
 	return func() { c.ended = append(c.ended, report.Stage{Name: name, Took: report.Elapsed(time.Since(began))}) }
 }
 
-// times are the stages with the questions apart from planning.
+// times are the stages. The questions are taken out of planning.
 func (c *clock) times() []report.Stage {
 	var all []report.Stage
 	for _, s := range c.ended {
@@ -54,10 +54,10 @@ func (c *clock) times() []report.Stage {
 	return all
 }
 
-// asked is how long answers took in one run.
+// asked measures the time of answers in one run.
 type asked struct{ versions, hashes span }
 
-// span is the time in which at least one question was open.
+// span is the time during which at least one question was open.
 type span struct {
 	mu    sync.Mutex
 	open  int
@@ -83,7 +83,7 @@ func (s *span) begin() (end func()) {
 	}
 }
 
-// timed is a source that notes how long its answers take.
+// timed is a source that measures the time of its answers.
 type timed struct {
 	upgrade.Source
 	asked *asked
@@ -101,7 +101,7 @@ func (t timed) Hashes(ctx context.Context, tool provider.Tool, want provider.Wan
 	return t.Source.Hashes(ctx, tool, want)
 }
 
-// shown is a source of modules that is watched.
+// shown is a source of modules with a watcher.
 type shown struct {
 	scan.Source
 	watch func(source string)

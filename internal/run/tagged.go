@@ -6,8 +6,8 @@ import (
 	"github.com/relock-dev/relock/internal/module"
 )
 
-// CommitOfTag asks a public git repository for the commit that a tag is of. It is empty if the
-// repository answers that it has no such tag. No token is sent.
+// CommitOfTag asks a public git repository for the commit of a tag. It is empty if the
+// repository has no such tag. relock sends no token.
 func CommitOfTag(ctx context.Context, s *Session, repository, tag string) (string, error) {
 	ctx, stop := s.Asking(ctx)
 	defer stop()

@@ -15,34 +15,31 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// target is a file tree, and what of it an ask is about.
+// target is a file tree, and the part of it that an ask is about.
 type target struct {
-	// repository is its name on the GitHub server, OWNER/NAME; empty if nothing names
-	// one.
+	// repository is its name on the GitHub server, OWNER/NAME; empty if it has none.
 	repository string
-	// base is the branch that the files are of or that pull requests are for; empty:
-	// the default branch.
+	// base is the branch of the files or of the pull requests; empty: the default branch.
 	base string
-	// files are a Checkout or a Remote; nil: they are read from GitHub.
+	// files are a Checkout or a Remote; nil: relock reads them from GitHub.
 	files Files
-	// dirs are directories as given on the command line: relative to the working
-	// directory or absolute, DIR/... for a search. In a Remote they are relative to
-	// its top.
+	// dirs are directories as on the command line: relative to the working directory or
+	// absolute, DIR/... for a search. In a Remote they are relative to its top.
 	dirs []string
 }
 
-// Files are where a target's files are read.
+// Files is the place of a target's files.
 type Files interface {
 	// trees are the file trees that hold the directories.
 	trees(workDir string, dirs []string) ([]tree, error)
 }
 
-// Checkout is what is known of files on disk in addition to where they are.
+// Checkout has the known facts about files on disk.
 type Checkout struct {
-	Repository    string // on the GitHub server, OWNER/NAME; empty if nothing names one
-	DefaultBranch string // of that; empty if nobody says so
-	Branch        string // that is checked out; empty if nobody says so
-	Commit        string // of the checkout, for one that has no .git
+	Repository    string // on the GitHub server, OWNER/NAME; empty if unknown
+	DefaultBranch string // of the repository; empty if unknown
+	Branch        string // the checked-out branch; empty if unknown
+	Commit        string // of the checkout, if it has no .git
 }
 
 func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return trees(workDir, dirs) }
@@ -52,12 +49,12 @@ type Remote struct {
 	FS     fs.FS // an fs.ReadLinkFS of the whole repository
 	Commit string
 
-	// with reads the commit again, with the contents of further files; nil if that is not possible.
+	// with reads the commit again, with the contents of further files; nil if it cannot.
 	with func(ctx context.Context, named map[string]bool) (*filetree.Tree, error)
 }
 
-// withUnits is the commit with the contents of what units read with sets of values: which
-// these are the settings say, which may be in the commit.
+// withUnits is the commit with the contents of files that units read, for sets of values.
+// The settings name these files, and may be in the commit.
 func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet) (*Remote, error) {
 	files, ok := r.FS.(*filetree.Tree)
 	if !ok || r.with == nil || len(sets) == 0 {
@@ -89,8 +86,8 @@ func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {
 	return []tree{t}, err
 }
 
-// part is the commit with those of its files alone that delivering a plan looks at: lock
-// files, links, and the files that lines of the report name.
+// part is the commit with only those files that delivering reads: lock files, links, and
+// the files that the report names.
 func (r *Remote) part(report []problem.Problem) *Remote {
 	whole, ok := r.FS.(*filetree.Tree)
 	if !ok {
@@ -122,7 +119,7 @@ type Disk struct{}
 
 // Pulls are pull requests for the target's base.
 type Pulls struct {
-	// Only, Seen, Rebase, Recreate and Ready are as in pr.Options, where Seen is Head.
+	// Only, Seen, Rebase, Recreate and Ready are as in pr.Options. Seen is Head there.
 	Only, Seen       string
 	Rebase, Recreate bool
 	Ready            func(context.Context) error
@@ -132,8 +129,8 @@ func (Disk) destination()  {}
 func (*Push) destination() {}
 func (Pulls) destination() {}
 
-// at is the target with the files of a commit. Directories of a checkout get the
-// names that they have in its repository.
+// at is the target with the files of a commit. Directories of a checkout become relative to
+// its repository.
 func (t target) at(workDir string, remote *Remote) target {
 	if _, onDisk := t.files.(Checkout); onDisk {
 		t.dirs = fromTop(workDir, t.dirs)
@@ -142,7 +139,7 @@ func (t target) at(workDir string, remote *Remote) target {
 	return t
 }
 
-// fromTop names directories of the checkout as they are called in its repository.
+// fromTop makes directories of the checkout relative to its repository.
 func fromTop(workDir string, dirs []string) []string {
 	if len(dirs) == 0 {
 		dirs = []string{everything}

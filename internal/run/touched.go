@@ -19,28 +19,27 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// Change says between what a check looks for changes.
+// Change says which two states a check compares.
 type Change struct {
-	// Base and Head are commits on GitHub: the change is what Head has since it left
-	// Base. Straight says that Head must descend from Base.
+	// Base and Head are commits on GitHub: the change is what Head has since it left Base.
+	// Straight says that Head must descend from Base.
 	Base, Head string
 	Straight   bool
-	// Revision names a commit of the checkout's repository, in place of both: the
-	// change is what the working tree has since it left that.
+	// Revision names a commit of the checkout's repository, and replaces both: the change
+	// is what the working tree has since it left that commit.
 	Revision string
-	// Unknown is why it is not known what changed: then all is looked at.
+	// Unknown is why the change is unknown. Then everything is checked.
 	Unknown string
 }
 
-// changed are the files that were changed.
+// changed are the changed files.
 type changed struct {
-	dirs      map[string]bool // that they are in
-	files     map[string]bool // and all directories above them, with a slash at the end
-	versioned []string        // directories for which a version file was changed
-	// anywhere says that a link or a submodule was changed, which may be in the way of
-	// any file.
+	dirs      map[string]bool // of the files
+	files     map[string]bool // with all directories above them, which end in a slash
+	versioned []string        // directories whose version file was changed
+	// anywhere says that a link or a submodule was changed. It may replace any file.
 	anywhere bool
-	// differs tells of files that paths may not name; nil if they name all.
+	// differs reports on files that paths may not name; nil if paths name all.
 	differs func(name string) bool
 }
 
@@ -60,35 +59,34 @@ func newChanged(paths []filetree.ChangedPath) *changed {
 	return c
 }
 
-// touches reports whether a root module is touched: by a file beside its own or those
-// of a local module that it calls, by one that its configuration depends on, by what
-// says its tool's release, by what it keeps below itself, or by any, if it was read
-// through a link or the link itself was changed.
+// touches reports whether a change matters to a root module. It does if one of these was
+// changed: a file beside it or beside a local module that it calls, a file that its
+// configuration reads, the version file of its tool, or what it keeps below itself. Any
+// change matters if the root module was read through a link, or if a link was changed.
 func (c *changed) touches(m scan.RootModule) bool {
 	return c.anywhere || m.AnyChange && len(c.dirs) > 0 || c.concerns(m)
 }
 
-// concerns reports whether a root module depends on one of the files by its name.
+// concerns reports whether a root module depends on one of the files by name.
 func (c *changed) concerns(m scan.RootModule) bool {
 	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Made.Sources, m.All().Dirs), c.inDir) || c.inInstalled(m.Dir) ||
 		slices.ContainsFunc(m.Files, c.hasFile) ||
 		slices.ContainsFunc(c.versioned, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
 }
 
-// inDir reports whether a file in the directory of a module was changed, or one of
-// its tests.
+// inDir reports whether a file or a test in the directory of a module was changed.
 func (c *changed) inDir(dir string) bool {
 	return c.dirs[dir] || c.dirs[path.Join(dir, tfconfig.TestDir)]
 }
 
-// inInstalled reports whether something was changed that a root module keeps for the tools:
-// providers, or modules that they have installed.
+// inInstalled reports whether something changed in what a root module keeps for the tools:
+// providers, or installed modules.
 func (c *changed) inInstalled(dir string) bool {
 	return slices.ContainsFunc([]string{scan.PluginDir, ".terraform"}, func(name string) bool { return c.files[path.Join(dir, name)+"/"] })
 }
 
-// hasFile reports whether a file was changed, or something that stands where a directory
-// above it should be. A name that ends in a slash is that of all files below.
+// hasFile reports whether a file was changed, or a path that should be a directory above
+// it. A name with a slash at its end means all files below.
 func (c *changed) hasFile(whole string) bool {
 	for name := whole; name != "."; name = path.Dir(name) {
 		if c.files[name] {
@@ -98,8 +96,8 @@ func (c *changed) hasFile(whole string) bool {
 	return c.differs != nil && c.differs(whole)
 }
 
-// withoutUntouched leaves out root modules without a lock file that are not touched by a
-// file of their own: nobody knows what such a one calls. It is for any c, nil too.
+// withoutUntouched removes root modules without a lock file of which no own file was
+// changed, since their modules are unknown. c may be nil.
 func (c *changed) withoutUntouched(diagnostics []problem.Problem) []problem.Problem {
 	if c == nil {
 		return diagnostics
@@ -109,7 +107,7 @@ func (c *changed) withoutUntouched(diagnostics []problem.Problem) []problem.Prob
 	})
 }
 
-// changedPathsIn says of changed paths which are those of files in a file tree, or of nothing.
+// changedPathsIn marks which changed paths are files in a file tree.
 func changedPathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
 	paths := make([]filetree.ChangedPath, len(names))
 	for i, name := range names {
@@ -119,29 +117,30 @@ func changedPathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
 	return paths
 }
 
-// TouchedBy returns a test for the root modules of a commit that a change of these files may
-// touch: those are judged.
+// TouchedBy returns a function that selects the root modules of a commit that a change of
+// these files may affect. relock judges those.
 func TouchedBy(files *Remote, names []string) func(scan.RootModule) bool {
 	return newChanged(changedPathsIn(files.FS, names)).touches
 }
 
-// ConcernedBy returns a test for the root modules of a commit that depend on one of these
-// files by its name: those are written.
+// ConcernedBy returns a function that selects the root modules of a commit that depend on
+// one of these files by name. relock writes those.
 func ConcernedBy(files *Remote, names []string) func(scan.RootModule) bool {
 	return newChanged(changedPathsIn(files.FS, names)).concerns
 }
 
-// extent is which root modules a run looks at.
+// extent limits a run to some root modules.
 type extent struct {
 	touched func(scan.RootModule) bool                 // nil: all
-	changed *changed                                   // nil: that is not known
-	before  func(ctx context.Context) (*Remote, error) // what the change is based on; nil: that is not known
-	// base reads the files that entries of lock files are compared with, to see which a change
-	// replaces; nil: no base is known. It is there also where it is not known what changed.
+	changed *changed                                   // nil: unknown
+	before  func(ctx context.Context) (*Remote, error) // the base of the change; nil: unknown
+	// base reads the files with which entries of lock files are compared, to see which ones
+	// are new; nil: no base is known. A base may be known although the changed files are
+	// not.
 	base func(ctx context.Context) (*Remote, error)
 }
 
-// readOnce reads the files of a commit when somebody asks for them, and once.
+// readOnce reads the files of a commit at the first call, and once.
 func readOnce(read func(context.Context) (*Remote, error)) func(context.Context) (*Remote, error) {
 	var once sync.Once
 	var files *Remote
@@ -152,7 +151,7 @@ func readOnce(read func(context.Context) (*Remote, error)) func(context.Context)
 	}
 }
 
-// baseOf reads the base of a change on GitHub; nil if the change does not say which it is.
+// baseOf reads the base of a change on GitHub; nil if the change does not name it.
 func baseOf(j job, change *Change) func(context.Context) (*Remote, error) {
 	if change == nil || change.Base == "" || change.Unknown != "" {
 		return nil
@@ -166,8 +165,8 @@ func baseOf(j job, change *Change) func(context.Context) (*Remote, error) {
 	})
 }
 
-// narrow restricts a check to the root modules that a change touches. Where it
-// cannot be known what changed, all are looked at: that finds more, never less.
+// narrow limits a check to the root modules that a change touches. If the change is
+// unknown, all are checked: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
 	change, wide := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}
 	if change == nil {
@@ -217,8 +216,8 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 	return extent{touched: changed.touches, changed: changed, before: wide.before, base: wide.base}, nil, nil
 }
 
-// changedOnGitHub are the files that GitHub says were changed, or why it does not say. known
-// reports whether the base of the change is what the head is based on.
+// changedOnGitHub are the changed files according to GitHub, or the reason why GitHub does
+// not list them. known reports whether the base of the change is that of the head.
 func changedOnGitHub(ctx context.Context, j job) (files []string, known bool, unknown string, err error) {
 	change := j.ask.change
 	repo, err := j.clients.reach(j.access, j.target.repository)

@@ -16,17 +16,17 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// everything is a search of a whole directory.
+// everything is the search pattern for a whole directory.
 const everything = "./..."
 
-// tree is a file tree and the directories in it that a run is about.
+// tree is a file tree, and the directories in it that a run is about.
 type tree struct {
-	root   string   // on disk: absolute, the system's separators
-	loose  bool     // it is in no repository: only what was named says how far it goes
+	root   string   // on disk: absolute, with the system's separators
+	loose  bool     // it is in no repository: only the named directories limit it
 	remote *Remote  // nil for a tree on disk
-	dirs   []string // slash-separated, relative to the top, "/..." where a search was asked for
-	// named are those of dirs that somebody named, without "/...": not where the
-	// run began, or the top, which say no more than naming none.
+	dirs   []string // slash-separated, relative to the top, with "/..." for a search
+	// named are those of dirs that a person named, without "/...". The working directory
+	// and the top are left out, since they limit nothing.
 	named []string
 }
 
@@ -38,7 +38,7 @@ func (t tree) FS() fs.FS {
 	return os.DirFS(t.root)
 }
 
-// name is what messages call the tree.
+// name is the name of the tree in messages.
 func (t tree) name() string {
 	if t.remote != nil {
 		return "commit " + t.remote.Commit
@@ -52,7 +52,7 @@ func (t tree) path(name string) string { return filepath.Join(t.root, filepath.F
 // clone opens the git repository of a tree on disk.
 func (t tree) clone() (worktree.Clone, error) { return worktree.OpenClone(t.root) }
 
-// at is the commit that a revision of the repository names.
+// at is the commit of a revision.
 func (t tree) at(revision string) (worktree.Revision, error) {
 	clone, err := t.clone()
 	if err != nil {
@@ -61,8 +61,7 @@ func (t tree) at(revision string) (worktree.Revision, error) {
 	return clone.At(revision)
 }
 
-// mergeBase is what the sides of a lock file come from of which a merge is under way; nil
-// if that is not known.
+// mergeBase is the common ancestor of a lock file during a merge; nil if it is unknown.
 func (t tree) mergeBase(name string) []byte {
 	clone, err := t.clone()
 	if err != nil {
@@ -75,13 +74,12 @@ func (t tree) mergeBase(name string) []byte {
 type place struct {
 	path   string // absolute, links resolved
 	search bool
-	named  bool // it is not the directory that the run began in
+	named  bool // it is not the working directory
 }
 
-// trees sorts the directories of a command line by the repository they are in,
-// because modules are called across directories of one repository: the tree
-// must hold all of it. Directories outside of any repository share a tree that
-// ends with them: nothing says how far it would go, and a whole disk is none.
+// trees groups the directories of a command line by repository. A tree holds a whole
+// repository, since modules in one repository call each other. Directories outside of all
+// repositories share one tree, which ends at their common top.
 func trees(workDir string, dirs []string) ([]tree, error) {
 	if len(dirs) == 0 {
 		dirs = []string{everything}
@@ -143,9 +141,9 @@ func placeOf(workDir, dir string) (place, error) {
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
 }
 
-// top is where a tree begins that holds these directories, as far as they are on
-// the volume: the working directory if all are at or below it, since a
-// configuration file and its globs are relative to that, else their common top.
+// top is the top of a tree for these directories, as far as they are on the volume. It is
+// the working directory if all of them are in it, since a configuration file and its globs
+// are relative to that. Otherwise it is their common top.
 func top(workDir string, dirs []string, volume string) string {
 	if resolved, err := filepath.EvalSymlinks(workDir); err == nil {
 		workDir = resolved
@@ -169,14 +167,14 @@ func top(workDir string, dirs []string, volume string) string {
 	return common
 }
 
-// holds reports whether a directory is another or above it; both are clean and
-// on one volume, or it is neither.
+// holds reports whether a directory is another, or above it. Both must be clean and on one
+// volume.
 func holds(dir, other string) bool {
 	rel, err := filepath.Rel(dir, other)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// around is the file tree of the whole volume and where in it this tree is.
+// around is the file tree of the whole volume, and the place of this tree in it.
 func (t tree) around() (fsys fs.FS, within string) {
 	volume := filepath.VolumeName(t.root) + string(filepath.Separator)
 	rel, err := filepath.Rel(volume, t.root)
@@ -186,8 +184,8 @@ func (t tree) around() (fsys fs.FS, within string) {
 	return os.DirFS(volume), filepath.ToSlash(rel)
 }
 
-// in returns the tree with the directories of a command, which are relative to
-// its top and do not lead out of it.
+// in returns the tree with the directories of a command. They are relative to its top and
+// must be in it.
 func (r *Remote) in(dirs []string) (tree, error) {
 	t := tree{remote: r}
 	for _, dir := range dirs {
@@ -210,7 +208,7 @@ func (r *Remote) in(dirs []string) (tree, error) {
 	return t, nil
 }
 
-// names say how output names the files of the tree for somebody in a directory.
+// names are how output names the files of the tree for a person in a directory.
 func (t tree) names(workDir string) problem.Naming {
 	if t.remote != nil {
 		return problem.Naming{}
@@ -218,7 +216,7 @@ func (t tree) names(workDir string) problem.Naming {
 	return problem.Naming{Root: t.root, WorkDir: workDir}
 }
 
-// covers reports whether a directory is one of the tree's or below one.
+// covers reports whether a directory is in one of the tree's directories.
 func (t tree) covers(dir string) bool {
 	return slices.ContainsFunc(t.dirs, func(d string) bool {
 		d = strings.TrimSuffix(strings.TrimSuffix(d, "/..."), "/")
@@ -226,12 +224,12 @@ func (t tree) covers(dir string) bool {
 	})
 }
 
-// mostListed bounds how many entries of a tree are looked at for a directory that
-// was meant.
+// mostListed bounds how many entries of a tree relock reads to find the directory that was
+// meant.
 const mostListed = 50_000
 
-// locked are the directories of a repository that have a lock file, as far as
-// they can be listed. enters reports whether to look in a directory.
+// locked are the directories of a repository with a lock file, as far as they can be
+// listed. enters reports whether to look in a directory.
 func (t tree) locked(enters func(dir string) bool) []string {
 	if t.loose {
 		return nil
@@ -249,13 +247,12 @@ func (t tree) locked(enters func(dir string) bool) []string {
 			dirs = append(dirs, path.Dir(name))
 		}
 		return nil
-	}) // what cannot be read is not suggested
+	}) // unreadable directories are not suggested
 	return dirs
 }
 
-// visible calls visit with the regular files of a tree on disk at or below a directory
-// of it, by their paths and their names in the tree, except for those in toolDirs. Links are
-// none: nobody's leads elsewhere.
+// visible calls visit for each regular file at or below a directory of a tree on disk, with
+// its path and its name in the tree. It skips toolDirs and links.
 func (t tree) visible(start string, visit func(file, name string) error) error {
 	start = t.path(start)
 	return filepath.WalkDir(start, func(file string, d fs.DirEntry, err error) error {

@@ -9,9 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-// unattended reports whether changes may be merged without a person: whether the
-// rules let each of them, and none needs an eye by our own judgement, which no rule
-// outranks.
+// unattended reports whether changes may be merged without a person. The rules must allow
+// each of them, and relock's own judgement, too. No rule overrides that.
 func unattended(book policy.Rulebook, modules []report.Module) bool {
 	for _, m := range modules {
 		if len(m.Changes) == 0 {
@@ -29,9 +28,9 @@ func unattended(book policy.Rulebook, modules []report.Module) bool {
 	return true
 }
 
-// failedOf counts the root modules of a group that failed in this run. What the group would
-// change in them is not known, so that a person looks at what it changes elsewhere. Of each
-// root module there is what the report has about the group.
+// failedOf counts the root modules of a group that failed in this run. The group's changes
+// in them are unknown, so a person must look at its changes elsewhere. about has, for each
+// root module, the group's part of the report.
 func failedOf(book policy.Rulebook, key string, all []found, about []report.Module) int {
 	n := 0
 	for i, f := range all {
@@ -42,8 +41,8 @@ func failedOf(book policy.Rulebook, key string, all []found, about []report.Modu
 	return n
 }
 
-// inGroup reports whether a group has a provider of a root module, or could have one where
-// none is known.
+// inGroup reports whether a group has a provider of a root module. If no provider is known,
+// it reports whether the group could have one.
 func inGroup(book policy.Rulebook, key string, f found) bool {
 	keys := groupKeys(book, []found{f})
 	if len(keys) == 0 {
@@ -52,7 +51,7 @@ func inGroup(book policy.Rulebook, key string, f found) bool {
 	return slices.Contains(keys, key)
 }
 
-// needsAnEye reports whether a change is one that a person has to look at.
+// needsAnEye reports whether a person must look at a change.
 func needsAnEye(c report.Change) bool {
 	switch c.Kind {
 	case diff.Downgraded, diff.ReReleased, diff.Signer:

@@ -18,23 +18,22 @@ import (
 // unseenCause is why a run did not look at a lock file, or at an entry of one.
 type unseenCause int
 
-// The causes, in the order of the report. Where several are known of a lock file, the
-// first counts.
+// The causes, in the order of the report. If a lock file has several, the first counts.
 const (
-	notAsked      unseenCause = iota // it is in none of the directories, or of none of the providers, that the run is about
-	outOfScope                       // include or exclude leaves it out, which are not those of the base's own configuration file
-	notWanted                        // include or exclude of the base's own configuration file leaves it out
-	notInCheckout                    // the commit has it, the checkout does not
-	deletedHere                      // the commit has it, a local change deleted it
-	behindLink                       // it is a link, or a link leads to it
-	inHiddenDir                      // it is below a directory that no search enters
-	notReadable                      // it, or the directory that it is in, could not be read
-	unanswered                       // what was asked about it has no answer
+	notAsked      unseenCause = iota // the run is about other directories or providers
+	outOfScope                       // include or exclude leaves it out, but not in the base's own configuration file
+	notWanted                        // include or exclude in the base's own configuration file leaves it out
+	notInCheckout                    // the commit has it, and the checkout does not
+	deletedHere                      // the commit has it, and a local change deleted it
+	behindLink                       // it is a link, or the target of one
+	inHiddenDir                      // it is in a directory that no search enters
+	notReadable                      // it, or its directory, could not be read
+	unanswered                       // a question about it has no answer
 	lastCause     = unanswered
 )
 
-// unseenTexts has for each cause where such lock files are, in a sentence of the form "N lock
-// files … were not looked at", and what to do about them.
+// unseenTexts has two texts for each cause: where such lock files are, for a sentence of
+// the form "N lock files … were not looked at", and what to do about them.
 var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	notAsked:      {"outside of the named directories", ""},
 	outOfScope:    {"that include or exclude leaves out of this run", ""},
@@ -47,27 +46,26 @@ var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	unanswered:    {"without an answer to every question", "run again later"},
 }
 
-// wantedByBase reports whether leaving it out is what the base wants: it is counted, and
-// what was proposed for it is taken back.
+// wantedByBase reports whether the base itself leaves the lock file out. Then the file is
+// counted, and its proposal is dropped.
 func (c unseenCause) wantedByBase() bool { return c == notWanted }
 
-// unseenLocks are what a run did not look at, and why. Nothing of it is taken back from a
-// pull request, and each cause is a line of the report.
+// unseenLocks are lock files that a run did not look at, with the causes. A pull request
+// keeps its proposals for them, and the report has a line for each cause.
 //
 // A step that finds such a lock file adds it once while the root modules are found:
 //
 //	s.unseen.add(notInCheckout, j.names(t).Of, "live/.terraform.lock.hcl")
 //
-// A directory, with a slash at its end, stands for all lock files at or below it, of
-// which nobody knows how many there are. The rest follows: the line in the report, and
-// that a pull request keeps what it has for them.
+// A name with a slash at its end means all lock files at or below a directory. Their number
+// is unknown.
 type unseenLocks struct {
 	missed []missed
-	// only are the providers that the run is about; empty: all.
+	// only are the providers of the run; empty: all.
 	only []provider.Pattern
-	// dirs are the directories that it is about, with "/..." where it has searched.
+	// dirs are the directories of the run, with "/..." for a search.
 	dirs []string
-	// selection is what a search takes, and own what of that the base wants.
+	// selection limits the search of this run, and own the search that the base wants.
 	selection, own scan.Options
 }
 
@@ -75,11 +73,11 @@ type unseenLocks struct {
 type missed struct {
 	cause unseenCause
 	name  string // in the tree; ends in a slash for a directory
-	shown string // as the report names it
+	shown string // its name in the report
 }
 
-// add notes lock files that the run does not look at, by their names in a tree, which
-// the report shows otherwise.
+// add adds lock files that the run does not look at, by their names in a tree. show returns
+// their names in the report.
 func (u *unseenLocks) add(c unseenCause, show func(string) string, names ...string) {
 	for _, name := range names {
 		shown := show(strings.TrimSuffix(name, "/"))
@@ -90,8 +88,8 @@ func (u *unseenLocks) add(c unseenCause, show func(string) string, names ...stri
 	}
 }
 
-// setDirs adds the directories of a tree that the run is about. One that is named and is no
-// root module itself was searched.
+// setDirs adds the directories of a tree that the run is about. It counts a named directory
+// that is no root module as searched.
 func (u *unseenLocks) setDirs(t tree, roots []scan.RootModule) {
 	for _, dir := range t.dirs {
 		root := slices.ContainsFunc(roots, func(m scan.RootModule) bool { return m.Dir == dir })
@@ -123,8 +121,8 @@ func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 	return cause, missing
 }
 
-// setSelection notes what a search of a tree selects, and which of that the configuration
-// file says that is committed. Another file was made for this run.
+// setSelection stores the limits of this run's search, and those of the committed
+// configuration file. Any other file was made for this run.
 func (u *unseenLocks) setSelection(t tree, c settings.Settings) {
 	u.selection = scan.Options{Include: c.Include, Exclude: c.Exclude}
 	if t.remote == nil && c.Own != "" && !t.loose {
@@ -137,7 +135,7 @@ func (u *unseenLocks) setSelection(t tree, c settings.Settings) {
 	u.own = scan.Options{Include: c.OwnInclude, Exclude: c.OwnExclude}
 }
 
-// addLeftOut adds the lock files of a tree that this run alone leaves out.
+// addLeftOut adds the lock files of a tree that only this run leaves out.
 func (u *unseenLocks) addLeftOut(t tree, show func(string) string) {
 	if !u.narrowsSearch() && slices.Contains(u.dirs, everything) {
 		return
@@ -150,8 +148,8 @@ func (u *unseenLocks) addLeftOut(t tree, show func(string) string) {
 	}
 }
 
-// narrowsSearch reports whether a search leaves anything out that the base wants, as far as the
-// globs tell.
+// narrowsSearch reports whether the search leaves out anything that the base wants, by
+// comparing globs.
 func (u *unseenLocks) narrowsSearch() bool {
 	if slices.Equal(u.selection.Exclude, u.own.Exclude) && slices.Equal(u.selection.Include, u.own.Include) {
 		return false
@@ -164,23 +162,23 @@ func (u *unseenLocks) isAbout(addr provider.Addr) bool {
 	return len(u.only) == 0 || slices.ContainsFunc(u.only, func(p provider.Pattern) bool { return p.Match(addr) })
 }
 
-// narrowed reports whether there may be anything in the repository that the run did
-// not look at for another reason than the base's own configuration.
+// narrowed reports whether the run may have missed anything, for another reason than the
+// base's own configuration.
 func (u *unseenLocks) narrowed() bool {
 	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.wantedByBase() })
 }
 
-// asksForPart reports whether the run was to look at a part of the repository alone, or a
-// checkout has a part of it alone. What no run looks at does not count.
+// asksForPart reports whether the run is about a part of the repository, or the checkout
+// has only a part. Files that no run looks at do not count.
 func (u *unseenLocks) asksForPart() bool {
 	lasting := []unseenCause{notWanted, behindLink, inHiddenDir, notReadable}
 	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(lasting, m.cause) })
 }
 
-// notices has a line for each cause that something was missed for. What cannot be read is
-// no proof of anything, so that it fails a verification.
+// notices has a line for each cause with missed files. A verification fails if a file is
+// unreadable, since nothing is proven for it.
 func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
 	for c := range lastCause + 1 {
@@ -207,7 +205,7 @@ func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	return lines
 }
 
-// notLookedAt says how many lock files were not looked at, and where they are.
+// notLookedAt is the sentence that counts the missed lock files, and says where they are.
 func notLookedAt(n int, unknown bool, where string) string {
 	switch {
 	case unknown:
@@ -218,7 +216,7 @@ func notLookedAt(n int, unknown bool, where string) string {
 	return fmt.Sprintf("%d lock files %s were not looked at", n, where)
 }
 
-// firstOf names the first of many in one line.
+// firstOf lists the first of many names in one line.
 func firstOf(names []string, most int) string {
 	list := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
@@ -227,8 +225,8 @@ func firstOf(names []string, most int) string {
 	return list
 }
 
-// covers reports whether a directory is one of those that a run is about, or below one
-// that it searches. What is below a root module that was named alone is not.
+// covers reports whether a directory is one of a run's directories, or below one that it
+// searches. A root module that was named by itself does not cover the directories below it.
 func covers(dirs []string, dir string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool {
 		name, search := strings.CutSuffix(d, "/...")

@@ -14,9 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// proveAll proves or refutes every hash of the lock files that were found. Root
-// modules with providers of their own are compared with their own source, which
-// knows that no list covers these.
+// proveAll proves or refutes every hash of the found lock files. A root module with its own
+// providers is compared with its own source, since no checksum list covers these providers.
 func proveAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageVerify)()
 	p.found = withPlugins(j, p.found)
@@ -44,13 +43,13 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// beyondHashes are the codes of findings about anything but the hashes that are there.
+// beyondHashes are the codes of findings about other things than the present hashes.
 var beyondHashes = []problem.Code{
 	problem.CodePlatformMissing, problem.CodeH1Missing, problem.CodeEntryStale, problem.CodeEntryMissing,
 	problem.CodeVersionOutside, problem.CodeConstraintsDiffer, problem.CodeNotNormal, problem.CodeToolHeader,
 }
 
-// policyOf is what the request demands of lock files.
+// policyOf returns what the request requires of lock files.
 func policyOf(j job) verify.Policy {
 	plan, c := j.plan, j.settings
 	p := verify.Policy{
@@ -65,19 +64,19 @@ func policyOf(j job) verify.Policy {
 	return p
 }
 
-// proofs count what proves the hashes of lock files as they are proposed; nil if
-// nobody was left to ask. Those that the plan has written it has proven itself, so
-// that little is asked for again.
+// proofs counts the kinds of proof for the hashes of proposed lock files; nil if no
+// question could be asked. The plan has proven the hashes that it wrote, so few questions
+// are asked again.
 func proofs(ctx context.Context, j job, plans []found) verify.Counts {
 	policy := policyOf(j)
 	policy.Options.Allowance, policy.Options.Announce = j.allowance, nil
-	policy.Recheck, policy.Packages = 0, false // which Verify alone is asked for
+	policy.Recheck, policy.Packages = 0, false // only Verify does that
 	var modules []scan.RootModule
 	for _, f := range plans {
 		m := f.module
 		lock, problems := lockfile.Parse(f.result.File, path.Join(m.Dir, lockfile.Name))
 		if len(problems) > 0 {
-			continue // those of entries that stay as they are
+			continue // entries that stay as they are
 		}
 		m.Lock = lock
 		modules = append(modules, m)

@@ -8,39 +8,39 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Visit is what a run over many repositories gives for one of them.
+// Visit is what a run over many repositories passes on for one of them.
 type Visit struct {
-	// Known is what a list says of the repository, and Prefix that of the branches in
-	// Known.Heads. It saves questions. Without it, GitHub is asked.
+	// Known is the entry of the repository in a list, and Prefix is that of the branches in
+	// Known.Heads. Without it, relock asks GitHub.
 	Known  *github.Listed
 	Prefix string
-	// Budget bounds what is opened and written; nil: the settings alone do.
+	// Budget bounds what is opened and written; nil: only the settings do.
 	Budget pr.Budget
-	// Recorder gets what the plans depend on; nil: they are not recorded.
+	// Recorder receives what the plans depend on; nil: it is not recorded.
 	Recorder Recorder
-	// Lookup collects what the request names and the repository lacks. Repositories that are
-	// planned for at once have one each.
+	// Lookup collects names in the request that the repository lacks. Repositories that are
+	// planned at the same time have one each.
 	Lookup *Lookup
-	// board is for the issue of the repository; nil: it has none.
+	// board is the board of the repository's issue; nil: it has none.
 	board *board
 }
 
-// Recorder gets what the plans of a repository depend on in addition to its files.
+// Recorder receives what the plans of a repository depend on, apart from its files.
 type Recorder interface {
-	// Planned is called after each plan, before anything of it is written. The context is
-	// that in which the run asks.
+	// Planned is called after each plan, before anything is written. ctx is that
+	// of the run's questions.
 	Planned(ctx context.Context, b Basis)
 }
 
-// Basis is what one plan depends on in addition to the files of the repository.
+// Basis is what one plan depends on, apart from the files of the repository.
 type Basis struct {
-	Branch    string // that the plan is for
-	AutoMerge bool   // some pull requests are to merge by themselves
+	Branch    string // branch of the plan
+	AutoMerge bool   // some pull requests use auto-merge
 	Results   []upgrade.Result
-	Releases  upgrade.Source // has answered for these results
+	Releases  upgrade.Source // source of the answers in these results
 }
 
-// recordPlan hands a plan to the recorder of the visit.
+// recordPlan passes a plan to the recorder of the visit.
 func recordPlan(ctx context.Context, j job, p planned) {
 	if j.visit.Recorder == nil {
 		return
@@ -52,8 +52,8 @@ func recordPlan(ctx context.Context, j job, p planned) {
 	j.visit.Recorder.Planned(ctx, b)
 }
 
-// unmarked reports whether a list has shown that the repository has no branch of ours with
-// the prefix that its settings name.
+// unmarked reports whether a list shows that the repository has no branch of ours, with the
+// prefix of its settings.
 func (v Visit) unmarked(base, prefix string) bool {
 	return v.Known != nil && v.Known.Heads != nil && len(v.Known.Heads) == 0 && v.Prefix == prefix && base == v.Known.Branch
 }

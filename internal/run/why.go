@@ -14,8 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// explainAll makes the report of why: what root modules require, what holds the providers
-// that are asked about, and what would let them go on.
+// explainAll makes the report of why: what root modules require, what holds back the
+// providers in question, and which change would release them.
 func explainAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	all := withPlugins(j, p.found)
@@ -43,22 +43,22 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// mostRead is how many module packages are fetched for each module that holds a provider:
-// its other release, and one that this calls in turn, or a second release.
+// mostRead is how many module packages are fetched for each module that holds back a
+// provider: its other release, and a module that this calls, or a second release.
 const mostRead = 2
 
-// rereader reads root modules with other releases of modules. It implements
+// rereader reads root modules again with other releases of modules. It implements
 // upgrade.Rereader.
 type rereader struct {
 	job     job
 	planned planned
-	indices []int // of the root modules that it is asked about, in planned.found
+	indices []int // indexes in planned.found of the root modules in question
 	mu      sync.Mutex
-	// fetched are the calls whose packages the run has fetched, and left is how many
-	// further ones it may fetch.
+	// fetched are the calls whose packages the run has fetched. left is how many more it
+	// may fetch.
 	fetched map[upgrade.ToolCall]bool
 	left    int
-	// holders are the calls in place of which others were read.
+	// holders are the calls that were replaced by others.
 	holders map[upgrade.ToolCall]bool
 }
 
@@ -80,7 +80,7 @@ func (r *rereader) Latest(ctx context.Context, tool provider.Tool, call scan.Cal
 	return r.job.modules.Latest(ctx, tool, call)
 }
 
-// Reread implements upgrade.Rereader. It reads each file tree again, as it was read before.
+// Reread implements upgrade.Rereader. It reads each file tree again in the same way.
 func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instead map[upgrade.ToolCall]scan.Call) []scan.RootModule {
 	for key := range instead {
 		if !r.holders[key] {
@@ -103,7 +103,7 @@ func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instea
 		opts.Wanted = func(m scan.RootModule) bool { _, ok := wanted[m.Dir]; return ok }
 		read, _, err := rootModules(ctx, t.FS(), unitOptions(r.job, t, source, opts))
 		if err != nil {
-			continue // these have no directory
+			continue // root modules without a directory
 		}
 		for _, m := range read {
 			if n, ok := wanted[m.Dir]; ok {
@@ -114,8 +114,7 @@ func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instea
 	return again
 }
 
-// mayFetch reports whether the package of a call may be fetched, and counts those that were
-// not fetched before.
+// mayFetch reports whether the package of a call may be fetched, and counts new packages.
 func (r *rereader) mayFetch(call upgrade.ToolCall) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +124,7 @@ func (r *rereader) mayFetch(call upgrade.ToolCall) bool {
 	return r.fetched[call]
 }
 
-// substituted is a Source that follows other calls in place of some, within the bound of the
-// reader.
+// substituted is a Source that replaces some calls by others. The reader's bound applies.
 type substituted struct {
 	scan.Source
 	reader  *rereader
