@@ -15,7 +15,8 @@ import (
 //
 //   - The witnesses before it cover all of them.
 //   - The lock file covers all of them, and as many hashes are left.
-//   - No new entry is made, platforms were selected, and enough of them are covered.
+//   - No new entry replaces it, platforms were selected, and at least as many of them are
+//     covered as hashes are left.
 func (r *recovered) harmless(p placed) bool {
 	among := func(covered []provider.Platform) int {
 		return collect.CountIf(p.unknown, func(q provider.Platform) bool { return slices.Contains(covered, q) })

@@ -32,8 +32,9 @@ type node struct {
 	name string // the last element of the path
 	mode fs.FileMode
 	size int64
-	// held is the []byte of a file, the target of a link (a string), a *directory, or the
-	// error that says why the content of a file or link is missing.
+	// held is the content: the []byte of a file, the target of a link as a string, or a
+	// *directory. If the content of a file or link is missing, held is the error that says
+	// why.
 	held any
 }
 

@@ -24,7 +24,8 @@ import (
 type route struct{ *gitProgram }
 
 // open prepares git for the URL to ask. With insteadOf, the operator's configuration may
-// replace the source's URL by another one, by a path, or by an alias of ssh that is no URL.
+// replace the source's URL. The replacement is another URL, a path, or an alias of ssh,
+// which is no URL.
 func (r *route) open(ctx context.Context) error {
 	asked := r.remote.url
 	if r.opts.own(asked.Hostname()) {

@@ -86,10 +86,10 @@ var (
 	sshPinned = regexp.MustCompile(`(?mi)^(hostname|hostkeyalias) .*\n`)
 )
 
-// sshDirect reports whether the operator's command for ssh connects to the host itself, and
-// does so with the same keys and settings if it is pinned. "Match host" may choose settings
-// by the name and not by the address. The question uses -G, as git does. Only OpenSSH has
-// that option.
+// sshDirect reports whether the operator's command for ssh connects to the host itself. If
+// it is pinned, it must also use the same keys and settings: "Match host" may choose
+// settings by the name and not by the address. The question uses -G, as git does. Only
+// OpenSSH has that option.
 func (r *route) sshDirect(ctx context.Context, command, pinned string, asked *url.URL) bool {
 	plain := r.sshConfig(ctx, command, asked)
 	toHost, toPort := "\nhostname "+strings.ToLower(asked.Hostname())+"\n", "\nport "+cmp.Or(asked.Port(), "22")+"\n"

@@ -130,7 +130,7 @@ func (o *stackTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// ReadFile returns what is in a file.
+// ReadFile returns the content of a file.
 func (o *stackTree) ReadFile(name string) ([]byte, error) {
 	if g, rel := o.in(name); g != nil {
 		return g.copy.ReadFile(rel)

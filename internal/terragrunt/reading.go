@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// maxConfigs bounds the files that one unit reads as configuration: each of them may read
-// two others.
+// maxConfigs bounds the files that one unit reads as configuration. Each file may read
+// others, and more than once.
 const maxConfigs = 1000
 
 // unitReading is the evaluation of one unit. Its files share the bounds.

@@ -38,7 +38,7 @@ type ModuleSource struct {
 }
 
 // evaluatesEarly reports whether the tool evaluates the sources and versions of module
-// calls before it installs the modules, with the values that are known before a plan
+// calls before it installs the modules. It uses the values that are known before a plan
 // [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15
 // internal/terraform/graph_builder_init.go].
 func evaluatesEarly(tool provider.Tool) bool {

@@ -61,7 +61,7 @@ type HoldingCall struct {
 	Ref           string `json:"ref"`        // the ref in the source
 }
 
-// MeasureKind is what is known of a measure.
+// MeasureKind says how much is known about a measure.
 type MeasureKind string
 
 // The kinds of measures.
@@ -214,10 +214,13 @@ func (h holder) taken(s Measure, terms []scan.Term) []scan.Term {
 }
 
 // listed is the first release of the module, above the one in use, that allows the version
-// according to the registry's list. speaks reports whether the list can answer: for the
-// release in use it says the same as the files, and for each newer release it has the terms
-// of the modules that hold the provider. The list says nothing about modules in other
-// packages that these call.
+// according to the registry's list. speaks reports whether the list can answer, on two
+// conditions:
+//
+//   - For the release in use, the list says the same as the files.
+//   - For each newer release, it has the terms of the modules that hold the provider.
+//
+// The list says nothing about modules in other packages that these call.
 func (h holder) listed(v provider.Version) (first scan.ModuleRelease, speaks bool) {
 	holding, all := h.paths(h.terms), h.paths(h.wanted.requirement.Terms)
 	current, above, listed := h.call.Versions.Above(h.call.Version)

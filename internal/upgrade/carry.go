@@ -289,8 +289,8 @@ func (c carrier) condemned(old, l lockfile.Lock) bool {
 }
 
 // Refuted returns a function that reports whether the run found a hash of an entry to be
-// false. A hash is false if it belongs to nothing. It is also false if the run has seen the
-// signed list of that release, for another root module, and the list does not have it.
+// false. A hash is false if it belongs to nothing. It is also false if another root
+// module's signed list of that release does not have it.
 func Refuted(results []Result) func(lockfile.Lock) bool {
 	type recorded struct {
 		addr    provider.Addr

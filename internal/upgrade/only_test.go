@@ -60,8 +60,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// handwritten is a root module whose lock file has a comment in the entry of a
-// and is up to date, if b has no newer release than 2.0.0.
+// handwritten is a root module whose lock file has a comment in the entry of a. The file is
+// up to date, if b has no newer release than 2.0.0.
 func handwritten(t *testing.T) scan.RootModule {
 	t.Helper()
 	m := module(t, []string{"a ~> 1.0", "b"}, []string{

@@ -77,7 +77,7 @@ type Selection struct {
 	// Published is when the selected release was published; zero if it is not known.
 	Published time.Time
 	// Replaced says that the packages of the locked version were replaced after it was
-	// locked, and that the new entry has the hashes of the new packages.
+	// locked. The new entry has the hashes of the new packages.
 	Replaced bool
 	// Marks are the weaker grounds of some of the hashes, sorted.
 	Marks []provider.Mark

@@ -35,8 +35,8 @@ func removedBySets(m scan.RootModule) []problem.Problem {
 	})
 }
 
-// asOneSetLeaves is the root module with the requirements of one set, if its lock file is
-// the one that init leaves with that set and does not serve the others.
+// asOneSetLeaves is the root module with the requirements of one set. It does so if the
+// lock file is the one that init leaves with that set, and does not serve the other sets.
 func (r root) asOneSetLeaves() root {
 	lock := r.module.Lock
 	if lock == nil || !slices.ContainsFunc(r.module.Tree.Requirements, func(q scan.Requirement) bool { return !serves(lock, q) }) {

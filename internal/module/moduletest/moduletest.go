@@ -1,6 +1,5 @@
-// Package moduletest makes git repositories of modules for tests, and serves
-// them as git hosts do. It runs the git program, and skips a test where there is
-// none.
+// Package moduletest makes git repositories of modules for tests, and serves them like a
+// git host. It runs the git program, and skips a test if there is none.
 package moduletest
 
 import (
@@ -30,7 +29,7 @@ type Commit struct {
 	Modules   map[string]string // commits of submodules by path
 }
 
-// Environ is an environment for git in which nobody's configuration counts.
+// Environ is an environment for git without any configuration of the machine.
 func Environ(t testing.TB) []string {
 	t.Helper()
 	return []string{
@@ -54,7 +53,7 @@ func Git(t testing.TB, dir string, stdin io.Reader, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// empty is a bare repository as git init makes it, which is one process more.
+// empty is a bare repository as git init makes it. It saves a process.
 var empty = fstest.MapFS{
 	"HEAD":    {Data: []byte("ref: refs/heads/main\n"), Mode: 0o644},
 	"config":  {Data: []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), Mode: 0o644},
@@ -127,14 +126,13 @@ var ModuleTags = []string{
 	"v1.0.0-beta1", "v1.0.0-beta2", "v1.0.0-build1", "v1.0.0-build2",
 }
 
-// Repositories makes the two repositories that the recorded cases refer to as
-// @FIXTURES@, and returns the directory they are in.
+// Repositories makes the two repositories that the recorded cases call @FIXTURES@, and
+// returns their directory.
 //
-// In tag number N of modrepo.git, main.tf requires hashicorp/random with the
-// version "!= 0.0.N" and modules/sub/main.tf requires hashicorp/null with the
-// same one, so that a constraint tells which tag was taken. In modrepo2.git,
-// modules/x calls ../../common, and modules/esc calls ../../../other, which is
-// not in the package.
+// In tag number N of modrepo.git, main.tf requires hashicorp/random with the version "!=
+// 0.0.N", and modules/sub/main.tf requires hashicorp/null with the same one. So a
+// constraint shows which tag was used. In modrepo2.git, modules/x calls ../../common, and
+// modules/esc calls ../../../other, which is not in the package.
 func Repositories(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -174,7 +172,7 @@ func Handler(t testing.TB, dir string, settings ...string) http.Handler {
 	return &cgi.Handler{Path: git, Args: []string{"http-backend"}, Env: env, Stderr: io.Discard}
 }
 
-// Serve serves what Handler does on loopback.
+// Serve serves Handler on loopback.
 func Serve(t testing.TB, dir string, settings ...string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(Handler(t, dir, settings...))
