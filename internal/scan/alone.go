@@ -7,7 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Identify returns the root modules of directories, as Find does of those that are named.
+// Identify returns the root modules of named directories, as Find does.
 func Identify(fsys fs.FS, dirs []string, opts Options) []Root {
 	f := &finder{tree: tfconfig.Searched(fsys, nil, ""), opts: opts}
 	f.tools = toolFiles{tree: f.tree, opts: &f.opts}
@@ -18,8 +18,8 @@ func Identify(fsys fs.FS, dirs []string, opts Options) []Root {
 	return roots
 }
 
-// Alone returns the lock files of directories for themselves: what is beside them is not
-// read, and what they record is taken for what is required.
+// Alone returns the lock files of directories without their configuration. The recorded
+// constraints are used as requirements.
 func Alone(ctx context.Context, fsys fs.FS, dirs []string, opts Options) []RootModule {
 	roots := Identify(fsys, dirs, opts)
 	for i := range roots {

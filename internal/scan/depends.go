@@ -8,13 +8,13 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// PluginDir is where init looks for providers that a root module brings along
-// [docs: developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories].
+// PluginDir is where init looks for providers that a root module has itself [docs:
+// developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories].
 const PluginDir = "terraform.d/plugins"
 
-// vague reports whether the names in a directory do not say what is read there: a file
-// that may be read is a link, or there are directories and nothing else, so that a
-// change of any file below may have made it.
+// vague reports whether file names do not show what is read in a directory. It is true if a
+// link may be read, and if there are only directories: then a change of any file below may
+// have created the directory.
 func vague(at tfconfig.Directory) bool {
 	entries, _ := at.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type() == fs.ModeSymlink && Reads(e.Name()) }) ||
@@ -35,8 +35,8 @@ func targets(at tfconfig.Directory) (names []string) {
 	return names
 }
 
-// linked reports whether a link may lead to something that is read for a root module:
-// a file of its directory, what is kept below that, or a version file here or above.
+// linked reports whether a link may lead to something that a root module reads: a file of
+// its directory or below, or a version file there or above.
 func (f *finder) linked(at tfconfig.Directory) bool {
 	if vague(at) || f.tree.Linked(at.Join(PluginDir)) || f.tree.Linked(at.Join(tfconfig.TestDir)) {
 		return true

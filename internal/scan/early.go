@@ -17,20 +17,20 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// earlyEvaluation is what the expressions of all modules of one root module share.
+// earlyEvaluation is shared by the expressions of all modules of one root module.
 type earlyEvaluation struct {
 	root      *tfconfig.Configuration
 	opts      *Options
 	set       *givenValues
 	files     func() variableValues        // of the root module
-	functions func() []staticeval.Function // which read its files, too
+	functions func() []staticeval.Function // they read its files, too
 	bound     staticeval.Bound
-	reads     bool // a function has read a file, or looked for one
+	reads     bool // a function has read a file, or has looked for one
 }
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 
-// rootVisit is the root module of a tree.
+// rootVisit is the visit of a tree's root module.
 func rootVisit(root *tfconfig.Configuration, opts *Options, given *givenValues) *visit {
 	e := &earlyEvaluation{root: root, opts: opts, set: given}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
@@ -67,8 +67,8 @@ func (v *visit) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		}
 		return cty.StringVal(path.Join(v.opts.Path, v.root.Directory.Path)), nil
 	case "terraform.workspace":
-		// the selected one, as the tools leave it in their directory beside the root module
-		// [terraform 1.11 internal/command/meta.go]
+		// the workspace that the tools noted beside the root module [terraform 1.11
+		// internal/command/meta.go]
 		selected, _ := v.root.Directory.Read(".terraform/environment")
 		return cty.StringVal(cmp.Or(v.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
@@ -81,12 +81,12 @@ func (v *visit) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	return refusedValue("%s is not known before a plan", root)
 }
 
-// refusedValue is what has no value, since it is an error in the configuration.
+// refusedValue is no value, because of an error in the configuration.
 func refusedValue(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unknownValue is what has no value here.
+// unknownValue is a value that is not known here.
 func unknownValue(reason string) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: reason}
 }
@@ -99,10 +99,10 @@ func (v *visit) local(name string) (cty.Value, *staticeval.Unknown) {
 	return v.value(attr.Expr)
 }
 
-// variable is the value of a variable as the module's expressions see it: converted
-// to its type, and marked. Before a plan Terraform takes only those that are declared
-// constant, OpenTofu all but those that are declared not to be
-// [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
+// variable is the value of a variable in the module's expressions: converted to its type,
+// and marked. Before a plan Terraform accepts only variables declared constant. OpenTofu
+// accepts all but those declared not constant [case 220] [terraform 1.15
+// internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
 func (v *visit) variable(name string) (cty.Value, *staticeval.Unknown) {
 	decl, ok := v.config.Variables[name]
 	if !ok {
@@ -123,7 +123,7 @@ func (v *visit) variable(name string) (cty.Value, *staticeval.Unknown) {
 	if err != nil {
 		return refusedValue("the value of var.%s is not of its type", name)
 	}
-	if nullable, set := decl.Claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
+	if nullable, set := decl.Claim("nullable"); value.IsNull() && set && !nullable { // null means the default
 		value, ok = decl.Fallback()
 		if !ok {
 			return refusedValue("var.%s must not be null", name)
@@ -138,7 +138,7 @@ func (v *visit) variable(name string) (cty.Value, *staticeval.Unknown) {
 	return value, why
 }
 
-// given is what is passed to a variable, or its default.
+// given is the value passed to a variable, or its default.
 func (v *visit) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if v.caller == nil {
 		return v.givenToRoot(decl)
@@ -156,8 +156,8 @@ func (v *visit) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	return refusedValue("no value is passed to var.%s", decl.Name)
 }
 
-// givenToRoot finds the value of a root module's variable: on the command line,
-// in a variable file, in the environment, else the default.
+// givenToRoot finds the value of a root module's variable: from the command line, a
+// variable file or the environment, else the default.
 func (v *visit) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if text, ok := v.opts.Variables[decl.Name]; ok {
 		return v.parsed(decl, text)
@@ -198,7 +198,7 @@ func (v *visit) parsed(decl tfconfig.Variable, text string) (cty.Value, *statice
 	return value, nil
 }
 
-// sure returns a literal, and why it is not known.
+// sure returns a literal, or the reason why its value is unknown.
 func (v *visit) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
 	if value.IsWhollyKnown() {
 		return value, nil
@@ -206,12 +206,12 @@ func (v *visit) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *stati
 	return unknownValue("the value of var." + decl.Name + " is no literal, or too large")
 }
 
-// file reads a file by its path, which is relative to where the tool runs: the
-// root module. What it says is known only if it is a file of the scanned tree,
-// and that may lack files which the tool has.
+// file reads a file by its path, relative to the root module, where the tool runs. The
+// content is known only if the file is in the scanned tree. Files of the tool may be
+// missing there.
 func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 	e.reads = true
-	// In the tool's own directory may be what another run left there.
+	// The tool's own directory may have content of an earlier run.
 	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
 		if src, err := e.root.Directory.Read(name); err == nil {
 			return cty.StringVal(string(src)), nil
@@ -220,7 +220,7 @@ func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 }
 
-// locate says where the tool has a called module.
+// locate sets the path at which the tool has a called module.
 func (v *visit) locate(source tfconfig.SourceKind) {
 	at := v.config.Directory
 	v.top = cmp.Or(v.installed, v.caller.top)

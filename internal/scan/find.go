@@ -21,104 +21,100 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Options says which root modules to find and by whose rules to read them. The
-// zero value finds every locked root module and tells the tool from its files.
+// Options says which root modules to find, and by whose rules to read them. The zero value
+// finds every locked root module, and recognises the tool by its files.
 type Options struct {
-	// Dirs are slash-separated and relative to the top of the file tree. DIR is
-	// a root module if it holds configuration, locked or not, and is searched
-	// if not; DIR/... is always searched. Empty stands for "./...".
+	// Dirs are slash-separated and relative to the top of the file tree. A DIR with
+	// configuration is a root module, locked or not. A DIR without configuration is
+	// searched. DIR/... is always searched. Empty means "./...".
 	Dirs []string
-	// Create lets a search also take root modules without a lock file: those
-	// that are unlikely to be anything else.
+	// Create lets a search also find root modules without a lock file, if they are unlikely
+	// to be anything else.
 	Create bool
-	// Unlocked lets a search say which root modules it leaves out since they have
-	// no lock file: a warning with CodeUnlocked for each directory. It reads the
-	// whole file tree for that, if there are any.
+	// Unlocked lets a search report root modules that it leaves out because they have no
+	// lock file: a warning with CodeUnlocked for each directory. If there are any, the
+	// search reads the whole file tree.
 	Unlocked bool
-	// PassedOver lets a search that looks for root modules without a lock file also say
-	// which directories with configuration it takes for none, though nothing calls
-	// them: a warning with CodePassedOver for each.
+	// PassedOver is for a search for root modules without a lock file. It lets the search
+	// also report directories with configuration that seem to be no root modules although
+	// nothing calls them: a warning with CodePassedOver for each.
 	PassedOver bool
-	// Tool is the tool of every root module; if it is empty, lock files, other
-	// files and version files tell.
+	// Tool is the tool of every root module. If it is empty, lock files, other files and
+	// version files decide.
 	Tool provider.ToolName
-	// ToolVersion is the release whose rules apply; if it is zero, version files
-	// tell, and else the newest one whose rules are known is assumed.
+	// ToolVersion is the release whose rules apply. If it is zero, version files decide.
+	// Without them the newest known release is assumed.
 	ToolVersion provider.Version
-	// Include and Exclude are globs of directories, in which ** stands for any
-	// number of path elements. If there is an Include, a search takes only root
-	// modules that match one. It takes none that match an Exclude or are below
-	// a directory that does. A DIR that is named is taken in any case. A search
-	// enters a hidden directory only if an Include spells its name.
+	// Include and Exclude are globs of directories, in which ** means any number of path
+	// elements. With an Include, a search finds only root modules that match one. It finds
+	// none that match an Exclude or are below a directory that does. A named DIR is found
+	// in any case. A search enters a hidden directory only if an Include has its name.
 	Include, Exclude []string
-	// Passed is called for what a search passes over; nil is not called.
+	// Passed is called for each directory that a search passes over. It may be nil.
 	Passed func(Passed)
-	// Ignored reports whether git ignores a path; nil ignores none. A search
-	// asks it about directories, which it skips if they are ignored, and about
-	// lock files, which it then takes for missing.
+	// Ignored reports whether git ignores a path; nil: git ignores none. A search skips
+	// ignored directories, and treats ignored lock files as missing.
 	Ignored func(path string) bool
-	// HiddenBy returns the line of an ignore file by which git ignores a path, as
-	// .gitignore:3; empty: none does. A search that finds no lock file asks it why. nil:
-	// nobody knows.
+	// HiddenBy returns the line of an ignore file by which git ignores a path, such as
+	// .gitignore:3; empty: no line. A search that finds no lock file calls it. nil:
+	// unknown.
 	HiddenBy func(path string) string
-	// MergeBase returns what the sides of a merge come from that is under way, for a
-	// lock file with conflict markers; nil if that is not known. It may be nil, too.
+	// MergeBase returns the common ancestor of a lock file with conflict markers, during a
+	// merge. It returns nil if that is unknown. It may be nil, too.
 	MergeBase func(path string) []byte
-	// Orphans lets a search also take lock files without their configuration
-	// beside them, as modules that are Standalone.
+	// Orphans lets a search also find lock files without configuration beside them, as
+	// modules that are Standalone.
 	Orphans bool
-	// Made are kinds of which somebody else makes the configuration: a search takes
-	// them as it takes root modules, and a directory of such a kind that is named is
-	// one, but they are Standalone until that is done. With Create or Unlocked, and
-	// where they are named, those without a lock file are taken as well, of which
-	// some may turn out to be none.
+	// Made are kinds whose configuration another program makes. A search finds them like
+	// root modules, and a named directory of such a kind is one. They are Standalone until
+	// the configuration is made. With Create or Unlocked, and if they are named, those
+	// without a lock file are found, too. Some of these may be no root modules after all.
 	Made []Kind
 
-	// TerragruntStack is called for each directory with a stack file of Terragrunt that a
-	// search comes to; nil is not called.
+	// TerragruntStack is called for each directory with a Terragrunt stack file that a
+	// search finds. It may be nil.
 	TerragruntStack func(dir string)
-	// Generated reports whether a directory of the file tree is in memory alone, since a
-	// stack of Terragrunt generates it: a search takes it, locked or not. nil: there are no such directories.
+	// Generated reports whether a directory of the file tree is in memory only, because a
+	// Terragrunt stack generates it. A search finds it, locked or not. nil: there are none.
 	Generated func(dir string) bool
 
-	// Absent reports whether the repository has a directory that the file tree lacks,
-	// since not all of it is checked out; nil: it lacks none.
+	// Absent reports whether the repository has a directory that the file tree lacks, as in
+	// a sparse checkout; nil: none is missing.
 	Absent func(dir string) bool
 
-	// Around is a larger file tree that the scanned one is in, at the path
-	// Within; nil if the scanned one is a whole repository. Local modules and
-	// links that lead out of the scanned tree are followed there, one by one.
-	// Unresolved in it is searched, and who calls a module is looked for only
-	// below the common top of Dirs.
+	// Around is a larger file tree with the scanned one at the path Within. It is nil if
+	// the scanned tree is a whole repository. Local modules and links that lead out of the
+	// scanned tree are followed there, one by one. Nothing in it is searched. Callers of a
+	// module are looked for only below the common top of Dirs.
 	Around fs.FS
 	Within string
 
-	// Jobs bounds how many modules are fetched at once; 0 means a default.
+	// Jobs bounds how many modules are fetched at once; 0: a default.
 	Jobs int
-	// Wanted reports whether a root module is looked at any further, by what the file
-	// tree says of it: Load fetches nothing for the others and does not return them.
-	// Its Dirs are all that there will be. nil: all are wanted.
+	// Wanted reports whether a root module is wanted, after the file tree was read. Load
+	// fetches nothing for the others, and does not return them. The Dirs of the argument
+	// are already complete. nil: all are wanted.
 	Wanted func(RootModule) bool
-	// Met is told of the root modules as far as they are read while Load fetches what
-	// they lack; Load returns after it. It may be nil.
+	// Met receives the root modules as far as they are read. It runs while Load fetches
+	// what they lack, and Load waits for it. It may be nil.
 	Met func([]RootModule)
-	// Variables are values of root modules' variables, as on the tools' command
-	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
-	// are for tools that evaluate the sources of modules early.
+	// Variables are values of root modules' variables from the tools' command line.
+	// Environment has those of the variables TF_VAR_NAME, by NAME. Tools that evaluate the
+	// sources of modules early need them.
 	Variables, Environment map[string]string
-	// Sets are in place of Variables: with each that reaches it, a root module is read, and
-	// its lock file serves all of them.
+	// Sets replace Variables. A root module is read once with each set that applies to it,
+	// and its lock file serves all of them.
 	Sets []VariableSet
-	// Workspace is the selected workspace; if it is empty, the one that the tool
-	// has noted below the root module, else "default".
+	// Workspace is the selected workspace. If it is empty, it is the one that the tool has
+	// noted below the root module, else "default".
 	Workspace string
-	// Path is where the file tree is on this machine, absolute and
-	// slash-separated; empty if it is nowhere. The value of path.cwd depends on it.
+	// Path is the place of the file tree on this machine, absolute and slash-separated;
+	// empty: none. The value of path.cwd depends on it.
 	Path string
 }
 
-// Passed is a directory that a search has passed over, with all below it or, where the
-// reason is NotSelected, with its lock file alone.
+// Passed is a directory that a search has passed over, with everything below it. If the
+// reason is NotSelected, it is only the lock file of the directory.
 type Passed struct {
 	Dir string
 	Why PassedWhy
@@ -130,12 +126,12 @@ type PassedWhy int
 // The reasons.
 const (
 	HiddenDir   PassedWhy = iota // its name begins with a dot, or is node_modules
-	NotUTF8                      // its name is not, so that package fs opens nothing there
+	NotUTF8                      // its name is not UTF-8, so that package fs opens nothing there
 	NotListed                    // it could not be listed
 	NotSelected                  // Include or Exclude leaves out its lock file
 )
 
-// everything is the last element of a DIR that must be searched.
+// everything is the last element of a DIR that is always searched.
 const everything = "..."
 
 // cutEverything is the directory of a DIR, and whether it must be searched.
@@ -147,14 +143,13 @@ func cutEverything(dir string) (name string, search bool) {
 	return name, false
 }
 
-// Find finds the root modules in a file tree, which should be the whole repository
-// since modules call each other across it. They are sorted by Dir. Each says what is
-// wrong with its lock file; the diagnostics returned here are about none in
-// particular: a DIR that is no directory of the tree, lock files without
-// configuration, searches that found nothing.
+// Find finds the root modules in a file tree, sorted by Dir. The tree should be the whole
+// repository, since modules call each other across it. Each root module has the problems of
+// its lock file. The returned diagnostics belong to no root module: a DIR that is not in
+// the tree, lock files without configuration, searches that found nothing.
 //
-// For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
-// ctx is done or a glob is malformed.
+// To read links, fsys must be an fs.ReadLinkFS. The error is not nil if ctx is done or a
+// glob is malformed.
 func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Problem, error) {
 	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
 		if err := globs.Malformed(pattern); err != nil {
@@ -173,7 +168,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Prob
 	}
 	f.Diags = slices.DeleteFunc(f.Diags, func(d problem.Problem) bool {
 		_, found := f.roots[d.Place.Path]
-		return (d.Code == problem.CodeUnlocked || d.Code == problem.CodePassedOver) && found // another DIR is it
+		return (d.Code == problem.CodeUnlocked || d.Code == problem.CodePassedOver) && found // another DIR has found it
 	})
 	for dir := range f.roots {
 		f.Diags = append(f.Diags, f.tools.pins(dir).problems...)
@@ -182,13 +177,13 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Prob
 	return roots, sorted(f.Diags), nil
 }
 
-// Everywhere reports whether a search comes to all directories.
+// Everywhere reports whether a search reaches all directories.
 func (o Options) Everywhere() bool {
 	return len(o.Dirs) == 0 || slices.ContainsFunc(o.Dirs, func(dir string) bool { return path.Clean(dir) == everything })
 }
 
-// TerragruntStacks returns the directories with a stack file of Terragrunt, wherever they
-// are in a repository, or below the common top of Dirs outside of one.
+// TerragruntStacks returns all directories of a repository with a Terragrunt stack file.
+// Outside of a repository it looks below the common top of Dirs.
 func TerragruntStacks(ctx context.Context, fsys fs.FS, opts Options) ([]string, error) {
 	var dirs []string
 	opts.TerragruntStack = func(dir string) { dirs = append(dirs, dir) }
@@ -206,7 +201,7 @@ type finder struct {
 	roots map[string]Root // by Dir
 }
 
-// find adds the root modules that a DIR stands for.
+// find adds the root modules of a DIR.
 func (f *finder) find(ctx context.Context, dir string) error {
 	name, search := cutEverything(dir)
 	at, err := f.tree.Dir(name)
@@ -237,7 +232,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	return f.search(ctx, at)
 }
 
-// identify reads what must be known of a root module before its configuration.
+// identify reads the facts about a root module that its configuration does not need.
 func (f *finder) identify(at tfconfig.Directory) Root {
 	r := Root{Dir: at.Path, Searched: at.Tree}
 	if name := at.Join(lockfile.Name); at.Has(lockfile.Name) {
@@ -278,8 +273,8 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 	return r
 }
 
-// search adds the locked root modules in a directory and below it, and with
-// Create those that should be locked.
+// search adds the locked root modules in a directory and below it. With Create it also adds
+// those that should be locked.
 func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	dirs, passed, err := f.walk(ctx, base)
 	if err != nil {
@@ -307,7 +302,7 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 		return err
 	}
 	for _, r := range found {
-		// What a program makes is left alone by upgrades, but counted.
+		// Upgrades leave the lock files of other programs alone, but count them.
 		if r.Standalone() && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
 			f.Diags = append(f.Diags, r.NotRead())
 		} else {
@@ -340,15 +335,15 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	return nil
 }
 
-// made reports whether somebody else makes the configuration of a root module.
+// made reports whether another program makes the configuration of a root module.
 func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind) }
 
 // generated reports whether a stack of Terragrunt generates a directory.
 func (f *finder) generated(dir string) bool { return f.opts.Generated != nil && f.opts.Generated(dir) }
 
-// addMade adds directories without a lock file of which somebody else makes the
-// configuration, unless git ignores a lock file there, or they were made for a stack that
-// is not known.
+// addMade adds directories without a lock file whose configuration another program makes.
+// It leaves out two kinds: git ignores a lock file there, or they were made for an unknown
+// stack.
 func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 	if !slices.Contains(f.opts.Made, TerragruntUnit) {
 		return false
@@ -366,8 +361,8 @@ func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 	return added
 }
 
-// nothing says why a search has found nothing, by the directories without a lock file,
-// and what to do about it.
+// nothing returns why a search has found nothing, and what to do about it. It uses the
+// directories without a lock file.
 func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory) (reason, hint string) {
 	if terragruntUnit(base) && !f.locked(base) {
 		return "", "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
@@ -377,7 +372,7 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 		return "", "name a directory that holds configuration of Terraform or OpenTofu"
 	}
 	const most = 3
-	var names []string // as they are called from base on
+	var names []string // relative to base
 	for _, at := range configured {
 		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
 			if d.Severity == problem.SeverityError && d.Place.Line > 0 {
@@ -404,8 +399,8 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	return reason, cmp.Or(f.hidden(configured), "name a root module to have its lock file written, as in relock upgrade DIR")
 }
 
-// hidden says what keeps git from seeing the lock file of one of these directories;
-// empty if nothing does.
+// hidden returns what hides the lock file of one of these directories from git; empty:
+// nothing.
 func (f *finder) hidden(dirs []tfconfig.Directory) string {
 	if f.opts.HiddenBy == nil {
 		return ""
@@ -418,15 +413,15 @@ func (f *finder) hidden(dirs []tfconfig.Directory) string {
 	return ""
 }
 
-// warn reports something about the tree that stops nothing.
+// warn reports a problem of the tree that stops nothing.
 func (f *finder) warn(code problem.Code, file, message, hint string) {
 	f.Diags = append(f.Diags, problem.Problem{
 		Severity: problem.SeverityWarning, Code: code, Message: message, Place: problem.Place{Path: file}, Hint: hint,
 	})
 }
 
-// walk lists the directories at and below one, and those that a search passes over. It
-// does not follow links, which would lead to the same directories again.
+// walk lists the directories at and below one, and those that a search passes over. It does
+// not follow links, since they would lead to the same directories again.
 func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfconfig.Directory, passed []Passed, err error) {
 	dirs = []tfconfig.Directory{base}
 	for i := 0; i < len(dirs); i++ {
@@ -447,7 +442,7 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 			case !e.IsDir() && e.Name() == terragruntStackFile && f.opts.TerragruntStack != nil:
 				f.opts.TerragruntStack(dirs[i].Path)
 			case !e.IsDir() || e.Name() == gitDir || f.ignored(name):
-			case !utf8.ValidString(e.Name()): // which package fs opens nowhere
+			case !utf8.ValidString(e.Name()): // package fs opens no such name
 				if !f.excluded(name) {
 					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
@@ -462,32 +457,32 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 	return dirs, passed, nil
 }
 
-// hiddenName reports whether a search does not enter a directory with this name: what
-// tools keep for themselves, and everything hidden.
+// hiddenName reports whether a search skips directories with this name: hidden ones, and
+// those of package managers.
 func hiddenName(name string) bool {
 	return strings.HasPrefix(name, ".") && name != terragruntStack || name == "node_modules"
 }
 
-// Enters reports whether a search enters a directory, by its name: a hidden one only if an
-// Include spells that.
+// Enters reports whether a search enters a directory, by its name. It enters a hidden
+// directory only if an Include has that name.
 func (o Options) Enters(dir string) bool { return !hiddenName(path.Base(dir)) || o.spells(dir) }
 
-// spells reports whether an Include leads to a hidden directory by its own name.
+// spells reports whether an Include has the name of a hidden directory.
 func (o Options) spells(dir string) bool {
 	return slices.ContainsFunc(o.Include, func(glob string) bool { return globs.LeadsTo(glob, dir, hiddenName) })
 }
 
 func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
 
-// Selects reports whether a search takes root modules in a directory, by Include and
-// Exclude.
+// Selects reports whether Include and Exclude let a search find root modules in a
+// directory.
 func (o Options) Selects(dir string) bool {
 	return !o.Excludes(dir) && (len(o.Include) == 0 || globs.InAny(o.Include, dir))
 }
 
 func (f *finder) excluded(dir string) bool { return f.opts.Excludes(dir) }
 
-// Excludes applies Exclude to a directory and those above it.
+// Excludes reports whether Exclude matches a directory, or one above it.
 func (o Options) Excludes(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
 		if globs.InAny(o.Exclude, above) {
@@ -503,20 +498,19 @@ func (f *finder) locked(at tfconfig.Directory) bool {
 	return at.Has(lockfile.Name) && !f.ignored(at.Join(lockfile.Name))
 }
 
-// fresh returns, of directories without a lock file, those that hold a root
-// module by every sign: no module or test calls them, they say something that
-// only a root module has reason to say or are included by a glob, they are not
-// where called modules and examples usually are, and a lock file there would
-// not be ignored. With PassedOver it returns apart those that nothing calls either,
-// and that are not where called modules are.
+// fresh returns the directories without a lock file that by every sign hold a root module.
+// No module or test calls them. They have content that only root modules have, or a glob
+// includes them. They are not in the usual places of called modules and examples. A lock
+// file there would not be ignored. With PassedOver, fresh also returns others that nothing
+// calls, and that are not in the usual places of called modules.
 func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, others []tfconfig.Directory, err error) {
-	// The glob of all directories, which is the default of the setting, names none.
+	// The glob of all directories is the setting's default, so it names none.
 	wished := func(dir string) bool {
 		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && globs.Matches(glob, dir) })
 	}
-	// By their path some are likely to be called or run by something else. The others
-	// hold what only root modules have reason to: values of variables, a backend,
-	// imports, configured providers.
+	// Some paths are usual for modules that others call or run. Elsewhere, only root
+	// modules have certain content: values of variables, a backend, imports, configured
+	// providers.
 	byItself := func(at tfconfig.Directory) bool {
 		if slices.ContainsFunc(strings.Split(at.Path, "/"), func(part string) bool {
 			return part == "modules" || part == "examples" || strings.HasPrefix(part, "test")
@@ -551,12 +545,11 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, 
 // configured reports whether a directory holds configuration.
 func (f *finder) configured(at tfconfig.Directory) bool { return at.Configured(f.likelyTool(at)) }
 
-// lockable reports whether a directory holds all of its configuration, so that
-// a lock file can be written for it.
+// lockable reports whether a directory holds its whole configuration, so that a lock file
+// can be written for it.
 func (f *finder) lockable(at tfconfig.Directory) bool { return f.configured(at) && !terragruntUnit(at) }
 
-// likelyTool is the tool of a directory whose lock file, if there is one, has
-// not been read for itself.
+// likelyTool is the tool of a directory, without the lock file's own evidence.
 func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	if r, ok := f.roots[at.Path]; ok {
 		return r.Tool
@@ -566,8 +559,8 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	return tool
 }
 
-// called returns the directories that any module of the tree calls, or any
-// test runs. The whole tree is read for it, if it is a repository.
+// called returns the directories that any module of the tree calls, or any test runs. In a
+// repository it reads the whole tree.
 func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error) {
 	dirs, _, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
 	if err != nil {
@@ -593,8 +586,8 @@ func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error
 	return called, err
 }
 
-// calledBy returns the directories that the calls of a module and of its tests lead to,
-// with values of variables.
+// calledBy returns the directories that a module and its tests call, with values of
+// variables.
 func (f *finder) calledBy(c *tfconfig.Configuration, g *givenValues) (dirs []tfconfig.Directory) {
 	root := rootVisit(c, &f.opts, g)
 	for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
@@ -612,8 +605,8 @@ func (f *finder) calledBy(c *tfconfig.Configuration, g *givenValues) (dirs []tfc
 	return dirs
 }
 
-// top is the directory below which callers of modules are looked for: what was
-// named alone says how far a tree goes that is no repository.
+// top is the directory below which callers of modules are looked for. Outside of a
+// repository, the named directories limit it.
 func (f *finder) top() string {
 	if f.opts.Around == nil {
 		return "."

@@ -6,14 +6,14 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// installs are the packages that the tool puts into modulesDir, by the path of the
-// call: "a.h" is that of the call h in the module that a calls. A module may name such a
-// directory as a local source, and does not say which call it is from
-// [cases modules-dir-after, modules-dir-nested-key].
+// installs are the packages that the tool puts into modulesDir, by the path of calls. For
+// example, "a.h" is the call h in the module that a calls. A module may use such a
+// directory as a local source, which does not show the call [cases modules-dir-after,
+// modules-dir-nested-key].
 type installs struct {
 	packages map[string]*tfconfig.Tree
-	// unread are the calls of which it is not known what they install, themselves or
-	// by what they call.
+	// unread are the calls for which it is unknown what they install, themselves or by
+	// their own calls.
 	unread map[string]bool
 }
 
@@ -21,8 +21,7 @@ func newInstalls() installs {
 	return installs{packages: map[string]*tfconfig.Tree{}, unread: map[string]bool{}}
 }
 
-// unknown reports whether a call may install the package of a key, and it is not
-// known whether it does.
+// unknown reports whether a call may install the package of a key, and that is uncertain.
 func (i installs) unknown(key string) bool {
 	for at := len(key); at >= 0; at = strings.LastIndexByte(key[:at], '.') {
 		if i.unread[key[:at]] {

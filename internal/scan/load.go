@@ -14,15 +14,14 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Load reads the module trees of root modules. What they lack is fetched from the
-// source, for all of them together, and then those trees are read again: what was
-// fetched may call further modules. Without a source such modules are Unread,
-// unless the tool has left them below the root module. The result is in the order
-// of roots, without those that are not Wanted. Each root module says in its
-// Diagnostics what is wrong with its files.
+// Load reads the module trees of root modules. It fetches missing modules from the source,
+// for all root modules together. Then it reads those trees again, since fetched modules may
+// call further ones. Without a source such modules are Unread, unless the tool has
+// installed them below the root module. The result has the order of roots, without those
+// that are not Wanted. Each root module has the problems of its files in its Diagnostics.
 //
-// When ctx ends, what has been read and fetched is returned, and the rest is Unread:
-// modules that would have to be fetched, and root modules whose turn had not come.
+// When ctx ends, Load returns what it has read and fetched. The rest is Unread: modules
+// that are not fetched, and root modules that were not begun.
 func Load(ctx context.Context, roots []Root, source Source, opts Options) []RootModule {
 	packages := &packages{
 		source: source, jobs: cmp.Or(opts.Jobs, defaultFetches),
@@ -34,7 +33,7 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	_ = each(ctx, readAlone(all), func(_ int, s *serving) { s.load(packages, &opts) }) // those that it leaves out are not begun
+	_ = each(ctx, readAlone(all), func(_ int, s *serving) { s.load(packages, &opts) }) // if ctx ends, the rest is not begun
 	for _, s := range readAlone(all) {
 		for _, l := range s.readings {
 			if !l.begun {
@@ -59,7 +58,7 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 			beside.Go(func() { opts.Met(met) })
 		}
 		packages.fetch(ctx, calls)
-		// What has been fetched is read even if ctx has ended meanwhile.
+		// Fetched modules are read even if ctx has ended meanwhile.
 		_ = each(context.WithoutCancel(ctx), unfinished, func(_ int, s *serving) { s.load(packages, &opts) })
 	}
 }
@@ -72,22 +71,22 @@ func modulesOf(all []*serving) []RootModule {
 	return modules
 }
 
-// loading is a root module while its tree is read: once, and again when what it
-// lacked is fetched.
+// loading is a root module while its tree is read: once, and again after missing modules
+// were fetched.
 type loading struct {
 	Root
 	given givenValues // the values of its variables
 	exact bool        // the configuration names the release of the tool
-	newer bool        // it must be one that is newer than all whose rules are known
-	// asked are the calls in its module tree that must be fetched, as far as
-	// they have been met, and lacks those of which it is not known what they lead to.
+	newer bool        // its configuration requires a release newer than all known ones
+	// asked are the calls in its module tree that must be fetched, as far as they were
+	// found. lacks are those whose modules are unknown.
 	asked map[remoteCall]bool
 	lacks []remoteCall
-	begun bool // its module tree has been read, as far as it is there
+	begun bool // its module tree was read, as far as it exists
 	read  RootModule
 }
 
-// cutOff is the root module whose turn does not come before the end.
+// cutOff is the result for a root module that was not begun before the end.
 func (l *loading) cutOff(ctx context.Context) {
 	why := problem.Of(problem.Ended(ctx))
 	l.read = RootModule{Root: l.Root}
@@ -96,18 +95,18 @@ func (l *loading) cutOff(ctx context.Context) {
 	l.read.Tree.Unread = append(slices.Clone(l.Made.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, Place: problem.Place{Path: l.Dir}})
 }
 
-// load reads the module tree with what has been fetched so far.
+// load reads the module tree with the packages fetched so far.
 func (l *loading) load(packages *packages, opts *Options) {
 	l.begun = true
 	l.read = RootModule{Root: l.Root}
-	l.read.Searched, l.read.Made.Tree = nil, nil // what was read of it would be kept as long as the result
+	l.read.Searched, l.read.Made.Tree = nil, nil // they would use memory as long as the result exists
 	if l.Standalone() {
 		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Diagnostics: sorted(l.lockProblems())}
 		return
 	}
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
-	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // what is wrong is said once
+	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // an error is reported once
 	l.read.Files = slices.Concat(l.Files, w.files)
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.at().Tree.ThroughLink()
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
@@ -121,7 +120,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	if l.Made.Sources == nil {
 		return
 	}
-	// The Tree is its own: what of the searched one it was made of, as far as it was read.
+	// The Tree was made for this root module, from directories of the searched tree.
 	dirs := slices.Clone(l.Made.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
 		if from := l.at().Tree.Place(dir); from.Package == "" {
@@ -132,8 +131,8 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read.Tree.Dirs, l.read.Tests.Dirs = slices.Compact(dirs), nil
 }
 
-// lockProblems are those of reading the lock file, and the entries that the release
-// does not read: it refuses the file, whether or not the configuration needs them
+// lockProblems are the errors of reading the lock file, and entries that the release cannot
+// read. It then refuses the file, also for entries that the configuration does not need
 // [terraform 1.11 internal/depsfile/locks_file.go].
 func (l *loading) lockProblems() []problem.Problem {
 	problems := slices.Clip(l.Problems)
