@@ -12,17 +12,17 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// dataDir is where the tools keep what is theirs, beside a root module
-// [terraform 1.11 internal/command/workdir/dir.go].
-// TF_DATA_DIR, which names another directory, is not looked at.
+// dataDir is the tools' own directory beside a root module [terraform 1.11
+// internal/command/workdir/dir.go]. relock does not look at TF_DATA_DIR, which names
+// another directory.
 const dataDir = ".terraform"
 
 const modulesDir = dataDir + "/modules"
 
-// manifest is what the tools note of the modules that they have installed below
-// a root module, by the path of calls. It is used where a module cannot be
-// fetched: what is installed may be older than what the tools would install
-// now, unless the call names a version that does not move [terraform 1.11 internal/modsdir/manifest.go].
+// manifest is the tools' list of the modules that they have installed below a root module,
+// by the path of calls. relock uses it if a module cannot be fetched. An installed module
+// may be older than the one that the tools would install now, unless the call names a fixed
+// version [terraform 1.11 internal/modsdir/manifest.go].
 type manifest map[string]manifestRecord
 
 type manifestRecord struct {
@@ -32,8 +32,8 @@ type manifestRecord struct {
 	Dir     string // relative to the root module, slash-separated, clean
 }
 
-// readManifest reads the manifest of a root module. Without one, or with one
-// that is not understood, nothing is installed.
+// readManifest reads the manifest of a root module. If it is missing or malformed, nothing
+// is installed.
 func readManifest(root tfconfig.Directory) manifest {
 	src, err := root.Read(modulesDir + "/modules.json")
 	if err != nil {
@@ -54,12 +54,12 @@ func readManifest(root tfconfig.Directory) manifest {
 	return m
 }
 
-// top is where the package of a module is.
+// top is the directory of a module's package.
 func (r manifestRecord) top() string { return modulesDir + "/" + r.Key }
 
-// serves reports whether an installed module is what a call asks for. The tools note
-// the address as they read it, or as it is written
-// [terraform 1.11 internal/modsdir/manifest.go].
+// serves reports whether an installed module is the one that a call needs. The tools note
+// the address in normalised or in written form [terraform 1.11
+// internal/modsdir/manifest.go].
 func (r manifestRecord) serves(m tfconfig.ModuleSource, tool provider.ToolName) bool {
 	noted, err := moduleaddr.Parse(r.Source, tool)
 	if r.Source != m.Text && (err != nil || !noted.Same(m.Addr)) {

@@ -16,8 +16,8 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// defaultFetches is how many calls are followed at once. Most ask registries small
-// questions; how many packages are fetched at once is the source's business.
+// defaultFetches is how many calls are followed at once. Most are small questions to
+// registries. The source bounds how many packages are fetched at once.
 const defaultFetches = 32
 
 // remoteCall is a call of a module that must be fetched, by the rules of a tool.
@@ -26,31 +26,31 @@ type remoteCall struct {
 	Call
 }
 
-// packages are the module packages of one run. Walkers read them; between their
-// walks, what they miss is fetched.
+// packages are the module packages of one run. Walkers read them. Between their walks,
+// missing packages are fetched.
 type packages struct {
 	source Source // nil if there is none
 	jobs   int
 	known  map[remoteCall]fetched
-	// trees are shared by all calls that people know by one name and that lead
-	// to the same content, so that each file is read once. Contents alone would
-	// not do: the names of places must not depend on who came first.
+	// trees are shared by all calls with the same name for people and the same content, so
+	// that each file is read once. The content alone is not enough, since the names of
+	// places must not depend on the first caller.
 	trees map[treeKey]*tfconfig.Tree
 	inits memo.Once[tfconfig.Directory, *tfconfig.Tree]
 }
 
 type treeKey struct{ source, id string }
 
-// fetched is what a call leads to.
+// fetched is the module of a call.
 type fetched struct {
 	at          tfconfig.Directory
-	base        string // of the module's local sources
+	base        string // for the module's local sources
 	version, id string
 	versions    *ModuleVersions
 	err         error
 }
 
-// fetch asks for what calls lead to, each once and several at a time.
+// fetch asks for the modules of calls, each once and several at a time.
 func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 	type answer struct {
 		Package
@@ -80,8 +80,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 	}
 }
 
-// stored is where a module is that the tool has left in its directory below a
-// root module.
+// stored is a module that the tool has installed below a root module.
 func (p *packages) stored(root tfconfig.Directory, record manifestRecord) fetched {
 	top, err := root.Dir(record.top())
 	if err != nil {

@@ -12,17 +12,16 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// serving is a root module while it is read in all ways that its lock file must serve:
-// once for each set of values that makes a difference to it.
+// serving is a root module with all readings that its lock file serves: one for each set of
+// values that makes a difference.
 type serving struct {
 	Root
 	readings []*loading
-	units    []*serving // that begin with its lock file, and are read in its place
+	units    []*serving // they begin with its lock file, and are read instead of it
 }
 
-// newServing begins a root module. A set that reaches it is taken for one that makes no
-// difference until the root module asks for a value that differs. Terragrunt units have
-// readings of their own.
+// newServing begins a root module. A set is assumed to make no difference until the root
+// module asks for a value that differs. Terragrunt units have their own readings.
 func newServing(r Root, sets []VariableSet) *serving {
 	s := &serving{Root: r}
 	for _, unit := range r.Made.Serves {
@@ -49,8 +48,8 @@ func newLoading(r Root, g givenValues) *loading {
 	return &loading{Root: r, given: g, asked: map[remoteCall]bool{}}
 }
 
-// load reads what is not read yet, and what lacked something. Sets that turn out to make
-// a difference are readings of their own.
+// load reads what is not read yet, and what lacked something. Sets that make a difference
+// get their own readings.
 func (s *serving) load(packages *packages, opts *Options) {
 	for i := 0; i < len(s.readings); i++ {
 		l := s.readings[i]
@@ -68,7 +67,7 @@ func (s *serving) begun() bool {
 		!slices.ContainsFunc(s.units, func(unit *serving) bool { return !unit.begun() })
 }
 
-// lacks are the calls of all readings of which it is not known what they lead to.
+// lacks are the calls of all readings whose modules are unknown.
 func (s *serving) lacks() []remoteCall {
 	var calls []remoteCall
 	for _, l := range s.readings {
@@ -77,7 +76,7 @@ func (s *serving) lacks() []remoteCall {
 	return calls
 }
 
-// module is the root module with what all readings require.
+// module is the root module with the requirements of all readings.
 func (s *serving) module() RootModule {
 	if s.units != nil {
 		return joined(s.Root, collect.Mapped(s.units, (*serving).module))
@@ -102,14 +101,13 @@ func (s *serving) module() RootModule {
 	return j.module()
 }
 
-// readings are the readings of one root module on their way to one.
+// readings are the readings of one root module, to be joined.
 type readings struct {
 	all   []RootModule
-	known []RootModule // without those of which nothing is known
+	known []RootModule // without unknown readings
 }
 
-// module joins the readings. Of those that are not known, what the lock file records
-// is used for it.
+// module joins the readings. For unknown readings it uses the records of the lock file.
 func (j readings) module() RootModule {
 	m := j.known[0]
 	m.Sets, m.Readings = "", nil
@@ -157,7 +155,7 @@ func firstLock(a, b *lockfile.File) *lockfile.File {
 	return b
 }
 
-// alike are the providers of which every reading requires the same.
+// alike are the providers for which all readings have the same requirements.
 func (j readings) alike() map[provider.Addr]bool {
 	terms := func(m RootModule, addr provider.Addr) [2][]Term {
 		return [2][]Term{termsOf(m.Tree, addr), termsOf(m.Tests, addr)}
@@ -183,7 +181,7 @@ func termsOf(t ModuleTree, addr provider.Addr) []Term {
 	return t.Requirements[i].Terms
 }
 
-// tree joins one tree of every reading.
+// tree joins the same tree of all readings.
 func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]bool) ModuleTree {
 	var t ModuleTree
 	t.Requirements = j.requirements(of, alike)
@@ -196,7 +194,7 @@ func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]b
 	return t
 }
 
-// requirements are those of all readings. Where they differ about a provider, each term
+// requirements are those of all readings. If readings differ about a provider, each term
 // has its sets.
 func (j readings) requirements(of func(RootModule) ModuleTree, alike map[provider.Addr]bool) []Requirement {
 	terms := map[provider.Addr][]Term{}
@@ -228,7 +226,8 @@ func withTerm(terms []Term, t Term, sets SetNames) []Term {
 	return append(terms, t)
 }
 
-// unread are what is not read in any reading. What only some do not read has their sets.
+// unread are the unread parts of all readings. A part that only some readings have has
+// their sets.
 func (j readings) unread(of func(RootModule) []Unread) []Unread {
 	var all []Unread
 	for _, m := range j.all {
@@ -261,7 +260,7 @@ func (j readings) count() int {
 	return n
 }
 
-// diagnostics are those of all readings. One that only some have names their sets.
+// diagnostics are those of all readings. A diagnostic that only some have names their sets.
 func (j readings) diagnostics(of func(RootModule) []problem.Problem) []problem.Problem {
 	var all []problem.Problem
 	var sets []SetNames
@@ -285,13 +284,13 @@ func (j readings) diagnostics(of func(RootModule) []problem.Problem) []problem.P
 // mostLeft is how many sets a note names.
 const mostLeft = 3
 
-// differentProviders says which entries init removes with one set that others require;
-// empty if none is known to require fewer providers.
+// differentProviders names the entries that init removes with one set although others
+// require them. It is empty if no set is known to require fewer providers.
 func (j readings) differentProviders(required []Requirement) string {
 	var parts []string
 	for _, m := range j.known {
 		if len(m.All().Unread) > 0 || problem.AnyError(m.Tree.Diagnostics) {
-			continue // it may require them
+			continue // this set may require them
 		}
 		var removed []string
 		for _, r := range required {

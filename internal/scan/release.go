@@ -14,19 +14,19 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// choice is the release of a tool that the required_version of modules leave.
+// choice is the release of a tool that all required_version constraints allow.
 type choice struct {
 	version provider.Version // the newest whose rules are known
 	exact   bool             // a constraint names the release itself
-	newer   bool             // only releases are allowed that are newer than the known ones
+	newer   bool             // the constraints allow only releases newer than the known ones
 	none    bool             // the constraints exclude each other
-	open    bool             // newer ones are allowed, too
+	open    bool             // the constraints also allow newer releases
 }
 
 // choose returns the newest release of a tool that all constraints and the pin allow, or
-// the oldest one where the pin says so. The pin may be nil. Between two boundaries of
-// the table of features one release is as good as another, so that the last releases of
-// minor versions stand for all that came before them.
+// the oldest one if the pin asks for it. The pin may be nil. It tries only the last release
+// of each minor version and releases at bounds: between two rows of the table of features,
+// all releases have the same rules.
 func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfile.Pin) choice {
 	newest := provider.Newest(name).Version
 	first := provider.First(name).Version
@@ -40,7 +40,7 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 	for _, text := range demands {
 		constraints, err := goversion.NewConstraint(text.Text)
 		if err != nil || slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) {
-			continue // the tool refuses these, whatever its release is [terraform 1.11 internal/configs/module.go]
+			continue // the tool refuses these in every release [terraform 1.11 internal/configs/module.go]
 		}
 		for _, c := range constraints {
 			term := strings.TrimSpace(c.String())
@@ -80,8 +80,8 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact, open: open}
 }
 
-// beside are the releases at and just beside the bound of a constraint, and the
-// first of the minor version below.
+// beside are the releases at and next to the bound of a constraint, and the first of the
+// minor version below.
 func beside(operator, bound string) []provider.Version {
 	parsed, err := goversion.NewVersion(bound)
 	if err != nil {
@@ -102,8 +102,8 @@ func beside(operator, bound string) []provider.Version {
 	return found
 }
 
-// conflict says which constraint allows no release that the ones before it and the pin
-// allow.
+// conflict reports the constraint that excludes every release allowed by the earlier ones
+// and by the pin.
 func (w *walker) conflict(pin *versionfile.Pin) {
 	for i, text := range w.versions {
 		if !choose(w.tool.Name, w.versions[:i+1], pin).none {
@@ -124,12 +124,12 @@ func (w *walker) conflict(pin *versionfile.Pin) {
 	}
 }
 
-// maxReleases is how often the rules change by which a module tree is read. What
-// it requires by the rules of one release may exclude that release.
+// maxReleases bounds how often a module tree is read by the rules of another release. The
+// requirements read by one release's rules may exclude that release.
 const maxReleases = 5
 
-// walk reads the module tree by the rules of the release that is known, or else of
-// the newest one that its modules allow.
+// walk reads the module tree by the rules of the known release, or of the newest one that
+// its modules allow.
 func (l *loading) walk(packages *packages, opts *Options) *walker {
 	pinned := !l.Assumed
 	for tries := 1; ; tries++ {
@@ -152,8 +152,8 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 			w.Add(w.versions[0].Place, "unsupported release: %s reads none of the files here", next)
 			return w
 		}
-		// A release that the tree does not exclude by its own rules may stay,
-		// though by the rules of a newer one other files counted.
+		// A release may stay if the tree, read by its rules, does not exclude it. By the
+		// rules of a newer release other files may count.
 		if same || tries > 1 && c.version.Compare(l.Tool.Version) > 0 || tries == maxReleases {
 			if same {
 				l.Tool, l.newer, l.exact = next, c.newer, c.exact
@@ -169,12 +169,12 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 	}
 }
 
-// maxInstalls is how often a module tree is read to know what its calls install: a
-// module in the package of another call may call modules whose packages are named again.
+// maxInstalls bounds how often a module tree is read to find out what its calls install. A
+// module in the package of another call may call further such modules.
 const maxInstalls = 100
 
-// walkOnce reads the module tree by the rules of one release. Where a module is in the
-// package of a call that comes later, it is read again.
+// walkOnce reads the module tree by the rules of one release. If a module is in the package
+// of a later call, it reads the tree again.
 func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 	known := newInstalls()
 	for tries := 1; ; tries++ {
@@ -188,8 +188,8 @@ func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 	}
 }
 
-// Newer warns once of each tool of which a release is wanted whose rules are not known,
-// and of each block and argument that none of the known releases has.
+// Newer warns once for each tool of which a release newer than the known ones is required,
+// and for each block and argument that no known release has.
 func Newer(modules []RootModule) []problem.Problem {
 	var diags []problem.Problem
 	said := map[string]bool{}

@@ -12,53 +12,49 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// RootModule is a root module and what it requires.
+// RootModule is a root module and its requirements.
 type RootModule struct {
 	Root
-	// Newer says that a release of the tool is wanted that is newer than all whose
-	// rules are known.
+	// Newer says that the root module needs a release newer than all known ones.
 	Newer bool
-	// Unfamiliar is what no known release takes, where newer ones are allowed and none is
-	// named: Newer tells of it.
+	// Unfamiliar are blocks and arguments that no known release has, if newer releases are
+	// allowed and none is named. The function Newer reports them.
 	Unfamiliar []problem.Problem
-	// Tree is what the root module calls, and Tests what its test files lead to
-	// besides. Init reads both, providers lock the tests only with
-	// provider.TestFilesInLock.
+	// Tree is what the root module calls. Tests is what only its test files call. Init
+	// reads both. providers lock reads the tests only with provider.TestFilesInLock.
 	Tree, Tests ModuleTree
 }
 
-// Partial reports whether what the lock file records stands in for what is not
-// known of the requirements.
+// Partial reports whether the lock file's records replace unknown requirements.
 func (m RootModule) Partial() bool {
 	return m.Standalone() || m.Preserves() && len(m.Tree.Unread) > 0
 }
 
-// ModuleTree is what was read of a root module and the modules that it calls, or
-// of its test files and the modules that those run.
+// ModuleTree is a root module with the modules that it calls, or its test files with the
+// modules that they run.
 type ModuleTree struct {
 	// Requirements are the merged requirements of the whole tree, sorted by
 	// address, without built-in providers.
 	Requirements []Requirement
-	// Unread lists the module calls that could not be followed, and the entries that
-	// leave open what they require. If there is any, Requirements is incomplete.
+	// Unread lists the module calls that could not be followed, and the entries whose
+	// requirements are unknown. If there are any, Requirements is incomplete.
 	Unread []Unread
-	// Fetched lists the module calls that were followed out of the scanned file
-	// tree, in the order in which they were met.
+	// Fetched lists the followed module calls that lead out of the scanned file tree, in
+	// the order in which they were found.
 	Fetched []Fetched
-	// Dirs are the directories of the file tree that the modules are in, sorted: a
-	// file in another changes nothing here.
+	// Dirs are the directories of the modules in the file tree, sorted. A change of a file
+	// in another directory has no effect here.
 	Dirs []string
-	// Diagnostics are the problems of the files, for the root module also those of
-	// its lock file, warnings included. An error among them means that
-	// the configuration or the lock file is not valid. Messages repeat nothing of a file
-	// but identifiers and what has a canonical form.
+	// Diagnostics are the problems of the files, with warnings. For the root module they
+	// include those of its lock file. An error means that the configuration or the lock
+	// file is not valid. Messages quote only identifiers, and values in canonical form.
 	Diagnostics []problem.Problem
-	// Notes are facts that are no problem of the files, in the order in which they were
-	// met.
+	// Notes are facts that are no problems of the files, in the order in which they were
+	// found.
 	Notes []problem.Problem
 }
 
-// All is what the root module requires with its tests.
+// All has the requirements of the root module and of its tests.
 func (m RootModule) All() ModuleTree {
 	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes) == 0 {
 		return m.Tree
@@ -94,20 +90,19 @@ func merged(terms map[provider.Addr][]Term) []Requirement {
 	return all
 }
 
-// Requirement is what the whole module tree demands of one provider.
+// Requirement is what the whole module tree requires of one provider.
 type Requirement struct {
 	Addr provider.Addr
-	// Terms holds one element for each term of each version constraint, and one
-	// without constraint for each module that needs the provider without saying
-	// which versions, at the first place that says so; sorted by module path,
-	// file and line.
+	// Terms has each term of each version constraint. A module that needs the provider in
+	// any version has one term without constraint, at the first place that says so. Terms
+	// are sorted by module path, file and line.
 	Terms []Term
-	// OfUnits are those of each of the units that begin with the lock file, by their
-	// directories; nil if it has one root module.
+	// OfUnits are the terms of each unit that begins with the lock file, by directory; nil
+	// if the lock file has one root module.
 	OfUnits map[string][]Term
 }
 
-// Term is one term of a version constraint and the place that set it.
+// Term is one term of a version constraint, with its place.
 type Term struct {
 	// Constraint is the term; its zero value (no operator) means any version.
 	Constraint provider.Term `json:"text"`
@@ -115,19 +110,19 @@ type Term struct {
 	// empty for the root module itself.
 	Module        string `json:"module"`
 	problem.Place        // its keys are those of the term
-	// Unit is which of the units that begin with the lock file has the term; empty if all do,
-	// or if it has one root module.
+	// Unit is the unit that has the term, of those that begin with the lock file. It is
+	// empty if all have it, or if the lock file has one root module.
 	Unit string `json:"unit,omitempty"`
-	// Sets are the sets of values with which the configuration has the term; zero: with
-	// all that there are.
+	// Sets are the sets of values with which the configuration has the term; zero: all
+	// sets.
 	Sets SetNames `json:"sets,omitzero"`
-	// Source and Expression are what the address and the constraint were evaluated from,
-	// as it is written; empty for what is written itself.
+	// Source and Expression are the expressions of the address and the constraint; empty if
+	// they are literal.
 	Source     string `json:"source_expression,omitempty"`
 	Expression string `json:"expression,omitempty"`
 }
 
-// Constraints merges the terms to the string that the lock file records.
+// Constraints joins the terms to the string that the lock file records.
 func (r Requirement) Constraints() provider.Constraints {
 	var terms []provider.Term
 	for _, t := range r.Terms {
@@ -138,17 +133,17 @@ func (r Requirement) Constraints() provider.Constraints {
 	return provider.NewConstraints(terms...)
 }
 
-// Unread is a module call that could not be followed, or an entry of a module that was
-// read and that leaves open what it requires.
+// Unread is a module call that could not be followed, or an entry whose requirements are
+// unknown.
 type Unread struct {
 	Module string `json:"module"` // path of the call, or of the module with the entry, joined by dots
-	Source string `json:"source"` // as evaluated, if it is known; without credentials and query
+	Source string `json:"source"` // as evaluated, if known; without credentials and query
 	Reason string `json:"reason"`
-	// Cause is Reason without what was attempted, where that was no more than to fetch
-	// the package of Source; else empty.
+	// Cause is Reason without the attempt, if relock only tried to fetch the package of
+	// Source; else empty.
 	Cause string `json:"cause,omitempty"`
-	// Provider is the local name of the entry, and Expression what has no value in it; both
-	// are empty for a call.
+	// Provider is the local name of the entry, and Expression its part without a value;
+	// both are empty for a call.
 	Provider      string              `json:"provider,omitempty"`
 	Sets          SetNames            `json:"sets,omitzero"` // as in Term
 	Expression    string              `json:"expression,omitempty"`
@@ -156,31 +151,31 @@ type Unread struct {
 	Code          problem.Code        `json:"code,omitempty"`
 	Hint          string              `json:"hint,omitempty"` // what to do next; may be empty
 	Outage        problem.Outage      `json:"outage,omitzero"`
-	Entry         *tfconfig.OpenEntry `json:"-"` // nil for a call. Other providers are not in doubt for it.
+	Entry         *tfconfig.OpenEntry `json:"-"` // nil for a call. If it is set, only its provider is in doubt.
 }
 
-// OfEntry reports whether it is an entry that leaves open what it requires.
+// OfEntry reports whether it is an entry with unknown requirements.
 func (u Unread) OfEntry() bool { return u.Entry != nil || u.Provider != "" }
 
-// Fetched is a module call that was followed out of the scanned file tree.
+// Fetched is a followed module call that leads out of the scanned file tree.
 type Fetched struct {
 	Module  string        // path of the call, joined by dots
 	Place   problem.Place // of the call
 	Source  string        // as in Unread
-	Ref     string        // that the source asks for, as written; empty if it asks for none
-	Version string        // that was selected of a registry module; empty for others
-	// ID is that of the package, as in Package; empty if no Source has fetched it, but
-	// the tool has left it in its directory below the root module.
+	Ref     string        // in the source, as written; empty: none
+	Version string        // selected for a registry module; empty for others
+	// ID is that of the package, as in Package. It is empty if the module was not fetched,
+	// and was found where the tool has installed it.
 	ID string
-	// Call is what a Source was asked, and Dir the module's directory in the package.
+	// Call is the question to a Source, and Dir the module's directory in the package.
 	Call Call
 	Dir  string
 	// Versions is as in Package.
 	Versions *ModuleVersions
 }
 
-// Recorded returns the constraints that a lock file records as requirements,
-// for where no configuration tells any: each term at the line of its entry.
+// Recorded returns a lock file's recorded constraints as requirements, for root modules
+// without known configuration. Each term is at the line of its entry.
 func Recorded(lock *lockfile.File) []Requirement {
 	if lock == nil {
 		return nil

@@ -10,142 +10,138 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// Names that mean something to those around the tools.
+// Names of files of Terragrunt and of CDK for Terraform.
 const (
 	terragruntFile = "terragrunt.hcl"
 	// terragruntStack is where Terragrunt writes the units of a stack [case stack-unit].
 	terragruntStack = ".terragrunt-stack"
-	// terragruntStackFile says what that is.
+	// terragruntStackFile defines the units of a stack.
 	terragruntStackFile = "terragrunt.stack.hcl"
 
 	gitDir     = ".git"
-	cdkFile    = "cdk.tf.json" // what CDK for Terraform generates from a program
-	cdkProject = "cdktf.json"  // and beside the program
+	cdkFile    = "cdk.tf.json" // CDK for Terraform generates it from a program
+	cdkProject = "cdktf.json"  // it is beside the program
 )
 
-// Root is a root module that was found: a directory in which a tool is run, and
-// where its configuration is read from.
+// Root is a found root module: a directory in which a tool is run, and the place of its
+// configuration.
 type Root struct {
-	// Dir is slash-separated and relative to the searched file tree; "." is its top.
-	// The lock file is there.
+	// Dir is the directory of the lock file, slash-separated and relative to the searched
+	// file tree; "." is the top of the tree.
 	Dir string
-	// Kind is not Ordinary if the configuration of the directory comes from another
-	// program, in whole or in part, or from nowhere.
+	// Kind is Ordinary unless another program makes the configuration of the directory, in
+	// whole or in part, or there is none.
 	Kind Kind
-	// StandIn is why what the lock file records is taken for what is required.
+	// StandIn is why the records of the lock file replace requirements.
 	StandIn StandIn
-	// Tool is by whose rules the files are read. Assumed says that nothing names its
-	// release: it is the newest whose rules are known, or, after Load, the newest of
-	// those that required_version allows.
+	// Tool is the tool whose rules apply. Assumed says that nothing names its release. Then
+	// it is the newest known release or, after Load, the newest one that required_version
+	// allows.
 	Tool    provider.Tool
 	Assumed bool
-	// Pin is what the nearest version file says of the release; nil if none does, or if
-	// none counts.
+	// Pin is the release in the nearest version file; nil if there is none, or none counts.
 	Pin *versionfile.Pin
-	// Guessed says that nothing names the tool: neither a setting nor a file of
-	// OpenTofu's nor a version file.
+	// Guessed says that nothing names the tool: no setting, no file of OpenTofu's, and no
+	// version file.
 	Guessed bool
-	// Lock is the lock file, by its place in the searched file tree; nil if there is
-	// none. Problems are those of reading it.
+	// Lock is the lock file, by its place in the searched file tree; nil if there is none.
+	// Problems are the errors of reading it.
 	Lock     *lockfile.File
 	Problems []problem.Problem
 
-	// Shared says that the lock file is a link, or that one leads to it: it may have
-	// entries that other root modules require. Find leaves it false.
+	// Shared says that the lock file is a link, or the target of one. It may have entries
+	// that other root modules require. Find leaves it false.
 	Shared bool
-	// Named says that somebody named the directory: its lock file is wanted if there
-	// is none.
+	// Named says that a person named the directory. If it has no lock file, one is wanted.
 	Named bool
-	// Files are those of the searched file tree that the configuration depends on
-	// in addition to the ones in directories that are read. One that ends in a slash stands
-	// for all files in that directory and below it.
+	// Files are further files of the searched file tree on which the configuration depends,
+	// outside of the directories that are read. A name with a slash at its end means all
+	// files at or below that directory.
 	Files []string
-	// AnyChange says that it depends on files that are not known by their names: it
-	// was read through a link, or something was looked for and not found. Any change may be
-	// one of such a file.
+	// AnyChange says that the configuration depends on files with unknown names. For
+	// example, it was read through a link, or a file was missing. Any change may be a
+	// change of such a file.
 	AnyChange bool
-	// Made is what is known of a configuration that another program makes; its zero
-	// value says that none does.
+	// Made has the facts about a configuration that another program makes; the zero value:
+	// no other program does.
 	Made Made
-	// Sets are the sets of values from outside with which the configuration is read; zero:
-	// none, or all that there are.
+	// Sets are the sets of values with which the configuration is read; zero: none, or all
+	// sets.
 	Sets SetNames
-	// Readings are the root module with different sets, each with its own Sets; nil: it is
-	// read in one way. Load joins them, and returns none.
+	// Readings are the root module with different sets, each with its own Sets; nil: there
+	// is one reading. Load joins them, and returns none.
 	Readings []Root
 
-	// Searched is the file tree that Load reads the configuration from, unless Made has
-	// one. Load returns neither.
+	// Searched is the file tree with the configuration, unless Made has one. Load returns
+	// neither.
 	Searched *tfconfig.Tree
 }
 
-// StandIn is why what the lock file of a root module records is taken for what is
-// required.
+// StandIn is why the records of a root module's lock file replace requirements.
 type StandIn int
 
 // The reasons.
 const (
-	// StandInNone is none: what is required is what the configuration says.
+	// StandInNone means that the configuration has all requirements.
 	StandInNone StandIn = iota
-	// StandInParts is that parts of a unit's configuration may be Unread: for these.
+	// StandInParts means that parts of a unit's configuration may be Unread. The records
+	// replace these.
 	StandInParts
-	// StandInUnit is that a unit's configuration is not known.
+	// StandInUnit means that a unit's configuration is unknown.
 	StandInUnit
-	// StandInAll is that there is no configuration beside the lock file, or that what
-	// another program makes of it has not been read.
+	// StandInAll means that the lock file has no configuration beside it, or that the
+	// result of another program was not read.
 	StandInAll
 )
 
-// Made is what is known of a configuration that another program makes.
+// Made has the facts about a configuration that another program makes.
 type Made struct {
-	// Origin is where the configuration comes from, as people see it; empty if that is
-	// not known.
+	// Origin is the source of the configuration, for people; empty if unknown.
 	Origin string
-	// Terragrunt is what a version file says of the release of Terragrunt; nil if none
-	// does.
+	// Terragrunt is the release of Terragrunt in a version file; nil if there is none.
 	Terragrunt *versionfile.Pin
-	// Holes are parts of what the program generates that are not known and change no
-	// requirement; Assumptions are what is taken for granted about the rest.
+	// Holes are generated parts that are unknown and change no requirement. Assumptions are
+	// about the other parts.
 	Holes       []Hole
 	Assumptions []string
-	// Unread is what is known to be missing before anything is read.
+	// Unread are the missing parts that are known before anything is read.
 	Unread []Unread
-	// Keeper is the command that keeps the lock file, if that is not init of the tool,
-	// and Bare says that it records no constraints.
+	// Keeper is the command that writes the lock file, if that is not init of the tool.
+	// Bare says that it records no constraints.
 	Keeper string
 	Bare   bool
-	// Units are the directories of the units that begin with the lock file of this one, since
-	// stacks are made of it; empty if none do.
+	// Units are the directories of the units that begin with this lock file, if stacks are
+	// made of it; empty: none.
 	Units []string
-	// Serves are these units: Load joins what they require. It does not return them.
+	// Serves are these units. Load joins their requirements, and does not return them.
 	Serves []Root
-	// Start is a lock file to begin with where there is none.
+	// Start is a lock file to begin with if there is none.
 	Start *lockfile.File
-	// Tree is a file tree that was made for this root module alone, and Dir the
-	// directory in it that the tool is run in, without links in its path; nil if the
-	// configuration is in the searched one.
+	// Tree is a file tree that was made for this root module. Dir is the directory in it in
+	// which the tool is run, without links in its path. Tree is nil if the configuration is
+	// in the searched tree.
 	Tree *tfconfig.Tree
 	Dir  string
-	// Sources are directories of the searched file tree that Tree was made of, besides
-	// those that are read in it; nil if there is no Tree.
+	// Sources are further directories of the searched file tree from which Tree was made;
+	// nil if there is no Tree.
 	Sources []string
 }
 
-// Hole is how many parts of a generated file are not known.
+// Hole counts the unknown parts of a generated file.
 type Hole struct {
 	Generated     string `json:"path"` // the file, relative to where the tool is run
 	Parts         int    `json:"parts"`
-	problem.Place        // of what generates it
+	problem.Place        // of the block that generates it
 }
 
-// Standalone reports whether only the lock file says what is required.
+// Standalone reports whether the requirements come from the lock file only.
 func (r Root) Standalone() bool { return r.StandIn == StandInUnit || r.StandIn == StandInAll }
 
-// Preserves reports whether what the lock file records stands in for what is Unread,
-// whatever is asked for.
+// Preserves reports whether the lock file's records replace Unread requirements, for every
+// verb.
 func (r Root) Preserves() bool { return r.StandIn == StandInParts || r.StandIn == StandInUnit }
 
-// at is where the configuration is.
+// at is the directory of the configuration.
 func (r Root) at() tfconfig.Directory {
 	if r.Made.Tree != nil {
 		return tfconfig.Directory{Tree: r.Made.Tree, Path: r.Made.Dir}
@@ -161,20 +157,20 @@ func (r Root) config() *tfconfig.Configuration {
 	return r.at().Configuration(r.Tool)
 }
 
-// Kind says where the configuration comes from that a lock file belongs to.
+// Kind is the origin of a lock file's configuration.
 type Kind string
 
 // The kinds.
 const (
 	Ordinary       Kind = ""           // from the files beside the lock file
-	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which adds those to a module from elsewhere
+	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which adds such files to a module from elsewhere
 	Stack          Kind = "stack"      // from stack files, which have a language of their own
 	CDK            Kind = "cdk"        // from CDK for Terraform, whose output may be committed
-	Orphan         Kind = "orphan"     // from nowhere: the lock file stands alone
+	Orphan         Kind = "orphan"     // from nowhere: there is only the lock file
 )
 
-// kindOf tells the kind of a directory by its files. A stack may keep the module of a
-// component beside its own files: then the lock file tells whose it is.
+// kindOf returns the kind of a directory by its files. A stack may have the module of a
+// component beside its own files. Then the lock file decides.
 func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
 	switch {
 	case lock != nil && lock.Keeper != "":
@@ -191,18 +187,17 @@ func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
 	return Orphan
 }
 
-// terragruntUnit reports whether Terragrunt works in the directory. It lays the
-// files of the unit over those of a module from elsewhere and adds generated
-// ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
-// so that .tf files in the directory are never the whole configuration.
+// terragruntUnit reports whether Terragrunt works in the directory. It copies the files of
+// the unit over those of a module from elsewhere, and adds generated files (Terragrunt 1.1,
+// internal/tf/source.go and internal/codegen/generate.go). So the .tf files in the
+// directory are never the whole configuration.
 func terragruntUnit(at tfconfig.Directory) bool {
 	return at.HasFile(func(name string) bool { return name == terragruntFile || name == terragruntFile+".json" })
 }
 
-// Generated reports whether only the program that makes the configuration knows what it
-// requires, so that an upgrade leaves the lock file as it is. The hashes can be completed
-// all the same. recorded says whether what a lock file records may stand in for what is
-// not known.
+// Generated reports whether only another program knows the requirements, so that an upgrade
+// leaves the lock file as it is. Its hashes can still be completed. recorded says whether
+// the lock file's records may replace unknown requirements.
 func (r Root) Generated(recorded bool) bool {
 	if r.Preserves() {
 		return !recorded && len(r.Made.Unread) > 0
@@ -210,7 +205,7 @@ func (r Root) Generated(recorded bool) bool {
 	return r.Standalone()
 }
 
-// NotRead is the warning about a lock file that is left as it is for that.
+// NotRead is the warning about a lock file that is left as it is for this reason.
 func (r Root) NotRead() problem.Problem { return r.Kind.warning(path.Join(r.Dir, lockfile.Name)) }
 
 // warning says that a lock file is not a root module's own.

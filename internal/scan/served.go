@@ -8,8 +8,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// readAlone are those that are read by themselves, in a list of its own: the units that
-// begin with a lock file, in place of that.
+// readAlone are those that are read by themselves, in a new list. The units that begin with
+// a lock file replace that lock file.
 func readAlone(all []*serving) []*serving {
 	var alone []*serving
 	for _, s := range all {
@@ -21,8 +21,9 @@ func readAlone(all []*serving) []*serving {
 	return alone
 }
 
-// joined is the root module of a lock file that units of stacks begin with: it requires what
-// they do, so that the lock file serves each of them [case stack-lock-catalogue-two-values].
+// joined is the root module of a lock file with which units of stacks begin. It has the
+// requirements of all units, so that the lock file serves each of them [case
+// stack-lock-catalogue-two-values].
 func joined(r Root, units []RootModule) RootModule {
 	m := RootModule{Root: r}
 	m.Searched, m.Made.Tree, m.Made.Serves = nil, nil, nil
@@ -49,7 +50,7 @@ func joined(r Root, units []RootModule) RootModule {
 	return m
 }
 
-// joinedTree joins one of the module trees of several units.
+// joinedTree joins the same module tree of several units.
 func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 	terms, parts := map[provider.Addr][]Term{}, termsOfUnits{}
 	for _, u := range units {
@@ -76,8 +77,7 @@ func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 	return t
 }
 
-// termsOfUnits are what is required of providers by each of several units, by their
-// directories.
+// termsOfUnits are the requirements of several units, by provider and directory.
 type termsOfUnits map[provider.Addr]map[string][]Term
 
 func (u termsOfUnits) add(addr provider.Addr, unit string, terms []Term) {
@@ -87,7 +87,7 @@ func (u termsOfUnits) add(addr provider.Addr, unit string, terms []Term) {
 	u[addr][unit] = slices.Concat(u[addr][unit], terms)
 }
 
-// in gives requirements to what several units make of them.
+// in adds to requirements what each unit requires.
 func (u termsOfUnits) in(required []Requirement) []Requirement {
 	for i, r := range required {
 		required[i].OfUnits = u[r.Addr]
@@ -95,7 +95,8 @@ func (u termsOfUnits) in(required []Requirement) []Requirement {
 	return required
 }
 
-// sameTerms makes one of terms that several units have, and names these unless all do.
+// sameTerms joins equal terms of several units, and names the units unless all have the
+// term.
 func sameTerms(terms []Term, units int) []Term {
 	where := map[Term][]string{}
 	var distinct []Term

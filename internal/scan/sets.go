@@ -16,18 +16,18 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// VariableSet is a set of values that root modules are run with, by the name that people gave it.
+// VariableSet is a named set of values with which root modules are run.
 type VariableSet struct {
 	Name string
-	// Values are those of variables, as texts. Files are variable files, relative to the
-	// root module, of which a later one wins; Values win over all of them.
+	// Values are texts by the names of variables. Files are variable files, relative to the
+	// root module. A later file overrides an earlier one, and Values override all files.
 	Values map[string]string
 	Files  []string
 	// Directories are globs of the root modules that are run with the set; empty: all.
 	Directories []string
 }
 
-// Reaches reports whether globs of directories take in a directory: without any, all are.
+// Reaches reports whether globs match a directory; no globs match all.
 func Reaches(directories []string, dir string) bool {
 	return len(directories) == 0 || globs.InAny(directories, dir)
 }
@@ -38,7 +38,7 @@ type SetNames string
 // NamesOfSets are names, in this order.
 func NamesOfSets(names ...string) SetNames { return SetNames(strings.Join(names, nameGap)) }
 
-// nameGap is what no name of a set has.
+// nameGap separates names, and is in no name.
 const nameGap = ", "
 
 // List are the names.
@@ -55,7 +55,7 @@ func (n SetNames) IsZero() bool { return n == "" }
 // Has reports whether a name is among them.
 func (n SetNames) Has(name string) bool { return slices.Contains(n.List(), name) }
 
-// With are these names and those of others that are not among them.
+// With adds the names of others that are missing.
 func (n SetNames) With(others SetNames) SetNames {
 	all := n.List()
 	for _, name := range others.List() {
@@ -66,7 +66,7 @@ func (n SetNames) With(others SetNames) SetNames {
 	return NamesOfSets(all...)
 }
 
-// String names the sets as sentences have them: "set a", "sets a and b".
+// String names the sets as in a sentence: "set a", "sets a and b".
 func (n SetNames) String() string {
 	all := n.List()
 	switch len(all) {
@@ -90,30 +90,29 @@ func (n *SetNames) UnmarshalJSON(src []byte) error {
 	return err
 }
 
-// givenValues are the values from outside with which a root module is read: those of the first
-// of some sets. As far as the root module has asked for values, all of the sets have the
-// same.
+// givenValues are the values with which a root module is read: those of the first set. All
+// sets have the same values for the variables that the root module has asked for.
 type givenValues struct {
 	sets []VariableSet // none: there are no values
 	// asked are the variables whose values the root module has asked for.
 	asked map[string]bool
-	read  map[string]variableValues // by the names of sets, their files
+	read  map[string]variableValues // of their files, by the names of sets
 }
 
-// newGiven begins a root module with the sets that reach it.
+// newGiven begins a root module with the sets that apply to it.
 func newGiven(sets []VariableSet, dir string) givenValues {
 	return givenValues{sets: slices.DeleteFunc(slices.Clone(sets), func(s VariableSet) bool { return !Reaches(s.Directories, dir) })}
 }
 
-// setValue is the value of a variable in a set: an expression or a text, or the file that
-// could not be read.
+// setValue is the value of a variable in a set: an expression, a text, or a file that could
+// not be read.
 type setValue struct {
 	text string
 	expr hcl.Expression
 	bad  string
 }
 
-// value is that of a variable in the first set; false if it has none.
+// value is the value of a variable in the first set; false if it has none.
 func (g *givenValues) value(at tfconfig.Directory, name string) (setValue, bool) {
 	if len(g.sets) == 0 {
 		return setValue{}, false
@@ -155,8 +154,8 @@ func (v setValue) key() string {
 	return fmt.Sprintf("%#v", staticeval.Literal(v.expr))
 }
 
-// differing takes the sets away that have another value than the first one, of a variable
-// that was asked for, and returns them.
+// differing removes and returns the sets that differ from the first one in a variable that
+// was asked for.
 func (g *givenValues) differing(at tfconfig.Directory) []VariableSet {
 	if len(g.sets) < 2 {
 		return nil
@@ -198,8 +197,8 @@ func (g *givenValues) files(at tfconfig.Directory) []string {
 	return names
 }
 
-// sets are the names of the sets with which only some of the terms are required; none if
-// all of them are required with every set.
+// sets are the names of the sets that have only some of the terms; none if every set has
+// all terms.
 func (r Requirement) sets() []string {
 	var names SetNames
 	for _, t := range r.Terms {
@@ -208,8 +207,7 @@ func (r Requirement) sets() []string {
 	return names.List()
 }
 
-// In are the terms of one set, with the requirements on the provider there; false if
-// nothing is.
+// In has the terms of one set; false if the set does not require the provider.
 func (r Requirement) In(set string) (Requirement, bool) {
 	of := Requirement{Addr: r.Addr}
 	for _, t := range r.Terms {
@@ -220,10 +218,9 @@ func (r Requirement) In(set string) (Requirement, bool) {
 	return of, len(of.Terms) > 0
 }
 
-// States reports whether the entry of a lock file may state constraints: those of the
-// configuration or, where there are several sets of values, those of one. Init states
-// the latter. Where several units begin with the lock file, it is what the entry of one of
-// them may state.
+// States reports whether an entry of a lock file may record these constraints: those of the
+// configuration or, with several sets of values, those of one set, as init records them.
+// With several units, it is those of any unit.
 func (r Requirement) States(c provider.Constraints) bool {
 	if r.Constraints().Equal(c) {
 		return true
@@ -239,8 +236,8 @@ func (r Requirement) States(c provider.Constraints) bool {
 	})
 }
 
-// EntryConstraints are those that the entry of a lock file is to state, which states some
-// now: it keeps them if it may.
+// EntryConstraints are the constraints that an entry must record. It keeps the present ones
+// if it may record them.
 func (r Requirement) EntryConstraints(now provider.Constraints) provider.Constraints {
 	if r.States(now) {
 		return now

@@ -9,16 +9,16 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// deployExtension is that of files which only the top of a stack has, not a stack
-// that another one embeds [docs: developer.hashicorp.com/terraform/language/stacks/create/config].
+// deployExtension is for files at the top of a stack. Embedded stacks have none [docs:
+// developer.hashicorp.com/terraform/language/stacks/create/config].
 const deployExtension = ".tfdeploy.hcl"
 
 // stackKeeper is the command that keeps lock files of stacks.
 const stackKeeper = "terraform stacks providers lock"
 
-// keep notes how the lock file of a stack is kept: its command records no
-// constraints, as lock files in public repositories show. One that states some is
-// kept otherwise. OpenTofu has no stacks.
+// keep sets how the lock file of a stack is written. Its command records no constraints, as
+// lock files in public repositories show. A lock file with constraints was written
+// otherwise. OpenTofu has no stacks.
 func (r *Root) keep(at tfconfig.Directory) {
 	r.StandIn = StandInNone
 	if len(at.Components()) == 0 {
@@ -35,9 +35,8 @@ func (r *Root) keep(at tfconfig.Directory) {
 	r.Made.Bare = r.Lock == nil || !slices.ContainsFunc(r.Lock.Locks, func(l lockfile.Lock) bool { return !l.Constraints.Empty() })
 }
 
-// standIn takes what the lock file of a stack has for what is required, since not all
-// stacks that it embeds could be read. No constraints are recorded, so that hashes can
-// be completed and nothing else.
+// standIn uses the lock file of a stack as its requirements, since some embedded stacks
+// could not be read. It records no constraints. So only its hashes can be completed.
 func (m *RootModule) standIn() {
 	for _, u := range m.Tree.Unread {
 		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Problem{

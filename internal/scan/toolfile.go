@@ -17,17 +17,16 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// versionPins are what the version files of a directory and those above it say. Of
-// each tool the nearest file that names it counts, even if it names no exact
-// release.
+// versionPins are the releases in the version files of a directory and those above it. For
+// each tool the nearest file with its name counts, even if it names no exact release.
 type versionPins struct {
-	nearest  provider.ToolName                      // the tool that the nearest version file is for
-	pins     map[provider.ToolName]*versionfile.Pin // without a name that of Terragrunt
+	nearest  provider.ToolName                      // the tool of the nearest version file
+	pins     map[provider.ToolName]*versionfile.Pin // Terragrunt has the empty name
 	problems []problem.Problem                      // files that could not be read
 	linked   bool                                   // a version file of the directory is a link
 }
 
-// toolFiles tells from the files of a tree which tool is run in a directory.
+// toolFiles finds out by files which tool is run in a directory.
 type toolFiles struct {
 	tree   *tfconfig.Tree
 	opts   *Options
@@ -69,7 +68,7 @@ func (t *toolFiles) pins(dir string) versionPins {
 	})
 }
 
-// read reads a version file. One that is not there says nothing, and what leaves no known
+// read reads a version file. A missing file has no pins. A file that allows no known
 // release pins none.
 func (t *toolFiles) read(name string) ([]versionfile.Pin, error) {
 	src, err := t.tree.Read(name)
@@ -88,10 +87,10 @@ func (t *toolFiles) read(name string) ([]versionfile.Pin, error) {
 	return pins, err
 }
 
-// tool says which tool is run in a directory: by the lock file if that is OpenTofu's,
-// by files that only OpenTofu reads, by the nearest version file. A lock file of
-// Terraform proves little, since OpenTofu takes those over
-// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
+// tool returns the tool of a directory. It looks at a lock file of OpenTofu's, at files
+// that only OpenTofu reads, and at the nearest version file. A lock file of Terraform
+// proves little, since OpenTofu uses those, too [opentofu 1.12 internal/depsfile/locks.go].
+// Without evidence the tool is guessed.
 func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	nearest := t.pins(at.Path).nearest
@@ -108,9 +107,9 @@ func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (name provi
 	return provider.Terraform, true
 }
 
-// release says which release of a tool is run in a directory. It is exact if it is set,
-// or if a version file names it. Else it is the newest known one, of those that the
-// version file leaves if there is one.
+// release returns the release of a tool in a directory. It is exact if a setting or a
+// version file names it. Otherwise it is the newest known release that the version file
+// allows.
 func (t *toolFiles) release(at tfconfig.Directory, name provider.ToolName) (tool provider.Tool, pin *versionfile.Pin, exact bool) {
 	if !t.opts.ToolVersion.IsZero() {
 		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, nil, true

@@ -14,8 +14,7 @@ import (
 // variableValues are the values that the variable files of a root module set.
 type variableValues struct {
 	exprs map[string]hcl.Expression
-	// bad is the name of a file that could not be read, if there is any: what
-	// it sets is not known.
+	// bad is the name of an unreadable file; its values are unknown. Empty: all were read.
 	bad string
 }
 
@@ -25,9 +24,9 @@ func variableFile(name string) bool {
 	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
 }
 
-// readVariables reads the variable files of a root module in the tools' order,
-// in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
-// *.auto.tfvars and *.auto.tfvars.json in the order of their names.
+// readVariables reads the variable files of a root module in the tools' order. A later file
+// overrides an earlier one: terraform.tfvars, terraform.tfvars.json, and then *.auto.tfvars
+// and *.auto.tfvars.json in the order of their names.
 func readVariables(at tfconfig.Directory) variableValues {
 	turn := func(name string) int { // of the names that count, only two do not end in .auto.tfvars[.json]
 		if strings.TrimSuffix(name, ".json") == "terraform.tfvars" {
@@ -46,7 +45,7 @@ func readVariables(at tfconfig.Directory) variableValues {
 	return readFiles(at, names)
 }
 
-// readFiles reads variable files, of which a later one wins.
+// readFiles reads variable files. A later file overrides an earlier one.
 func readFiles(at tfconfig.Directory, names []string) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
 	for _, name := range names {

@@ -7,30 +7,30 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// ModuleVersions is what a module registry lists of a module: its releases, oldest
-// first, without prereleases. All calls of the module share it, so it must not be
-// changed. What it says of a release that nobody has fetched is the registry's word.
+// ModuleVersions is a registry's list of a module's releases, oldest first, without
+// prereleases. All calls of the module share it, so it must not be changed. For a release
+// that was not fetched, the list is the only evidence.
 type ModuleVersions struct{ Releases []ModuleRelease }
 
-// ModuleRelease is a release of a module as a registry lists it.
+// ModuleRelease is a release of a module in a registry's list.
 type ModuleRelease struct {
 	Version string // as in Package
-	// Modules are those in its package; empty where the list has versions alone.
+	// Modules are the modules in its package; empty if the list has versions only.
 	Modules []ListedModule
 }
 
-// ListedModule is a module in a package, as a registry lists it.
+// ListedModule is a module of a package in a registry's list.
 type ListedModule struct {
 	Path      string // in the package, from the top of the module, which is "."
 	Providers []ListedProvider
 }
 
-// ListedProvider is what a registry says that a module requires of a provider.
+// ListedProvider is a module's requirement of a provider in a registry's list.
 type ListedProvider struct {
-	Name   string // that the module has for it
-	Source string // its source address; empty where the registry lists names alone
-	// Constraints are those of the module, if they are Valid: a registry lists what it is
-	// given.
+	Name   string // in the module
+	Source string // its source address; empty if the registry lists only names
+	// Constraints are those of the module. They may be invalid: a registry lists what it
+	// received.
 	Constraints provider.Constraints
 	Valid       bool
 }
@@ -48,16 +48,16 @@ func (v *ModuleVersions) Above(version string) (current ModuleRelease, above []M
 	return v.Releases[i], v.Releases[i+1:], true
 }
 
-// ListedTerms is what a list says that a module requires of a provider.
+// ListedTerms are a module's constraints of a provider in a list.
 type ListedTerms struct {
 	Constraints provider.Constraints // none, if the module does not name the provider
-	// ByName says that the list has the provider's name and no source, so that it is
-	// taken for the one that the tools imply by that name.
+	// ByName says that the list has the provider's name and no source. The provider is then
+	// the one that the tools imply by that name.
 	ByName bool
 }
 
-// Terms returns what the list says that a module in the package requires of a provider;
-// false if it does not say, or in no valid form.
+// Terms returns the listed constraints of a module in the package on a provider; false if
+// the list has none, or they are invalid.
 func (r ModuleRelease) Terms(path string, addr provider.Addr, tool provider.ToolName) (ListedTerms, bool) {
 	i := slices.IndexFunc(r.Modules, func(m ListedModule) bool { return m.Path == path })
 	if i < 0 {
@@ -79,7 +79,7 @@ func (r ModuleRelease) Terms(path string, addr provider.Addr, tool provider.Tool
 	return said, true
 }
 
-// means reports whether the provider is meant.
+// means reports whether it is this provider.
 func (p ListedProvider) means(addr provider.Addr, tool provider.ToolName) bool {
 	if p.Source == "" {
 		implied, err := provider.ImpliedAddr(p.Name, tool)

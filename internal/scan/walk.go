@@ -22,21 +22,21 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// The bounds of the module tree of one root module. Modules that call two others
-// each double at every step, and a module can call itself in another version;
-// the tools would go on until their paths are too long [terraform 1.11 internal/initwd/module_install.go].
+// The bounds of the module tree of one root module. If each module calls two others, the
+// tree doubles at every step, and a module can call itself in another version. The tools
+// would continue until their paths are too long [terraform 1.11
+// internal/initwd/module_install.go].
 const (
 	maxModules  = 10_000 // calls
 	maxNested   = 100    // modules within each other
 	maxPackages = 1000   // distinct calls of modules that are fetched
 )
 
-// walker walks the module tree of one root module and collects what its
-// modules need. The tools read a module once for every call of it
-// [terraform 1.11 internal/configs/config_build.go], and so does
-// the walker: the places of its terms differ by the path of calls.
+// walker walks the module tree of one root module and collects the requirements of its
+// modules. Like the tools, it reads a module once for every call of it [terraform 1.11
+// internal/configs/config_build.go], since the places of terms differ by the path of calls.
 type walker struct {
-	*harvest    // what is being read: tree, then tests
+	*harvest    // the present one: tree, then tests
 	tree, tests harvest
 
 	packages *packages
@@ -44,74 +44,75 @@ type walker struct {
 	pinned   bool                    // the tool's release is known, not assumed
 	config   *tfconfig.Configuration // of the root module
 
-	versions []tfconfig.VersionText      // that the modules require of the tool
-	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
+	versions []tfconfig.VersionText      // the modules' constraints on the tool
+	seen     map[tfconfig.Directory]bool // modules whose diagnostics are already in the result
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
-	wanted   []remoteCall        // calls of which it is not known yet what they lead to
+	wanted   []remoteCall        // calls whose modules are not known yet
 	manifest func() manifest
 	// anyChange and files are as in Root.
 	anyChange bool
 	files     []string
 
-	// installs is what earlier walks know, and found what this one does. missed says
-	// that neither has what a module names.
+	// installs has the results of earlier walks, and found those of this one. missed says
+	// that neither has a package that a module needs.
 	installs, found installs
 	missed          bool
 
 	readers readers
-	// unfamiliar is what a release may have that is newer than those that are known.
+	// unfamiliar are parts of the configuration that only a newer, unknown release may
+	// have.
 	unfamiliar []problem.Problem
 }
 
-// readers says which releases may read a module tree.
+// readers are the releases that may read a module tree.
 type readers int
 
 const (
-	onlyKnown readers = iota // one that is known
-	onlyNewer                // one that is newer than the known ones
-	anyNewer                 // a known one, or one that is newer
+	onlyKnown readers = iota // a known release
+	onlyNewer                // a release newer than the known ones
+	anyNewer                 // either of these
 )
 
-// harvest is what the modules say that are reached without test files, or what
-// only test files lead to.
+// harvest has the results for the modules that are reached without test files, or only by
+// test files.
 type harvest struct {
 	tfconfig.Mistakes
-	ModuleTree // as far as it is read: without Requirements, which are made of the terms
+	ModuleTree // so far; Requirements are made of the terms later
 	terms      map[provider.Addr][]Term
 	doubts     []doubt
 }
 
-// doubt is one of a module.
+// doubt is an open entry of a module.
 type doubt struct {
 	tfconfig.Doubt
 	module string // path of calls
 }
 
-// visit is a module in the tree: its configuration, how it was called, the modules
-// above it, and what its expressions can refer to.
+// visit is a module in the tree: its configuration, its call, the modules above it, and the
+// scope of its expressions.
 type visit struct {
 	*earlyEvaluation
 	config *tfconfig.Configuration
 	caller *visit                    // nil for the root module
-	args   map[string]*hcl.Attribute // that the caller passes
-	scope  *staticeval.Scope         // nil as long as nothing is evaluated
-	// dir is path.module: where the tool has the module, seen from the root
-	// module. top is where it has the module's package, if that is fetched.
+	args   map[string]*hcl.Attribute // from the caller
+	scope  *staticeval.Scope         // nil until something is evaluated
+	// dir is path.module: the tool's directory of the module, relative to the root module.
+	// top is that of the module's package, if it is fetched.
 	dir, top string
-	// base is the directory in its file tree that the tools join the local
-	// sources of the module to. It differs from where the module is if that is
-	// a fetched one behind links [terraform 1.11 internal/initwd/module_install.go].
+	// base is the directory in its file tree to which the tools join the module's local
+	// sources. It differs from the module's own directory for a fetched module behind links
+	// [terraform 1.11 internal/initwd/module_install.go].
 	base string
-	// installed is the directory in modulesDir by which the module was named, or the one
-	// that calls it; empty if none was.
+	// installed is the directory in modulesDir by which the module, or its caller, was
+	// named; empty: none.
 	installed string
 	path      string // of calls, joined by dots
-	// above are the modules that lead here by calls that always do: one of
-	// them again has no end.
+	// above are the modules that lead here by unconditional calls. If one of them occurs
+	// again, the tree has no end.
 	above []tfconfig.Directory
 	depth int
-	test  bool // a run of a test file calls it, which may leave variables out
+	test  bool // a test file runs it, and may leave variables out
 }
 
 // root reads the whole tree below a root module.
@@ -123,7 +124,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options, given *givenValu
 	root := rootVisit(c, opts, given)
 	w.harvest = &w.tree
 	w.module(root)
-	w.harvest = &w.tests // what test files add
+	w.harvest = &w.tests // the additions of test files
 	t := c.Tests()
 	w.Diags = append(w.Diags, t.Diags...)
 	for _, n := range t.Needs {
@@ -138,7 +139,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options, given *givenValu
 }
 
 func (w *walker) module(at *visit) {
-	// The entries of required_providers have other values in another call of the module
+	// The entries of required_providers may have other values in another call of the module
 	// [terraform 1.17 internal/terraform/node_resolve_provider_requirement.go].
 	config, open, diags := at.config.Evaluated(at.value)
 	at.config, w.Diags = config, append(w.Diags, diags...)
@@ -165,8 +166,9 @@ func (w *walker) module(at *visit) {
 			if !w.pinned || err != nil {
 				continue // the release is not known, or the error has been reported
 			}
-			// Terms with a prerelease are refused, as by the tools, which compare
-			// without their own [terraform 1.11 internal/configs/module.go].
+			// Like the tools, relock refuses terms with a prerelease: it compares the
+			// release without its own prerelease part [terraform 1.11
+			// internal/configs/module.go].
 			release := goversion.Must(goversion.NewVersion(w.tool.Version.Core().String()))
 			if slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) || !constraints.Check(release) {
 				w.Add(v.Place, "unsupported release: the module does not allow %s", w.tool)
@@ -199,14 +201,14 @@ func (w *walker) need(n tfconfig.Need, at *visit) {
 	})
 }
 
-// call follows a module call. What is known of the called module is in to.
+// call follows a module call. to has the known facts about the called module.
 func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
 	if c.Module.Kind == tfconfig.EarlySource {
 		var diags []problem.Problem
 		c.Module, diags = c.Evaluate(w.tool, from.value)
 		w.Diags = append(w.Diags, diags...)
-		to.above = nil // another time it may lead elsewhere
+		to.above = nil // with other values it may lead elsewhere
 	}
 	switch c.Module.Kind {
 	case tfconfig.UnknownSource:
@@ -223,8 +225,8 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 	tree, source := from.config.Directory.Tree, c.Module
 	name := path.Join(from.base, source.Addr.Path)
 	if from.installed != "" && (name == ".." || strings.HasPrefix(name, "../")) {
-		// For the tools the caller is below the root module, though here it is in the tree
-		// of a package [terraform 1.11 internal/initwd/module_install.go].
+		// For the tools the caller is below the root module. Here it is in the tree of a
+		// package [terraform 1.11 internal/initwd/module_install.go].
 		tree, name = w.config.Directory.Tree, w.config.Directory.Join(path.Join(from.installed, name))
 	}
 	if tree == w.config.Directory.Tree && w.fromModulesDir(from, c, name, to) {
@@ -257,9 +259,9 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 }
 
 // fromModulesDir follows a call of a module by its directory in modulesDir, as a second
-// init does: the first one fails where the package is installed later. What is there
-// in the searched tree is not read, since init writes it again. It returns false for
-// another directory of the tree.
+// init does. The first init fails if the package is installed later. It does not read that
+// directory in the searched tree, since init writes it again. It returns false for any
+// other directory.
 func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string, to *visit) bool {
 	below, ok := strings.CutPrefix(name+"/", w.config.Directory.Join(modulesDir)+"/")
 	if !ok {
@@ -287,8 +289,8 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 		w.notFetched(c, to, file.Cause(err))
 		return true
 	}
-	// Calls are followed in the order in which most releases install their packages
-	// [cases modules-dir-before, modules-dir-declared-after].
+	// Calls are followed in the order in which most releases install the packages [cases
+	// modules-dir-before, modules-dir-declared-after].
 	if inOrder := !w.tool.Has(provider.UnorderedModules); !before || !inOrder {
 		text := "may fail by chance, since modules are installed in no order"
 		if inOrder {
@@ -360,9 +362,8 @@ func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, t
 	w.enter(from, c, got.at, to)
 }
 
-// stored follows a call of a module that the tool has left in its directory
-// when it last initialised the root module. It returns false if the tool has
-// not, or not this one.
+// stored follows a call of a module that the tool installed at its last init. It returns
+// false if the tool has not installed this module.
 func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 	record, ok := w.manifest()[to.path]
 	if !ok || !record.serves(c.Module, w.tool.Name) {
@@ -384,7 +385,7 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 	})
 }
 
-// notFetched reports a module that could not be had.
+// notFetched reports a module that could not be fetched.
 func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 	why := problem.Of(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
@@ -401,7 +402,7 @@ func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 // enter reads a called module, unless the tree would have no end.
 func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Directory, to *visit) {
 	if child.Tree.IsPackage() {
-		// A package knows of directories that could not be fetched.
+		// A directory of a package that could not be fetched fails here.
 		if _, err := child.Entries(); err != nil {
 			w.notFetched(c, to, file.Cause(err))
 			return
@@ -432,9 +433,10 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	w.module(to)
 }
 
-// judgeUnknown says what happens to what no known release takes. For one of these it is an
-// error. A newer one may take it: a block that says nothing of providers here is then a
-// note, or a warning of the run, and a provider that it is about is in doubt.
+// judgeUnknown decides about configuration that no known release accepts. For a known
+// release it is an error. A newer one may accept it. Then a block without providers is a
+// note, or a warning of the run. If the block is about a provider, that provider is in
+// doubt.
 func (w *walker) judgeUnknown(h *harvest) {
 	var diags []problem.Problem
 	for _, d := range h.Diags {
@@ -465,8 +467,9 @@ func (w *walker) judgeUnknown(h *harvest) {
 	h.Diags = diags
 }
 
-// treeOf is what was read into a harvest, after checking for what no lock file can
-// hold. It tells of a provider that cannot be required so where told holds.
+// treeOf is the result of a harvest, after checking for providers that no lock file can
+// hold. A refused
+// provider is reported if the second argument returns true for it.
 func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	all := slices.DeleteFunc(merged(h.terms), func(r Requirement) bool {
 		at, why := w.refused(r.Addr, r.Terms)
@@ -482,8 +485,8 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	return t
 }
 
-// refused says why a provider cannot be required so, and where it is. One that
-// is part of the tool has no versions of its own.
+// refused returns why a provider cannot be required in this way, and the place. A provider
+// that is part of the tool has no versions of its own.
 func (w *walker) refused(addr provider.Addr, terms []Term) (problem.Place, string) {
 	terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name)
 	constrained := slices.IndexFunc(terms, func(t Term) bool { return t.Constraint != (provider.Term{}) })
