@@ -35,9 +35,9 @@ const (
 	PathElsewhere             // in another repository that the run reads from disk
 )
 
-// Layers says from where the configuration files are read that make the settings of a run,
-// the repository's own laid over the operator's. A file that is named is the operator's, if
-// there is one, and else the repository's own.
+// Layers says where a run reads its configuration files. The repository's own file
+// overrides the operator's. A named file is the operator's, if there is one, and otherwise
+// the repository's own.
 type Layers struct{ Operator, Own From }
 
 // From is from where a configuration file is read.
@@ -138,18 +138,18 @@ var (
 var fileTable = []fileRow{
 	// Nothing is judged or written: the files on disk decide, on a head, too.
 	{fileVerbs, either, either, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
-	// An operator's file stands in for the repository's own.
+	// An operator's file replaces the repository's own.
 	{fileVerbs, either, either, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
 	// The settings are shown by which pr proposes the checkout.
 	{showingVerbs, no, either, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
-	// As pr does it, they are the repository's own, laid over the operator's.
+	// As for pr, the repository's own file overrides the operator's.
 	{showingVerbs, no, either, operatorPaths, either, either, Layers{FromDisk, FromDisk}},
 
 	// The checkout of a branch goes by its own file.
 	{headVerbs, no, no, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
-	// The operator's file stands in for it: nothing in a repository decides what it is judged by.
+	// The operator's file replaces it: nothing in a repository decides how it is judged.
 	{workingVerbs, no, no, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
-	// What is proposed goes by the repository's own file, laid over the operator's.
+	// For proposals, the repository's own file overrides the operator's.
 	{proposingVerbs, no, no, operatorPaths, either, either, Layers{FromDisk, FromDisk}},
 
 	// A pull request's head cannot change a file outside of the repositories.
@@ -192,6 +192,6 @@ var fileTable = []fileRow{
 
 	// A comment goes by the file on the base of its pull request, which Sources.In reads.
 	{answeringVerbs, no, either, ownPaths, either, either, Layers{FromNowhere, FromNowhere}},
-	// That is laid over the operator's.
+	// That file overrides the operator's.
 	{answeringVerbs, no, either, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
 }

@@ -23,12 +23,12 @@ const (
 	settingsURL = "https://github.com/relock-dev/relock/blob/main/docs/configuration.md"
 )
 
-// Init returns a file to start from. Nothing in it holds but the version, so that a
-// person who commits it changes nothing. What was found is in comments; all other settings
-// are in the document and in the schema that the file names.
+// Init returns a first configuration file. Only its version takes effect, so that a person
+// who commits the file changes nothing. The facts about the repository are in comments. All
+// other settings are in the document and in the schema that the file names.
 //
-// A comment in words begins with "# " and a word. A line that can be taken into
-// force begins with the number sign alone, as in sshd_config.
+// A comment in words begins with "# " and a word. A line that can be uncommented begins
+// with the number sign only, as in sshd_config.
 func Init(found Found) []byte {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=" + schemaURL + "\n")

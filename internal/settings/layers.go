@@ -20,13 +20,13 @@ type layered struct {
 	problems []problem.Problem
 }
 
-// layerFiles lays a repository's own file over the operator's, and over both what the
-// operator's enforces. A file that was not read has no name.
+// layerFiles joins two files: a repository's own file overrides the operator's, and the
+// operator's enforced settings override both. A file that was not read has no name.
 //
-// A text, a number, a list or a list of groups replaces another whole. Maps, and lists of
-// sets, are laid over each other by their names. Rules are joined in the order in which they outrank
-// each other: those of the operator's file, the repository's own, those that are
-// enforced.
+// A text, a number, a list or a list of groups replaces another whole. Maps and lists of
+// sets override each other name by name. Rules are joined in this order: those of the
+// operator's file, the repository's own, the enforced ones. A later rule outranks an
+// earlier one.
 func layerFiles(operator, own File) layered {
 	if operator.Name == "" {
 		return layered{values: own.Values, own: own.Values}
@@ -140,9 +140,9 @@ func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, wit
 	return &some, without
 }
 
-// admitRecords leaves out the keys that stand in for a setting that is enforced. Rules
-// get a notice of what an enforced one says of all that they are about: it comes after them,
-// so that it outranks them there.
+// admitRecords leaves out keys that would replace an enforced setting. If an enforced rule
+// covers everything that a rule is about, the rule gets a notice: the enforced rule comes
+// later, and outranks it.
 func (l *overlay) admitRecords(s Setting, own Value, enforced []record) Value {
 	counts := own
 	counts.records = nil
@@ -181,8 +181,8 @@ func outranking(enforced []record, r record, f Setting) int {
 	})
 }
 
-// noticeEnforced says that a value has no effect, and why. What only follows from another value has
-// the notice of that.
+// noticeEnforced says that a value has no effect, and why. A value that only follows from
+// another one has the notice of that one.
 func (l *overlay) noticeEnforced(own Value, line int, s Setting, enforced Value) {
 	if own.implied {
 		return

@@ -26,7 +26,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// asPlatforms reads a word that stands for a set, or a list.
+// asPlatforms reads one of the words auto and all, or a list.
 func asPlatforms(target any, items []string) (bad int, err error) {
 	if keyword(items) {
 		if target != nil {
@@ -297,8 +297,7 @@ func addSeverity(to *map[problem.Code]problem.Severity, item string) error {
 	return nil
 }
 
-// keyword reports whether the value of a Platforms setting is a word that
-// stands for a set.
+// keyword reports whether the value of a Platforms setting is auto or all.
 func keyword(items []string) bool {
 	return len(items) == 1 && (items[0] == "auto" || items[0] == "all")
 }

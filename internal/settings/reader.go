@@ -60,7 +60,7 @@ type scope struct {
 	prefix   string // of the keys: empty, or it ends in a dot
 	settings []Setting
 	values   Values
-	enforced bool // what stands here is
+	enforced bool // values of this file are enforced
 }
 
 // lookup finds the setting of a key of the map.
@@ -224,7 +224,7 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	}
 }
 
-// value adds to a value where it stands.
+// value adds the place to a value.
 func (r *reader) value(at int, v Value, sc scope) Value {
 	v.Place = problem.Place{Path: r.file.Name, Line: at}
 	v.Source, v.By = v.Place.String(), ByRepository

@@ -16,7 +16,7 @@ type record struct {
 	Place  problem.Place
 }
 
-// fill puts what the fields say into what the record stands for.
+// fill copies the fields into the value that the record describes.
 func (r record) fill(target any) {
 	for _, f := range r.fields {
 		if v, given := r.values[f.Name()]; given {
@@ -96,7 +96,7 @@ func (r *reader) record(s Setting, n node, before []record, enforced bool) (reco
 	return rec, len(r.problems) == known
 }
 
-// node is a map of the file that stands for a record.
+// node is a map in the file that describes a record.
 type node struct {
 	name string // of Named
 	m    ast.MapNode

@@ -1,13 +1,13 @@
-// Package settings holds the settings of relock in one table. Flags, Action
-// inputs, the configuration file, its JSON schema, its starting file and the
-// list in docs/configuration.md are all made from that table or held to it by a test, so
-// that a setting has one name, one meaning and one description.
+// Package settings has the settings of relock in one table. These are made from the table,
+// or compared with it by a test: flags, Action inputs, the configuration file, its JSON
+// schema, its first file, and the list in docs/configuration.md. So a setting has one name,
+// one meaning and one description.
 //
-// A setting's value is text until Resolve turns all of them into a Settings: the
-// sources (flags, inputs, file) are read into Values, Merge lays them over each
-// other, and each value remembers where it came from, for error messages and
-// for Show. Rules, groups and registries have keys of their own: those are rows
-// of the table too, below their setting, and only a file gives them.
+// A setting's value is text until Resolve turns all values into a Settings. The sources
+// (flags, inputs, file) are read into Values, and Merge lets stronger ones override weaker
+// ones. Each value remembers its source, for error messages and for Show. Rules, groups and
+// registries have keys of their own. Those are rows of the table, too, below their setting,
+// and only a file has them.
 package settings
 
 import (
@@ -75,8 +75,7 @@ type Setting struct {
 	// Doc. A field that a record leaves out has no value. A Map that has Fields may
 	// also be a list of such records.
 	Fields []Setting
-	// ByName says that the records of several files are laid over each other by the
-	// names that they have.
+	// ByName says that records of several files override each other by their names.
 	ByName bool
 	// Most is how many records there may be; 0: any number.
 	Most int
@@ -90,7 +89,7 @@ type Setting struct {
 	Operator bool
 	// Where says that a field is about where a record holds, and not what it says there.
 	Where bool
-	// Instead is the setting in whose place the field of a record stands.
+	// Instead is the setting that the field of a record replaces.
 	Instead string
 	// Verbs are those that have the flag.
 	Verbs []verbs.Verb

@@ -34,7 +34,7 @@ func (v Values) Show() string {
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
 
-// toldOf says where a value comes from, and in place of which others it stands.
+// toldOf returns the source of a value, and the values that it replaces.
 func toldOf(s Setting, v Value) string {
 	text := v.Source
 	for _, was := range v.over {
@@ -48,7 +48,7 @@ type Explanation struct {
 	Name    string  `json:"name,omitempty"` // empty in Over
 	Value   any     `json:"value"`          // as JSON has it; a secret is not shown
 	Sources []Share `json:"sources"`        // that made it, the weakest first
-	// Over are the values in whose place it stands; nil in Over.
+	// Over are the values that it replaces; nil in Over.
 	Over []Explanation `json:"over,omitzero"`
 }
 
@@ -76,7 +76,7 @@ func Explain(values Values) []Explanation {
 	return all
 }
 
-// explained is a value without its name and without those in whose place it stands.
+// explained is a value without its name, and without the values that it replaces.
 func explained(s Setting, v Value) Explanation {
 	told := Explanation{Value: plainValue(s, v)}
 	for _, part := range v.parts {
@@ -136,8 +136,8 @@ func plainRecords(s Setting, records []record) any {
 	return list
 }
 
-// Deciding are the values without those that say where a run is, how it is told of, or
-// which repositories it is about.
+// Deciding are the values without those about three things: where a run is, how it is
+// reported, and which repositories it is about.
 func (v Values) Deciding() Values {
 	kept := Values{}
 	for _, s := range All {

@@ -32,8 +32,8 @@ type Sources struct {
 	Sound func(Severities) error
 }
 
-// In makes the settings by the repository's own file in a tree of files, laid over the
-// operator's.
+// In makes the settings with the repository's own file in a file tree. That file overrides
+// the operator's.
 func (s Sources) In(files fs.FS) (Settings, error) {
 	own, err := ReadFile(files, s.Named)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s Sources) In(files fs.FS) (Settings, error) {
 	return s.With(own)
 }
 
-// With makes the settings by a repository's own file that was read, laid over the
-// operator's. Without a name there is none.
+// With makes the settings with a repository's own file that was already read. It overrides
+// the operator's file. A file without a name does not exist.
 func (s Sources) With(own File) (Settings, error) {
 	c, problems := s.resolve(own)
 	problems = append(problems, missingTokens(c.Registries, s.Getenv)...)
@@ -105,8 +105,9 @@ func (s Sources) unsound(c Settings) error {
 	}}
 }
 
-// Identity identifies those of the settings that decide what is proposed. What is enforced
-// is more than a value: repositories may say another.
+// Identity identifies the settings that decide what is proposed. It includes what is
+// enforced, since an enforced value differs from the same value that a repository may
+// override.
 func (s Sources) Identity(of Settings) string { return identityOf(of.Values, s.Operator.Enforced) }
 
 // OperatorsIdentity identifies what the operator's file decides; empty if it decides

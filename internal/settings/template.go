@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Template is one line of text with placeholders like {{provider}}. That is the
-// whole language: what is put in is not read again, so that no name from
-// outside becomes part of it. An empty template stands for relock's own words.
+// Template is one line of text with placeholders like {{provider}}. There is no other
+// syntax. Inserted values are not read again, so that no name from outside becomes a
+// placeholder. An empty template means relock's own words.
 type Template string
 
 // maxTemplate bounds a template, in bytes; GitHub cuts titles at 256 characters.
@@ -59,7 +59,7 @@ func readTemplate(s string) (Template, error) {
 	return Template(s), nil
 }
 
-// placeholderDocs says of each placeholder what it stands for.
+// placeholderDocs explains each placeholder.
 func placeholderDocs() string {
 	docs := make([]string, len(Placeholders))
 	for i, p := range Placeholders {

@@ -21,7 +21,7 @@ type Value struct {
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
 	By     GivenBy
-	// Place is where it stands, if that is in a file.
+	// Place is the place in a file, if the value is in one.
 	Place problem.Place
 
 	// parts are what several files have put together, the weakest first; nil: one source
@@ -59,9 +59,9 @@ func Defaults() Values {
 	return values
 }
 
-// Merge lays sources over each other, the strongest first, over the defaults.
-// The order is flags, dispatch inputs, inputs, files, environment. A value
-// replaces another whole: lists are not joined. layerFiles makes one source of two files.
+// Merge joins the sources and the defaults, the strongest first: flags, dispatch inputs,
+// inputs, files, environment. A stronger value replaces a weaker one whole: lists are not
+// joined. layerFiles makes one source of two files.
 func Merge(strongestFirst ...Values) Values {
 	merged := Defaults()
 	for _, layer := range slices.Backward(strongestFirst) {
