@@ -176,8 +176,8 @@ func (t *tokens) narrowed(to App) *tokens {
 	return &tokens{app: to, clock: t.clock, turn: make(chan struct{}, 1), made: t.made, client: t.client, wide: t}
 }
 
-// told gives the tokens of a source, and tells of each new one before anybody has
-// it.
+// told returns the tokens of a source. It calls made for each new token before anyone else
+// gets it.
 func told(source oauth2.TokenSource, made func(token string) error) func(*http.Request) (string, error) {
 	var mu sync.Mutex
 	known := ""

@@ -125,10 +125,10 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Narrowed returns a client for one repository of the App's owner, which shares the
-// limits of this one. It reads with this one's token, and writes with one of the App
-// for that repository alone, which is asked for when the first write is sent. Without
-// an App it has the same token. What it remembers of answers goes with it.
+// Narrowed returns a client for one repository of the App's owner, with the same limits. It
+// reads with this client's token. It writes with an App token for that repository only,
+// which it requests for the first write. Without an App it uses the same token. It has its
+// own cache of answers.
 func (c *Client) Narrowed(repository string, teams, labels bool) *Client {
 	writing := c.tokens
 	if c.tokens.isApp() {

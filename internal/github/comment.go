@@ -121,8 +121,9 @@ func (r *Repository) React(ctx context.Context, under Discussion, id int64, reac
 	return made.GetUser().GetLogin(), resp.StatusCode == http.StatusOK, nil
 }
 
-// WorkflowLogin is the login of the account that speaks with a workflow's own token, the
-// GITHUB_TOKEN. Its prefix does not tell: Apps have such tokens too.
+// WorkflowLogin is the login of the account behind a workflow's own token, the
+// GITHUB_TOKEN. The prefix of a token does not identify it, since Apps have such tokens,
+// too.
 const WorkflowLogin = "github-actions[bot]"
 
 // personal are the beginnings of tokens that speak for a person

@@ -17,9 +17,9 @@ type tokenDoubt struct {
 	message string // of GitHub, where it does not
 }
 
-// judge returns the doubt that an answer is, if it is one. What is lacking is named by
-// GitHub's own header, or else by the kind of the request. Of a token that is not new one
-// answer counts alone: that GitHub does not know it.
+// judge returns the doubt about a token that an answer raises, if any. The missing
+// permission is in GitHub's own header, or follows from the kind of the request. For a
+// token that is not new, only one answer counts: that GitHub does not know it.
 func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, isNew bool) (tokenDoubt, bool) {
 	whole := lack{token.installation, "a token for all repositories"}
 	if token.app.Owner == "" {

@@ -68,8 +68,8 @@ type Rejection struct {
 	Whole bool
 }
 
-// RejectionOf is the refusal that an error tells of; false if none is what is wrong. That there
-// is no installation any more, GitHub says where it is asked for a token.
+// RejectionOf is the refusal in an error; false if the error has none. If the installation
+// is gone, GitHub says so when a token is requested.
 func RejectionOf(err error) (Rejection, bool) {
 	tokenless, tokens := errors.AsType[*noToken](err)
 	if tokens {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// CommentEvent is what the payload of an issue_comment event tells of a comment.
-// All of it is outside text; Body is as the person wrote it.
+// CommentEvent is the payload of an issue_comment event. All of it is outside text. Body is
+// as the person wrote it.
 type CommentEvent struct {
 	Action     string // created, edited or deleted
 	Repository string // OWNER/NAME
@@ -70,8 +70,8 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 	return e, nil
 }
 
-// IssueEdit is what the payload of an issues event tells of an edit. All of it is outside
-// text; Before and Body are as people wrote them.
+// IssueEdit is the payload of an issues event about an edit. All of it is outside text.
+// Before and Body are as people wrote them.
 type IssueEdit struct {
 	Repository   string // OWNER/NAME
 	Number       int

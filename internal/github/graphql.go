@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// noObject stands for "no such ref" in updateRefs.
+// noObject means "no such ref" in updateRefs.
 const noObject = "0000000000000000000000000000000000000000"
 
 // updateRefs is the one operation of GitHub that compares before it swaps: REST
@@ -87,8 +87,8 @@ type graph struct {
 	noMerging atomic.Bool
 }
 
-// query sends a query. What was not found is null in the answer, beside errors
-// that say so; those are no failure as long as there is an answer.
+// query sends a query. An object that was not found is null in the answer, together with an
+// error. Such errors are no failure if there is an answer.
 func (g *graph) query(ctx context.Context, q *graphQuery, data any) error {
 	errs, err := g.post(ctx, q.String(), q.variables, data)
 	for _, e := range errs {

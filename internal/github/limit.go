@@ -285,7 +285,7 @@ func (l *limits) await(req *http.Request) error {
 	}
 }
 
-// announce tells of a wait before it begins, once of what several requests wait for.
+// announce reports a wait before it begins, once if several requests wait for the same.
 func (l *limits) announce(pause time.Duration) {
 	until := l.clock.Now().Add(pause)
 	l.mu.Lock()
@@ -390,8 +390,8 @@ func (l *limits) reset(h http.Header) (time.Time, bool) {
 	return time.Unix(seconds, 0), true
 }
 
-// refusedByLimit tells a limit from the other reasons for a 403. REST answers
-// 403 or 429; GraphQL answers 200 with an error of type RATE_LIMITED.
+// refusedByLimit reports whether an answer is about a limit. A 403 may have other reasons.
+// REST answers 403 or 429; GraphQL answers 200 with an error of type RATE_LIMITED.
 func refusedByLimit(req *http.Request, resp *http.Response, usedUp bool) bool {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:

@@ -58,9 +58,9 @@ type Listed struct {
 	// Compact says that an archive is the cheapest way to its configuration: GitHub has
 	// found HCL in it, and it is not large. It is advice.
 	Compact bool
-	// Err is why GitHub did not give the repository as a whole; nil: it did. What it did not
-	// give is empty, up to the name. It is an ErrNotFound where the list has a place for a
-	// repository that the token does not see.
+	// Err is why GitHub did not return the repository as a whole; nil: it did. Missing
+	// fields are empty, except the name. It is an ErrNotFound if the token cannot see a
+	// repository in the list.
 	Err *problem.Error
 }
 

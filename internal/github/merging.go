@@ -30,8 +30,8 @@ const (
 	MergeUnstable MergeState = "UNSTABLE"
 )
 
-// mergingFields are what GraphQL tells of the merging of a pull request. Servers
-// without merge queues do not know all of them.
+// mergingFields are the GraphQL fields about the merging of a pull request. Servers without
+// merge queues do not know all of them.
 const mergingFields = " mergeStateStatus isInMergeQueue reviewDecision latestOpinionatedReviews(first: 20, writersOnly: true) { nodes { state } }"
 
 // The words of GraphQL for what people have said.
@@ -62,9 +62,9 @@ func (n pullNode) approved() bool {
 // https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/configuring-pull-request-merges/managing-a-merge-queue
 const queueRefs = "gh-readonly-queue/"
 
-// Merging returns the pull request as it stands now: whether it is open, its texts,
-// base and head, the state of its merge, auto-merge and the queue. It is one request;
-// two of REST where GraphQL does not answer.
+// Merging returns the present pull request: whether it is open, its texts, base and head,
+// the state of its merge, auto-merge and the queue. It makes one request, or two of REST if
+// GraphQL does not answer.
 func (r *Repository) Merging(ctx context.Context, p PullRequest) (PullRequest, error) {
 	now, err := r.merging(ctx, p)
 	if err == nil || ctx.Err() != nil {
@@ -104,9 +104,9 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	return p, nil
 }
 
-// DemandsUpToDate reports whether a ruleset demands that a branch has all of its
-// base before it is merged. What classic branch protection demands only those may
-// read who administer the repository; of that MergeBehind tells.
+// DemandsUpToDate reports whether a ruleset requires branches to be up to date with the
+// base before they are merged. Only administrators may read classic branch protection. For
+// that, MergeBehind is the evidence.
 func (r *Repository) DemandsUpToDate(ctx context.Context, base string) (bool, error) {
 	doing := "reading the rules of branch " + base
 	// The type of go-github fails for kinds of rules that it does not know.

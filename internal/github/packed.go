@@ -46,8 +46,8 @@ func (r *Repository) SnapshotOf(ctx context.Context, sha, tree string, keep func
 	return r.take(ctx, sha, l, keep)
 }
 
-// unpackAll is what the archive of a commit holds, as far as it could be read. Why it
-// could not, the next request tells.
+// unpackAll is the content of a commit's archive, as far as it could be read. If it could
+// not, the next request shows the reason.
 func (r *Repository) unpackAll(ctx context.Context, sha string, keep func(name string) bool) *listing {
 	nothing := newListing(nil)
 	body, err := r.archive(ctx, sha, largestUnseen)
@@ -83,8 +83,8 @@ type unpacking struct {
 	kept    int64             // bytes
 }
 
-// read takes down all files and links of an archive. Directories follow from these: Git
-// has none that are empty, and what is one in an archive stands for a submodule.
+// read adds all files and links of an archive. Their paths show the directories, since git
+// has no empty ones. An empty directory in an archive is a submodule.
 func (u *unpacking) read(archive *tar.Reader, keep func(name string) bool) error {
 	for {
 		h, err := archive.Next()

@@ -51,8 +51,8 @@ type advised struct {
 	whole      bool // it is about the one who asks, in every repository
 }
 
-// advice says what to do about refusals whose message tells more than their
-// status. The first row counts that fits.
+// advice says what to do about refusals whose message is more precise than their status.
+// The first matching row counts.
 var advice = []advised{
 	// A setting of the repository or the organization: no permission of the
 	// workflow helps.

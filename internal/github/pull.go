@@ -14,7 +14,7 @@ type PullRequest struct {
 	Number int
 	NodeID string // its name in GraphQL
 	URL    string // for people
-	Author string // a login; Latest does not tell it
+	Author string // a login; empty in Latest
 	Title  string
 	Body   string
 	Open   bool
@@ -24,12 +24,12 @@ type PullRequest struct {
 	Labels []string
 	// AutoMerge says that GitHub merges it once it may.
 	AutoMerge bool
-	// MergeState is empty in lists of REST, which do not tell of Approved either.
+	// MergeState is empty in lists of REST, and so is Approved.
 	MergeState MergeState
 	// Approved says that the reviews approve.
 	Approved bool
-	// Queued says that it is in the merge queue of its base, which REST does not
-	// tell. A push takes it out.
+	// Queued says that it is in the merge queue of its base. REST does not report that. A
+	// push removes it from the queue.
 	Queued bool
 
 	Base    string // the name of the branch
@@ -40,8 +40,8 @@ type PullRequest struct {
 	HeadRepository string // OWNER/NAME; empty if it has been deleted
 	// Fork says that the head is not in this repository.
 	Fork bool
-	// MaintainerCanModify says that anyone who may push to this repository may push
-	// to the branch of the fork too. Lists do not tell.
+	// MaintainerCanModify says that people who may push to this repository may also push to
+	// the branch of the fork. Lists do not have it.
 	MaintainerCanModify bool
 }
 

@@ -70,11 +70,11 @@ func (s shares) Left() int {
 	return s.rates.left["core"]
 }
 
-// Ready says whether something may begin that takes so many requests and makes so many
-// contents, by the shares and by what GitHub has told. Of a small share a tenth of the
-// requests is enough, and where it has never so many contents, it may begin when none of
-// them is made. What was asked ahead for this, and for what comes after it, counts as not
-// asked yet: then the answer is the same whether anything was.
+// Ready says whether work with so many requests and so many new contents may begin, by the
+// shares and by GitHub's answers. For a small share, a tenth of the requests is enough. If
+// the share never has enough contents, the work may begin when none of the share is used.
+// Ready ignores requests that ahead counts, since they were made early for this work or
+// later work. So the answer does not depend on them.
 func (s shares) Ready(requests, contents int, ahead ...*Tally) Wait {
 	r := s.rates
 	r.mu.Lock()
@@ -106,15 +106,15 @@ func (s shares) Ready(requests, contents int, ahead ...*Tally) Wait {
 	return Wait{}
 }
 
-// Secondary is how often GitHub has refused something for a while, where the hour had
-// requests left. What it refused meanwhile for the same reason does not count.
+// Secondary counts how often GitHub has refused something for a while although the hour had
+// requests left. Further refusals for the same reason in that time do not count.
 func (s shares) Secondary() int {
 	s.rates.mu.Lock()
 	defer s.rates.mu.Unlock()
 	return s.rates.secondary
 }
 
-// Await waits, and tells of it; false if that takes longer than anybody waits.
+// Await waits, and reports that it does; false if the wait would be too long.
 func (s shares) Await(ctx context.Context, w Wait) bool {
 	pause := w.Until.Sub(s.clock.Now())
 	end, bounded := ctx.Deadline()
@@ -151,7 +151,7 @@ func uncounted(resp *http.Response) bool {
 	return resp != nil && (resp.StatusCode == http.StatusNotModified || resp.StatusCode == http.StatusOK && resp.Header.Get("X-RateLimit-Remaining") == "")
 }
 
-// record notes what came of a request, which may have made content or been free.
+// record stores the result of a request. The request may have made content, or been free.
 func (r *rates) record(req *http.Request, resp *http.Response, free bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,9 +248,9 @@ func (r *rates) writeAt(now time.Time) time.Time {
 	return at
 }
 
-// hold has all requests wait as long as a secondary limit asks, which a request met that was
-// sent at a time, and returns how long that is from now. What was on its way when it was met
-// first, GitHub refuses for the same reason.
+// hold makes all requests wait as long as a secondary limit asks, and returns how long that
+// is from now. sent is when the refused request was sent. GitHub refuses requests that were
+// already on their way for the same reason.
 func (r *rates) hold(sent, now time.Time, pause time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +283,7 @@ func (r *rates) answered(req *http.Request, left int, renewed time.Time) {
 type Tally struct {
 	rates    *rates
 	sent     int            // that count for a share
-	answered map[string]int // by the limit whose rest the answers told
+	answered map[string]int // by the limit whose rest the answers have
 	good     bool           // one had what it asked for
 }
 

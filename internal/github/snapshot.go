@@ -62,8 +62,7 @@ func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name st
 	return r.take(ctx, sha, l, keep)
 }
 
-// take returns the file tree of a commit that is listed, with the contents that are
-// to be kept.
+// take returns the file tree of a listed commit, with the contents for which keep is true.
 func (r *Repository) take(ctx context.Context, sha string, l *listing, keep func(name string) bool) (*filetree.Tree, error) {
 	wanted, err := l.wanted(keep)
 	if err != nil {
