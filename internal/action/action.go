@@ -1,17 +1,16 @@
-// Package action is the GitHub Actions runtime as relock uses it: what a
-// runner tells a step (the event, where the repository is) and what a
-// step tells the runner (outputs, the step summary, annotations, masks).
-// Inputs are settings: package settings reads them.
+// Package action is the runtime of GitHub Actions. A runner gives a step its event and the
+// place of the repository. A step gives the runner outputs, the step summary, annotations
+// and masks. Inputs are settings: package settings reads them.
 //
-// A runner reads commands out of everything a step prints: a line that begins
-// with "::" is one. Text from outside (provider names, release notes, error
-// messages of servers) must never become one, so all that crosses is escaped
-// here, and Stdout and Inert make plain output harmless.
+// A runner reads commands from everything that a step prints: any line that begins with
+// "::". Text from outside must never become a command, such as provider names, release
+// notes or error messages of servers. So this package escapes all such text, and Stdout and
+// Inert make plain output harmless.
 //
-// Commands are written by sethvargo/go-githubactions, which escapes them as
-// GitHub's own toolkit does. Outputs and the summary are not: that library
-// ends an output's value with a fixed delimiter, so that a value that holds it
-// sets further outputs, and it panics where a file cannot be written.
+// sethvargo/go-githubactions writes the commands, and escapes them as GitHub's own toolkit
+// does. This package itself writes outputs and the summary. The library ends an output's
+// value with a fixed delimiter, so a value with that delimiter could set other outputs. It
+// also panics if it cannot write a file.
 package action
 
 import (

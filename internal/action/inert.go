@@ -15,8 +15,8 @@ type inert struct {
 	mu sync.Mutex
 	w  io.Writer
 
-	// blank says that the line so far could be trimmed away: it has nothing
-	// but white space, control characters and characters beyond ASCII.
+	// blank says that trimming could remove the whole line so far. It has only white space,
+	// control characters and characters beyond ASCII.
 	blank  bool
 	colon  bool // the line so far is blank except for a colon at its end
 	hashes int  // number signs at the end of the line so far

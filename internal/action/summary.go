@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fit returns as many of the leading sections as the room in bytes allows, and what
-// stands for those that did not fit.
+// fit returns as many leading sections as fit into room, in bytes. leftOut replaces the
+// others.
 func fit(markdown, leftOut string, room int) string {
 	if !strings.HasSuffix(markdown, "\n") {
 		markdown += "\n"

@@ -112,9 +112,9 @@ func (r *Runtime) SetOutput(name, value string) error {
 	})
 }
 
-// AddSummary appends Markdown to the step's summary. A runner drops a summary
-// of more than 1 MiB whole, so what does not fit is left out, in whole
-// sections, and leftOut stands for it.
+// AddSummary appends Markdown to the step's summary. A runner drops a whole summary of more
+// than 1 MiB. So AddSummary leaves out the last sections if they do not fit, and leftOut
+// replaces them.
 func (r *Runtime) AddSummary(markdown, leftOut safe.Markdown) error {
 	return r.appendTo("GITHUB_STEP_SUMMARY", func(used int) string { return fit(markdown.String(), leftOut.String(), maxSummary-used) })
 }

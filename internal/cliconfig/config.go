@@ -113,10 +113,9 @@ func (c *Config) Limits() Limits { return c.limits }
 // tokenPrefix begins the variables that hold the token of one host each.
 const tokenPrefix = "TF_TOKEN_"
 
-// tokenVariables decodes the hosts of TF_TOKEN_ variables: two underscores
-// stand for a hyphen and one for a dot, since shells allow neither in a name.
-// International hosts may be given in Unicode or punycode. Names that are no
-// hosts are ignored.
+// tokenVariables decodes the hosts of TF_TOKEN_ variables. Two underscores mean a hyphen,
+// and one means a dot, since shells allow neither in a name. International hosts may be in
+// Unicode or punycode. Invalid hosts are ignored.
 func tokenVariables(environ []string) map[svchost.Hostname]string {
 	tokens := map[svchost.Hostname]string{}
 	for _, variable := range environ {

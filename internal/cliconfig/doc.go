@@ -1,16 +1,14 @@
-// Package cliconfig reads the CLI configuration of Terraform and OpenTofu: the
-// .terraformrc and .tofurc files, their directory, and the variables that stand
-// beside them. It says where the tool looks for providers (installation
-// methods), which services a registry host offers, by the operator's word or by
-// the host's own (service discovery), which credentials a host or an OCI
-// registry gets, and how patient the operator wants us to be
-// [terraform 1.11 internal/command/cliconfig/cliconfig.go].
+// Package cliconfig reads the CLI configuration of Terraform and OpenTofu: the .terraformrc
+// and .tofurc files, their directory, and the environment variables for the same settings.
+// It answers four questions. Where does the tool look for providers (installation methods)?
+// Which services does a registry host offer, by the operator or by the host itself (service
+// discovery)? Which credentials are for a host or an OCI registry? How long may requests
+// take? [terraform 1.11 internal/command/cliconfig/cliconfig.go].
 //
-// It only says so: what a mirror holds is for package registry to find out. It
-// runs programs, as no package above it does: the credentials helpers that the
-// configuration names.
+// Package registry finds out what a mirror holds. This package runs the credentials helpers
+// that the configuration names.
 //
-// Settings that only change how the tools run are left alone. plugin_cache_dir
-// is one of them: an unpacked package cannot be compared with a checksum list,
-// which is about zips, so there is nothing that such a directory could prove.
+// It ignores settings that only change how the tools run, such as plugin_cache_dir. An
+// unpacked package cannot be compared with a checksum list, which is about zips. So such a
+// directory could prove nothing.
 package cliconfig

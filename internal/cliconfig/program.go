@@ -27,12 +27,11 @@ type program struct {
 	environ []string
 }
 
-// output runs the program and returns what it wrote to its standard output,
-// also beside an error. What it wrote to standard error is dropped, since
-// nobody knows what is in it.
+// output runs the program and returns its standard output, also together with an error. It
+// drops standard error, since its content is unknown.
 //
-// It runs in its own directory rather than in the one that relock works in,
-// where files that others wrote might lead it astray.
+// The program runs in its own directory. In relock's working directory, files that others
+// wrote might mislead it.
 func (p program) output(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()

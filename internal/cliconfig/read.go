@@ -294,8 +294,8 @@ func key(item *ast.ObjectItem, i int) string {
 	return text
 }
 
-// line returns where the item stands. The JSON parser of HCL 1 gives no place
-// to keys, only to the colon behind them.
+// line returns the line of the item. The JSON parser of HCL 1 has no place for keys, only
+// for the colon after them.
 func line(item *ast.ObjectItem) int {
 	if len(item.Keys) > 0 && item.Keys[0].Pos().Line > 0 {
 		return item.Keys[0].Pos().Line

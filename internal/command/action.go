@@ -194,8 +194,8 @@ func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
 	return verb, err
 }
 
-// tell hands the report to the runner. What is at its place in the workspace
-// may be a pull request's, such as a link that leads elsewhere: it is replaced.
+// tell passes the report to the runner. In the workspace, a pull request may have put
+// something at its path, such as a link that leads elsewhere. That is replaced.
 func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions) error {
 	kept, err := keepReport(r, dir)
 	if err != nil {
@@ -341,7 +341,7 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 			all = append(all, d)
 		}
 	}
-	return slices.DeleteFunc(all, func(d problem.Problem) bool { // the summary tells; nobody need be stopped for it
+	return slices.DeleteFunc(all, func(d problem.Problem) bool { // the summary has them, and they need not stop anyone
 		return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityWarning
 	})
 }

@@ -66,8 +66,8 @@ files alone, and replaces no file.`,
 	return cmd
 }
 
-// configIn is the first name of a configuration file that stands for something in a
-// repository, a link that leads nowhere included; empty if none does.
+// configIn is the first usual name of a configuration file that exists in a repository,
+// even as a broken link; empty if none does.
 func configIn(root string) string {
 	for _, name := range settings.FileNames {
 		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err == nil {

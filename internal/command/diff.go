@@ -100,8 +100,8 @@ func compareFiles(env Env, name, oldName, newName string) (report.Report, error)
 	return r, nil
 }
 
-// textconv prints a lock file for git's own diff. What is no lock file is
-// printed as it is, so that git shows at least that.
+// textconv prints a lock file for git's own diff. It prints any other content unchanged, so
+// that git shows at least that.
 func textconv(env Env, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("--textconv takes one file; %d are given", len(args))

@@ -210,8 +210,8 @@ With --caches it adds to the hash cache --cache what those of the shards know.`,
 	return cmd
 }
 
-// joinShards is the report of all shards of a plan. One that cannot be read is named, and
-// so are the repositories that it should tell of.
+// joinShards is the report of all shards of a plan. It names shards that cannot be read,
+// and their repositories.
 func joinShards(env Env, plan string, patterns []string) (report.Report, error) {
 	p, err := readPlan(env, cmp.Or(plan, usualPlan))
 	if err != nil {
@@ -239,8 +239,9 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	return all, nil
 }
 
-// joinCaches adds to a hash cache what those of shards know, as a run that may learn
-// would. Where they contradict each other, none is believed. One that cannot be used costs downloads, and is told.
+// joinCaches adds the hash caches of shards to a cache, as a run with write access would.
+// If caches contradict each other, it trusts none. An unusable cache costs downloads, and
+// is reported.
 func joinCaches(env Env, into string, patterns []string) []problem.Problem {
 	if len(patterns) == 0 {
 		return nil
@@ -288,8 +289,8 @@ func shownPath(env Env, name string) string {
 	return name
 }
 
-// filesMatching are the files that patterns match, sorted. One that matches none stands for
-// itself, and cannot be read.
+// filesMatching are the files that patterns match, sorted. A pattern that matches none
+// remains as a name, which cannot be read.
 func filesMatching(env Env, patterns []string) []string {
 	var names []string
 	for _, pattern := range patterns {

@@ -67,8 +67,8 @@ func merge(ctx context.Context, env Env, args []string) error {
 	return nil
 }
 
-// merged returns the merged lock file, and whether a conflict is left in it. What
-// is wrong and what was decided goes to standard error, which git shows.
+// merged returns the merged lock file, and whether it still has a conflict. Problems and
+// decisions go to standard error, which git shows.
 func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte) (content []byte, conflicted bool) {
 	if !fs.ValidPath(name) {
 		complain(env.Stderr, fmt.Errorf("%s is no path in the repository", name))

@@ -132,7 +132,7 @@ func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.packages > 0 {
-		fmt.Fprintf(l.w, "downloaded %s, %s\n", packageCount(l.packages), report.Size(l.size)) // whoever has closed the log wants no line
+		fmt.Fprintf(l.w, "downloaded %s, %s\n", packageCount(l.packages), report.Size(l.size)) // if the log is closed, nobody wants the line
 	}
 }
 
@@ -336,8 +336,8 @@ func received(s decor.Statistics) string {
 	return text
 }
 
-// receivedOfAll says it of all packages. What they come to is an estimate; where the
-// size of some is not known, it is more than that of the others.
+// receivedOfAll says so for all packages. The total is an estimate. If some sizes are
+// unknown, it is more than the sum of the others.
 func (b *bars) receivedOfAll(s decor.Statistics) string {
 	switch known := b.announced.Load(); {
 	case known.Sized == 0 || known.Size == 0:

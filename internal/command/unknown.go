@@ -41,7 +41,7 @@ func meantByHelp(cmd *cobra.Command) (*cobra.Command, error) {
 	return meant, err
 }
 
-// noSuchCommand refuses what stands where the name of a command belongs.
+// noSuchCommand refuses a word in the place of a command's name.
 func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

@@ -114,8 +114,8 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 	return cmd
 }
 
-// runVerb runs a verb for directories and prints what came of it. asked are the providers
-// that why is about.
+// runVerb runs a verb for directories and prints the result. asked are the providers that
+// why is about.
 func runVerb(cmd *cobra.Command, env Env, verb verbs.Verb, dirs []string, asked ...provider.Pattern) error {
 	if err := formatOf(cmd); err != nil {
 		return err
@@ -191,7 +191,7 @@ func sarifOptions(env Env, cfg settings.Settings) render.SARIFOptions {
 	}}
 }
 
-// status is the exit status that a report stands for.
+// status is the exit status of a report.
 func status(r report.Report) error {
 	switch {
 	case slices.ContainsFunc(r.Diagnostics, unmet):

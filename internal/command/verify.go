@@ -177,8 +177,8 @@ func readIfThere(path string, limit int) ([]byte, error) {
 	return src, err
 }
 
-// write replaces the file, if the run has seen anything new. What is in the way of that
-// is a problem of the run, which has its result all the same.
+// write replaces the file if the run has seen anything new. A failure is a problem of the
+// run, and does not change its result.
 func (l ledgerFile) write(shown string) []problem.Problem {
 	if l.Ledger == nil || l.path == "" {
 		return nil

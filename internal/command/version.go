@@ -17,9 +17,9 @@ type Build struct {
 	With    string // toolchain and platform, as debug.BuildInfo has them
 }
 
-// Stamp tells the build from what a release's linker was given, and else from
-// what Go records: the module's version after go install, and the checkout's
-// commit after go build. info may be nil.
+// Stamp returns the build. It uses the values that a release's linker was given. Otherwise
+// it uses Go's records: the module's version after go install, or the checkout's commit
+// after go build. info may be nil.
 func Stamp(version, commit string, info *debug.BuildInfo) Build {
 	if info == nil {
 		info = &debug.BuildInfo{}

@@ -43,8 +43,8 @@ type Command struct {
 	Ignored policy.Ignore
 }
 
-// Addressed reports whether a comment is a command, good or bad. What only
-// quotes one, in a reply or a code block, is none.
+// Addressed reports whether a comment is a command, valid or not. A comment that only
+// quotes one, in a reply or a code block, is no command.
 func Addressed(text string) bool {
 	rest, ok := strings.CutPrefix(text, prefix)
 	if !ok {

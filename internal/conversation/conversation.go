@@ -38,11 +38,11 @@ type Event struct {
 	Repeated bool
 }
 
-// Answer carries out the command of a comment and says under it what came of
-// it. Who may is asked now; the branch of the pull request is read once and
-// pushed to by a fast-forward from there; settings come from the base branch
-// alone. A refusal is an answer like any other. What fails is in the report, and
-// in the answer if there can be one. An error means that nobody could be asked.
+// Answer carries out the command of a comment, and posts the result under it. It checks the
+// author's rights now. It reads the branch of the pull request once, and pushes by a
+// fast-forward from there. Settings come from the base branch only. A refusal is posted
+// like any answer. A failure is in the report, and in the answer if one can be posted. An
+// error means that GitHub could not be asked.
 func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.Report, error) {
 	repo, err := s.Repository(run.ToAnswer(m, e.Repository))
 	if err != nil {

@@ -87,7 +87,7 @@ func (p page) why(ctx context.Context) (r report.Report, said safe.Markdown, err
 	return r, safe.Format("On the branch %s:\n\n%s", safe.Code(branch), text), err
 }
 
-// show lists what is in force in the repository. What is ignored is kept in pull requests.
+// show lists the repository's rules in force. Ignores are in pull requests.
 func (p page) show(ctx context.Context) (safe.Markdown, error) {
 	all, err := p.groups(ctx)
 	if err != nil {

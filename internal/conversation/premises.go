@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// premises are what the decision about a command rests on. The decision asks for them one by
-// one (comment.Source). What they say is kept here for the request that is carried out.
+// premises are the facts for the decision about a command. The decision asks for them one
+// by one (comment.Source). premises keep them for the request that is carried out.
 type premises struct {
 	*reply
 	means   run.Means // with the settings of the base branch, once base is known

@@ -259,8 +259,7 @@ func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Repor
 	return r, said, nil
 }
 
-// propose runs the verb pr for the pull request's branch, and says what became
-// of that.
+// propose runs the verb pr for the pull request's branch, and says what the result is.
 func (c conversation) propose(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
 	if c.owned.Base != c.request.pull.Base {
 		return r, said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))

@@ -52,8 +52,8 @@ func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	return err
 }
 
-// edit replaces our answer. What was written twice is there once, so that an edit is sent
-// again where nobody knows what happened to the first.
+// edit replaces our answer. Editing twice has the same effect as editing once. So edit
+// tries again after an unclear answer.
 func (c *reply) edit(ctx context.Context, text safe.Markdown) error {
 	err := c.repo.EditComment(ctx, c.discussion(), c.posted, text)
 	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {

@@ -88,7 +88,7 @@ func Close(ctx context.Context, repo *github.Repository, o Owned) (kept safe.Mar
 
 // deleteSurely deletes a branch that is at a commit. After a refusal or an unclear answer
 // it reads the branch again. It leaves a branch that has moved, since somebody else uses it
-// now. After an unclear answer it deletes once more.
+// now. After an unclear answer it deletes the branch again.
 func deleteSurely(ctx context.Context, repo *github.Repository, branch, at string) error {
 	err := repo.DeleteBranch(ctx, branch, at)
 	uncertain := errors.Is(err, github.ErrUncertain)
