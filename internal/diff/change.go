@@ -1,10 +1,9 @@
-// Package diff compares the entries of two lock files: typed changes,
-// of which package report makes words.
+// Package diff compares the entries of two lock files. It returns typed changes, and
+// package report puts them into words.
 //
-// It sees facts only: version, constraints and set of hashes of each provider.
-// How they are written plays no part, except that Rewritten stands for a file
-// of which nothing else can be told. Who signed a release is in no lock file;
-// changes of that kind are made by those who asked the registry.
+// It compares only facts: the version, constraints and set of hashes of each provider. The
+// formatting does not matter, but if only that has changed, the change is Rewritten. No
+// lock file says who signed a release. The callers that ask the registry make such changes.
 package diff
 
 import "github.com/relock-dev/relock/internal/provider"

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// What is temporary is named PREFIX.relock-MACHINE-PROCESS-RANDOM, so that
-// a later run can tell whose it was.
+// Temporary names have the form PREFIX.relock-MACHINE-PROCESS-RANDOM, so that a later run
+// can find out which process made them.
 var ours = regexp.MustCompile(`^.+\.relock-([0-9a-f]{8})-([0-9]+)-[0-9]+$`)
 
 // patience is after which time what is temporary counts as left behind, where
@@ -27,8 +27,8 @@ func pattern(prefix string) string {
 	return fmt.Sprintf("%s.relock-%s-%d-*", prefix, machine(), os.Getpid())
 }
 
-// machine tells apart where numbers of processes mean something else: machines,
-// and containers on one, which may share a directory.
+// machine identifies the place in which a process number is valid: a machine, or a
+// container. Several of them may share a directory.
 var machine = sync.OnceValue(func() string {
 	host, _ := os.Hostname()
 	processes, _ := os.Readlink("/proc/self/ns/pid") // Linux alone has it
@@ -39,10 +39,10 @@ var machine = sync.OnceValue(func() string {
 // swept are the directories that Sweep has seen in this process.
 var swept sync.Map
 
-// Sweep removes from a directory what runs that were killed have left in it:
-// what is temporary and of a process that is gone or, where that cannot be told,
-// older than an hour. Anyone who writes to a directory calls it before; it looks
-// once in a process. What cannot be removed stays, which is no reason to fail.
+// Sweep removes temporary files of killed runs from a directory. Such a file is removed if
+// its process is gone, or if that is unknown and the file is older than an hour. Every
+// writer calls Sweep before it writes. Each process sweeps a directory once. A file that
+// cannot be removed stays, and is no reason to fail.
 func Sweep(dir string) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -21,11 +21,11 @@ func Touch(name string) {
 	}
 }
 
-// Prune bounds a directory in which files are kept from one run to the next, each
-// of which can be made again: those go that nobody has used for the age, and those
-// that were used longest ago while all have more than the size. Nothing goes but
-// regular files whose names are ours. Another run may be reading one that goes: it has
-// it open, or makes it again. What cannot be removed stays, which is no reason to fail.
+// Prune bounds a directory of cached files. It removes files that were not used for the
+// age. While all files together have more than the size, it also removes those that were
+// not used for longest. It removes only regular files for which ours is true. Another run
+// may be reading a removed file: it keeps the file open, or makes it again. A file that
+// cannot be removed stays, and is no reason to fail.
 func Prune(dir string, ours func(name string) bool, age time.Duration, size int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

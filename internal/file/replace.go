@@ -119,10 +119,9 @@ func isThere(name string, content []byte) error {
 	return err
 }
 
-// create gives a file a name that nothing has, in one step as far as this system has
-// one: else somebody who makes a file of that name loses it in the microseconds
-// between a look and a renaming. It fails with fs.ErrExist if there is anything of
-// that name. What has the old name still is removed by the caller.
+// create gives a file a second name that does not exist yet, in one step if the system can
+// do that. In two steps, another process could create the name between them, and lose its
+// file. create fails with fs.ErrExist if the name exists. The caller removes the old name.
 func create(from, to string) error {
 	var err error
 	for _, way := range waysToCreate {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Temporary is a file of the system's temporary directory. The caller of NewTemporary
-// calls Remove at the end. Nothing but its content comes from outside.
+// Temporary is a file of the system's temporary directory. The caller of NewTemporary calls
+// Remove at the end. Only its content comes from outside.
 type Temporary struct{ *os.File }
 
 // NewTemporary makes one, after removing those that runs have left which were

@@ -1,11 +1,11 @@
-// Package globs matches the patterns that settings hold. A glob is a path relative to the
-// top of the repository: those of include and exclude, of the directories of rules and
-// groups, and of directories that the command line names. Its elements are patterns of
-// path.Match, and ** stands for any number of elements. Names of repositories are
-// matched by a pattern of path.Match, too.
+// Package globs matches the patterns in settings. A glob is a path relative to the top of
+// the repository. It is used for include and exclude, for the directories of rules and
+// groups, and for directories on the command line. Its elements are patterns of path.Match,
+// and ** matches any number of elements. A pattern of path.Match also matches names of
+// repositories.
 //
-// The patterns of providers are a grammar of their own, in package provider. So are
-// those of .gitignore, and those by which Terragrunt copies files.
+// Patterns of providers have their own grammar, in package provider. So do those of
+// .gitignore, and those by which Terragrunt copies files.
 package globs
 
 import (
@@ -63,8 +63,8 @@ func MatchesElements(glob, elements []string) bool {
 	return reached[len(elements)]
 }
 
-// LeadsTo reports whether the first elements of a glob match a directory, and spell each
-// hidden name on the way: neither ** nor another pattern stands for one.
+// LeadsTo reports whether the first elements of a glob match a directory. Each hidden name
+// on the way must be in the glob itself: neither ** nor another pattern matches it.
 func LeadsTo(glob, dir string, hidden func(name string) bool) bool {
 	elements := elementsOf(dir)
 	reached := start(elements)
@@ -84,9 +84,9 @@ func start(elements []string) []bool {
 	return reached
 }
 
-// advance says after how many elements of a path a glob can be behind its element g, by how
-// many it can be after before g. So no glob takes more than the product of both numbers of
-// elements. What is hidden only g itself matches.
+// advance computes after how many elements of a path a glob can be past its element g.
+// reached has the same for the element before g. So the work for a glob is at most the
+// product of both numbers of elements. Only the same text in g matches a hidden name.
 func advance(reached []bool, g string, elements []string, hidden func(name string) bool) []bool {
 	next := make([]bool, len(reached))
 	before := false

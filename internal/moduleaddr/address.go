@@ -43,9 +43,9 @@ type Address struct {
 	Subdir string
 }
 
-// Parse reads an address as it is written. Short addresses of registries stand
-// for the tool's own. With an error the kind may still be known: that of an
-// address which looks like one that is fetched, and is not.
+// Parse reads an address as it is written. Short addresses of registries mean the tool's
+// own registry. The kind may be valid even with an error, for a malformed address that
+// looks like one to fetch.
 func Parse(text string, tool provider.ToolName) (Address, error) {
 	var a Address
 	if localForm.MatchString(text) {

@@ -16,8 +16,8 @@ type Package struct {
 	URL    *url.URL // for the getter
 }
 
-// Key tells packages apart before they are fetched, as the tools do
-// [terraform 1.11 internal/getmodules/getter.go].
+// Key identifies packages before they are fetched, as in the tools [terraform 1.11
+// internal/getmodules/getter.go].
 func (p Package) Key() string { return p.Getter + "::" + p.URL.String() }
 
 // OnDisk reports whether the package is on this machine's disk.
@@ -39,7 +39,7 @@ func cutForced(text string) (getter, rest string) {
 // errNoRemote is an address that is neither a URL nor one of the short forms.
 var errNoRemote = errors.New("it is no address of a module registry, no URL and none of the short forms")
 
-// errNoURL stands for the errors of net/url, which quote the URL whole.
+// errNoURL replaces the errors of net/url, which quote the whole URL.
 var errNoURL = errors.New("it is not a valid URL")
 
 // parseRemote reads a URL, or one of the short forms.

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// expand reads what a source without a scheme stands for, trying the short forms in
-// the tools' order.
+// expand reads a source without a scheme. It tries the short forms in the tools' order.
 func expand(src string) (p Package, subdir string, err error) {
 	scp := scpForm.FindStringSubmatch(src)
 	switch {

@@ -26,12 +26,12 @@ const (
 // cache of this version. They are left as they are.
 var ErrNoCache = errors.New("this is no cache of release notes, or that of another version of relock")
 
-// A Cache remembers what publishers said of releases, so that each is asked for
-// once. A text may be changed after its release; then the first one stays. What
-// was not there is asked for again, since many publish a tag before its text.
+// A Cache remembers the texts of publishers about releases, so that each is read once. If a
+// text changes after its release, the first one stays. A missing text is asked for again,
+// since many publishers make a tag before its text.
 //
-// What it holds is as untrusted as it was. The methods of a nil Cache remember
-// nothing; those of others are safe for concurrent use.
+// Its content is still untrusted. The methods of a nil Cache remember nothing. Those of
+// others are safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	path    string
@@ -74,8 +74,8 @@ func OpenCache(path string) (*Cache, error) {
 	return c, nil
 }
 
-// Save writes the cache to its file if it changed, without what was not used for
-// longest if it is too much. What another run saved meanwhile is lost, which
+// Save writes the cache to its file if it changed. If it is too large, the texts that were
+// not used for longest are dropped. Texts that another run saved meanwhile are lost, which
 // costs a question.
 func (c *Cache) Save() error {
 	if c == nil {

@@ -1,17 +1,15 @@
-// Package notes finds what the publishers of providers say about the releases
-// that an upgrade brings in: the text of GitHub releases, or the part of
-// CHANGELOG.md about a version where a release has none.
+// Package notes finds the texts of providers' publishers about the releases of an upgrade.
+// It reads the text of GitHub releases or, if a release has none, the part of CHANGELOG.md
+// about its version.
 //
-// A provider's repository is what its registry names. All releases of a run are
-// one question to GitHub, by their tags; nothing is listed or searched. Of a
-// long way from one version to another only the releases that matter most are
-// read: the last one, the first of each major version, where breaking changes
-// are told, and the newest of the others. A Cache keeps what was read from one
-// run to the next.
+// The registry names a provider's repository. One question to GitHub asks for all releases
+// of a run, by their tags. Nothing is listed or searched. If many releases are between two
+// versions, only the most important ones are read: the last one, the first of each major
+// version, which describes breaking changes, and the newest of the others. A Cache keeps
+// the texts between runs.
 //
-// Notes are a service. Whatever goes wrong with them is one line in their
-// place, and never a reason not to propose an upgrade. The texts are untrusted
-// and as they were; package report makes them harmless.
+// Notes are optional. If they fail, one line says so, and the upgrade is proposed all the
+// same. The texts are untrusted and unchanged; package report makes them harmless.
 package notes
 
 import (

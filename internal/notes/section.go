@@ -39,7 +39,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Section is a part of a release's notes under one heading.
 type Section struct {
 	Kind  Kind   `json:"kind"`
-	Title string `json:"title"` // empty for what stands before the first heading
+	Title string `json:"title"` // empty for the text before the first heading
 	Text  string `json:"text"`  // in Markdown, without the heading
 }
 
@@ -93,7 +93,7 @@ func sections(text string) []Section {
 	return all
 }
 
-// What is kept of the sections of one release, and of all that a run reads, in bytes.
+// Bounds of the sections of one release, and of all texts of a run, in bytes.
 const (
 	keptOfRelease = 64 << 10
 	keptOfRun     = 1 << 20

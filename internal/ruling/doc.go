@@ -1,12 +1,13 @@
-// Package ruling holds the entries of lock files against the rules of a repository, also those
-// that relock did not write. It says which provider, version, age or signer the rules refuse.
+// Package ruling compares the entries of lock files with the rules of a repository, also
+// entries that relock did not write. It returns which provider, version, age or signer the
+// rules refuse.
 //
-// A rule binds what a change does: an entry is changed if its version is another one than on
-// the base of the change, or is not there. What was there before is reported, and fails nothing
-// unless all entries are judged alike. More hashes, other constraints and other comments are no
-// change, and nor is a lock file that was moved as it is.
+// A rule applies to changed entries. An entry is changed if its version differs from the
+// base of the change, or if it is new. A refused entry that is unchanged is reported, and
+// fails nothing, unless all entries are judged in the same way. Other hashes, constraints
+// or comments are no change, and neither is a moved lock file.
 //
-// What relock proposes obeys the same rules (package upgrade), but where they leave no release
-// that the constraints allow: the tools need an entry, so that one is proposed. Such an entry is
-// a warning here.
+// relock's proposals follow the same rules (package upgrade), with one exception: the rules
+// may leave no release that the constraints allow. The tools need an entry, so relock
+// proposes one. Such an entry is a warning here.
 package ruling

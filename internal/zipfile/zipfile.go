@@ -1,9 +1,9 @@
 // Package zipfile opens zip archives that may come from anyone.
 //
-// The standard library keeps the whole table of an archive in memory, some
-// hundred bytes for each entry, before it returns, and lets entries share their
-// data: a few megabytes can stand for terabytes. Here the table is bounded, and
-// the data of an entry is its own.
+// The standard library keeps the whole table of an archive in memory, some hundred bytes
+// for each entry, before it returns. It also lets entries share their data, so that a few
+// megabytes can expand to terabytes. Here the table is bounded, and each entry has its own
+// data.
 package zipfile
 
 import (
