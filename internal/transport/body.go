@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// bounded reads a body up to its limit. Every error but io.EOF is a
-// *problem.Error.
+// bounded limits the bytes of a body. Every error but io.EOF is a *problem.Error.
 type bounded struct {
 	inquiry *inquiry
 	url     *url.URL
@@ -18,8 +17,7 @@ type bounded struct {
 	left    int64
 }
 
-// Read reads one byte more than the limit allows, to tell a body that ends
-// there from one that goes on.
+// Read reads one byte beyond the limit, to see whether the body ends there.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, tooLong(b.url, b.limit)
@@ -38,8 +36,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, b.inquiry.failure(b.url, err)
 }
 
-// watched counts the time that is spent waiting for data of a stream against what
-// has arrived. A reader that is slow itself is no fault of the server.
+// watched compares the time spent waiting for a stream's data with the bytes that
+// arrived. The time of a slow reader does not count.
 func (b *bounded) watched(p []byte) (int, error) {
 	if !b.inquiry.stream {
 		return b.body.Read(p)
@@ -52,17 +50,17 @@ func (b *bounded) watched(p []byte) (int, error) {
 
 func (b *bounded) Close() error { return b.body.Close() }
 
-// arriving is the body of an answer, as it arrives: it is counted, and says how the
-// host is.
+// arriving is the body of an answer while it arrives. It counts the bytes and
+// reports the state of the host.
 type arriving struct {
 	io.ReadCloser
 	guard   *guard
 	attempt *attempt
-	ctx     context.Context // of the request: the body's life ends with it
+	ctx     context.Context // of the request: it ends with the body
 	cancel  context.CancelCauseFunc
-	stand   time.Duration // of a stream: for how long nothing of it may arrive; else 0
+	stand   time.Duration // the longest silence of a stream; 0 for no limit
 	try     *time.Timer   // ends the request; nil if nothing ends it
-	begins  func()        // called when the body does; then nil
+	begins  func()        // called once, when the body begins
 	read    int64
 	told    bool
 }
@@ -90,7 +88,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tell says how the host is, once. One that cuts a body off is there.
+// tell reports the state of the host once. A host that cuts a body off is up.
 func (a *arriving) tell(err error) {
 	if a.told {
 		return
@@ -98,7 +96,7 @@ func (a *arriving) tell(err error) {
 	a.told = true
 	if err != nil && err != io.EOF && a.late() {
 		if cause := cmp.Or(context.Cause(a.ctx), context.DeadlineExceeded); cause != context.Canceled {
-			err = cause // which says how long it took
+			err = cause // it says how long the wait was
 		}
 		a.attempt.failed(err)
 		return
@@ -106,8 +104,8 @@ func (a *arriving) tell(err error) {
 	a.attempt.well()
 }
 
-// late reports whether the time of the question is over. The connection is closed
-// for that before the context says so, and it is not the host that cut it off.
+// late reports whether the question's time is over. Then the connection is closed
+// before the context says so, and the host has not cut it off.
 func (a *arriving) late() bool {
 	deadline, bounded := a.ctx.Deadline()
 	return a.ctx.Err() != nil || bounded && !time.Now().Before(deadline)

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// The patience with a host that leaves questions without an answer.
+// The patience with a silent host.
 const (
-	// pathsInRow is how many different paths without an answer open the circuit of a
-	// host. One alone may be broken by itself, however often it is asked.
+	// pathsInRow is the number of different paths without an answer that open the
+	// circuit of a host. A single path may be broken by itself.
 	pathsInRow = 3
-	// hiccup is how long they have to last. It is as long as one question is tried
-	// again: a server that refuses for a shorter time, as one that starts again, is
-	// not down.
+	// hiccup is how long the silence must last. It is as long as the tries of one
+	// question: a server that restarts faster is not down.
 	hiccup = 3 * time.Second
-	// probeTimeout is how long a host that did not answer has for its next chance.
+	// probeTimeout is the time for a probe of a silent host.
 	probeTimeout = 10 * time.Second
-	// betweenProbes is how long nothing new is asked after a probe that failed.
+	// betweenProbes is the pause after a failed probe, in which nothing new is
+	// asked.
 	betweenProbes = 15 * time.Second
 )
 
-// circuit is open while a host leaves questions without an answer.
+// circuit is open while a host is silent.
 type circuit struct {
-	silent      []string  // different paths without an answer, in a row: pathsInRow at most
-	first, last time.Time // when the first of these was asked, and when a question failed last
-	cause       error     // of the last
+	silent      []string  // different paths without an answer, in a row; at most pathsInRow
+	first, last time.Time // when the first of these was asked, and when the last question failed
+	cause       error     // of the last failure
 }
 
 func (c *circuit) open() bool {
 	return len(c.silent) == pathsInRow && c.last.Sub(c.first) >= hiccup
 }
 
-// failed notes a question without an answer. One that is repeated says nothing new
-// but how long this lasts.
+// failed records a question without an answer. A repeated path only prolongs the
+// silence.
 func (c *circuit) failed(path string, asked time.Time, cause error) {
 	if len(c.silent) == 0 {
 		c.first = asked
@@ -43,21 +43,22 @@ func (c *circuit) failed(path string, asked time.Time, cause error) {
 	c.last, c.cause = time.Now(), cause
 }
 
-// began notes that an answer has begun. It may still fail to come whole, so that one
-// more path without an answer opens the circuit again.
+// began records that an answer has begun. It may still be cut off, so one more
+// path without an answer opens the circuit again.
 func (c *circuit) began() { c.silent = c.silent[:min(len(c.silent), pathsInRow-1)] }
 
-// answered notes a whole answer.
+// answered records a complete answer.
 func (c *circuit) answered() { c.silent = nil }
 
-// gate lets one probe at a time pass to what may not answer.
+// gate lets one probe at a time pass to a host or URL that may be silent.
 type gate struct {
-	probe  chan struct{} // closed at the end of the probe under way; nil if there is none
-	failed time.Time     // the end of the last probe that failed
+	probe  chan struct{} // closed when the present probe ends; nil without one
+	failed time.Time     // when the last failed probe ended
 }
 
-// enter reports whether the caller is the probe, which has to call leave. Else the
-// caller waits for the probe under way; where there is none, one has just failed.
+// enter reports whether the caller is the probe; then it must call leave.
+// Otherwise the caller waits on wait. A nil wait means that a probe has just
+// failed.
 func (g *gate) enter() (probing bool, wait <-chan struct{}) {
 	switch {
 	case g.probe != nil:
@@ -69,7 +70,7 @@ func (g *gate) enter() (probing bool, wait <-chan struct{}) {
 	return true, g.probe
 }
 
-// leave ends the probe. One that nobody wanted any more has not failed.
+// leave ends the probe. A cancelled probe has not failed.
 func (g *gate) leave(failed bool) {
 	close(g.probe)
 	g.probe = nil

@@ -22,13 +22,13 @@ import (
 
 // The defaults of Options and Request.
 const (
-	// DefaultRetries is how often a failed request is sent again. A registry
-	// that is down stays down for longer than a run should wait.
+	// DefaultRetries is the number of retries of a failed request. A registry
+	// that is down usually stays down longer than a run should wait.
 	DefaultRetries = 2
-	// DefaultTimeout bounds one try of Do with its body. The tools allow 10
-	// seconds by default, which users of large registries keep raising.
+	// DefaultTimeout limits one try of Do, with its body. The tools' default is
+	// 10 seconds; users of large registries keep raising it.
 	DefaultTimeout = 30 * time.Second
-	// DefaultLimit bounds a body, like the tools bound discovery documents.
+	// DefaultLimit limits a body, as the tools limit discovery documents.
 	DefaultLimit = 1 << 20
 	// DefaultRedirects is the limit of net/http.
 	DefaultRedirects = 10
@@ -41,16 +41,18 @@ const (
 
 // Options are the settings of a Client. The zero value of each is its default.
 type Options struct {
-	UserAgent string        // of requests that set none; "relock" by default
-	Log       *slog.Logger  // debug lines of what was asked and answered
+	UserAgent string        // of requests without one; "relock" by default
+	Log       *slog.Logger  // debug lines about requests and answers
 	Retries   int           // DefaultRetries if 0, none if negative
 	RetryWait time.Duration // before the first retry
 	Timeout   time.Duration // of one try of Do with its body, and of HTTP
 	Resolver  *net.Resolver // the system's if nil
-	// Proxy chooses the proxy of a request; nil: by the variables of the environment.
+	// Proxy chooses the proxy of a request. Nil means the variables of the
+	// environment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Dial connects in place of the system: where no network is. The rules for
-	// addresses hold for where a connection leads. Nil: the system connects.
+	// Dial connects instead of the system, for tests without a network. The rules
+	// for addresses apply to the remote address of its connections. Nil means the
+	// system.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
 }
 
@@ -60,7 +62,7 @@ type Client struct {
 	guard *guard
 }
 
-// New makes a client. It honours the proxy variables and, through crypto/x509,
+// New makes a client. It follows the proxy variables and, through crypto/x509,
 // SSL_CERT_FILE and SSL_CERT_DIR of the environment.
 func New(opts Options) *Client {
 	opts.UserAgent = cmp.Or(opts.UserAgent, "relock")
@@ -73,24 +75,26 @@ func New(opts Options) *Client {
 	return &Client{opts: opts, guard: newGuard(opts)}
 }
 
-// Admit says that the operator named this host and port: in a host block of the
-// CLI configuration, a mirror's URL, or a variable such as GITHUB_API_URL.
-// HostPort makes the argument of a URL.
+// Admit records that the operator named this host and port. Examples are a host
+// block of the CLI configuration, a mirror's URL, or a variable such as
+// GITHUB_API_URL. HostPort makes the argument of a URL.
 func (c *Client) Admit(hostport string) { c.guard.admit(hostport) }
 
-// For returns a client for hosts that somebody names, which shares with c what
-// the operator named and what is counted. The hosts for which base holds count as
-// named by the base branch; nil knows none. New returns a client for Base.
+// For returns a client for hosts that who names. It shares counters and the
+// operator's hosts with c. A host for which base is true counts as named by the
+// base branch; a nil base knows none. New returns a client for Base.
 func (c *Client) For(who Namer, base func(host string) bool) *Client {
 	g := &guard{shared: c.guard.shared, who: who, base: base, pools: map[kindSet]*http.Transport{}}
 	return &Client{opts: c.opts, guard: g}
 }
 
-// Resolve says how to connect to a URL's host, after applying the rules for
-// connections: by these addresses, or by a proxy, which resolves the name. Neither
-// is there if the host is an address itself. It is for those who are about to let
-// another program connect, and must hold it to what is returned: the name may
-// stand for something else by then. The referrer is that of Request.
+// Resolve returns the way to connect to a URL's host: by these addresses, or by a
+// proxy that resolves the name. Both are empty if the host is an address. The
+// rules for connections have been applied.
+//
+// Callers use it before another program connects. That program must connect only
+// to the returned addresses, since the name may resolve to others by then.
+// referrer is that of Request.
 //
 // Errors are *problem.Error: CodeUnreachable, also for a name that does not
 // resolve, or CodeCancelled if ctx has ended.
@@ -99,7 +103,7 @@ func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []net
 		return nil, nil, failure(ctx, u, err)
 	}
 	addrs, proxy, err = c.guard.resolve(ctx, u, referrer)
-	if unknownName(err) && u.Scheme != "ssh" && waitFor(ctx, c.opts.RetryWait) == nil { // which has names of its own
+	if unknownName(err) && u.Scheme != "ssh" && waitFor(ctx, c.opts.RetryWait) == nil { // ssh has aliases of hosts
 		addrs, proxy, err = c.guard.resolve(ctx, u, referrer)
 	}
 	if err != nil {
@@ -108,8 +112,8 @@ func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []net
 	return addrs, proxy, nil
 }
 
-// OnThisMachine reports whether connections have found the server of a URL at addresses
-// of this machine, and at no others.
+// OnThisMachine reports whether all connections to a URL's server went to
+// addresses of this machine.
 func (c *Client) OnThisMachine(u *url.URL) bool {
 	g := c.guard
 	g.shared.mu.Lock()
@@ -117,10 +121,10 @@ func (c *Client) OnThisMachine(u *url.URL) bool {
 	return g.shared.found[HostPort(u)] == kindSet(0).with(loopback)
 }
 
-// Stats says what a client has done so far.
+// Stats counts the work of a client.
 type Stats struct {
 	Requests int64 // sent, with retries and redirects
-	Bytes    int64 // of bodies, as read
+	Bytes    int64 // of bodies that were read
 }
 
 // Stats returns the counters.
@@ -128,8 +132,8 @@ func (c *Client) Stats() Stats {
 	return Stats{Requests: c.guard.shared.requests.Load(), Bytes: c.guard.shared.bytes.Load()}
 }
 
-// HTTP returns a client for libraries that want one. It keeps the rules of this
-// package except for bounds on bodies, and does not retry.
+// HTTP returns a client for libraries. It follows the rules of this package, but
+// neither limits bodies nor retries.
 func (c *Client) HTTP() *http.Client {
 	return &http.Client{
 		Transport:     c.guard,
@@ -139,8 +143,8 @@ func (c *Client) HTTP() *http.Client {
 }
 
 // Streaming returns a client for libraries that read long bodies. Like Stream it
-// tries again where there is no answer, and bounds how long a body may be below the
-// floor instead of the time of the whole request.
+// retries requests without an answer. It limits the time that a body may be below
+// the floor, not the time of the whole request.
 func (c *Client) Streaming() *http.Client {
 	return &http.Client{Transport: streaming{c, &retryablehttp.RoundTripper{Client: c.retrying(Request{})}}}
 }
@@ -171,7 +175,7 @@ func (s streaming) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// endingBody is a body with which a question ends.
+// endingBody ends its question when it is closed.
 type endingBody struct {
 	io.ReadCloser
 	end func()
@@ -185,53 +189,53 @@ func (e *endingBody) Close() error {
 // unbounded is a limit that no body reaches.
 const unbounded = 1 << 60
 
-// Request is what to ask. All fields but URL are optional.
+// Request describes a request. All fields but URL are optional.
 type Request struct {
 	Method string // GET by default
 	URL    *url.URL
-	// Referrer is the URL whose answer named URL; nil if the operator's
-	// configuration or relock itself did. It is not sent.
+	// Referrer is the URL whose answer named URL. It is nil if relock or the
+	// operator's configuration named URL. It is not sent.
 	Referrer *url.URL
 	Header   http.Header
-	// Token is sent as bearer token to the host and port of URL, and dropped by
-	// the first redirect that leads elsewhere.
+	// Token is sent as bearer token to the host and port of URL. The first
+	// redirect elsewhere drops it.
 	Token        string
 	Limit        int64 // of the body in bytes; DefaultLimit if 0
 	MaxRedirects int   // DefaultRedirects if 0, none if negative
-	// Final reports whether an answer that redirects is not followed but returned:
-	// where the next request needs a signature of its own. Nil follows all.
+	// Final reports whether a redirect is returned, not followed, because the
+	// next request needs its own signature. Nil follows all redirects.
 	Final   func(redirect http.Header) bool
-	Timeout time.Duration // of one try; Options.Timeout if 0, for Stream none
-	// Retries is how often to try again; Options.Retries if 0, none if negative.
+	Timeout time.Duration // of one try; Options.Timeout if 0; for Stream none if 0
+	// Retries is the number of retries; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
-	// Turn is what a Stream holds while it is read; nil: nothing.
+	// Turn is held while a Stream is read; nil for none.
 	Turn Turn
 }
 
-// Turn is the right to transfer now, which many wait for. A transfer that breaks,
-// or falls below the floor, gives it to another before it goes on.
+// Turn is the right to transfer, for which many may wait. A transfer that breaks,
+// or falls below the floor, hands it over before it continues.
 type Turn interface {
 	Leave()
-	// Enter waits for another turn. It fails if ctx ends before.
+	// Enter waits for another turn. It fails if ctx ends first.
 	Enter(ctx context.Context) error
 }
 
-// Response is an answer, whatever its status.
+// Response is an answer with any status.
 type Response struct {
 	Status int
 	Header http.Header
-	URL    *url.URL // what was answered, after redirects
-	Size   int64    // of the body as announced; negative if it is not
+	URL    *url.URL // the answered URL, after redirects
+	Size   int64    // the announced size of the body; negative if unknown
 	Body   []byte   // nil from Stream
 }
 
-// Do sends the request and reads the whole answer. Connection errors, bodies that
-// break off, and the statuses 429 and 5xx (but 501) are tried again where the
-// method only reads; a status is never an error.
+// Do sends the request and reads the whole answer. It retries connection errors,
+// bodies that break off, and the statuses 429 and 5xx (but 501), if the method
+// only reads. A status is never an error.
 //
-// Errors are *problem.Error: CodeUnreachable if there was no whole answer,
-// CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
+// Errors are *problem.Error: CodeUnreachable without a complete answer,
+// CodeBadAnswer beyond the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	leave, err := c.guard.shared.hosts.place(ctx, HostPort(r.URL))
 	if err != nil {
@@ -256,20 +260,19 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
-// keepWhole reads a body into memory while it still can be asked for again: a
-// body that breaks off later is nobody's to retry.
+// keepWhole reads a body into memory while a retry is still possible.
 func keepWhole(limit int64) func(*http.Response) error {
 	return func(resp *http.Response) error {
 		if resp.ContentLength > limit {
-			return nil // which the caller refuses
+			return nil // the caller refuses it
 		}
 		return Whole(resp, limit)
 	}
 }
 
-// Whole replaces the body of an answer by one in memory, so that anyone who repeats
-// questions can tell a body that breaks off before anything is made of it. Of a
-// body that is longer than the limit it keeps one byte more than that.
+// Whole replaces the body of an answer by a copy in memory. So a caller that
+// retries notices a body that breaks off before it uses the answer. Of a body
+// beyond the limit it keeps one byte more than the limit.
 func Whole(resp *http.Response, limit int64) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {
@@ -282,11 +285,11 @@ func Whole(resp *http.Response, limit int64) error {
 	return nil
 }
 
-// Stream sends the request as Do does and returns the body unread; the caller
-// closes it. Where a transfer breaks, the reader goes on if the server gives the
-// rest of the very same body, or all of a body that begins with the same bytes.
-// Else it fails where Do would, with the same errors, and where less than a floor
-// arrives in a minute, with all its tries.
+// Stream sends the request like Do, and returns the body unread. The caller
+// closes it. If the transfer breaks, the reader continues with the rest of the
+// same body, or with a new body that begins with the same bytes. Otherwise it
+// fails like Do, with the same errors. It also fails if, with all tries, less
+// than the floor arrives in a minute.
 func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
 	q, err := c.streamed(ctx, r.Method, r.URL)
 	if err != nil {
@@ -309,8 +312,8 @@ func (c *Client) streamed(ctx context.Context, method string, u *url.URL) (*inqu
 	return q, err
 }
 
-// begin is Stream up to where the transfer breaks. The time of the question runs
-// then while somebody reads.
+// begin is the part of Stream before any break. The question's time then runs
+// only while the reader waits.
 func (c *Client) begin(q *inquiry, r Request) (*Response, io.ReadCloser, error) {
 	resp, body, err := c.open(q, r, nil)
 	q.rest(0)
@@ -321,7 +324,7 @@ func (c *Client) begin(q *inquiry, r Request) (*Response, io.ReadCloser, error) 
 	return resp, body, nil
 }
 
-// open sends a request. An answer that read, which may be nil, fails for is no
+// open sends a request. If read is not nil, an answer for which it fails is no
 // answer.
 func (c *Client) open(q *inquiry, r Request, read func(*http.Response) error) (*Response, *bounded, error) {
 	req, err := c.request(q.ctx, r)
@@ -363,8 +366,8 @@ func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request
 	return req, nil
 }
 
-// retrying returns a client for one request, whose limits are its own; the
-// connections are those of the guard.
+// retrying returns a client for one request, with its limits and the guard's
+// connections.
 func (c *Client) retrying(r Request) *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
@@ -388,15 +391,16 @@ func (c *Client) retries(r Request) int {
 	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
 }
 
-// unknownName reports whether nobody knows the name of a host. Name servers say so for a
-// moment, too, while they start or lose their line, so that they are asked twice.
+// unknownName reports whether a host name does not exist. Name servers may say so
+// for a moment while they start or lose their line, so relock asks twice.
 func unknownName(err error) bool {
 	dns, ok := errors.AsType[*net.DNSError](err)
 	return ok && dns.IsNotFound
 }
 
-// shouldRetry is the policy of go-retryablehttp, except that refusals, host names that
-// are unknown again and what the state of the host forbids are final.
+// shouldRetry is the policy of go-retryablehttp with three exceptions. It never
+// retries a refusal, a host name that is unknown again, or a request that the
+// state of the host forbids.
 func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return false, ctx.Err()
@@ -410,7 +414,7 @@ func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error
 	return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 }
 
-// backoff waits longer each time, or as long as the answer asks for.
+// backoff waits longer each time, or as long as the answer demands.
 func (c *Client) backoff(shortest, longest time.Duration, tries int, resp *http.Response) time.Duration {
 	if resp != nil {
 		if pause, asked := pauseOf(resp); asked {
@@ -420,19 +424,18 @@ func (c *Client) backoff(shortest, longest time.Duration, tries int, resp *http.
 	return retryablehttp.DefaultBackoff(shortest, longest, tries, nil)
 }
 
-// tried marks a request as one that is sent again.
+// tried marks a request as a retry.
 func tried(req *http.Request) error {
 	inquiryOf(req.Context()).repeated = true
 	return nil
 }
 
-// reads reports whether a request changes nothing, so that it may be sent again.
+// reads reports whether a request changes nothing. Then it may be retried.
 func reads(r Request) bool {
 	return slices.Contains([]string{"", http.MethodGet, http.MethodHead}, r.Method)
 }
 
-// follow decides about a redirect, as http.Client.CheckRedirect: one that is Final is
-// an answer.
+// follow is the http.Client.CheckRedirect: a Final redirect is an answer.
 func (r Request) follow(req *http.Request, via []*http.Request) error {
 	limit := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
 	switch {
@@ -444,7 +447,7 @@ func (r Request) follow(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// tooLong is an error of the server, not of the line: trying again is no help.
+// tooLong is an error of the server, not of the line: a retry does not help.
 func tooLong(u *url.URL, limit int64) *problem.Error {
 	return &problem.Error{
 		Problem: problem.Problem{

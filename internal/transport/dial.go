@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Namer is who named a host: what may be connected to depends on it.
+// Namer is the party that named a host. The allowed addresses depend on it.
 type Namer int
 
-// Those who name hosts. What a server refers to counts as named by those whom the
-// client is for, except as guard.inherited says.
+// The parties. A host in a server's answer counts as named by the client's Namer,
+// with the exception in guard.inherited.
 const (
-	Base     Namer = iota // a file of the base branch, or of anyone who runs relock by hand
+	Base     Namer = iota // a file of the base branch, or of a person who runs relock by hand
 	Operator              // the runner: its CLI configuration, settings and variables; see Client.Admit
 	OwnHead               // a file of a pull request from a branch of the repository
 	ForkHead              // a file of a pull request from a fork
 	namers
 )
 
-// kind is what an address is, in the order of how little it is for strangers.
+// kind is the kind of an address. Later kinds are more private.
 type kind int
 
 const (
@@ -30,7 +30,7 @@ const (
 	kinds
 )
 
-// kindNames are how errors and docs/security.md call the kinds.
+// kindNames are the kinds' names in errors and in docs/security.md.
 var kindNames = [kinds]string{
 	public:    "a public address",
 	private:   "an address of a private network",
@@ -41,13 +41,12 @@ var kindNames = [kinds]string{
 
 func (k kind) String() string { return kindNames[k] }
 
-// dialTable says which kinds of addresses are connected to, by who named the
-// host. The operator knows the network that the runner is in. The base branch is
-// theirs, and anyone who can push a branch can run a workflow there anyway; anyone who
-// opens a pull request from a fork cannot. A server on the runner itself, such
-// as the agent of a password manager, expects to be asked by the runner's own
-// programs alone. Nothing that relock needs is served where machines get their
-// credentials.
+// dialTable says which kinds of addresses each Namer may reach. The operator
+// knows the runner's network. The base branch is trusted like the operator. A
+// person who can push a branch can run a workflow there anyway; the author of a
+// pull request from a fork cannot. A server on the runner itself, such as the
+// agent of a password manager, expects only the runner's own programs. relock
+// needs nothing from the services that give machines their credentials.
 var dialTable = [kinds][namers]bool{
 	public:    {Operator: true, Base: true, OwnHead: true, ForkHead: true},
 	private:   {Operator: true, Base: true, OwnHead: true},
@@ -56,9 +55,9 @@ var dialTable = [kinds][namers]bool{
 	metadata:  {},
 }
 
-// networks are those that are not public, from the registries of special-purpose
-// addresses at IANA (RFC 6890) and the documents of clouds. An address is of the
-// first that holds it.
+// networks are the networks that are not public, from IANA's registries of
+// special-purpose addresses (RFC 6890) and the documents of clouds. The first
+// match decides.
 var networks = []struct {
 	kind     kind
 	prefixes []netip.Prefix
@@ -75,7 +74,7 @@ var networks = []struct {
 		"fe80::/10",
 		"224.0.0.0/4", "ff00::/8", // multicast: nobody listens there, or many do
 	)},
-	// The unspecified address reaches this machine as loopback does.
+	// The unspecified address reaches this machine, like loopback.
 	{loopback, prefixes("127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128")},
 	{private, prefixes(
 		"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", // RFC 1918
@@ -95,8 +94,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return parsed
 }
 
-// embeddings are the networks of IPv6 whose addresses stand for one of IPv4, and
-// the bytes that it may be in: a packet to such an address may end there.
+// embeddings are IPv6 networks whose addresses contain an IPv4 address, with the
+// positions of its bytes. A packet to such an address may reach the IPv4 one.
 var embeddings = []struct {
 	prefix netip.Prefix
 	name   string
@@ -105,14 +104,15 @@ var embeddings = []struct {
 	{netip.MustParsePrefix("::ffff:0:0/96"), "IPv4-mapped", [][4]int{{12, 13, 14, 15}}},
 	{netip.MustParsePrefix("::/96"), "IPv4-compatible", [][4]int{{12, 13, 14, 15}}},
 	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64", [][4]int{{12, 13, 14, 15}}},
-	// RFC 8215 leaves the length of the prefix to the network, and RFC 6052 the
-	// bytes to the length: /48, /56, /64 or /96.
+	// RFC 8215 lets each network choose the length of the prefix. By RFC 6052,
+	// the length decides the bytes: /48, /56, /64 or /96.
 	{netip.MustParsePrefix("64:ff9b:1::/48"), "NAT64 of a network's own", [][4]int{{6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}, {12, 13, 14, 15}}},
 	{netip.MustParsePrefix("2002::/16"), "6to4", [][4]int{{2, 3, 4, 5}}},
 }
 
-// kindOf returns the kind of an address. Where one stands for another, the kind
-// is that of the other; of several that it may stand for, the least public.
+// kindOf returns the kind of an address. For an address with an embedded IPv4
+// address, it is the kind of that one. With several readings, the least public
+// one decides.
 func kindOf(ip netip.Addr) kind {
 	ip = ip.WithZone("")
 	for _, n := range networks {
@@ -133,8 +133,8 @@ func kindOf(ip netip.Addr) kind {
 	return public
 }
 
-// embedded is the kind of the address of IPv4 that is in these bytes. Of
-// several readings those that begin with a zero byte are the padding of another.
+// embedded is the kind of the IPv4 address in these bytes. With several readings,
+// one that begins with a zero byte is the padding of another.
 func embedded(ip netip.Addr, at [4]int, several bool) kind {
 	bytes := ip.As16()
 	inner := [4]byte{bytes[at[0]], bytes[at[1]], bytes[at[2]], bytes[at[3]]}

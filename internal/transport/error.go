@@ -19,13 +19,13 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// refusal is a request that this package declines to send or to follow.
+// refusal is a request that this package does not send or follow.
 type refusal struct{ reason, hint string }
 
 func (r *refusal) Error() string { return "refused: " + r.reason }
 
-// Refused reports whether an error of this package is a refusal by its own
-// rules, which no other way to the same server may go around.
+// Refused reports whether an error is a refusal by the rules of this package.
+// Callers must not try another way to the same server.
 func Refused(err error) bool {
 	_, refused := errors.AsType[*refusal](err)
 	return refused
@@ -37,19 +37,19 @@ func refusalOf(k kind, hostport string) *refusal {
 	if dialTable[k][Operator] {
 		r.reason += " that no setting of the runner names"
 		r.hint = "if this server is meant, name it in the CLI configuration, by a block: host \"" + hostport + "\" {}"
-		if strings.HasPrefix(hostport, "[") { // which the tools take for no host
+		if strings.HasPrefix(hostport, "[") { // the tools do not accept it as a host
 			r.hint = "if this server is meant, refer to it by a name, and put that and its port into a host block of the CLI configuration"
 		}
 	}
 	return r
 }
 
-// untrustedHint is about certificates of an authority that nobody here trusts: most
-// often that of a proxy that opens TLS. crypto/x509 reads the variable but on macOS
-// and Windows, where the system's own authorities count.
+// untrustedHint is about certificates of an unknown authority: most often that of
+// a proxy that opens TLS. crypto/x509 reads the variable, except on macOS and
+// Windows, which use the system's authorities.
 const untrustedHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE; on macOS and Windows, add it to those of the system"
 
-// failure is the error of a request that got no whole answer.
+// failure is the error of a request without a complete answer.
 func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	e := &problem.Error{
 		Problem: problem.Problem{
@@ -75,29 +75,28 @@ func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
 	return e
 }
 
-// outageOf says which server gave no answer to a request, and why: the last of those that
-// the request was redirected to.
+// outageOf says which server did not answer a request, and why. After redirects
+// it is the last server.
 func outageOf(u *url.URL, err error) problem.Outage {
 	o := problem.Outage{Server: shownServer(HostPort(u))}
 	if r, ok := errors.AsType[*redirected](err); ok {
 		o.Server, err = shownServer(HostPort(r.to)), r.err
 	}
-	if _, known := errors.AsType[*outage](err); !known { // else an earlier question knows why
+	if _, known := errors.AsType[*outage](err); !known { // else an earlier question knows the reason
 		o.Reason = Plainly(err).Error()
 	}
 	return o
 }
 
-// Troubled is the outage of a server that answers a request by a status which says that it
-// is in trouble, such as 503.
+// Troubled is the outage of a server whose status reports trouble, such as 503.
 func Troubled(u *url.URL, status int) problem.Outage {
 	return problem.Outage{Server: shownServer(HostPort(u)), Reason: strconv.Itoa(status) + " " + http.StatusText(status), Answered: true}
 }
 
-// shownServer is a host and port as people are shown it.
+// shownServer is a host and port as people see it.
 func shownServer(hostport string) string { return strings.TrimSuffix(hostport, ":443") }
 
-// redirected is why a request failed that a server had redirected.
+// redirected is the reason why a request failed after a redirect.
 type redirected struct {
 	to  *url.URL
 	err error
@@ -106,7 +105,7 @@ type redirected struct {
 func (r *redirected) Error() string { return "redirected to " + Redact(r.to) + ": " + r.err.Error() }
 func (r *redirected) Unwrap() error { return r.err }
 
-// plainly is an error in words for people. What it was is below it.
+// plainly is an error in words for people. It wraps the original.
 type plainly struct {
 	words string
 	err   error
@@ -121,8 +120,9 @@ func (p *plainly) Timeout() bool { return timedOut(p.err) }
 // Temporary implements net.Error.
 func (p *plainly) Temporary() bool { return p.Timeout() }
 
-// Plainly returns why a request got no whole answer, in words for people. It drops the
-// errors of net/http, which quote whole URLs. What was said plainly before stays.
+// Plainly returns in words for people why a request got no complete answer. It
+// drops the errors of net/http, which quote whole URLs. An error that is plain
+// already stays.
 func Plainly(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
@@ -140,8 +140,8 @@ func Plainly(err error) error {
 	return err
 }
 
-// plainWords says what happened; empty where the error says so itself. An error of an
-// operation, such as a lookup or a handshake, comes before what it may be below.
+// plainWords explains an error; empty if its own text is enough. An error of an
+// operation, such as a lookup or a handshake, precedes the errors that it wraps.
 func plainWords(err error) string {
 	_, isLate := errors.AsType[*late](err)
 	_, isOutage := errors.AsType[*outage](err)
@@ -172,8 +172,8 @@ func plainWords(err error) string {
 	return ""
 }
 
-// The errors of Windows' sockets. Its package syscall has other numbers by the names that
-// they have elsewhere, where these numbers are no errors at all.
+// The errors of Windows' sockets. On Windows, package syscall uses other numbers
+// for these names. On other systems these numbers are no errors.
 const (
 	wsaNetUnreachable  = syscall.Errno(10051)
 	wsaAborted         = syscall.Errno(10053)
@@ -187,7 +187,7 @@ func isAny(err error, of ...syscall.Errno) bool {
 	return ok && slices.Contains(of, errno)
 }
 
-// lookupWords says why a name has no address.
+// lookupWords explains why a name has no address.
 func lookupWords(err *net.DNSError) string {
 	switch {
 	case err.IsNotFound:
@@ -198,7 +198,7 @@ func lookupWords(err *net.DNSError) string {
 	return "the name servers could not say where " + err.Name + " is"
 }
 
-// certificateWords says why TLS did not begin; empty if that is not the reason.
+// certificateWords explains why TLS failed; empty for other reasons.
 func certificateWords(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "the server's certificate is not trusted"
@@ -229,8 +229,8 @@ func Redact(u *url.URL) string {
 	return plain.String()
 }
 
-// Hostname returns the host as provider errors carry it; empty if it is no
-// name of a registry host, which svchost demands of what it displays.
+// Hostname returns the host as provider errors carry it. It is empty if svchost
+// cannot display it as a registry host.
 func Hostname(u *url.URL) svchost.Hostname {
 	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
 	if err != nil {

@@ -18,46 +18,47 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The limits of connections. A server that is this slow to begin is down.
+// The limits of connections. A server that needs longer to begin is down.
 const (
 	dialTimeout = 10 * time.Second
 	tlsTimeout  = 10 * time.Second
-	// It is longer than a try of a question, whose own end says what happened: to
-	// net/http the two are one, and the end of a run is no silence of a host.
+	// It is longer than one try of a question, whose end has its own reason.
+	// net/http cannot separate the two, and the end of a run must not count as
+	// silence of a host.
 	headerTimeout = 31 * time.Second
 	idleTimeout   = 90 * time.Second
-	// maxIdlePerHost is above what a run asks of one host at once: atOncePerHost, and
-	// some downloads.
+	// maxIdlePerHost is more than a run asks of one host at once: atOncePerHost,
+	// and some downloads.
 	maxIdlePerHost = 48
 )
 
-// guard is the RoundTripper under every client. Since net/http calls it for
-// each hop of a redirect, the rules for hops hold for any client above it.
+// guard is the RoundTripper under every client. net/http calls it for each hop of
+// a redirect, so its rules hold for each hop of any client.
 type guard struct {
 	shared *shared
-	who    Namer // of the hosts that are not the operator's
+	who    Namer // of the hosts that the operator has not named
 	// base reports whether the base branch names a host, too; nil knows none. It
-	// is asked where a fork alone may not name it.
+	// is needed for hosts that a fork alone may not name.
 	base func(host string) bool
 
-	// Connections are pooled by what they may lead to: with one pool, a request
-	// that may not reach this machine could use a connection that another one
-	// opened.
+	// Each pool has the connections for one set of allowed kinds. With one pool
+	// for all, a request that may not reach this machine could reuse a connection
+	// of another request.
 	mu    sync.Mutex
 	pools map[kindSet]*http.Transport // by guard.inherited
 }
 
-// shared is what the guards of a run know and count together.
+// shared is the state and the counters of all guards of a run.
 type shared struct {
 	userAgent string
 	log       *slog.Logger
 	proxy     func(*http.Request) (*url.URL, error)
 	resolver  *net.Resolver
-	dial      func(ctx context.Context, network, hostport string) (net.Conn, error) // nil: the system connects
+	dial      func(ctx context.Context, network, hostport string) (net.Conn, error) // nil means the system
 
 	mu       sync.Mutex
 	admitted map[string]bool    // host:port that the operator named
-	found    map[string]kindSet // by host:port, what connections found there
+	found    map[string]kindSet // by host:port, the kinds of addresses that connections found
 
 	hosts           hosts
 	requests, bytes atomic.Int64
@@ -79,7 +80,7 @@ func newGuard(opts Options) *guard {
 	}}
 }
 
-// pool returns the connections for requests that inherit these kinds.
+// pool returns the connections of requests that inherit these kinds.
 func (g *guard) pool(inherited kindSet) *http.Transport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -121,12 +122,12 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.send(req, inherited)
 	if r, ok := errors.AsType[*refusal](err); ok {
-		return nil, r // without the words of the dialer around it
+		return nil, r // without the dialer's words
 	}
 	if err != nil {
 		return nil, err
 	}
-	// The next hop finds this one through its request.
+	// The next hop finds this one by its request.
 	resp.Request = req
 	if err := checkLocation(resp); err != nil {
 		resp.Body.Close()
@@ -135,7 +136,8 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// send sends a request, if its host is one that answers, and notes how that went.
+// send sends a request if the state of its host allows it, and records the
+// result.
 func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, error) {
 	attempt, err := g.shared.hosts.enter(req.Context(), HostPort(req.URL), req.URL.EscapedPath())
 	if err != nil {
@@ -169,14 +171,14 @@ func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, erro
 		attempt.alive()
 	}}
 	if q := inquiryOf(ctx); q.stream {
-		stop(try) // it runs while somebody waits for data
+		stop(try) // it runs while the reader waits for data
 		body.stand = q.try
 	}
 	resp.Body = body
 	return resp, nil
 }
 
-// endAfter ends a request after some time; nil where that is 0, for no end.
+// endAfter ends a request after some time; nil if d is 0, for no limit.
 func endAfter(cancel context.CancelCauseFunc, d time.Duration) *time.Timer {
 	if d == 0 {
 		return nil
@@ -190,7 +192,7 @@ func stop(timer *time.Timer) {
 	}
 }
 
-// lateness is why a request failed: that its time is over, if it is.
+// lateness replaces the error of a request whose time is over.
 func lateness(ctx context.Context, err error) error {
 	if l, ok := errors.AsType[*late](context.Cause(ctx)); ok {
 		return l
@@ -198,10 +200,10 @@ func lateness(ctx context.Context, err error) error {
 	return err
 }
 
-// outgoing is the request as it is sent. net/http drops credentials only where
-// a redirect leaves the domain: it keeps them for subdomains and other ports.
-// It also tells each server the query of the URL that it was sent from, and does
-// not know the header of a session at a cloud.
+// outgoing is the request in the form that is sent. net/http drops credentials
+// only if a redirect leaves the domain: it keeps them for subdomains and other
+// ports. It also sends the query of the former URL in Referer, and does not know
+// the session header of a cloud.
 func (g *guard) outgoing(req *http.Request) *http.Request {
 	out := req.Clone(req.Context())
 	if out.Header.Get("User-Agent") == "" {
@@ -210,7 +212,7 @@ func (g *guard) outgoing(req *http.Request) *http.Request {
 	if req.Response != nil {
 		out.Header.Del("Referer")
 	}
-	if pastCaches(req.Context()) { // HTTP/1.0 has the second one alone
+	if pastCaches(req.Context()) { // HTTP/1.0 has only the second one
 		out.Header.Set("Cache-Control", "no-cache")
 		out.Header.Set("Pragma", "no-cache")
 	}
@@ -222,9 +224,9 @@ func (g *guard) outgoing(req *http.Request) *http.Request {
 	return out
 }
 
-// crossed reports whether any redirect on the way led to another host and
-// port. Once is enough: net/http copies the headers of the first request to
-// every hop, so a way back must not bring the credentials back.
+// crossed reports whether any redirect on the way led to another host and port.
+// One is enough: net/http copies the first request's headers to every hop, so a
+// redirect back must not restore the credentials.
 func crossed(req *http.Request) bool {
 	for previous := before(req); previous != nil; req, previous = previous, before(previous) {
 		if HostPort(req.URL) != HostPort(previous.URL) {
@@ -234,7 +236,7 @@ func crossed(req *http.Request) bool {
 	return false
 }
 
-// before returns the request whose answer redirected to this one.
+// before returns the request that was redirected to this one.
 func before(req *http.Request) *http.Request {
 	if req.Response == nil {
 		return nil
@@ -242,8 +244,8 @@ func before(req *http.Request) *http.Request {
 	return req.Response.Request
 }
 
-// check refuses what can be refused without a connection. Literal addresses
-// are looked at here because behind a proxy there is no other place.
+// check refuses requests that need no connection for it. Literal addresses are
+// checked here, since a proxy hides them later.
 func (g *guard) check(req *http.Request, inherited kindSet) error {
 	if s := req.URL.Scheme; s != "https" && s != "http" {
 		return &refusal{reason: "only http and https are spoken"}
@@ -255,8 +257,8 @@ func (g *guard) check(req *http.Request, inherited kindSet) error {
 	return err
 }
 
-// literal checks the host of a URL that is an address. It returns false for a
-// name, of which nothing is known before it is resolved.
+// literal checks the host of a URL if it is an address. It returns false for a
+// name, which must be resolved first.
 func (g *guard) literal(u *url.URL, inherited kindSet) (bool, error) {
 	ip, err := netip.ParseAddr(u.Hostname())
 	switch {
@@ -268,9 +270,9 @@ func (g *guard) literal(u *url.URL, inherited kindSet) (bool, error) {
 	return false, nil
 }
 
-// numeric reports whether a host name that is no address in the usual notation
-// would be read as one by some resolvers: 127.1, 0x7f000001, 2130706433. By the
-// URL standard such names end in a number.
+// numeric reports whether some resolvers would read a host name as an address,
+// although it is none in the usual notation: 127.1, 0x7f000001, 2130706433. By
+// the URL standard such names end in a number.
 func numeric(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := strings.ToLower(host[strings.LastIndex(host, ".")+1:])
@@ -280,8 +282,8 @@ func numeric(host string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// checkLocation refuses a redirect to what is no URL here, because the error
-// of net/http would quote it whole.
+// checkLocation refuses a redirect to an invalid URL, because the error of
+// net/http would quote it.
 func checkLocation(resp *http.Response) error {
 	if resp.StatusCode < 300 || resp.StatusCode > 399 {
 		return nil
@@ -292,8 +294,7 @@ func checkLocation(resp *http.Response) error {
 	return nil
 }
 
-// dialer connects, with the rules for addresses applied to what a name
-// resolved to.
+// dialer connects after it has checked the resolved address.
 func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostport string) (net.Conn, error) {
 		check := func(resolved string) error {
@@ -315,8 +316,8 @@ func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) 
 	}
 }
 
-// dialBy connects in another way than the system's, and closes a connection that leads
-// where it must not.
+// dialBy connects by a given function, and closes a connection to a forbidden
+// address.
 func dialBy(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), network, hostport string, check func(string) error) (net.Conn, error) {
 	conn, err := dial(ctx, network, hostport)
 	if err != nil {
@@ -329,7 +330,7 @@ func dialBy(ctx context.Context, dial func(context.Context, string, string) (net
 	return conn, nil
 }
 
-// checkAddr decides about one address that host and port stand for.
+// checkAddr decides about one address of a host and port.
 func (g *guard) checkAddr(ip netip.Addr, hostport string, inherited kindSet) error {
 	k, hostport := kindOf(ip), strings.ToLower(hostport)
 	if !inherited.has(k) && !g.allows(k, hostport) {
@@ -341,7 +342,7 @@ func (g *guard) checkAddr(ip netip.Addr, hostport string, inherited kindSet) err
 	return nil
 }
 
-// allows looks into the table for what this host and port may be.
+// allows looks the host and port up in dialTable.
 func (g *guard) allows(k kind, hostport string) bool {
 	if dialTable[k][g.who] || dialTable[k][Operator] && g.isAdmitted(hostport) {
 		return true
@@ -353,11 +354,10 @@ func (g *guard) allows(k kind, hostport string) bool {
 	return err == nil && g.base(host)
 }
 
-// inherited are the kinds of addresses that may be connected to because the
-// server at referrer refers to them: those that it was itself found at, if that
-// was allowed because of who named it. So a registry in a private network or on
-// this machine may refer to a server there. What any other server says admits
-// nothing.
+// inherited are the kinds of addresses that are allowed because the server at
+// referrer names the host. They are the kinds of that server's own addresses, if
+// its Namer may reach them. For example, a registry in a private network may
+// refer to another server there. No other server extends what is allowed.
 func (g *guard) inherited(referrer *url.URL) kindSet {
 	if referrer == nil {
 		return 0
@@ -375,8 +375,8 @@ func (g *guard) inherited(referrer *url.URL) kindSet {
 	return kept
 }
 
-// resolve applies the rules to what the host of a URL is now, and returns its
-// addresses: none if it is an address itself, or if the proxy resolves it.
+// resolve applies the rules to the present addresses of a URL's host, and returns
+// them. There are none if the host is an address, or if the proxy resolves it.
 func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) (addrs []netip.Addr, proxy *url.URL, err error) {
 	inherited := g.inherited(referrer)
 	if u.Hostname() == "" {
@@ -411,7 +411,7 @@ func (g *guard) isAdmitted(hostport string) bool {
 	return g.shared.admitted[hostport]
 }
 
-// admittedHere reports whether the operator named this server and a connection
+// admittedHere reports whether the operator named this server and connections
 // found it on this machine.
 func (g *guard) admittedHere(u *url.URL) bool {
 	g.shared.mu.Lock()
@@ -426,9 +426,8 @@ func (g *guard) admit(hostport string) {
 	g.shared.admitted[strings.ToLower(hostport)] = true
 }
 
-// proxyFor also admits the proxy: a variable that names it is the operator's
-// word. The library's error would quote the variable, which may hold a
-// password.
+// proxyFor also admits the proxy, since the operator sets its variable. The
+// library's error would quote the variable, which may hold a password.
 func (g *guard) proxyFor(req *http.Request) (*url.URL, error) {
 	u, err := g.shared.proxy(req)
 	if err != nil {
@@ -449,8 +448,8 @@ func withReferrer(ctx context.Context, u *url.URL) context.Context {
 	return context.WithValue(ctx, referrerKey{}, u)
 }
 
-// referrer returns the URL whose answer named the request's: that of the
-// redirecting request, else what the caller said.
+// referrer returns the URL whose answer named the request's URL: the redirecting
+// one, or the caller's Referrer.
 func referrer(req *http.Request) *url.URL {
 	if p := before(req); p != nil {
 		return p.URL
@@ -461,15 +460,15 @@ func referrer(req *http.Request) *url.URL {
 
 type pastCachesKey struct{}
 
-// PastCaches returns a context for questions that the server itself must answer: a
-// cache in between may hold an answer that was damaged on its way there.
+// PastCaches returns a context for requests that caches must not answer: a cache
+// may hold an answer that was damaged on its way.
 func PastCaches(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pastCachesKey{}, true)
 }
 
 func pastCaches(ctx context.Context) bool { return ctx.Value(pastCachesKey{}) != nil }
 
-// defaultPort holds the ports that net/http and git assume.
+// defaultPort holds the default ports of net/http and git.
 var defaultPort = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080", "ssh": "22", "git": "9418"}
 
 // HostPort returns the host and port of a URL in the form that Admit takes:

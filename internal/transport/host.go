@@ -8,39 +8,40 @@ import (
 )
 
 const (
-	// troublesInRow is how many refusals and server errors of a host end the trying
-	// again: what is tried so often in vain costs the others their time.
+	// troublesInRow is the number of refusals and server errors of a host after
+	// which retries end. Further retries would cost other requests their time.
 	troublesInRow = 24
-	// silentHosts is how many hosts have to be silent, and none to have answered,
-	// for the line itself to be in doubt.
+	// silentHosts is the number of silent hosts, with none that answers, that
+	// suggests that the machine has no network.
 	silentHosts = 3
-	// atOncePerHost bounds the questions that are open at a host at once. They take
-	// bytes and no processor, so that their number does not depend on this machine; more
-	// would look like an attack to some servers.
+	// atOncePerHost limits the open questions at one host. They wait for the
+	// network, not the processor, so the number does not depend on this machine.
+	// More would look like an attack to some servers.
 	atOncePerHost = 32
 )
 
-// hosts knows how each host of a run is. Its times are those of the package time.
+// hosts has the state of each host of a run. Its times come from package time.
 type hosts struct {
 	mu     sync.Mutex
 	known  map[string]*host // by host and port
-	stuck  map[string]*gate // of what has not been answered in its time, by inquiry.key
-	events int64            // counts what is sent and what is heard, to say which was first
-	// answered is whether any host has, silent those that timed out before.
+	stuck  map[string]*gate // of URLs that did not answer in time, by inquiry.key
+	events int64            // counts requests and answers, to order them
+	// answered is true after the first answer of any host. silent are the hosts
+	// that timed out before.
 	answered bool
 	silent   map[string]bool
 }
 
 // host is the state of one host.
 type host struct {
-	places   chan struct{} // holds an element for each question that is open
+	places   chan struct{} // holds an element for each open question
 	circuit  circuit
 	pauses   pauses
-	gate     gate // of new questions, while the circuit is open or the host busy for too long
+	gate     gate // of new questions, while the circuit is open or the host is busy for too long
 	troubles int  // answers 429 and 5xx, in a row
 }
 
-// outage is why a question is not sent.
+// outage is the reason why a question is not sent.
 type outage struct {
 	hostport string
 	why      string
@@ -60,7 +61,7 @@ func (h *hosts) state(hostport string) *host {
 	return h.known[hostport]
 }
 
-// place waits for a place at a host; leave gives it back.
+// place waits for a place at a host; leave frees it.
 func (h *hosts) place(ctx context.Context, hostport string) (leave func(), err error) {
 	h.mu.Lock()
 	places := h.state(hostport).places
@@ -73,7 +74,7 @@ func (h *hosts) place(ctx context.Context, hostport string) (leave func(), err e
 	}
 }
 
-// attempt is one request to a host, from when it may be sent to what happens to it.
+// attempt is one request to a host, from its permission to its result.
 type attempt struct {
 	hosts    *hosts
 	host     *host
@@ -81,15 +82,16 @@ type attempt struct {
 	path     string
 	ctx      context.Context // of the request
 	began    time.Time
-	sent     int64 // by hosts.events
-	brief    bool  // the answer has to begin within probeTimeout
-	probing  bool  // others wait for what happens to it
+	sent     int64 // in terms of hosts.events
+	brief    bool  // the answer must begin within probeTimeout
+	probing  bool  // others wait for its result
 }
 
-// enter waits until a request may be sent. While the circuit is open, or the host
-// is busy for longer than the question can wait, the first new question is a probe
-// and others wait for it; after one that failed they fail at once for a while. What
-// was asked before has one more try, beside the probes: it is known to be silent.
+// enter waits until a request may be sent. It matters if the circuit is open, or
+// the host busy for longer than the question can wait. Then the first new
+// question is a probe, and others wait for its result. After a failed probe they
+// fail at once for a while. A question that was sent before has one more try
+// beside the probes.
 func (h *hosts) enter(ctx context.Context, hostport, path string) (*attempt, error) {
 	for {
 		next, err := h.admit(ctx, hostport, path)
@@ -108,15 +110,15 @@ func (h *hosts) enter(ctx context.Context, hostport, path string) (*attempt, err
 	}
 }
 
-// admission is what a request gets that wants to be sent: an attempt, or what it must
-// wait for before it asks again.
+// admission answers a request to be sent: it has an attempt, or the event to wait
+// for.
 type admission struct {
 	attempt *attempt
-	probe   <-chan struct{} // closed at its end; nil: there is none
-	pause   time.Duration   // that the host asks for
+	probe   <-chan struct{} // closed at its end; nil without one
+	pause   time.Duration   // that the host demands
 }
 
-// admit lets a request be sent, or wait; else the error is an outage.
+// admit lets a request be sent, or wait. An error is an outage.
 func (h *hosts) admit(ctx context.Context, hostport, path string) (admission, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +126,7 @@ func (h *hosts) admit(ctx context.Context, hostport, path string) (admission, er
 	h.events++
 	a := &attempt{hosts: h, host: s, hostport: hostport, path: path, ctx: ctx, began: time.Now(), sent: h.events}
 	open, busy := s.circuit.open(), s.pauses.left()
-	if q.caller == nil { // a library waits by rules of its own
+	if q.caller == nil { // a library has its own rules for waiting
 		busy = 0
 	}
 	if !open && busy == 0 {
@@ -173,11 +175,11 @@ func waitFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// doubtful reports whether it seems that the machine has no line. The mutex is
+// doubtful reports whether the machine seems to have no network. The mutex is
 // held.
 func (h *hosts) doubtful() bool { return !h.answered && len(h.silent) >= silentHosts }
 
-// heard notes what an answer says of how its host is.
+// heard records what an answer says about the state of its host.
 func (a *attempt) heard(resp *http.Response) {
 	a.hosts.mu.Lock()
 	defer a.hosts.mu.Unlock()
@@ -193,8 +195,8 @@ func (a *attempt) heard(resp *http.Response) {
 	}
 }
 
-// alive says that an answer has begun to arrive. A probe ends with that; what it
-// asked for may still fail to come whole.
+// alive records that an answer has begun. That ends a probe; the body may still
+// break off.
 func (a *attempt) alive() {
 	a.hosts.mu.Lock()
 	defer a.hosts.mu.Unlock()
@@ -205,7 +207,7 @@ func (a *attempt) alive() {
 	a.leave(false)
 }
 
-// well says that a whole answer has come.
+// well records a complete answer.
 func (a *attempt) well() {
 	a.hosts.mu.Lock()
 	defer a.hosts.mu.Unlock()
@@ -214,8 +216,8 @@ func (a *attempt) well() {
 	a.leave(false)
 }
 
-// failed says that there was no answer, or not in time. That nobody wants it any
-// more, as after an interrupt, says nothing about the host.
+// failed records that there was no answer in time. A cancelled request, as after
+// an interrupt, says nothing about the host.
 func (a *attempt) failed(cause error) {
 	a.hosts.mu.Lock()
 	defer a.hosts.mu.Unlock()
@@ -231,14 +233,14 @@ func (a *attempt) failed(cause error) {
 	a.leave(false)
 }
 
-// unsent says that this package has refused to connect.
+// unsent records that this package refused to connect.
 func (a *attempt) unsent() {
 	a.hosts.mu.Lock()
 	defer a.hosts.mu.Unlock()
 	a.leave(true)
 }
 
-// leave ends a probe, so that others go on. The mutex is held.
+// leave ends a probe, so that others continue. The mutex is held.
 func (a *attempt) leave(unwanted bool) {
 	shut := a.host.circuit.open() || a.host.pauses.left() > 0
 	if a.probing {
@@ -250,8 +252,7 @@ func (a *attempt) leave(unwanted bool) {
 	}
 }
 
-// hopeless reports whether a question that got this answer, or none, is not worth
-// another try.
+// hopeless reports whether a retry after this answer or error is useless.
 func (h *hosts) hopeless(ctx context.Context, resp *http.Response, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

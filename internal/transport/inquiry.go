@@ -16,17 +16,18 @@ import (
 
 // The patience with one question.
 const (
-	// questionTime is what a question has with all its tries, and a stream for each
-	// floorSize bytes. A package may be large and a line slow, so its whole time
-	// cannot be bounded; but what is slower than this would hold its place for hours.
+	// questionTime is the time of a question with all its tries, and of a stream
+	// for each floorSize bytes. It does not limit a whole stream, since a package
+	// may be large and a line slow. A slower stream would hold its place for
+	// hours.
 	questionTime = time.Minute
 	floorSize    = 64 << 10
-	// standTime is for how long nothing of a stream may arrive before its rest is
-	// asked for again.
+	// standTime is the silence of a stream after which its rest is requested
+	// again.
 	standTime = 30 * time.Second
 )
 
-// late is why something is given up: it did not come in its time.
+// late is the error of an answer that did not come in time.
 type late struct {
 	what  string
 	after time.Duration
@@ -34,7 +35,7 @@ type late struct {
 
 func (l *late) Error() string { return l.what + " within " + inSeconds(l.after) }
 
-// inSeconds is a time as people read it.
+// inSeconds is a duration for people.
 func inSeconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
 }
@@ -52,38 +53,38 @@ func timedOut(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// inquiry is a question with all its tries. It travels in their contexts. One
+// inquiry is a question with all its tries, whose contexts carry it. One
 // goroutine makes the tries and reads their answers.
 type inquiry struct {
-	ctx    context.Context // of its tries: it ends with the time of the question
+	ctx    context.Context // of its tries: it ends when the question's time is over
 	cancel context.CancelCauseFunc
-	caller context.Context // of the caller; nil if this package does not know it
-	key    string          // of what hosts.stuck holds
-	// try is the time of one try with its body; of a stream, for which nothing of it
-	// may arrive. 0: nobody bounds it here.
+	caller context.Context // of the caller; nil if unknown to this package
+	key    string          // in hosts.stuck
+	// try is the time of one try with its body. For a stream, it is the longest
+	// silence. 0 means no limit here.
 	try    time.Duration
 	stream bool
 
-	// The time that is left runs while somebody waits for the server.
+	// The remaining time runs while somebody waits for the server.
 	timer       *time.Timer // cancels the tries
 	whole, left time.Duration
-	since       time.Time // that somebody waits; zero: nobody does
-	arrived     int64     // of floorSize
+	since       time.Time // when the wait began; zero without a wait
+	arrived     int64     // bytes of the present floorSize
 	flowing     bool      // the body of a stream has begun
 
-	// What has happened to it so far.
+	// The history of the question.
 	probing  *gate // that the question passed as a probe
 	repeated bool  // it has been sent before
 	last     bool  // it must not be sent again
-	// Guarded by hosts.mu: it has been sent and had no answer, its time is over, and
-	// it has ended.
+	// Guarded by hosts.mu. silent: it was sent and got no answer. spent: its time
+	// is over. ended: it has ended.
 	silent, spent, ended bool
 }
 
 type inquiryKey struct{}
 
-// inquiryOf returns the question that a context belongs to. That of a request that
-// some library makes knows nothing.
+// inquiryOf returns the question of a context. A library's request gets an empty
+// one.
 func inquiryOf(ctx context.Context) *inquiry {
 	if q, ok := ctx.Value(inquiryKey{}).(*inquiry); ok {
 		return q
@@ -91,9 +92,9 @@ func inquiryOf(ctx context.Context) *inquiry {
 	return &inquiry{}
 }
 
-// newInquiry begins a question, whose time runs from now on. Where an earlier one
-// to the same URL has spent its time, this one is a probe with less, and others wait
-// for it. The caller ends it.
+// newInquiry begins a question; its time starts now. If an earlier question to
+// the same URL used up its time, this one is a probe with less time, and others
+// wait for it. The caller ends it.
 func (h *hosts) newInquiry(ctx context.Context, method string, u *url.URL, try time.Duration) (*inquiry, error) {
 	key := cmp.Or(method, http.MethodGet) + " " + HostPort(u) + u.EscapedPath()
 	stuck, err := h.unstick(ctx, key, HostPort(u))
@@ -113,8 +114,8 @@ func (h *hosts) newInquiry(ctx context.Context, method string, u *url.URL, try t
 	return q, nil
 }
 
-// unstick returns the gate of a URL that has left a question without an answer for
-// all its time, once the caller may pass it as a probe; nil where there is none.
+// unstick returns the gate of a URL after a question used up its time, once the
+// caller may pass as a probe; nil without such a URL.
 func (h *hosts) unstick(ctx context.Context, key, hostport string) (*gate, error) {
 	for {
 		h.mu.Lock()
@@ -144,7 +145,7 @@ func (h *hosts) spend(q *inquiry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if q.ended {
-		return // in the same moment
+		return // it ended at the same moment
 	}
 	q.spent = true
 	if h.stuck[q.key] == nil && !unwanted(q.ctx) {
@@ -153,14 +154,14 @@ func (h *hosts) spend(q *inquiry) {
 	q.cancel(noAnswer(q.whole))
 }
 
-// end ends a question, answered or not.
+// end ends a question, with or without an answer.
 func (h *hosts) end(q *inquiry) {
 	q.timer.Stop()
 	q.cancel(nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if q.ended {
-		return // a body may be closed twice
+		return // callers may close a body twice
 	}
 	q.ended = true
 	if q.probing == nil {
@@ -172,13 +173,13 @@ func (h *hosts) end(q *inquiry) {
 	}
 }
 
-// wait says that somebody waits for the server from now on.
+// wait starts the time of a wait for the server.
 func (q *inquiry) wait() {
 	q.since = time.Now()
 	q.timer.Reset(q.left)
 }
 
-// rest says that nobody waits any more, and how many bytes have arrived meanwhile.
+// rest ends the wait, and counts the bytes that arrived.
 func (q *inquiry) rest(n int) {
 	q.timer.Stop()
 	q.left -= time.Since(q.since)
@@ -189,7 +190,7 @@ func (q *inquiry) rest(n int) {
 	}
 }
 
-// remains is the time that the question still has.
+// remains is the remaining time of the question.
 func (q *inquiry) remains() time.Duration {
 	left := q.left
 	if !q.since.IsZero() {
@@ -201,17 +202,17 @@ func (q *inquiry) remains() time.Duration {
 	return left
 }
 
-// bears reports whether the question can wait so long, and be asked again then.
+// bears reports whether the question has time for the pause and a retry.
 func (q *inquiry) bears(pause time.Duration) bool {
 	return q.caller != nil && pause <= maxRetryAfter && pause < q.remains()
 }
 
-// unwanted reports whether nobody wants the answer to a request any more.
+// unwanted reports whether the caller of a request has gone.
 func unwanted(ctx context.Context) bool {
 	caller := inquiryOf(ctx).caller
 	if caller == nil {
-		// The patience of a library ends so. An interrupt, and the end of a run, have
-		// another cause.
+		// A library's own timeout ends so. An interrupt, and the end of a run,
+		// have another cause.
 		return ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded
 	}
 	end, bounded := caller.Deadline()
@@ -220,7 +221,7 @@ func unwanted(ctx context.Context) bool {
 
 // failure is the error of the question.
 func (q *inquiry) failure(u *url.URL, err error) *problem.Error {
-	// Of a try that the end of the time has ended nothing else is known.
+	// A try that ended with the question's time has no other reason.
 	err = lateness(q.ctx, err)
 	if context.Cause(q.ctx) == err && q.flowing {
 		err = &late{fmt.Sprintf("less than %d bytes", floorSize), q.whole}

@@ -8,14 +8,13 @@ import (
 	"io"
 )
 
-// mostParts bounds the parts of an answer in JSON. The largest ones of
-// registries, lists of versions with platforms or dependencies, have some ten
-// thousands.
+// mostParts limits the parts of a JSON answer. The largest answers of registries,
+// lists of versions with platforms or dependencies, have tens of thousands.
 const mostParts = 400_000
 
-// DecodeJSON decodes the first JSON value of an answer, as the tools do: what
-// follows is ignored. A value of three bytes can take a hundred in memory, so an
-// answer of too many parts is refused before it is decoded.
+// DecodeJSON decodes the first JSON value of an answer, and ignores the rest, as
+// the tools do. A value of three bytes can take a hundred in memory, so it first
+// refuses an answer of too many parts.
 func DecodeJSON(body []byte, into any) error {
 	if err := checkParts(body); err != nil {
 		return err
@@ -23,8 +22,7 @@ func DecodeJSON(body []byte, into any) error {
 	return plain(json.NewDecoder(bytes.NewReader(body)).Decode(into))
 }
 
-// UnmarshalJSON is DecodeJSON for answers that must be one value and nothing
-// else.
+// UnmarshalJSON is DecodeJSON for answers of exactly one value.
 func UnmarshalJSON(body []byte, into any) error {
 	if err := checkParts(body); err != nil {
 		return err
@@ -32,8 +30,8 @@ func UnmarshalJSON(body []byte, into any) error {
 	return plain(json.Unmarshal(body, into))
 }
 
-// plain says what is wrong with an answer without the names of our types, which
-// the library quotes.
+// plain explains a JSON error without the names of our types, which the library
+// quotes.
 func plain(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
@@ -50,8 +48,8 @@ func checkParts(body []byte) error {
 	return parts.count(body)
 }
 
-// LimitParts returns a reader of JSON that fails as soon as more parts than most have
-// been read: for decoders that others own.
+// LimitParts returns a reader of JSON that fails after most parts. It is for
+// decoders of other packages.
 func LimitParts(r io.Reader, most int) io.Reader {
 	return &partReader{r, partCounter{most: most}}
 }
@@ -70,8 +68,8 @@ func (r *partReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// partCounter counts the signs behind which a part of a JSON text begins: those
-// of lists, objects, elements and the values of keys, outside of strings.
+// partCounter counts the signs before each part of a JSON text, outside strings:
+// lists, objects, elements and values of keys.
 type partCounter struct {
 	seen, most       int
 	inString, escape bool
@@ -96,8 +94,8 @@ func (c *partCounter) count(text []byte) error {
 	return nil
 }
 
-// ExcessOfParts is the error of an answer in JSON that has more parts than a limit. It
-// is the same however often the question is asked.
+// ExcessOfParts is the error of a JSON answer with too many parts. A retry gives
+// the same error.
 type ExcessOfParts struct{ Most int }
 
 func (e *ExcessOfParts) Error() string {

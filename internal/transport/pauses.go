@@ -9,30 +9,31 @@ import (
 )
 
 const (
-	// maxRetryAfter is the longest wait that a server may ask for.
+	// maxRetryAfter is the longest pause that a server may demand.
 	maxRetryAfter = time.Minute
-	// maxPauses bounds what a host may make the run wait by asking again and again
-	// to come back later.
+	// maxPauses limits the total wait for a host that demands pauses again and
+	// again.
 	maxPauses = 45 * time.Second
 )
 
-// pauses are what a host says of when it wants to be asked again. One path may say
-// so for itself, so that the host counts as busy until a time that two have named.
+// pauses are the pauses that a host demands. A single path may be busy by itself,
+// so the host counts as busy only when two paths say so.
 type pauses struct {
-	said []saying // of two different paths, the latest first
-	// count and sum are of the waits that two paths asked for since a good answer.
+	said []saying // by two different paths, the latest first
+	// count and sum are of the pauses that two paths demanded since a good
+	// answer.
 	count int
 	sum   time.Duration
 }
 
-// saying is a time that a path has named.
+// saying is a time that a path demanded.
 type saying struct {
 	path  string
 	until time.Time
-	at    int64 // when it did, as hosts counts
+	at    int64 // in terms of hosts.events
 }
 
-// until is when the host wants to be asked again; in the past if it is not busy.
+// until is the end of the host's pause; in the past if it is not busy.
 func (p *pauses) until() time.Time {
 	if len(p.said) < 2 {
 		return time.Time{}
@@ -40,16 +41,16 @@ func (p *pauses) until() time.Time {
 	return p.said[1].until
 }
 
-// left is how long the host still is busy.
+// left is the rest of the host's pause.
 func (p *pauses) left() time.Duration { return max(time.Until(p.until()), 0) }
 
-// bearable reports whether the host may be waited for at all: not where it asks to
-// come back later again and again.
+// bearable reports whether waiting for the host is allowed: not if it demands
+// pauses again and again.
 func (p *pauses) bearable() bool {
 	return p.sum <= maxRetryAfter && (p.count < 2 || p.sum <= maxPauses)
 }
 
-// add notes a time that a path names.
+// add records a time that a path demanded.
 func (p *pauses) add(n saying) {
 	now, before := time.Now(), p.until()
 	p.said = slices.DeleteFunc(p.said, func(o saying) bool { return o.path == n.path || !o.until.After(now) })
@@ -68,8 +69,8 @@ func (p *pauses) add(n saying) {
 	p.sum += after.Sub(now)
 }
 
-// answered notes a good answer to a question that was sent at this time. What the
-// host has said since then may hold all the same.
+// answered records a good answer to a question that was sent at this time. Later
+// demands of the host still hold.
 func (p *pauses) answered(sent int64) {
 	p.said = slices.DeleteFunc(p.said, func(n saying) bool { return n.at < sent })
 	if len(p.said) == 0 {
@@ -77,7 +78,7 @@ func (p *pauses) answered(sent int64) {
 	}
 }
 
-// pauseOf is how long an answer asks to wait, and whether it does.
+// pauseOf is the pause that an answer demands, and whether it demands one.
 func pauseOf(resp *http.Response) (time.Duration, bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return 0, false
@@ -92,7 +93,7 @@ func pauseOf(resp *http.Response) (time.Duration, bool) {
 	return 0, false
 }
 
-// troubled reports whether an answer says that its host cannot answer well now.
+// troubled reports whether an answer says that its host has trouble.
 func troubled(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// maxResumes is how often a transfer that breaks is taken up again. What breaks
-// more often than that will not end in a time that a run can wait.
+// maxResumes is how often a broken transfer is resumed. One that breaks more
+// often does not end in an acceptable time.
 const maxResumes = 5
 
-// state is what tells a body from any other that its URL may stand for.
+// state identifies a body among all bodies of its URL.
 type state struct {
-	validator string // an entity tag or a date, as If-Range takes it
+	validator string // an entity tag or a date, for If-Range
 	size      int64
 }
 
-// resumable returns the state of a body whose rest can be asked for: the server
-// must have said how long it is, and by what it knows it again, in a way that is
-// strong in the words of RFC 9110. A date is so if it is at least a second older
-// than the answer. What net/http has unpacked has other bytes than were sent.
+// resumable returns the state of a body whose rest can be requested. The server
+// must have sent its length and a validator that is strong by RFC 9110. A date is
+// strong if it is at least a second older than the answer. A body that net/http
+// has unpacked is not resumable: its bytes differ from the sent ones.
 func resumable(resp *Response) (state, bool) {
 	s := state{validator: resp.Header.Get("Etag"), size: resp.Size}
 	if s.validator == "" {
@@ -42,26 +42,25 @@ func resumable(resp *Response) (state, bool) {
 	return s, s.size > 0 && !strings.HasPrefix(s.validator, "W/")
 }
 
-// repeatable reports whether the body of an answer is what its URL stands for, so
-// that asking again may give the same one.
+// repeatable reports whether a new request for the URL may give the same body.
 func repeatable(r Request, resp *Response) bool {
 	get := cmp.Or(r.Method, http.MethodGet) == http.MethodGet && r.Header.Get("Range") == ""
 	return get && resp.Status == http.StatusOK
 }
 
-// resuming is a body that goes on where its transfer breaks: by the rest of the
-// very same body, if the server can tell it from others; else by a body that
-// begins with the bytes that were read, of which a digest is kept.
+// resuming is a body that continues after its transfer breaks. It continues with
+// the rest of the same body, if the server can identify it. Otherwise it takes a
+// new body that begins with the same bytes, which it compares by a digest.
 type resuming struct {
 	client  *Client
-	inquiry *inquiry // which ends with the body
+	inquiry *inquiry // it ends with the body
 	request Request
 	state
-	ranges bool // whether the rest can be asked for
+	ranges bool // the rest can be requested
 	body   io.ReadCloser
 	read   int64
-	digest maphash.Hash // of what was read
-	left   int          // of maxResumes; none where nothing is sent again
+	digest maphash.Hash // of the bytes that were read
+	left   int          // of maxResumes; 0 if nothing is sent again
 }
 
 func newResuming(c *Client, q *inquiry, r Request, resp *Response, body io.ReadCloser) *resuming {
@@ -73,7 +72,7 @@ func newResuming(c *Client, q *inquiry, r Request, resp *Response, body io.ReadC
 	return b
 }
 
-// Read returns the error of a broken transfer if it cannot be taken up again.
+// Read returns the error of a broken transfer if it cannot be resumed.
 func (b *resuming) Read(p []byte) (int, error) {
 	for {
 		n, err := b.body.Read(p)
@@ -94,12 +93,12 @@ func (b *resuming) Close() error {
 }
 
 // resume replaces a broken body by one that begins where it ended, and reports
-// whether it could. A server that refuses or fails once is not asked again.
+// whether it could. After one refusal or failure the server is not asked again.
 func (b *resuming) resume(broken error) bool {
 	if !problem.Coded(broken, problem.CodeUnreachable) || b.left == 0 {
 		return false
 	}
-	b.body.Close() // that it broke is known
+	b.body.Close() // it is broken anyway
 	for b.left > 0 && b.wait() {
 		b.left--
 		rest, broke := b.rest()
@@ -114,8 +113,8 @@ func (b *resuming) resume(broken error) bool {
 	return false
 }
 
-// wait lets the server come to itself, longer each time, and others go before: for
-// these the time of the question does not run.
+// wait gives the server time, longer each time, and hands the turn over. The
+// question's time does not run meanwhile.
 func (b *resuming) wait() bool {
 	q, turn, opts := b.inquiry, b.request.Turn, b.client.opts
 	if turn != nil {
@@ -127,10 +126,10 @@ func (b *resuming) wait() bool {
 	return err == nil && (turn == nil || turn.Enter(q.ctx) == nil)
 }
 
-// rest asks for what is missing; nil if the server does not give it, and whether
-// that is because the transfer broke again. It asks the URL that was asked first:
-// the one that it redirects to may be for a short time or for one use. A server
-// that knows no ranges sends the whole body again.
+// rest requests the missing bytes; nil if the server does not send them. broke is
+// true if the transfer broke again. It uses the first URL: a redirect's target
+// may be valid only for a short time or once. A server without ranges sends the
+// whole body again.
 func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 	r := b.request
 	if b.ranges {
@@ -154,9 +153,9 @@ func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 	return body, false
 }
 
-// isSame reads as much of a body as was read of the broken one, and reports
-// whether these are the same bytes. What follows them belongs to this body, so
-// that what the reader gets in all is this body, whatever the other one was.
+// isSame reads as many bytes of a new body as were read of the broken one, and
+// reports whether they are equal. So all bytes that the reader gets are those of
+// the new body.
 func (b *resuming) isSame(resp *Response, body io.Reader) (bool, error) {
 	if resp.Size >= 0 && b.size >= 0 && resp.Size != b.size {
 		return false, nil
@@ -169,7 +168,7 @@ func (b *resuming) isSame(resp *Response, body io.Reader) (bool, error) {
 	return again.Sum64() == b.digest.Sum64(), nil
 }
 
-// isRest reports whether the answer is what is missing of the very same body.
+// isRest reports whether the answer is the missing part of the same body.
 func (b *resuming) isRest(resp *Response) bool {
 	etag := resp.Header.Get("Etag")
 	return resp.Status == http.StatusPartialContent && resp.Size == b.size-b.read &&

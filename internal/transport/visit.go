@@ -15,10 +15,11 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Visit asks whether another program may ask a host now, for what is at a URL. That
-// counts for the circuit of the host as a request does, and fails like one while the
-// circuit is open. The program is to end with the context, which is a short one for a
-// probe. The caller says then why the host has not answered it, nil if it has.
+// Visit asks whether another program may contact a URL's host now. The visit
+// counts for the host's circuit like a request, and fails like one while the
+// circuit is open. The program must end with the context, which is short for a
+// probe. The caller calls leave with the reason why the host did not answer, or
+// nil.
 //
 // Errors are *problem.Error: CodeUnreachable, or CodeCancelled if ctx has ended.
 func (c *Client) Visit(ctx context.Context, u *url.URL) (visiting context.Context, leave func(unanswered error), err error) {
@@ -39,7 +40,7 @@ func (c *Client) Visit(ctx context.Context, u *url.URL) (visiting context.Contex
 		stop(brief)
 		switch {
 		case ctx.Err() != nil:
-			a.unsent() // nobody has waited for what comes
+			a.unsent() // nobody has waited for an answer
 		case unanswered != nil:
 			a.failed(unanswered)
 		default:
@@ -48,9 +49,9 @@ func (c *Client) Visit(ctx context.Context, u *url.URL) (visiting context.Contex
 	}, nil
 }
 
-// Greeting returns the first of the addresses of a host, which Resolve has found, at
-// which a server greets with these first words. It asks one after the other, each for
-// some time. Errors are those of Visit.
+// Greeting returns the first address of a host, from Resolve, whose server greets
+// with these words. It tries one after the other, with a time limit for each.
+// Errors are those of Visit.
 func (c *Client) Greeting(ctx context.Context, u *url.URL, addrs []netip.Addr, words string, patience time.Duration) (netip.Addr, error) {
 	visiting, leave, err := c.Visit(ctx, u)
 	if err != nil {
@@ -79,7 +80,7 @@ func greeted(ctx context.Context, u *url.URL, ip netip.Addr, words string, patie
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // nothing is lost by that
+	defer conn.Close() // nothing is lost
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
@@ -94,12 +95,12 @@ func greeted(ctx context.Context, u *url.URL, ip netip.Addr, words string, patie
 	return nil
 }
 
-// Late is the error of what another program was waiting for, and did not come in this
-// time.
+// Late is the error of another program's wait that took too long.
 func Late(what string, after time.Duration) error { return &late{what, after} }
 
-// Unanswered reports whether a host was connected to and gave no answer in time, or was
-// not asked since it gives none to others. The end of a run is no such error.
+// Unanswered reports whether a host accepted a connection but gave no answer in
+// time. It is also true if the host was not asked because it is silent. The end
+// of a run is no such error.
 func Unanswered(err error) bool {
 	if _, down := errors.AsType[*outage](err); down {
 		return true
@@ -108,8 +109,8 @@ func Unanswered(err error) bool {
 	return timedOut(err) && !errors.Is(err, context.DeadlineExceeded) && !(isOp && op.Op == "dial")
 }
 
-// Outages returns the servers whose circuits are open, sorted, with the reason of the last
-// question that was asked.
+// Outages returns the servers with open circuits, sorted, each with the reason of
+// its last failure.
 func (c *Client) Outages() []problem.Outage {
 	h := &c.guard.shared.hosts
 	h.mu.Lock()
