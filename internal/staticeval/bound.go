@@ -10,23 +10,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Nothing in HCL stops an evaluation. So its cost is estimated before it, in
-// bytes of what must be read and written: of the expression, of the values at
-// all its references, and of what its functions give. The bounds are far beyond
-// what the source of a module needs.
+// HCL has no way to stop an evaluation. So relock estimates its cost first, in
+// bytes that are read and written: of the expression, of all referenced values,
+// and of the results of functions. The limits are far beyond what the source of a
+// module needs.
 const (
-	// MaxExpression is how many bytes an expression may have.
+	// MaxExpression is the highest number of bytes of an expression.
 	MaxExpression = 64 << 10
 	maxEvaluation = 1 << 20  // cost of an evaluation, and of a value
-	maxTotal      = 64 << 20 // cost of all evaluations that share a Bound, and of all values that are kept
-	maxReferences = 10_000   // that are evaluated for a Bound
-	maxChain      = 200      // references that lead to each other, across scopes
+	maxTotal      = 64 << 20 // cost of all evaluations that share a Bound, and of all kept values
+	maxReferences = 10_000   // that one Bound evaluates
+	maxChain      = 200      // references in a row, across scopes
 
-	perValue = 64 // bytes that a value takes in addition to its text, roughly
+	perValue = 64 // approximate bytes of a value beyond its text
 )
 
-// Bound is what many evaluations may cost together: those for one root module.
-// Its zero value is a whole one.
+// Bound is the shared budget of many evaluations: those of one root module. Its
+// zero value is a full budget.
 type Bound struct{ references, chain, spent int }
 
 func (b *Bound) refer() bool {
@@ -34,17 +34,17 @@ func (b *Bound) refer() bool {
 	return b.references <= maxReferences
 }
 
-// Take charges a cost, also of what is done beside evaluations, in bytes of what must be
-// read and written. It reports whether that was still allowed.
+// Take charges a cost in bytes that are read and written, also for work beside
+// evaluations. It reports whether the budget still allowed it.
 func (b *Bound) Take(cost int) bool {
 	b.spent = min(b.spent+cost, maxTotal+1)
 	return b.spent <= maxTotal
 }
 
-// Spent is the cost that was charged.
+// Spent is the charged cost.
 func (b *Bound) Spent() int { return b.spent }
 
-// cost is an upper bound of the size of what a call gives, and of its work.
+// cost is an upper bound of the size of a call's result and of its work.
 func (f Function) cost(args []cty.Value) int {
 	sum := costs(args)
 	if f.Cost != nil {
@@ -61,10 +61,10 @@ func costs(args []cty.Value) int {
 	return sum
 }
 
-// cost measures a value: its text, its digits, and something for everything in
-// it. It stops once that is too much. Where types are unified, those of a tuple
-// or an object are compared pair by pair [cty 1.19 cty/convert/sort_types.go]. In
-// arithmetic a string is the number that it is converted to.
+// cost measures a value: its text, its digits, and a constant for each part. It
+// stops when the cost is too high. If types are unified, the types of a tuple or
+// an object are compared pair by pair [cty 1.19 cty/convert/sort_types.go]. In
+// arithmetic a string counts as the number that it is converted to.
 func cost(v cty.Value, arithmetic bool) int {
 	if v.ContainsMarked() {
 		v, _ = v.UnmarkDeep()
@@ -92,7 +92,7 @@ func cost(v cty.Value, arithmetic bool) int {
 	return sum
 }
 
-// costAt is the cost of the part of a value that a reference leads to.
+// costAt is the cost of the part of a value that a reference selects.
 func costAt(v cty.Value, traversal hcl.Traversal, arithmetic bool) int {
 	if attribute(traversal) != "" {
 		if at, diags := traversal[2:].TraverseRel(v); !diags.HasErrors() {
@@ -102,11 +102,11 @@ func costAt(v cty.Value, traversal hcl.Traversal, arithmetic bool) int {
 	return cost(v, arithmetic)
 }
 
-// pairs is the cost of n types that may be compared with each other: about as
-// much as four bytes of text for each pair.
+// pairs is the cost of comparing n types with each other: about four bytes of
+// text for each pair.
 func pairs(n int) int { return 4 * min(n*n, maxEvaluation) }
 
-// digits is how many a number has when it is printed; 0 for all else.
+// digits is the number of digits of a printed number; 0 for other values.
 func digits(v cty.Value) int {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 		return 0
@@ -115,7 +115,8 @@ func digits(v cty.Value) int {
 	return max(exponent, -exponent) / 3
 }
 
-// exponent is that of a number in a string, at most what is too much.
+// exponent is the exponent of a number in a string, limited to just above the
+// bound.
 func exponent(s string) int {
 	mantissa := strings.TrimRight(s, "0123456789")
 	written := s[len(mantissa):]
@@ -130,15 +131,16 @@ func exponent(s string) int {
 	return min(n, maxEvaluation+1)
 }
 
-// expression is what must be known of an expression before it is evaluated.
+// expression has the facts about an expression that are needed before its
+// evaluation.
 type expression struct {
 	native     hclsyntax.Expression
 	cost       int
 	functions  []string
 	arithmetic bool     // it computes with numbers
-	digits     int      // of the longest number that is written, or of those together that are computed with
-	levels     int      // of templates and conditionals within each other, each of which copies
-	unknown    *Unknown // it is not evaluated
+	digits     int      // of the longest written number, or of all numbers of a computation together
+	levels     int      // of nested templates and conditionals, each of which copies
+	unknown    *Unknown // the reason why it is not evaluated
 }
 
 // look looks through an expression.
@@ -158,13 +160,13 @@ func look(expr hcl.Expression, loops bool) expression {
 // looker walks an expression.
 type looker struct {
 	*expression
-	loops bool // they are admitted
-	// numbers are, for each call around the node, the operators of arithmetic
-	// that have it as an operand: their results can be as large as all operands
-	// together, but nobody knows how large a number is in a string that is yet
-	// to be put together.
+	loops bool // loops are allowed
+	// numbers are, for each call around the node, the arithmetic operators with
+	// the call as an operand. Their results can be as large as all operands
+	// together. The size of a number in a string that a template builds is
+	// unknown.
 	numbers  []int
-	operands int // digits of all numbers that are computed with
+	operands int // digits of all numbers in computations
 	level    int
 }
 
@@ -212,8 +214,7 @@ func (l *looker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// literal counts what is written, in arithmetic also of a string that is converted to a
-// number.
+// literal counts a literal. In arithmetic it counts a string as a number, too.
 func (l *looker) literal(v cty.Value, arithmetic bool) {
 	l.cost += cost(v, arithmetic)
 	size := digits(v)
@@ -224,7 +225,7 @@ func (l *looker) literal(v cty.Value, arithmetic bool) {
 	l.digits = max(l.digits, size)
 }
 
-// nest enters or leaves what counts by how deep it is.
+// nest enters or leaves a node whose cost depends on its depth.
 func (l *looker) nest(node hclsyntax.Node, by int) {
 	var op *hclsyntax.Operation
 	switch n := node.(type) {

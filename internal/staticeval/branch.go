@@ -10,22 +10,22 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Directive is a directive of a template, %{ if … } or %{ for … }, that depends on what is
-// not known.
+// Directive is a directive of a template, %{ if … } or %{ for … }, that depends
+// on an unknown value.
 type Directive struct {
 	Why   *Unknown
-	Place hcl.Range // of what it depends on
+	Place hcl.Range // of the unknown value
 }
 
-// branching is one way through the open directives of an expression: what was chosen at
-// each, in the order in which they are met. What is not chosen yet is the first way, in
-// which a condition does not hold and a loop has no turn.
+// branching is one way through the open directives of an expression: the choice
+// at each, in order. A missing choice is the first one: the condition is false,
+// or the loop has no turn.
 type branching struct {
 	chosen []bool
 	met    []Directive
 }
 
-// choose is the way to go at a directive.
+// choose is the choice at a directive.
 func (b *branching) choose(d Directive) bool {
 	n := len(b.met)
 	b.met = append(b.met, d)
@@ -35,7 +35,7 @@ func (b *branching) choose(d Directive) bool {
 	return b.chosen[n]
 }
 
-// next is the way after one that was gone to its end; nil after the last.
+// next is the way after a completed one; nil after the last.
 func (b *branching) next() *branching {
 	i := len(b.met) - 1
 	for i >= 0 && b.chosen[i] {
@@ -47,10 +47,10 @@ func (b *branching) next() *branching {
 	return &branching{chosen: append(slices.Clone(b.chosen[:i]), true)}
 }
 
-// Ways evaluates a template in each way that its open directives leave: with a condition
-// that holds and does not, with a loop of one turn and of none. There are most of them at
-// most. Open are the directives, each once; if there are none, there is one way. What the
-// template refers to has no ways.
+// Ways evaluates a template for each choice at its open directives: a condition
+// is true or false, and a loop has one turn or none. It returns at most most
+// values. open has each directive once; without any, there is one value. The
+// values that the template refers to are evaluated once.
 func (s *Scope) Ways(expr hcl.Expression, most int) (values []cty.Value, open []Directive, why *Unknown) {
 	known := map[hcl.Range]bool{}
 	for way := (&branching{}); way != nil; way = way.next() {
@@ -74,8 +74,8 @@ func (s *Scope) Ways(expr hcl.Expression, most int) (values []cty.Value, open []
 	return values, open, nil
 }
 
-// valueOfPart is the value of a part of a template: of a directive that is open, that of the way
-// that is gone.
+// valueOfPart is the value of a part of a template. For an open directive, it
+// follows the present way.
 func valueOfPart(part hclsyntax.Expression, ctx *hcl.EvalContext, run *evaluation) (cty.Value, hcl.Diagnostics) {
 	way := run.holes.way
 	if way == nil {
@@ -116,7 +116,7 @@ func valueOfPart(part hclsyntax.Expression, ctx *hcl.EvalContext, run *evaluatio
 	return part.Value(ctx)
 }
 
-// because is why a value with these marks is not known.
+// because returns why a value with these marks is unknown.
 func because(marks cty.ValueMarks, run *evaluation) *Unknown {
 	if why := reasonOf(marks); why != nil {
 		return why

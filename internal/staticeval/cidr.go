@@ -18,8 +18,8 @@ var (
 	errNoNumber  = errors.New("it must be an integer that is not too large")
 )
 
-// networkFunc is a function of a network, in CIDR notation, and of some integers; of
-// any number of them where its result is a list.
+// networkFunc is a function of a network in CIDR notation and of integers. If its
+// result is a list, it takes any number of them.
 func networkFunc(result cty.Type, integers int, do func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error)) function.Function {
 	spec := &function.Spec{
 		Params: []function.Parameter{{Name: "prefix", Type: cty.String}}, Type: function.StaticReturnType(result),
@@ -46,7 +46,7 @@ func networkFunc(result cty.Type, integers int, do func(prefix netip.Prefix, num
 	return function.New(spec)
 }
 
-// integer is a number that fits into the address of a host.
+// integer is a number that fits into a host part.
 func integer(v cty.Value) (*big.Int, error) {
 	n, exact := v.AsBigFloat().Int(nil)
 	if exact != big.Exact || n.BitLen() > 128 {
@@ -55,7 +55,7 @@ func integer(v cty.Value) (*big.Int, error) {
 	return n, nil
 }
 
-// add returns an address that many later, counted in units of so many bits.
+// add returns the n-th address after a, in units of 2^bits.
 func add(a netip.Addr, n *big.Int, bits int) netip.Addr {
 	raw := a.AsSlice()
 	sum := new(big.Int).Lsh(n, uint(bits))
@@ -67,7 +67,7 @@ func add(a netip.Addr, n *big.Int, bits int) netip.Addr {
 	return b
 }
 
-// cidrHostFunc counts hosts from the end where their number is negative.
+// cidrHostFunc counts hosts from the end if the number is negative.
 var cidrHostFunc = networkFunc(cty.String, 1, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
 	n := numbers[0]
 	hosts := new(big.Int).Lsh(big.NewInt(1), uint(prefix.Addr().BitLen()-prefix.Bits()))
@@ -97,7 +97,8 @@ var cidrSubnetFunc = networkFunc(cty.String, 2, func(prefix netip.Prefix, number
 	return cty.StringVal(netip.PrefixFrom(add(prefix.Addr(), numbers[1], prefix.Addr().BitLen()-bits), bits).String()), nil
 })
 
-// cidrSubnetsFunc gives networks one after the other, each where its size allows.
+// cidrSubnetsFunc returns consecutive networks, each at the next place that its
+// size allows.
 var cidrSubnetsFunc = networkFunc(cty.List(cty.String), 0, func(within netip.Prefix, numbers []*big.Int) (cty.Value, error) {
 	next := within.Addr()
 	var subnets []cty.Value
@@ -107,7 +108,7 @@ var cidrSubnetsFunc = networkFunc(cty.List(cty.String), 0, func(within netip.Pre
 			return cty.NilVal, errNoRoom
 		}
 		subnet := netip.PrefixFrom(next, bits)
-		if start := subnet.Masked().Addr(); start != next { // the next one that begins where such a network can
+		if start := subnet.Masked().Addr(); start != next { // the next place for a network of this size
 			subnet = netip.PrefixFrom(add(start, big.NewInt(1), next.BitLen()-bits), bits)
 		}
 		if !subnet.Addr().IsValid() || !within.Contains(subnet.Addr()) {

@@ -6,27 +6,27 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The limits on an expression that is evaluated without variables and functions.
+// The limits of an expression without variables and functions.
 const (
-	// MaxConstant bounds its bytes. The longest that people write are a hundred bytes
-	// of constraints.
+	// MaxConstant is its highest number of bytes. People write constraints of at
+	// most a hundred bytes.
 	MaxConstant = 8 << 10
-	// maxConstantDigits bounds the numbers that are written, and what is computed from
-	// several: a lock file has thousands of constants, each of which becomes a text.
+	// maxConstantDigits limits the digits of written numbers and of computations.
+	// A lock file has thousands of constants, each of which becomes a text.
 	maxConstantDigits = 4096 / 3
 )
 
-// Why Check and Constant refuse an expression.
+// The reasons why Check and Constant refuse an expression.
 var (
 	Long   = &Unknown{Reason: "it is too long"}                       // more than MaxConstant bytes
 	Loop   = &Unknown{Reason: "it is computed by a for expression"}   // nested ones over literal lists multiply: a few lines can take years
-	Splat  = &Unknown{Reason: "it is computed by a splat expression"} // likewise
+	Splat  = &Unknown{Reason: "it is computed by a splat expression"} // for the same reason
 	Costly = &Unknown{Reason: "it is too large or too complex"}       // such as a number whose text would fill the memory
 )
 
-// Check says why an expression is not evaluated, whatever it refers to: one of the
-// reasons above, or nil. In JSON, where strings stand for themselves, only the length
-// matters.
+// Check returns one of the reasons above, or nil if the expression may be
+// evaluated. It ignores what the expression refers to. JSON strings are literal,
+// so only their length counts.
 func Check(expr hcl.Expression) *Unknown {
 	native, ok := expr.(hclsyntax.Expression)
 	switch {
@@ -42,10 +42,10 @@ func Check(expr hcl.Expression) *Unknown {
 	return e.unknown
 }
 
-// Constant evaluates an expression as the tools evaluate what must be known
-// before anything else: without variables and functions, so that "~> ${1}.0" has a
-// value. In JSON, strings are then taken literally. What Check refuses has no value
-// [case 244] [terraform 1.11 internal/configs/provider_requirements.go].
+// Constant evaluates an expression that the tools need before anything else:
+// without variables and functions. So "~> ${1}.0" has a value. JSON strings are
+// literal. An expression that Check refuses has no value [case 244] [terraform
+// 1.11 internal/configs/provider_requirements.go].
 func Constant(expr hcl.Expression) (cty.Value, *Unknown, hcl.Diagnostics) {
 	if why := Check(expr); why != nil {
 		return cty.DynamicVal, why, nil

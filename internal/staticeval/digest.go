@@ -18,7 +18,7 @@ import (
 
 const digests = "terraform 1.11 internal/lang/funcs/crypto.go"
 
-// Encodings are functions of a content: they are functions of texts here, and callers
+// Encodings are functions of content. Here they are functions of texts; callers
 // that read files make functions of files of them.
 var Encodings = map[string]func(content []byte) string{
 	"base64":       base64.StdEncoding.EncodeToString,

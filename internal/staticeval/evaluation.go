@@ -14,19 +14,18 @@ type evaluation struct {
 	of      expression
 	holes   *Holes
 	left    int      // of maxEvaluation
-	unknown *Unknown // the first reason for a function to give nothing
+	unknown *Unknown // the first reason why a function has no result
 }
 
-// take reports whether something may be evaluated that costs so much at each
-// level of the expression.
+// take reports whether the budget allows a cost at each level of the expression.
 func (e *evaluation) take(cost int) bool {
 	cost *= max(e.of.levels, 1)
 	e.left = max(e.left-cost, -1)
 	return e.bound.Take(cost) && e.left >= 0
 }
 
-// call returns a function as one that is not called where it would cost too
-// much. Then, and where it returns an Unknown, its result is not known.
+// call returns a function that is not called if it would cost too much. Then, and
+// if it returns an Unknown, its result is unknown.
 func (e *evaluation) call(f Function) function.Function {
 	nothing := func(why *Unknown, typ cty.Type) (cty.Value, error) { return e.without(why, typ), nil }
 	return function.New(&function.Spec{
@@ -55,7 +54,7 @@ func (e *evaluation) call(f Function) function.Function {
 	})
 }
 
-// without is what stands for a value that there is none of, for a reason.
+// without is the placeholder of a missing value, with the reason.
 func (e *evaluation) without(why *Unknown, typ cty.Type) cty.Value {
 	if e.unknown == nil {
 		e.unknown = why
@@ -66,7 +65,8 @@ func (e *evaluation) without(why *Unknown, typ cty.Type) cty.Value {
 	return cty.UnknownVal(typ)
 }
 
-// solid are the arguments of a function: without holes, unless it takes them.
+// solid are the arguments of a function. It removes values with holes, unless the
+// function takes them.
 func (e *evaluation) solid(name string, args []cty.Value) []cty.Value {
 	if e.holes == nil || slices.Contains(e.holes.Through, name) {
 		return args
@@ -80,7 +80,7 @@ func (e *evaluation) solid(name string, args []cty.Value) []cty.Value {
 	return whole
 }
 
-// decided is a value that decides something.
+// decided is a value that a decision depends on.
 func (e *evaluation) decided(v cty.Value) cty.Value {
 	whole := e.holes.Whole(v)
 	if e.unknown == nil {

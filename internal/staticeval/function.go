@@ -17,17 +17,18 @@ import (
 // Function is a function that expressions can call.
 type Function struct {
 	Name    string
-	Meaning string // what it gives, in a few words
-	Source  string // where its rule is from
-	// Call evaluates it. An error that is an Unknown says that it has no value
-	// here; any other is an error in the expression.
+	Meaning string // its result, in a few words
+	Source  string // the source of its rule
+	// Call evaluates it. An Unknown as error means that it has no value here. Any
+	// other error is a mistake in the expression.
 	Call function.Function
-	// Cost is an upper bound of the size of what it gives and of its work, in addition to the
-	// size of its arguments together, some of which may be unknown; nil for nothing.
+	// Cost is an upper bound of the size of the result and of the work, beyond
+	// the total size of the arguments. Some arguments may be unknown. Nil means
+	// 0.
 	Cost func(args []cty.Value) int
 }
 
-// Where the rules are from.
+// The sources of the rules.
 const (
 	library     = "cty 1.19 function/stdlib"
 	tries       = "hcl 2.24 ext/tryfunc/tryfunc.go"
@@ -36,10 +37,9 @@ const (
 	markers     = "terraform 1.11 internal/lang/funcs/sensitive.go"
 )
 
-// Tools are the functions of Terraform and OpenTofu that have a value here: of
-// those that both have, the ones whose result is bounded by their arguments. No
-// regular expressions, whose work is not; nothing that depends on time, chance
-// or a network.
+// Tools are the functions of Terraform and OpenTofu that have a value here: those
+// of both, whose arguments limit the result. There are no regular expressions,
+// whose work has no limit, and no functions of time, chance or a network.
 var Tools = []Function{
 	{"can", "whether an expression has a value", tries, canFunc, nil},
 	{"coalesce", "the first argument that is neither null nor an empty string", collections, coalesceFunc, costOfTypes},
@@ -76,7 +76,7 @@ const (
 	Ephemeral Mark = "ephemeral"
 )
 
-// functionOf makes a function whose results have one type, of known arguments of some types.
+// functionOf makes a function of known arguments, whose result has one type.
 func functionOf(result cty.Type, do func(args []cty.Value) (cty.Value, error), params ...cty.Type) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(result),
@@ -93,7 +93,7 @@ func Text(do func(text string) (cty.Value, error)) function.Function {
 	return functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) { return do(args[0].AsString()) }, cty.String)
 }
 
-// unsupported stands for a function that is not in the table.
+// unsupported is used for a function that is not in the table.
 func unsupported(name string) Function {
 	args := anything("args")
 	return Function{Name: name, Call: function.New(&function.Spec{
@@ -109,7 +109,7 @@ func notEvaluated(name string) *Unknown {
 	return &Unknown{Reason: fmt.Sprintf("it calls %s, which is not evaluated here", name)}
 }
 
-// anything is a parameter that takes every value as it is.
+// anything is a parameter that accepts every value unchanged.
 func anything(name string) function.Parameter {
 	return function.Parameter{
 		Name: name, Type: cty.DynamicPseudoType,
@@ -117,8 +117,8 @@ func anything(name string) function.Parameter {
 	}
 }
 
-// tryFunc differs from the library's in that it evaluates its arguments once, so
-// that one in another does not double the work.
+// tryFunc evaluates its arguments once, unlike the library's: nested calls would
+// double the work at each level.
 var tryFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
 	Type:     function.StaticReturnType(cty.DynamicPseudoType),
@@ -149,7 +149,7 @@ var canFunc = function.New(&function.Spec{
 	},
 })
 
-// marking makes a function that returns its argument with other marks.
+// marking makes a function that changes the marks of its argument.
 func marking(do func(cty.Value) cty.Value) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{anything("value")},
@@ -164,7 +164,7 @@ func without(v cty.Value, mark Mark) cty.Value {
 	return v.WithMarks(marks)
 }
 
-// coalesceFunc passes over empty strings, which cty's own would return.
+// coalesceFunc skips empty strings; cty's own would return them.
 var coalesceFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
@@ -194,7 +194,7 @@ var coalesceFunc = function.New(&function.Spec{
 	},
 })
 
-// lengthFunc measures strings too.
+// lengthFunc measures strings, too.
 var lengthFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true}},
 	Type:   function.StaticReturnType(cty.Number),
@@ -213,7 +213,7 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-// lookupFunc takes objects too, and needs no default for a key that is there.
+// lookupFunc accepts objects, too, and needs no default for a present key.
 var lookupFunc = function.New(&function.Spec{
 	Params:   []function.Parameter{{Name: "inputMap", Type: cty.DynamicPseudoType}, {Name: "key", Type: cty.String}},
 	VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
@@ -250,8 +250,8 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	return args[2], nil
 }
 
-// replaceFunc takes what is between slashes as a regular expression, or does not
-// take it: how long one works is not bounded by its length.
+// replaceFunc treats a text between slashes as a regular expression, or refuses
+// it: the length of an expression does not limit its work.
 func replaceFunc(regular bool) function.Function {
 	return functionOf(cty.String, func(args []cty.Value) (cty.Value, error) {
 		pattern, ok := betweenSlashes(args[1].AsString())
@@ -278,7 +278,7 @@ func textTest(holds func(text, part string) bool) function.Function {
 	}, cty.String, cty.String)
 }
 
-// text is a string that is known, or else empty.
+// text is a known string, else empty.
 func text(v cty.Value) string {
 	v, _ = v.Unmark()
 	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
@@ -287,19 +287,19 @@ func text(v cty.Value) string {
 	return v.AsString()
 }
 
-// times is the cost of what may be so many times as large as the arguments.
+// times is the cost of a result of up to n times the size of the arguments.
 func times(n int) func([]cty.Value) int {
 	return func(args []cty.Value) int { return (n - 1) * costs(args) }
 }
 
-// costOfTypes counts that the types of arguments are unified.
+// costOfTypes counts the unification of the arguments' types.
 func costOfTypes(args []cty.Value) int { return pairs(len(args)) }
 
 func costOfReplace(args []cty.Value) int {
 	return strings.Count(text(args[0]), text(args[1])) * len(text(args[2]))
 }
 
-// costOfTrim counts every comparison of characters with each other.
+// costOfTrim counts every comparison of two characters.
 func costOfTrim(args []cty.Value) int {
 	return len(text(args[0])) * utf8.RuneCountInString(text(args[1]))
 }
@@ -314,14 +314,15 @@ func costOfJoin(args []cty.Value) int {
 
 func costOfSplit(args []cty.Value) int { return perValue * strings.Count(text(args[1]), text(args[0])) }
 
-// costOfJSON counts an element for each sign that can begin one, and that each is read
-// again for everything that it is in [cty 1.19 cty/json/unmarshal.go].
+// costOfJSON counts an element for each sign that can begin one. The library
+// reads each element again for each list or object around it [cty 1.19
+// cty/json/unmarshal.go].
 func costOfJSON(args []cty.Value) int {
 	src := text(args[0])
 	return perValue*signsIn(args[0], "{", "[", ",", ":") + len(src)*depthOfJSON(src)/4
 }
 
-// depthOfJSON is how deep lists and objects are in each other.
+// depthOfJSON is the depth of nested lists and objects.
 func depthOfJSON(src string) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(src); i++ {
@@ -341,7 +342,7 @@ func depthOfJSON(src string) int {
 	return deepest
 }
 
-// signsIn counts how often signs are in a text.
+// signsIn counts signs in a text.
 func signsIn(src cty.Value, signs ...string) int {
 	n := 0
 	for _, sign := range signs {
@@ -350,11 +351,11 @@ func signsIn(src cty.Value, signs ...string) int {
 	return n
 }
 
-// longWidth is a number in a format that pads the result to an absurd size.
+// longWidth matches a format's number that pads the result to an absurd size.
 var longWidth = regexp.MustCompile(`[0-9]{4,}`)
 
-// costOfFormat takes it that each verb writes all arguments, with every character
-// escaped as in JSON, and pads them.
+// costOfFormat assumes that each verb writes all arguments, pads them, and
+// escapes every character as in JSON.
 func costOfFormat(args []cty.Value) int {
 	const escaped, padding = 6, 1000
 	format := text(args[0])

@@ -9,25 +9,24 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// hole begins the text that stands for a part that is not known: an identifier, so
-// that it can be in a string or in place of a value. Nobody writes it but to have
-// less known of what is theirs.
+// hole begins the text for an unknown part. It is an identifier, so it can be in
+// a string or replace a value. If an author writes it, only their own parts
+// become unknown.
 const hole = "relock_not_known_"
 
-// Holes are the parts of texts that are not known. What a template interpolates
-// without it having a value is a hole in the text; a directive that has none
-// leaves nothing known of the text. Functions carry such texts on, or do without;
-// nothing is decided by them.
+// Holes are the unknown parts of texts. An interpolation without a value is a
+// hole in its template; a directive without a value makes the whole text unknown.
+// Functions pass such texts on or refuse them. No decision depends on them.
 type Holes struct {
-	// Through are the functions that take such texts, and whose results have the
-	// holes of their arguments and depend on nothing else of them.
+	// Through are the functions that accept texts with holes. Their results have
+	// the holes of their arguments, and depend on nothing else of them.
 	Through []string
 
 	reasons []*Unknown
-	way     *branching // that is gone through open directives; nil: they leave nothing known
+	way     *branching // the way through open directives; nil: they make the text unknown
 }
 
-// Text is the text of another hole.
+// Text is the text of a new hole.
 func (h *Holes) Text(why *Unknown) string {
 	h.reasons = append(h.reasons, why)
 	return fmt.Sprintf("%s%d_", hole, len(h.reasons))
@@ -36,7 +35,7 @@ func (h *Holes) Text(why *Unknown) string {
 // Has reports whether a text has a hole.
 func Has(text string) bool { return strings.Contains(text, hole) }
 
-// Reason is that of the first hole in a text, or nil.
+// Reason is the reason of the first hole in a text, or nil.
 func (h *Holes) Reason(text string) *Unknown {
 	_, after, found := strings.Cut(text, hole)
 	if !found {
@@ -46,10 +45,10 @@ func (h *Holes) Reason(text string) *Unknown {
 	if n, err := strconv.Atoi(digits); err == nil && n > 0 && n <= len(h.reasons) {
 		return h.reasons[n-1]
 	}
-	return nowhere // the text is that of a file
+	return nowhere // the text is from a file
 }
 
-// Whole returns a value in which texts with holes are not known.
+// Whole returns a value in which texts with holes are unknown.
 func (h *Holes) Whole(v cty.Value) cty.Value {
 	if h == nil || !holed(v) {
 		return v
@@ -83,8 +82,8 @@ func holed(v cty.Value) bool {
 	return false
 }
 
-// ReasonFor is the reason for which a value, or the first part of it, is not known; nil
-// if that is not marked.
+// ReasonFor is the reason why a value, or its first unknown part, is unknown; nil
+// if it has no mark.
 func ReasonFor(v cty.Value) *Unknown {
 	if v.IsWhollyKnown() {
 		return nil
@@ -101,7 +100,7 @@ func ReasonFor(v cty.Value) *Unknown {
 	return reasonOf(marks)
 }
 
-// reasonOf is the first reason among marks, in the order of their texts.
+// reasonOf is the first reason among marks, sorted by text.
 func reasonOf(marks cty.ValueMarks) *Unknown {
 	var all []*Unknown
 	for mark := range marks {

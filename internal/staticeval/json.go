@@ -7,17 +7,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxTemplate bounds the bytes of a string in JSON that is parsed as a template.
+// maxTemplate is the highest number of bytes of a JSON string that is parsed as a
+// template.
 const maxTemplate = 8 << 10
 
-// length is how many bytes of its file an expression takes.
+// length is the number of bytes of an expression in its file.
 func length(expr hcl.Expression) int {
 	rng := expr.Range()
 	return rng.End.Byte - rng.Start.Byte
 }
 
-// translate returns the expression in native syntax that JSON stands for, whose
-// strings are templates, so that there is one kind of expression to look through.
+// translate returns the native form of a JSON expression, whose strings are
+// templates. So other code handles one kind of expression.
 func translate(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
 	if native, ok := expr.(hclsyntax.Expression); ok {
 		return native, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// rewrite returns an expression whose loops are charged before they run, and whose
-// templates have holes. It copies: the expression of a file is evaluated by many at
-// once.
+// rewrite returns a copy of an expression whose loops are charged before they
+// run, and whose templates have holes. It copies because goroutines share the
+// expressions of a file.
 func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 	switch n := expr.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -50,7 +50,7 @@ func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 	return e.rewriteCollection(expr)
 }
 
-// rewriteCollection rewrites what makes collections or reads from them.
+// rewriteCollection rewrites expressions that make or read collections.
 func (e *evaluation) rewriteCollection(expr hclsyntax.Expression) hclsyntax.Expression {
 	switch n := expr.(type) {
 	case *hclsyntax.TupleConsExpr:
@@ -119,8 +119,8 @@ func valued(v cty.Value, rng hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: rng}
 }
 
-// conditional has the reasons of the result that is chosen alone: HCL would mark
-// it with those of both.
+// conditional has the reasons of the chosen result only. HCL would add those of
+// the other one.
 type conditional struct {
 	hclsyntax.Expression
 	of *hclsyntax.ConditionalExpr // the expression
@@ -153,7 +153,7 @@ func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // directive reports whether a conditional is a template's %{ if … }, which begins
-// before its condition does.
+// before its condition.
 func (c *conditional) directive() bool {
 	return c.of.SrcRange.Start.Byte < c.of.Condition.StartRange().Start.Byte
 }
@@ -179,7 +179,7 @@ func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return l.on(valued(over, l.over.Range())).Value(ctx)
 }
 
-// turn is the text of a directive's only turn, over an element that is not known.
+// turn is the text of a directive's only turn, over an unknown element.
 func (l *loop) turn(ctx *hcl.EvalContext, why *Unknown) (cty.Value, hcl.Diagnostics) {
 	of, ok := l.Expression.(*hclsyntax.ForExpr)
 	if !ok {
@@ -193,9 +193,10 @@ func (l *loop) turn(ctx *hcl.EvalContext, why *Unknown) (cty.Value, hcl.Diagnost
 	return l.body[0].Value(inner)
 }
 
-// turns takes what a loop costs over a collection, and reports whether it may run:
-// for each element the expressions and what they refer to around the loop, and for
-// each reference that may be the loop's own the elements together.
+// turns charges a loop over a collection, and reports whether it may run. For
+// each element it charges the expressions and their references outside the loop.
+// For each reference that may be a loop variable it charges the elements
+// together.
 func (e *evaluation) turns(ctx *hcl.EvalContext, over cty.Value, body []hclsyntax.Expression) bool {
 	over, _ = over.Unmark()
 	n := 1
@@ -219,7 +220,7 @@ func (e *evaluation) turns(ctx *hcl.EvalContext, over cty.Value, body []hclsynta
 	return e.take(sum + n*each)
 }
 
-// whole is an expression whose value decides something.
+// whole is an expression that a decision depends on.
 func (e *evaluation) whole(expr hclsyntax.Expression) hclsyntax.Expression {
 	return &decisive{e.rewrite(expr), e}
 }
@@ -235,7 +236,7 @@ func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return d.run.decided(value), diags
 }
 
-// holedTemplate is a template whose parts need not all be known.
+// holedTemplate is a template that may have unknown parts.
 type holedTemplate struct {
 	hclsyntax.Expression
 	of  *hclsyntax.TemplateExpr // the expression

@@ -1,14 +1,13 @@
 // Package staticeval evaluates expressions of configuration that may come from
-// anyone, with only what is known before anything runs: the values that
-// its caller has for references, and a table of functions.
+// anyone. It uses only facts that are known before anything runs: the caller's
+// values for references, and a table of functions.
 //
-// It takes references, templates, conditionals, indexes, operators, and functions
-// whose result is bounded by their arguments. Nothing iterates, unless the caller
-// wants it. What an evaluation can cost is estimated before it runs, so that none
-// has to be stopped; where it iterates, before all turns of a loop are taken. The
-// rest is Unknown: where the tool runs it may have a value, which is then not
-// known here. Constants, which refer to nothing and call nothing, are evaluated
-// behind the same guard, within narrower bounds.
+// It evaluates references, templates, conditionals, indexes, operators, and
+// functions whose arguments limit their results. Loops run only if the caller
+// allows them. The cost of an evaluation is estimated before it runs, so none
+// must be stopped; for a loop, before all its turns. Everything else is Unknown:
+// it may have a value when the tool runs. Constants, without references and
+// calls, have the same guard with narrower limits.
 package staticeval
 
 import (
@@ -22,21 +21,20 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Scope is what expressions can refer to and call.
+// Scope has the references and functions of expressions.
 type Scope struct {
 	Functions []Function
-	// Refer returns the value of root.name, or of root alone if name is empty. It
-	// is asked once for each. A value that is not wholly known comes with a
-	// reason. What is not there at all is cty.NilVal, with a reason: an expression that
-	// needs it is an error, in place of which try has another one. Without Refer nothing
-	// is known.
+	// Refer returns the value of root.name, or of root if name is empty. It is
+	// called once for each. A value that is not completely known has a reason. A
+	// missing reference is cty.NilVal with a reason: an expression that needs it
+	// is an error, which try replaces. Without Refer no reference has a value.
 	Refer func(root, name string) (cty.Value, *Unknown)
-	// Holes admits loops (for and splat expressions), and lets texts have parts that
-	// are not known; nil: such a text is not known. With it, reasons are marks on
-	// what has no value, so that each part of a value has its own.
+	// Holes allows loops (for and splat expressions), and texts with unknown
+	// parts. Without Holes such a text is unknown. With it, reasons are marks on
+	// unknown values, so each part of a value has its own.
 	Holes *Holes
-	// Bound is shared by scopes that may cost together what one may; nil is a
-	// bound for this scope alone.
+	// Bound is shared by scopes with one budget; nil means a budget for this
+	// scope alone.
 	Bound *Bound
 
 	known map[reference]answer
@@ -52,20 +50,20 @@ type answer struct {
 // Unknown says why an expression has no value here.
 type Unknown struct {
 	Reason string
-	Hint   string // what to do about it; may be empty
-	// Refused says that the expression is an error. If not, it may have a
-	// value where they run.
+	Hint   string // what to do next; may be empty
+	// Refused means that the expression is an error. Otherwise it may have a
+	// value when the tools run.
 	Refused bool
 }
 
 // Error implements error, for functions that have no value here.
 func (u *Unknown) Error() string { return u.Reason }
 
-// nowhere is the reason of what has no value for none that was met.
+// nowhere is the reason of an unknown value without any other reason.
 var nowhere = &Unknown{Reason: "its value is not known here"}
 
-// Value evaluates an expression. What it refers to is evaluated before it. If the
-// value is not wholly known, there is a reason: the first one that was met.
+// Value evaluates an expression, and first its references. If the value is not
+// completely known, it returns the first reason.
 func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	if s.Bound == nil {
 		s.Bound = &Bound{}
@@ -100,8 +98,8 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	return value, cmp.Or(ReasonFor(value), unknown, run.unknown, nowhere)
 }
 
-// Literal is the value of an expression without references and functions, unknown if
-// it has none or is too large. In JSON strings stand for themselves.
+// Literal is the value of an expression without references and functions; unknown
+// if it has none or is too large. JSON strings are literal.
 func Literal(expr hcl.Expression) cty.Value {
 	if json.IsJSONExpression(expr) && length(expr) <= MaxExpression {
 		value, diags := expr.Value(nil)
@@ -114,8 +112,8 @@ func Literal(expr hcl.Expression) cty.Value {
 	return cty.DynamicVal
 }
 
-// refusal says why HCL refuses an expression. The details that it has to tell
-// repeat values, which may be any text.
+// refusal says why HCL refuses an expression. It drops HCL's details, which
+// repeat values that may be any text.
 func refusal(diags hcl.Diagnostics) *Unknown {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -125,9 +123,9 @@ func refusal(diags hcl.Diagnostics) *Unknown {
 	return &Unknown{Refused: true, Reason: "it is no expression"}
 }
 
-// context holds the functions that an expression calls and the values that it
-// refers to, whose costs it takes. It returns the reason of the first value that
-// is not wholly known.
+// context has the functions and the referenced values of an expression, and
+// charges their costs. It returns the reason of the first value that is not
+// completely known.
 func (s *Scope) context(run *evaluation) (*hcl.EvalContext, *Unknown) {
 	var unknown *Unknown
 	objects := map[string]map[string]cty.Value{}
@@ -168,7 +166,7 @@ func attribute(traversal hcl.Traversal) string {
 	return ""
 }
 
-// refer asks for a reference, once.
+// refer looks a reference up, once.
 func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	if a, ok := s.known[ref]; ok {
 		return a.value, a.unknown
@@ -179,8 +177,8 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	if s.Refer == nil || !s.Bound.refer() {
 		return cty.DynamicVal, Costly
 	}
-	// This stands for the reference while it is evaluated: who meets it then
-	// goes round in circles.
+	// This is the answer while the reference is evaluated: to meet it means a
+	// cycle.
 	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
 	value, unknown := s.referred(ref)
 	if value != cty.NilVal && !s.Bound.Take(cost(value, false)) {
@@ -190,7 +188,7 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	return value, unknown
 }
 
-// referred is the value of a reference, which has no ways.
+// referred is the value of a reference, without ways.
 func (s *Scope) referred(ref reference) (cty.Value, *Unknown) {
 	if s.Holes == nil {
 		return s.Refer(ref.root, ref.name)
@@ -201,8 +199,8 @@ func (s *Scope) referred(ref reference) (cty.Value, *Unknown) {
 	return s.Refer(ref.root, ref.name)
 }
 
-// function returns a function by its name, which may be one of the namespace
-// that the tools have for their own [terraform 1.8 internal/lang/functions.go].
+// function returns a function by name. The name may have the tools' own namespace
+// [terraform 1.8 internal/lang/functions.go].
 func (s *Scope) function(name string) Function {
 	own := strings.TrimPrefix(name, "core::")
 	i := slices.IndexFunc(s.Functions, func(f Function) bool { return f.Name == own })

@@ -19,8 +19,8 @@ const (
 )
 
 // Wide are further functions of Terraform and OpenTofu, for callers that evaluate
-// more than the sources of modules: those whose result or work is not bounded by
-// their arguments alone, but by something that can be told from them.
+// more than the sources of modules. The size of their arguments does not limit
+// their result or work, but the cost can be computed from the arguments.
 var Wide = []Function{
 	{"abs", "a number without its sign", library, stdlib.AbsoluteFunc, nil},
 	{"alltrue", "whether all elements are true", collections, allFunc(true), nil},
@@ -55,7 +55,7 @@ var Wide = []Function{
 	{"md5", "a digest of a text", digests, encoded("md5"), nil},
 	{"min", "the smallest number", library, stdlib.MinFunc, nil},
 	{"one", "the only element, or null", collections, oneFunc, nil},
-	{"parseint", "the integer that a text shows", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another
+	{"parseint", "the integer that a text shows", library, stdlib.ParseIntFunc, times(8)}, // digits are converted to another base
 	{"pow", "a power of a number", numbers, stdlib.PowFunc, nil},
 	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
 	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},
@@ -118,9 +118,9 @@ var oneFunc = functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Valu
 	return cty.NilVal, errors.New("it has more than one element")
 }, cty.DynamicPseudoType)
 
-// regexWork is the cost of a regular expression over a text. The engine goes through
-// the text once, in time that grows with the program that the expression becomes:
-// a part that is repeated so often is in it so often.
+// regexWork is the cost of a regular expression over a text. The engine reads the
+// text once. Its time grows with the expression's program, which repeats a part
+// as often as the expression counts.
 func regexWork(pattern, text string) int {
 	program := len(pattern) + perValue
 	for _, m := range repetition.FindAllStringSubmatch(pattern, -1) {
@@ -138,7 +138,7 @@ func regexWork(pattern, text string) int {
 
 var repetition = regexp.MustCompile(`\{(\d{1,9})(?:,(\d{0,9}))?\}`)
 
-// costOfRegex counts a value for every few characters that may be found.
+// costOfRegex counts a match for every few characters.
 func costOfRegex(args []cty.Value) int {
 	return regexWork(text(args[0]), text(args[1])) + perValue*min(len(text(args[1])), maxEvaluation)
 }
@@ -152,7 +152,7 @@ func costOfReplaceAll(args []cty.Value) int {
 	return regexWork(pattern, from) + (len(from)+1)*len(with) + strings.Count(with, "$")*len(from)
 }
 
-// costOfPairs counts that each element may be compared with each.
+// costOfPairs counts a comparison of each element with each.
 func costOfPairs(args []cty.Value) int {
 	n := 0
 	for _, arg := range args {
@@ -161,7 +161,7 @@ func costOfPairs(args []cty.Value) int {
 	return pairs(n)
 }
 
-// elements is how many a value has, 1 if it is no collection.
+// elements is the number of elements; 1 for a value that is no collection.
 func elements(v cty.Value) int {
 	v, _ = v.Unmark()
 	if v.IsNull() || !v.IsKnown() || !v.CanIterateElements() {
@@ -187,7 +187,7 @@ func costOfIndent(args []cty.Value) int {
 	return spaces * (1 + strings.Count(text(args[1]), "\n"))
 }
 
-// costOfRange takes the bound that the library has for the length.
+// costOfRange uses the library's limit of the length.
 func costOfRange([]cty.Value) int { return 1024 * perValue }
 
 func costOfProduct(args []cty.Value) int {
@@ -200,9 +200,9 @@ func costOfProduct(args []cty.Value) int {
 
 func costOfNumber(args []cty.Value) int { return exponent(text(args[0])) }
 
-// costOfYAML counts an element for each sign that can begin one, that lists and objects
-// in brackets may all be in each other, and what aliases repeat: each can double what is
-// there.
+// costOfYAML counts an element for each sign that can begin one, and the highest
+// depth of lists and objects in brackets. It also counts what aliases repeat:
+// each can double the size.
 func costOfYAML(args []cty.Value) int {
 	elements := perValue*(1+signsIn(args[0], "\n", "{", "[", ",", ":", "- ", "? ")) + len(text(args[0]))*signsIn(args[0], "{", "[")/64
 	if src := text(args[0]); strings.Contains(src, "&") {
@@ -222,7 +222,7 @@ var indexFunc = functionOf(cty.Number, func(args []cty.Value) (cty.Value, error)
 	return cty.NumberIntVal(int64(i)), nil
 }, cty.DynamicPseudoType, cty.DynamicPseudoType)
 
-// equals reports whether a value is known to be the same as another one.
+// equals reports whether a value is known to equal another.
 func equals(v cty.Value) func(cty.Value) bool {
 	return func(other cty.Value) bool {
 		same := other.Equals(v)
@@ -232,7 +232,8 @@ func equals(v cty.Value) func(cty.Value) bool {
 
 func costOfIndex(args []cty.Value) int { return elements(args[0]) * cost(args[1], false) }
 
-// matchKeysFunc gives the elements of a list at whose places another has one of some.
+// matchKeysFunc returns the elements of a list at the places where another list
+// has one of some values.
 var matchKeysFunc = function.New(&function.Spec{
 	Params: []function.Parameter{
 		{Name: "values", Type: cty.List(cty.DynamicPseudoType)}, {Name: "keys", Type: cty.List(cty.DynamicPseudoType)}, {Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
@@ -272,7 +273,7 @@ var sumFunc = functionOf(cty.Number, func(args []cty.Value) (cty.Value, error) {
 
 var transposeFunc = functionOf(cty.Map(cty.List(cty.String)), func(args []cty.Value) (cty.Value, error) {
 	lists := map[string][]cty.Value{}
-	for keys := args[0].ElementIterator(); keys.Next(); { // in the order of keys, and so are the lists
+	for keys := args[0].ElementIterator(); keys.Next(); { // keys, and so the lists, are in order
 		key, list := keys.Element()
 		if list.IsNull() {
 			return cty.NilVal, errors.New("the map has a null")
@@ -294,7 +295,7 @@ var transposeFunc = functionOf(cty.Map(cty.List(cty.String)), func(args []cty.Va
 	return cty.MapVal(turned), nil
 }, cty.Map(cty.List(cty.String)))
 
-// costOfSubnets counts an address for each.
+// costOfSubnets counts one address each.
 func costOfSubnets(args []cty.Value) int { return 2 * perValue * len(args) }
 
 // costOfCSV counts a value for each field, and the types of a row.
@@ -303,15 +304,15 @@ func costOfCSV(args []cty.Value) int {
 	return perValue*(1+signsIn(args[0], ",", "\n")) + pairs(strings.Count(head, ",")+1)
 }
 
-// costOfDate takes it that each letter stands for the longest word.
+// costOfDate assumes the longest word for each letter.
 func costOfDate(args []cty.Value) int { return 10 * len(text(args[0])) }
 
-// costOfYAMLText counts that every line begins as far right as its value is deep.
+// costOfYAMLText assumes that every line is indented to the depth of the value.
 func costOfYAMLText(args []cty.Value) int {
 	return costs(args) * (3 + 2*depth(args[0].Type()))
 }
 
-// depth is how deep types are in each other.
+// depth is the depth of nested types.
 func depth(typ cty.Type) int {
 	deepest := 0
 	switch {
