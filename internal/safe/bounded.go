@@ -9,22 +9,24 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// longestSource bounds what the parser makes text of in a paragraph, a list item or a
-// heading, in bytes. It finds emphasis and links there in a time that grows with the
-// square of the length; what is shown of it is longestParagraph characters.
+// longestSource is the highest number of bytes of a paragraph, list item or
+// heading that are parsed. The parser's time for emphasis and links there grows
+// with the square of the length. Of these bytes, longestParagraph characters are
+// shown.
 const longestSource = sourcePerByte * longestParagraph
 
-// longestDefinitions bounds the lines of a paragraph in which definitions of references
-// are looked for, in bytes: each that is found moves all lines behind it.
+// longestDefinitions is the highest number of bytes of a paragraph in which
+// definitions of references are searched. Each definition moves all lines after
+// it.
 const longestDefinitions = 4 * longestSource
 
-// boundedParser returns goldmark's parser of CommonMark with three bounds. What is nested
-// one level deeper than is shown stays text, text is cut at longestSource, and references
-// are defined at the beginning of a paragraph. So the time that a document costs grows
-// with its length. Blocks of code are as they are.
+// boundedParser returns goldmark's parser of CommonMark with three limits, so
+// that its time grows with the length of a document. Blocks nested deeper than
+// the shown levels stay text. Text is cut at longestSource. References are
+// defined only at the beginning of a paragraph. Code blocks are unchanged.
 var boundedParser = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
-		parser.WithBlockParsers( // as parser.DefaultBlockParsers has them
+		parser.WithBlockParsers( // as in parser.DefaultBlockParsers
 			util.Prioritized(shortHeading{parser.NewSetextHeadingParser()}, 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
 			util.Prioritized(shallowContainers{parser.NewListParser()}, 300),
@@ -45,7 +47,8 @@ var boundedParser = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// shallowContainers is a parser of containers that opens none below deepest ones.
+// shallowContainers is a parser of containers that opens none below the level
+// deepest.
 type shallowContainers struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
@@ -71,7 +74,8 @@ func (p shortHeading) Close(node ast.Node, reader goldmarktext.Reader, pc parser
 	shorten(node, longestSource)
 }
 
-// shortParagraph cuts the text of paragraphs, those of list items too, at so many bytes.
+// shortParagraph cuts the text of paragraphs, also in list items, to a number of
+// bytes.
 type shortParagraph int
 
 // Transform implements parser.ParagraphTransformer.

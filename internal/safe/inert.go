@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxOutside bounds one piece of outside text, in characters. What is longer is
-// cut; the JSON report has it whole.
+// maxOutside is the highest number of characters of one outside text. Longer
+// texts are cut; the JSON report has all of them.
 const maxOutside = 400
 
 // The marks that this file leaves in text.
 const (
-	replacement = "\uFFFD" // for what must not be printed, so that it is seen
-	// gap is a zero-width space. Outside text holds none once it is Plain, so
-	// each that inert finds afterwards is one of its own.
+	replacement = "\uFFFD" // replaces characters that must not be printed, and makes them visible
+	// gap is a zero-width space. Plain outside text has none, so each one that
+	// inert finds later is its own.
 	gap = "\u200B"
 )
 
@@ -27,16 +27,15 @@ var terminalSequence = regexp.MustCompile(
 		"(?:\x1b\\]|\u009d)[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" + "|" +
 		"\x1b[ -/]*[0-~]")
 
-// Plain makes outside text harmless on a terminal: one line of bounded length
-// without escape sequences. White space becomes single spaces. A control
-// character, or an invisible one such as those that change the direction of
-// writing, becomes U+FFFD.
+// Plain makes outside text harmless on a terminal: one line of limited length
+// without escape sequences. White space becomes single spaces. Control and
+// invisible characters, such as those that change the direction of writing,
+// become U+FFFD.
 func Plain(s string) string {
 	if isPlain(s) {
 		return s
 	}
-	// The text may be of any length; what lies far beyond the cut is not
-	// looked at.
+	// The text may have any length; the part far beyond the cut is not read.
 	end := 2 * maxOutside * utf8.UTFMax
 	cut := len(s) > end
 	s = s[:min(len(s), end)]
@@ -51,8 +50,8 @@ func Plain(s string) string {
 	return s
 }
 
-// isPlain reports whether a text is Plain as it is, as far as a glance tells: most are
-// short and of ASCII.
+// isPlain reports quickly whether a text is Plain already: most texts are short
+// and ASCII.
 func isPlain(s string) bool {
 	before := byte(' ')
 	for i := range len(s) {
@@ -69,8 +68,9 @@ func firstRunes(s string, n int) string {
 	return string(runes[:min(len(runes), n)])
 }
 
-// Visible returns a character that a reader can see as it is, and U+FFFD for any other. Unicode's category Cf holds the
-// bidirectional controls, zero-width characters and tags; Co is private use.
+// Visible returns a visible character unchanged, and U+FFFD for any other.
+// Unicode's category Cf has the bidirectional controls, zero-width characters and
+// tags; Co is private use.
 func Visible(r rune) rune {
 	if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) {
 		return utf8.RuneError
@@ -78,8 +78,8 @@ func Visible(r rune) rune {
 	return r
 }
 
-// address matches what GitHub turns into a link by itself, up to white space or
-// a quotation mark.
+// address matches text that GitHub turns into a link, up to white space or a
+// quotation mark.
 var address = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>"'` + "`" + `]+`)
 
 // inert makes text that is Plain harmless in Markdown as GitHub renders it and in
@@ -115,19 +115,19 @@ func codeSpan(s string) string {
 // program that searches the source, as we do for our own marker.
 var notSpan = regexp.MustCompile("[`|]|<[!/?a-zA-Z]")
 
-// codeElement returns text that is Plain as a code element of HTML. Its content is
-// inert too, since Markdown is parsed within it.
+// codeElement returns Plain text as a code element of HTML. Its content is made
+// inert, too, since GitHub parses Markdown in it.
 func codeElement(s string) string {
 	return "<code>" + entities(unlinked(unclosing(s))) + "</code>"
 }
 
-// linkable matches an address that can be in a link of Markdown as it is.
+// linkable matches an address that can be in a link of Markdown unchanged.
 var linkable = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*)?$`)
 
-// Linkable reports whether an address can be in a link of Markdown as it is.
+// Linkable reports whether an address can be in a link of Markdown unchanged.
 func Linkable(url string) bool { return linkable.MatchString(url) }
 
-// link returns a link, or the text and the address as code.
+// link returns a link, or the text, with the address as code.
 func link(text, url string) string {
 	if linkable.MatchString(url) {
 		return "[" + text + "](" + url + ")"
@@ -138,8 +138,8 @@ func link(text, url string) string {
 	return strings.TrimSpace(text + " " + codeSpan(url))
 }
 
-// closing matches a word with which GitHub closes an issue, before what may be
-// a reference to one.
+// closing matches a word with which GitHub closes an issue, before a possible
+// reference.
 var closing = regexp.MustCompile(`(?i)\b(close[sd]?|fix|fixe[sd]|resolve[sd]?)(:?\s+)(\S*#|GH-|\S*://|www\.)`)
 
 // unclosing breaks closing keywords.
@@ -154,14 +154,14 @@ func unclosing(s string) string {
 // of addresses.
 var reference = regexp.MustCompile(`(?i)@|#|\bGH-|://|\bwww\.`)
 
-// unlinked keeps GitHub from turning a part of the text into a link.
+// unlinked keeps GitHub from making links of parts of the text.
 func unlinked(s string) string { return reference.ReplaceAllString(s, "${0}"+gap) }
 
-// listed matches what may begin a list item, a rule or the underline of a
-// heading.
+// listed matches a possible beginning of a list item, a rule or the underline of
+// a heading.
 var listed = regexp.MustCompile(`^(?:[-+=]|\d+[.)](?: |$))`)
 
-// unlisted keeps text at the beginning of a list item or a line from being
+// unlisted keeps text at the beginning of a list item or a line from starting
 // another block.
 func unlisted(s string) string {
 	if listed.MatchString(s) {
@@ -170,9 +170,9 @@ func unlisted(s string) string {
 	return s
 }
 
-// entities writes every character that Markdown or HTML gives a meaning as a
-// character reference. A reference is never markup, and unlike an escape by
-// backslash it is the same in a table cell and inside an HTML element.
+// entities writes every character with a meaning in Markdown or HTML as a
+// character reference. A reference is never markup. Unlike a backslash escape, it
+// works in table cells and inside HTML elements.
 var entities = func() func(string) string {
 	pairs := []string{gap, "&#8203;", "&", "&amp;", "<", "&lt;", ">", "&gt;"}
 	for _, c := range "\\`*_[]|~$\"'" {

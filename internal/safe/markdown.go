@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown is a text for people in which every piece from outside is known as such: a
-// word, a sentence, or the whole body of a pull request. It is made from constants, and
-// by Text, Code, Element and Link from all else, so that a piece which nobody has made
-// harmless does not compile. String writes it for GitHub, Terminal and Plain as plain
-// text, and Spans for a page of HTML.
+// Markdown is a text for people that marks each outside piece: a word, a
+// sentence, or the body of a pull request. Constants make it, and Text, Code,
+// Element and Link for everything else, so that a piece which is not made
+// harmless does not compile. String writes it for GitHub, Terminal and Plain as
+// plain text, and Spans for a page of HTML.
 //
 // It is comparable, and the zero value is the empty text.
 //
-// It holds one string. What comes from outside is in it between marks: bytes that
-// no UTF-8 text has, so that no text can forge them. A list of pieces would cost a
-// report of thousands of root modules several allocations a sentence.
+// It is one string. Outside pieces are in it between marks: bytes that no UTF-8
+// text has, so that no text can forge them. A list of pieces would cost a report
+// of thousands of root modules several allocations a sentence.
 type Markdown struct{ s string }
 
-// The marks. A piece begins with one of them and ends with markEnd; arrowMark stands
-// alone. The text of a link may hold other pieces.
+// The marks. A piece begins with one of them and ends with markEnd; arrowMark is
+// a piece by itself. The text of a link may hold other pieces.
 const (
 	firstMark   = 0xf8 // no smaller byte is a mark
 	textMark    = 0xf8
@@ -33,21 +33,21 @@ const (
 	markEnd     = 0xff
 )
 
-// wording is the type of constants. Nobody else can name it, so that a variable is
-// never one.
+// wording is the type of constants. Other packages cannot name it, so a variable
+// never has it.
 type wording string
 
-// Const returns a constant as it is, with the markup that it has.
+// Const returns a constant with its markup.
 func Const(text wording) Markdown { return Markdown{string(text)} }
 
-// Text returns outside text that stays the text it is.
+// Text returns outside text that is shown literally.
 func Text(outside string) Markdown { return piece(textMark, Plain(outside)) }
 
 // Code returns outside text as inline code. It is empty for an empty text.
 func Code(outside string) Markdown { return piece(codeMark, Plain(outside)) }
 
-// Element is Code for places where Markdown is not parsed, such as the summary of a
-// collapsed block.
+// Element is Code for places where GitHub does not parse Markdown, such as the
+// summary of a collapsed block.
 func Element(outside string) Markdown { return piece(elementMark, Plain(outside)) }
 
 func piece(mark byte, plain string) Markdown {
@@ -57,9 +57,9 @@ func piece(mark byte, plain string) Markdown {
 	return Markdown{string([]byte{mark}) + plain + string([]byte{markEnd})}
 }
 
-// Link returns a text that leads to an address which GitHub itself gave us. If the
-// address has characters that such addresses do not have, it is the text alone, and on
-// GitHub the address behind it as code.
+// Link returns a text that links to an address from GitHub. If the address has
+// characters that such addresses do not have, the result is only the text; on
+// GitHub the address follows as code.
 func Link(text Markdown, url string) Markdown {
 	if !linkable.MatchString(url) {
 		url = Plain(url)
@@ -67,7 +67,7 @@ func Link(text Markdown, url string) Markdown {
 	return Markdown{string([]byte{linkMark}) + text.s + string([]byte{linkTo}) + url + string([]byte{markEnd})}
 }
 
-// Arrow is between what was and what is.
+// Arrow is between an old and a new value.
 var Arrow = Markdown{string([]byte{arrowMark})}
 
 // Int returns a number.
@@ -81,7 +81,7 @@ func Count(n int, one, many wording) Markdown {
 	return Const(wording(strconv.Itoa(n)) + " " + many)
 }
 
-// Join returns the texts with the same between each two.
+// Join returns the texts with the constant between them.
 func Join(between wording, texts ...Markdown) Markdown {
 	size := 0
 	for _, t := range texts {
@@ -106,7 +106,7 @@ func (m Markdown) And(format wording, texts ...Markdown) Markdown {
 	return fillIn(m.s, string(format), texts)
 }
 
-// fillIn returns what is before, and a format with the texts in place of each %s.
+// fillIn returns before, followed by a format with the texts in place of each %s.
 func fillIn(before, format string, texts []Markdown) Markdown {
 	if strings.Count(format, "%s") != len(texts) {
 		panic("safe: there is not one text for each place in " + strconv.Quote(format))
@@ -128,21 +128,22 @@ func fillIn(before, format string, texts []Markdown) Markdown {
 	return Markdown{b.String()}
 }
 
-// Empty reports whether there is nothing in it.
+// Empty reports whether the text is empty.
 func (m Markdown) Empty() bool { return m.s == "" }
 
-// Len is the number of bytes that GitHub gets.
+// Len is the number of bytes for GitHub.
 func (m Markdown) Len() int { return len(m.String()) }
 
-// Trimmed returns the text without blanks and ends of lines around it, except for those of
-// pieces from outside.
+// Trimmed returns the text without surrounding blanks and line ends; outside
+// pieces keep theirs.
 func (m Markdown) Trimmed() Markdown { return Markdown{strings.Trim(m.s, " \t\r\n")} }
 
-// Line returns the text with the end of one line at its end, however many it had.
+// Line returns the text with exactly one line end.
 func (m Markdown) Line() Markdown { return Markdown{strings.TrimRight(m.s, "\n") + "\n"} }
 
-// Written returns the text as GitHub gets it. What is in it is not told apart any
-// more, so that it is for GitHub alone, and its length is found without writing it again.
+// Written returns the text in its form for GitHub. Its pieces are no longer
+// marked, so it is for GitHub only. Its length is then known without writing it
+// again.
 func (m Markdown) Written() Markdown { return Markdown{m.String()} }
 
 // Stopless returns the text without the full stop at its end, if it has one.
@@ -157,8 +158,8 @@ func (m Markdown) Stopless() Markdown {
 	return m
 }
 
-// lastMark is where the piece begins in which the text ends; negative if it ends in
-// words of ours.
+// lastMark is the position of the piece at the end of the text; negative if the
+// text ends in our own words.
 func lastMark(s string) int {
 	if s == "" || s[len(s)-1] != markEnd {
 		return -1
@@ -170,8 +171,8 @@ func lastMark(s string) int {
 	return open
 }
 
-// Capital returns the text with a capital letter at its beginning. Code and addresses
-// stay as they are.
+// Capital returns the text with a capital letter at its beginning. Code and
+// addresses are unchanged.
 func (m Markdown) Capital() Markdown {
 	at := 0
 	if m.s != "" && m.s[0] == textMark {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Unbroken is a space at which no line may end. Plain text has none of them.
+// Unbroken is a space at which no line may end. Plain text has none.
 const Unbroken = "\u00A0"
 
-// String returns the text as GitHub gets it. It may be in a paragraph, a list item
-// or a table cell, but not in an HTML attribute.
+// String returns the text for GitHub. It may be in a paragraph, a list item or a
+// table cell, but not in an HTML attribute.
 func (m Markdown) String() string {
 	if !marked(m.s) {
 		return m.s
@@ -35,14 +35,15 @@ func (m Markdown) String() string {
 	return b.String()
 }
 
-// Plain returns the text without markup of pieces from outside: of a link its text.
+// Plain returns the text without the markup of outside pieces; a link becomes its
+// text.
 func (m Markdown) Plain() string { return m.flat(false) }
 
-// Terminal is Plain for text that is broken into lines: the space behind the operator
-// of a version constraint in code is Unbroken.
+// Terminal is Plain for text that is wrapped: the space after the operator of a
+// version constraint in code is Unbroken.
 func (m Markdown) Terminal() string { return m.flat(true) }
 
-// operator matches the operator of a version constraint and the space behind it.
+// operator matches the operator of a version constraint and the space after it.
 var operator = regexp.MustCompile(`([<>=!~]) `)
 
 func (m Markdown) flat(unbroken bool) string {
@@ -73,10 +74,10 @@ func (m Markdown) flat(unbroken bool) string {
 type Span struct {
 	Text string
 	Code bool
-	URL  string // where a link leads; empty: nowhere
+	URL  string // the link's target; empty for no link
 }
 
-// Spans takes the text apart for a page.
+// Spans splits the text for a page.
 func (m Markdown) Spans() []Span {
 	if m.s == "" {
 		return nil
@@ -105,7 +106,7 @@ func (m Markdown) Spans() []Span {
 	return all
 }
 
-// each calls what is given for every piece, in order; the mark of our own words is 0.
+// each calls do for every piece, in order; our own words have the mark 0.
 func (m Markdown) each(do func(mark byte, text, url string)) {
 	s := m.s
 	for s != "" {

@@ -11,30 +11,30 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// The bounds on a quoted text.
+// The limits of a quoted text.
 const (
-	// sourcePerByte is how much of the source is looked at for each byte of the
-	// result: what lies far beyond the cut is not read.
+	// sourcePerByte is the number of source bytes that are read for each byte of
+	// the result. The part far beyond the cut is not read.
 	sourcePerByte = 4
-	// longestParagraph is in characters of the source.
+	// longestParagraph is the highest number of a paragraph's characters.
 	longestParagraph = 1000
-	// deepest is how many lists and quotations may be in each other. What is
-	// deeper is left out.
+	// deepest is the highest depth of nested lists and quotations. Deeper ones
+	// are left out.
 	deepest = 4
 )
 
-// Quoted makes outside Markdown harmless, such as release notes, and keeps what
-// makes it readable: headings, paragraphs, lists, quotations and code. It is
-// parsed and written again from these few elements, each text in them made inert, so
-// that no more than they can come out: no HTML, image or comment, no mention,
-// reference or closing keyword, and no block that is left open. A link to
-// github.com leads through redirect.github.com, which keeps GitHub from noting
-// it at its target; of any other link only the text stays, and an address in
+// Quoted makes outside Markdown, such as release notes, harmless. It keeps
+// headings, paragraphs, lists, quotations and code. It parses the text and writes
+// these few elements again, with inert texts. So the result has no HTML, image,
+// comment, mention, reference, closing keyword or open block.
+//
+// A link to github.com leads through redirect.github.com, which keeps GitHub from
+// noting it at its target. Of any other link only the text remains. An address in
 // the text is shown as code.
 //
-// The result has at most limit bytes, and whole is false if something was left
-// out for that. It ends in a newline, or is empty. It may stand where a
-// paragraph may begin.
+// The result has at most limit bytes; whole is false if something was left out
+// for that. It ends in a newline, or is empty. It may be used where a paragraph
+// may begin.
 func Quoted(source string, limit int) (markdown Markdown, whole bool) {
 	source, whole = head(source, sourcePerByte*limit)
 	q := quoter{source: []byte(source)}
@@ -48,9 +48,8 @@ func Quoted(source string, limit int) (markdown Markdown, whole bool) {
 	return Markdown{strings.TrimPrefix(text, "\n")}, whole && !q.cut
 }
 
-// Leads returns the first lines of outside Markdown, at most n, each harmless and
-// of bounded length: of each list item and paragraph its text. more counts the
-// others.
+// Leads returns at most n first lines of outside Markdown, each harmless and
+// short: the texts of list items and paragraphs. more counts the others.
 func Leads(source string, n int) (lines []Markdown, more int) {
 	const longest = 160
 	source, _ = head(source, 64<<10)
@@ -71,7 +70,7 @@ func Leads(source string, n int) (lines []Markdown, more int) {
 	return lines, more
 }
 
-// head is the beginning of a text, of whole lines where it has any.
+// head is the beginning of a text, cut at a line's end if possible.
 func head(s string, limit int) (beginning string, whole bool) {
 	if len(s) <= limit {
 		return s, true
@@ -86,15 +85,15 @@ func head(s string, limit int) (beginning string, whole bool) {
 // quoter writes a Markdown document again.
 type quoter struct {
 	source []byte
-	cut    bool // something was left out because it is too long or too deep
+	cut    bool // something was left out because it was too long or too deep
 }
 
 func (q *quoter) parse() ast.Node {
 	return boundedParser().Parse(goldmarktext.NewReader(q.source))
 }
 
-// pieces are the blocks of a container, the items of a list apart, each ending
-// in a newline. One that is no list item begins with an empty line.
+// pieces are the blocks of a container, each with a newline at its end. The items
+// of a list are separate pieces. All other pieces begin with an empty line.
 func (q *quoter) pieces(container ast.Node, depth int) []string {
 	var pieces []string
 	for n := container.FirstChild(); n != nil; n = n.NextSibling() {
@@ -123,7 +122,7 @@ func (q *quoter) pieces(container ast.Node, depth int) []string {
 	return pieces
 }
 
-// within are the blocks of an inner container as one text without an empty line
+// within are the blocks of an inner container as one text, without an empty line
 // before it; empty if there are none or they are too deep.
 func (q *quoter) within(n ast.Node, depth int) string {
 	if depth >= deepest {
@@ -133,8 +132,8 @@ func (q *quoter) within(n ast.Node, depth int) string {
 	return strings.TrimPrefix(strings.Join(q.pieces(n, depth+1), ""), "\n")
 }
 
-// list writes a list's items. Its numbers are not kept: a list that begins with
-// another one than 1 cannot follow a paragraph.
+// list writes a list's items, without its numbers: a list that does not begin
+// with 1 cannot follow a paragraph.
 func (q *quoter) list(n *ast.List, depth int) []string {
 	mark := "- "
 	if n.IsOrdered() {
@@ -152,7 +151,7 @@ func (q *quoter) list(n *ast.List, depth int) []string {
 	return items
 }
 
-// prefixed puts something before the first line and before the others.
+// prefixed puts first before the first line, and others before the other lines.
 func prefixed(block, first, others string) string {
 	var b strings.Builder
 	prefix := first
@@ -298,7 +297,7 @@ func unescaped(raw []byte) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(raw))))
 }
 
-// rawText joins the texts below a node as they stand.
+// rawText joins the texts below a node unchanged.
 func rawText(n ast.Node, source []byte) []byte {
 	var b bytes.Buffer
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -1,5 +1,5 @@
-// Package safetest checks that Markdown has no more than it is meant to have, for the
-// tests of whatever makes some.
+// Package safetest checks, for tests, that Markdown has only the intended
+// structure.
 package safetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 )
 
-// Rendered returns Markdown as HTML. Raw HTML is kept, as on GitHub, so that a tag
-// which gets through is seen.
+// Rendered returns Markdown as HTML. It keeps raw HTML, as GitHub does, so that a
+// tag which gets through is visible.
 func Rendered(t *testing.T, markdown string) string {
 	t.Helper()
 	gfm := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
@@ -28,14 +28,14 @@ func Rendered(t *testing.T, markdown string) string {
 	return b.String()
 }
 
-// Prose returns the text of HTML outside the elements in which GitHub looks for
+// Prose returns the text of HTML, without elements in which GitHub looks for
 // neither mentions nor references.
 func Prose(page string) string {
 	page = regexp.MustCompile(`(?s)<(code|pre|a)\b[^>]*>.*?</(code|pre|a)>`).ReplaceAllString(page, "")
 	return html.UnescapeString(regexp.MustCompile(`(?s)<[^>]*>`).ReplaceAllString(page, ""))
 }
 
-// What GitHub acts on when it renders a page, as far as it matters here.
+// The texts that GitHub acts on when it renders a page, as far as relevant here.
 var (
 	mention   = regexp.MustCompile(`@[A-Za-z0-9]`)
 	issue     = regexp.MustCompile(`(?i)#[0-9]|\bGH-[0-9]`)
@@ -44,7 +44,7 @@ var (
 	ownMarker = "<!-- relock:"
 )
 
-// Threats are outside texts that want to be more than text.
+// Threats are outside texts that try to be more than text.
 var Threats = []struct{ Name, Text string }{
 	{"mention of a user", "thanks @octocat"},
 	{"mention of a team", "cc @acme/security"},
@@ -98,7 +98,7 @@ func CheckProse(t *testing.T, page string) {
 	}
 }
 
-// CheckSource checks Markdown as a program reads it that searches the source.
+// CheckSource checks Markdown as a program that searches the source reads it.
 func CheckSource(t *testing.T, markdown string) {
 	t.Helper()
 	if strings.Contains(markdown, ownMarker) {
