@@ -11,7 +11,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// Addr is a provider source address in full. The zero value is no address.
+// Addr is a complete provider source address. The zero value is no address.
 //
 // Host is in its comparison form: lower case, internationalised labels in
 // punycode, the default port dropped. Addresses are comparable with ==.
@@ -32,13 +32,14 @@ const (
 	builtinTypeName = "terraform"
 )
 
-// ParseAddr reads a provider source address as written in the source argument
-// of required_providers: [HOST/][NAMESPACE/]TYPE. A missing host is the default
+// ParseAddr reads a provider source address from the source argument of
+// required_providers: [HOST/][NAMESPACE/]TYPE. A missing host is the default
 // registry of the tool, a missing namespace is "hashicorp".
 //
-// The parts are normalised as Terraform does it (IDNA lookup mapping). A namespace
-// may have underscores within, which not every release reads: see Tool.Reads. The
-// namespace "-" is read only on the default registry of either tool [cases 008, 014, 039].
+// The parts are normalised as Terraform does it (IDNA lookup mapping). A
+// namespace may have inner underscores, which not every release reads: see
+// Tool.Reads. The namespace "-" is read only on the default registry of either
+// tool [cases 008, 014, 039].
 func ParseAddr(source string, tool ToolName) (Addr, error) {
 	if !utf8.ValidString(source) {
 		return Addr{}, fmt.Errorf("invalid provider source address %q: it must be UTF-8", source)
@@ -65,8 +66,8 @@ func ParseAddr(source string, tool ToolName) (Addr, error) {
 	return addr, nil
 }
 
-// addrError says of which address, and keeps of the library's words those that
-// do not repeat it.
+// addrError adds the address to an error, and drops the library's words that
+// repeat it.
 func addrError(source string, err error) error {
 	var pe *tfaddr.ParserError
 	if !errors.As(err, &pe) {
@@ -74,15 +75,15 @@ func addrError(source string, err error) error {
 	}
 	detail := strings.TrimSuffix(strings.ReplaceAll(pe.Detail, "\n\n", " "), ".")
 	if _, reason, ok := strings.Cut(detail, fmt.Sprintf(" in source %q: ", source)); ok {
-		// The library leaves a stray quote behind a reason.
+		// The library leaves a stray quote after a reason.
 		detail = pe.Summary + ": " + strings.TrimSuffix(reason, `"`)
 	}
 	return fmt.Errorf("invalid provider source address %q: %s", source, strings.ToLower(detail[:1])+detail[1:])
 }
 
-// ParseFullAddr reads an address of exactly three parts, as written in the
-// label of a lock file's provider block. It accepts every spelling that
-// ParseAddr does; a caller that needs the canonical one compares with String.
+// ParseFullAddr reads an address of exactly three parts, as in the label of a
+// lock file's provider block. It accepts every spelling that ParseAddr accepts. A
+// caller that needs the canonical one compares with String.
 func ParseFullAddr(s string) (Addr, error) {
 	if strings.Count(s, "/") != 2 {
 		return Addr{}, fmt.Errorf("invalid provider source address %q: it must have the form HOST/NAMESPACE/TYPE", s)
@@ -90,10 +91,10 @@ func ParseFullAddr(s string) (Addr, error) {
 	return ParseAddr(s, Terraform)
 }
 
-// ImpliedAddr is the address that a local name without an entry in
-// required_providers stands for: the built-in provider for "terraform", else
-// the provider of that type in the namespace "hashicorp" of the tool's default
-// registry. It fails if the name cannot be a provider type.
+// ImpliedAddr is the address of a local name without an entry in
+// required_providers. For "terraform" it is the built-in provider. Any other name
+// is the type, in the namespace "hashicorp" of the tool's default registry. It
+// fails if the name cannot be a provider type.
 func ImpliedAddr(localName string, tool ToolName) (Addr, error) {
 	typ, err := tfaddr.ParseProviderPart(localName)
 	if err != nil {
@@ -105,15 +106,15 @@ func ImpliedAddr(localName string, tool ToolName) (Addr, error) {
 	return Addr{Host: tool.DefaultHost(), Namespace: officialSpace, Type: typ}, nil
 }
 
-// NormalisedName reports whether a local name is written the way the tools
-// demand of the keys of required_providers and of provider block labels.
+// NormalisedName reports whether a local name has the form that the tools demand
+// of the keys of required_providers and of provider block labels.
 func NormalisedName(localName string) bool {
 	typ, err := tfaddr.ParseProviderPart(localName)
 	return err == nil && typ == localName
 }
 
-// String returns HOST/NAMESPACE/TYPE with the host as people write it
-// (internationalised labels in Unicode), the form of lock file labels.
+// String returns HOST/NAMESPACE/TYPE, as in lock file labels. The host is in the
+// form for people (internationalised labels in Unicode).
 func (a Addr) String() string {
 	if a == (Addr{}) {
 		return ""
@@ -121,7 +122,7 @@ func (a Addr) String() string {
 	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
 }
 
-// Short returns the address without the host of a public default registry:
+// Short returns the address without a public default registry's host:
 // "hashicorp/aws". It is for people; two addresses may share it.
 func (a Addr) Short() string {
 	if a.Host == terraformHost || a.Host == opentofuHost {
@@ -141,16 +142,16 @@ func (a Addr) Compare(b Addr) int {
 	)
 }
 
-// Builtin reports whether the provider is part of the tool itself and so is
-// never installed or locked.
+// Builtin reports whether the provider is part of the tool, so that it is never
+// installed or locked.
 func (a Addr) Builtin() bool { return a.Host == builtinHost && a.Namespace == builtinSpace }
 
-// Legacy reports whether the address is a Terraform 0.12 name that no registry
-// serves under its own name (namespace "-").
+// Legacy reports whether the address is a Terraform 0.12 name (namespace "-"),
+// which no registry serves.
 func (a Addr) Legacy() bool { return a.Namespace == legacySpace }
 
-// Twin is the address of the same name in the public registry of the other tool; false
-// if this one is in neither of the two.
+// Twin is the same name in the other tool's public registry; false if the address
+// is in neither of the two.
 func (a Addr) Twin() (Addr, bool) {
 	switch a.Host {
 	case terraformHost:

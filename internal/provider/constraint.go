@@ -8,32 +8,31 @@ import (
 	"strings"
 )
 
-// Constraints is a set of version constraint terms, all of which must hold.
-// It is canonical from construction: no duplicates, sorted as the tools sort
-// the constraints argument of a lock file. The zero value allows any release
-// [terraform 1.11 internal/getproviders/providerreqs/version.go].
+// Constraints is a set of version constraint terms, all of which must hold. It is
+// always canonical: without duplicates, and sorted like the constraints argument
+// of a lock file. The zero value allows any release [terraform 1.11
+// internal/getproviders/providerreqs/version.go].
 //
-// The type is beside go-version because that library alone would select
-// other versions than the tools do: "~> 1" has an upper bound here, prereleases
-// are admitted by an exact term only, and exact terms compare build metadata.
-// That is Terraform's behaviour for providers, which it gets from go-versions.
-// Terraform itself uses go-version for the versions of modules
-// [terraform 1.11 internal/getproviders/providerreqs/version.go].
+// go-version would select other versions than the tools do, so relock has this
+// type. Here "~> 1" has an upper bound, only an exact term admits prereleases,
+// and exact terms compare build metadata. That is Terraform's behaviour for
+// providers, from go-versions. For the versions of modules, Terraform uses
+// go-version [terraform 1.11 internal/getproviders/providerreqs/version.go].
 type Constraints struct{ terms []Term }
 
-// Term is one comparison of a version with a bound. Terms are comparable with
-// ==; two spellings of one term (">= 1", ">=1.0") are equal.
+// Term is one comparison of a version with a bound. Terms are comparable with ==;
+// two spellings of one term (">= 1", ">=1.0") are equal.
 type Term struct {
 	Op    Op
 	Bound Version
 }
 
-// Op is the operator of a term. Pessimistic terms have two operators, since
-// the number of parts that were written decides what they allow.
+// Op is the operator of a term. There are two pessimistic operators, since the
+// number of written parts decides what is allowed.
 type Op int
 
-// The operators, in the order in which the tools sort terms of one bound
-// [terraform 1.11 internal/getproviders/providerreqs/version.go].
+// The operators, in the tools' order for terms with one bound [terraform 1.11
+// internal/getproviders/providerreqs/version.go].
 const (
 	Greater     Op = iota + 1 // >
 	AtLeast                   // >=
@@ -50,13 +49,14 @@ var opText = map[Op]string{
 	AtMost: "<= ", Less: "< ", Not: "!= ",
 }
 
-// termForm splits a term into operator and version. At most one space may
-// are between them, and only after an operator.
+// termForm splits a term into operator and version. At most one space may be
+// between them, and only after an operator.
 var termForm = regexp.MustCompile(`^(?:(=|!=|>|>=|<|<=|~>) ?)?([0-9].*)$`)
 
-// ParseConstraints reads a version constraint string as the tools read it for
+// ParseConstraints reads a version constraint string as the tools do for
 // providers: terms separated by commas, with white space around each. An empty
-// string and an empty term are errors [terraform 1.11 internal/getproviders/providerreqs/version.go].
+// string and an empty term are errors [terraform 1.11
+// internal/getproviders/providerreqs/version.go].
 func ParseConstraints(s string) (Constraints, error) {
 	var terms []Term
 	for piece := range strings.SplitSeq(s, ",") {
@@ -115,7 +115,7 @@ func NewConstraints(terms ...Term) Constraints {
 // Terms returns the terms in canonical order. The caller must not change them.
 func (c Constraints) Terms() []Term { return c.terms }
 
-// Empty reports whether there is no term, so that any release is allowed.
+// Empty reports whether there is no term; then any release is allowed.
 func (c Constraints) Empty() bool { return len(c.terms) == 0 }
 
 // Equal reports whether both sets have the same terms.
@@ -148,8 +148,8 @@ func (c *Constraints) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Allows reports whether a version may be selected: it meets every term and,
-// if it is a prerelease, is named by an exact term. 0.0.0 is never allowed.
+// Allows reports whether a version may be selected: it meets every term, and an
+// exact term names it if it is a prerelease. 0.0.0 is never allowed.
 func (c Constraints) Allows(v Version) bool {
 	if v.IsZero() {
 		return false
@@ -164,8 +164,8 @@ func (c Constraints) Allows(v Version) bool {
 	return named
 }
 
-// Meets reports whether the version satisfies the comparison alone, without
-// the rule for prereleases, which needs the whole set.
+// Meets reports whether the version satisfies the comparison. It ignores the rule
+// for prereleases, which needs the whole set.
 func (t Term) Meets(v Version) bool {
 	order := v.Precedence(t.Bound)
 	switch t.Op {
@@ -220,11 +220,16 @@ func (t *Term) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Raised returns the term in place of this one that a release above its bound meets, of
-// the same form: of "~> 5.31" and 6.20.1 "~> 6.0", of "~> 5.31.2" "~> 6.20.0", of
-// "< 6.0.0" "< 7.0.0", of "< 6.5.0" "< 6.21.0", of "= 5.31.0" "= 6.20.1". It allows no
-// version below the bound of a term that has a lower one. A term that the release meets
-// stays as it is. The zero Term says that none is left: of "!= 6.20.1".
+// Raised returns the term in the same form for a release above its bound. A term
+// that the release meets is unchanged. A raised lower bound never moves down.
+// Examples:
+//
+//	"~> 5.31"    and 6.20.1   "~> 6.0"
+//	"~> 5.31.2"  and 6.20.1   "~> 6.20.0"
+//	"< 6.0.0"    and 6.20.1   "< 7.0.0"
+//	"< 6.5.0"    and 6.20.1   "< 6.21.0"
+//	"= 5.31.0"   and 6.20.1   "= 6.20.1"
+//	"!= 6.20.1"  and 6.20.1   the zero Term: none remains
 func (t Term) Raised(v Version) Term {
 	if t.Op == 0 || t.Meets(v) {
 		return t

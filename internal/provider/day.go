@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Day is the day of a time in UTC, such as that of a release. JSON has it as 2026-11-23,
-// and as null where the time is not known.
+// Day is the day of a time in UTC, such as the date of a release. JSON has it as
+// 2026-11-23, and null for an unknown time.
 type Day time.Time
 
-// String returns the day, or nothing if the time is not known.
+// String returns the day; empty if the time is unknown.
 func (d Day) String() string {
 	if time.Time(d).IsZero() {
 		return ""

@@ -1,9 +1,9 @@
-// Package provider is the vocabulary that every other package of relock
-// shares: provider source addresses, the tools and their rules by release,
-// versions and version constraints, platforms, hashes, what a registry says of
-// a release and of its packages, and the diagnostics that people read.
+// Package provider is the vocabulary of all packages of relock. It has provider
+// source addresses, the tools and their rules by release, versions and
+// constraints, platforms, hashes, and a registry's statements about a release and
+// its packages.
 //
-// Each type has one canonical form, produced by its String method and accepted
-// by its parser, because dependency lock files are compared byte for byte.
-// The package knows no file, no network and no clock.
+// Dependency lock files are compared byte for byte, so each type has one
+// canonical form: String produces it, and its parser accepts it. The package uses
+// no file, no network and no clock.
 package provider

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Hash is a checksum of a provider package as lock files write it: a scheme, a
+// Hash is a checksum of a provider package in the form of lock files: a scheme, a
 // colon and a value. Hashes are sorted bytewise as whole strings.
 type Hash string
 
@@ -52,9 +52,9 @@ func (h Hash) Known() bool {
 	return s == SchemeH1 || s == SchemeZH
 }
 
-// WellFormed reports whether the hash is written as the tools write one. They
-// compare strings, so that no package has another
-// [terraform 1.11 internal/getproviders/hash.go].
+// WellFormed reports whether the hash has the form of the tools' hashes. They
+// compare strings, so no package has a hash in another form [terraform 1.11
+// internal/getproviders/hash.go].
 func (h Hash) WellFormed() bool {
 	switch h.Scheme() {
 	case SchemeH1:

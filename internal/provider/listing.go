@@ -1,43 +1,43 @@
 package provider
 
-// Listing is what a registry proves and reports about the hashes of a release
-// as far as it is known without a download. It is zero where there is nothing
-// to hold hashes against: a mirror has no checksum list.
+// Listing is what a registry proves and reports about the hashes of a release,
+// without a download. It is zero if there is nothing to compare hashes with: a
+// mirror has no checksum list.
 type Listing struct {
-	// Signer is who signed the checksum list; it has no KeyID if nobody did.
+	// Signer signed the checksum list; without a signer it has no KeyID.
 	Signer Signer
 	// Files are the lines of the verified checksum list.
 	Files []ListedFile
-	// Reported are the h1 hashes that the tool takes on a source's word, each for
-	// an archive that the list names [opentofu 1.12 internal/getproviders/registry_client.go].
+	// Reported are the h1 hashes that the tool accepts without proof, each for an
+	// archive that the list names [opentofu 1.12
+	// internal/getproviders/registry_client.go].
 	Reported []Hash
-	// Mirrored is what a mirror's package hashes to, where only mirrors may be asked;
-	// nil elsewhere, and where the package was not asked for.
+	// Mirrored is the hashes of a mirror's package, if only mirrors may be asked;
+	// nil otherwise, and if the package was not requested.
 	Mirrored *Hashes
 }
 
-// Content is what a package holds that it should not.
+// Content is the unexpected content of a package.
 type Content struct {
-	Problems []string // in words; nil if there is nothing to say
-	Size     int64    // how many bytes were downloaded to know
+	Problems []string // in words; nil if there are none
+	Size     int64    // bytes that were downloaded to find out
 }
 
-// AtHand is the size of a package for which nothing need be downloaded, since it is
-// on this machine or this run has hashed it.
+// AtHand is the size of a package that needs no download: it is on this machine,
+// or this run has hashed it.
 const AtHand int64 = -1
 
-// Downloads are packages that are about to be downloaded, or what has become known
-// of them since.
+// Downloads are packages that will be downloaded, or the known facts about them.
 type Downloads struct {
-	Packages int   // so many at most
-	Sized    int   // of how many of them Size is
-	Size     int64 // together in bytes, about, as those who serve them say
+	Packages int   // the highest number
+	Sized    int   // how many of them Size counts
+	Size     int64 // approximate bytes together, as the servers announce them
 }
 
 // Signed reports whether hashes can be compared with the list.
 func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 
-// Size returns how large the package for a platform is; 0 if that is not known.
+// Size returns the size of the package for a platform; 0 if unknown.
 func (l Listing) Size(p Platform) int64 {
 	if l.Mirrored != nil && l.Mirrored.Platform == p {
 		return l.Mirrored.Sum.Size
@@ -50,14 +50,14 @@ func (l Listing) Size(p Platform) int64 {
 	return 0
 }
 
-// ListedFile is one file of a release, by its line in the checksum list.
+// ListedFile is one file of a release: a line of the checksum list.
 type ListedFile struct {
 	Name string
-	// Sum has the ZH of the line, and the rest if relock has hashed the archive.
+	// Sum has the ZH of the line, and all of it if relock has hashed the archive.
 	Sum Sum
-	// Platform is that of a package; zero if neither the name nor the registry
-	// says that the file is one.
+	// Platform is the platform of a package; zero if neither the name nor the
+	// registry says that the file is a package.
 	Platform Platform
-	// Fresh says that this run has hashed the archive, and no earlier one.
+	// Fresh means that this run, not an earlier one, has hashed the archive.
 	Fresh bool
 }

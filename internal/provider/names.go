@@ -2,17 +2,17 @@ package provider
 
 import svchost "github.com/hashicorp/terraform-svchost"
 
-// CallNames collects the providers that a text is about, to choose what the text calls
-// each of them. The zero value has none.
+// CallNames collects the providers of a text, to choose a name for each. The zero
+// value has none.
 type CallNames struct {
 	addrs []Addr
-	// foreign are those of the other tool's registry: their short form would be read as
-	// the address of another provider.
+	// foreign are the providers of the other tool's registry: readers would take
+	// their short form for another provider.
 	foreign map[Addr]bool
 	tools   map[ToolName]bool // of the root modules, as far as known
 }
 
-// Add adds a provider of a root module for a tool, which may not be known.
+// Add adds a provider of a root module for a tool, which may be unknown.
 func (n *CallNames) Add(tool Tool, addr Addr) {
 	n.addrs = append(n.addrs, addr)
 	if tool.Name != "" {
@@ -29,8 +29,8 @@ func (n *CallNames) Add(tool Tool, addr Addr) {
 	}
 }
 
-// Names returns what the text calls each provider: its short form where no other has
-// that, else its address.
+// Names returns the name of each provider: its short form if that is unique, else
+// its address.
 func (n *CallNames) Names() map[Addr]string {
 	sharing := map[string]int{}
 	names := map[Addr]string{}
@@ -48,9 +48,9 @@ func (n *CallNames) Names() map[Addr]string {
 	return names
 }
 
-// ByHost returns what a table calls each provider, with one spelling for all of a registry:
-// the short form where every tool takes that registry by default and no other registry has
-// a provider of one of the names.
+// ByHost returns names for a table, in one form for each registry. A registry has
+// short forms if it is every tool's default, and if no other registry has a
+// provider of the same name.
 func (n *CallNames) ByHost() map[Addr]string {
 	names, whole := n.Names(), map[svchost.Hostname]bool{}
 	for a, name := range names {

@@ -12,7 +12,7 @@ import (
 // Pattern selects providers: [HOST/]NAMESPACE/TYPE with shell wildcards in
 // each part. Without a host it matches on every host; a bare TYPE matches in
 // every namespace.
-type Pattern struct{ host, namespace, typ string } // empty: not given
+type Pattern struct{ host, namespace, typ string } // empty means not given
 
 // ParsePattern reads a pattern. It fails on more than three parts, an empty
 // part or an unclosed bracket.
@@ -64,16 +64,16 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Literal reports whether the pattern has no wildcards, so that anyone who wrote it
-// means one provider, which should be there.
+// Literal reports whether the pattern has no wildcards. Then its author means one
+// provider, which should exist.
 func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }
 
-// NamesHost reports whether the pattern says of which host the providers are: not with a
-// wildcard alone.
+// NamesHost reports whether the pattern limits the host; a wildcard alone does
+// not.
 func (p Pattern) NamesHost() bool { return strings.Trim(p.host, "*?") != "" }
 
-// Slips is in how many letters a name may differ from the one that was meant, to
-// be taken for a slip of the pen. Two letters that change places are two.
+// Slips is the number of different letters up to which a name counts as a
+// misspelling of another. Two swapped letters count as two.
 func Slips(name string) int {
 	switch n := len(name); {
 	case n < 4:
@@ -84,13 +84,13 @@ func Slips(name string) int {
 	return 3
 }
 
-// Near returns the provider that a pattern which matches none probably means, of those that
-// there are: one of the same type, or one whose name differs in a few letters; ok
-// is false if there is none.
+// Near returns the provider that a pattern without a match probably means: one of
+// the same type, or one whose name differs in a few letters. ok is false if there
+// is none.
 func (p Pattern) Near(there []Addr) (near Addr, ok bool) {
 	typed := strings.Trim(p.typ, "*?") != ""
 	meant := p.typ
-	if !typed { // every provider of a namespace
+	if !typed { // the pattern is for every provider of a namespace
 		meant = p.namespace
 	}
 	least := Slips(meant) + 1
@@ -106,8 +106,8 @@ func (p Pattern) Near(there []Addr) (near Addr, ok bool) {
 	return near, ok
 }
 
-// differs is in how many letters a part of a pattern differs from a name; in all of them if
-// it has wildcards and does not match.
+// differs is the number of letters in which a part of a pattern differs from a
+// name. A part with wildcards that does not match differs in all letters.
 func differs(part, name string) int {
 	switch {
 	case match(part, name):
@@ -143,5 +143,5 @@ func (r ReleasePattern) Match(a Addr, v Version) bool {
 	return r.Version == v && r.Provider.Match(a)
 }
 
-// Pattern selects the provider alone.
+// Pattern selects this provider only.
 func (a Addr) Pattern() Pattern { return Pattern{a.Host.ForDisplay(), a.Namespace, a.Type} }

@@ -9,20 +9,20 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Platform is an operating system and a processor architecture in Go's words.
+// Platform is an operating system and a processor architecture, in Go's terms.
 type Platform struct{ OS, Arch string }
 
-// DefaultPlatforms are locked where neither the lock nor a setting says which:
-// those that people develop and deploy on.
+// DefaultPlatforms are locked if neither the lock file nor a setting names
+// platforms: the usual ones for development and deployment.
 var DefaultPlatforms = []Platform{
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"windows", "amd64"},
 }
 
-// KnownPlatforms are those that providers are built for, sorted: the pairs of go
-// tool dist list on whose systems a process can start another, as providers are
-// started (not js, wasip1 and ios), and those that earlier releases of Go had.
+// KnownPlatforms are the platforms that providers are built for, sorted. They are
+// the pairs of go tool dist list whose systems can start processes (not js,
+// wasip1 and ios), and pairs of earlier releases of Go.
 var KnownPlatforms = known(map[string]string{
 	"aix":       "ppc64",
 	"android":   "386 amd64 arm arm64",
@@ -49,19 +49,19 @@ func known(architectures map[string]string) []Platform {
 	return platforms
 }
 
-// Known reports whether providers are built for the platform at all. What a
-// registry offers need not be known; what a person asks for must be, since hashes
-// of a platform that no release serves would be looked for in vain for ever.
+// Known reports whether providers are built for the platform. A registry may
+// offer unknown platforms. A user may not ask for one: relock would look for its
+// hashes for ever.
 func (p Platform) Known() bool { return slices.Contains(KnownPlatforms, p) }
 
-// otherWords are those that people have for Go's, and other separators.
+// otherWords are people's words for Go's, and other separators.
 var otherWords = strings.NewReplacer(
 	"x86_64", "amd64", "x64", "amd64", "aarch64", "arm64", "i386", "386", "x86", "386",
 	"macos", "darwin", "osx", "darwin", "-", "_", "/", "_",
 )
 
-// NearPlatform returns the known platform that was probably meant by a text that
-// is none; ok is false if there is no telling.
+// NearPlatform returns the known platform that an unknown text probably means; ok
+// is false if that is unclear.
 func NearPlatform(s string) (near Platform, ok bool) {
 	s = otherWords.Replace(strings.ToLower(s))
 	least := 3
@@ -73,8 +73,8 @@ func NearPlatform(s string) (near Platform, ok bool) {
 	return near, ok
 }
 
-// ParseKnownPlatform reads a platform that a person asks for. What is not Known
-// is refused, with the platform that was probably meant.
+// ParseKnownPlatform reads a platform that a user asks for. It refuses a platform
+// that is not Known, and names the one that was probably meant.
 func ParseKnownPlatform(s string) (Platform, error) {
 	p, err := ParsePlatform(s)
 	if err == nil && p.Known() {
@@ -90,7 +90,7 @@ func ParseKnownPlatform(s string) (Platform, error) {
 }
 
 // ParsePlatform reads OS_ARCH: two words around exactly one underscore, as
-// providers lock does. The words are checked against no list.
+// providers lock does. It accepts any words.
 func ParsePlatform(s string) (Platform, error) {
 	os, arch, ok := strings.Cut(s, "_")
 	if !ok || os == "" || arch == "" || strings.ContainsAny(arch, "_") || strings.ContainsAny(s, " \t\r\n/\\") {

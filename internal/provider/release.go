@@ -7,29 +7,30 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// Release is what a registry or mirror says of one version of a provider.
+// Release is a registry's or mirror's information about one version of a
+// provider.
 type Release struct {
 	Version   Version
-	Protocols []string   // plugin protocol versions like "5.0"; empty if not said
-	Platforms []Platform // that it is known to serve; empty if not said
-	// Open says that it may serve others too: one place that has it says which
-	// platforms, and another one does not, or has it without listing it.
+	Protocols []string   // like "5.0"; empty if unknown
+	Platforms []Platform // with a known package; empty if unknown
+	// Open means that it may serve other platforms, too. Some source with the
+	// release lists no platforms, or does not list the release.
 	Open      bool
-	Published time.Time // zero if not known
-	Warnings  []string  // the registry's words for users of the provider, untrusted
+	Published time.Time // zero if unknown
+	Warnings  []string  // the registry's text for users of the provider, untrusted
 }
 
-// Closed reports whether the release serves the Platforms and no others, as far
-// as its registry and mirrors say.
+// Closed reports whether the release serves the Platforms and no others,
+// according to its registry and mirrors.
 func (r Release) Closed() bool { return len(r.Platforms) > 0 && !r.Open }
 
 // Serves reports whether the release may serve the platform.
 func (r Release) Serves(p Platform) bool { return !r.Closed() || slices.Contains(r.Platforms, p) }
 
-// Offer is what the installation methods of a tool offer of a provider.
+// Offer is what a tool's installation methods offer of a provider.
 type Offer struct {
-	Releases []Release // of all of them together
-	Methods  []Method  // that were asked, in order
+	Releases []Release // of all methods together
+	Methods  []Method  // the methods that were asked, in order
 }
 
 // Release returns the release of a version; nil if it is not offered.
@@ -41,14 +42,14 @@ func (o Offer) Release(v Version) *Release {
 	return &o.Releases[i]
 }
 
-// Method is an installation method that is for a provider, and whether it has
-// told which versions it offers.
+// Method is an installation method for a provider, and whether it has listed its
+// versions.
 type Method struct {
 	Name   string // for people: "registry …", "network mirror …"
 	Host   svchost.Hostname
-	Mirror bool // and not the provider's own registry
-	// Listed is false where it answered that it does not know the provider, or not
-	// at all: what it does not offer, it has not said.
+	Mirror bool // not the provider's own registry
+	// Listed is false if the method does not know the provider, or did not
+	// answer. Then its missing versions mean nothing.
 	Listed bool
 }
 
@@ -57,46 +58,45 @@ type Want struct {
 	Addr     Addr
 	Version  Version
 	Platform Platform
-	// Origin means the package of the provider's own registry, wherever the
-	// tool's installation methods would take it from: providers lock asks there.
+	// Origin asks for the package of the provider's own registry, even if the
+	// tool's installation methods would use another source. providers lock asks
+	// there.
 	Origin bool
 }
 
-// Hashes is everything that a package's source proves or reports about the
-// hashes of its release.
+// Hashes are all hashes of a release that a package's source proves or reports.
 type Hashes struct {
 	Sum      Sum
 	Platform Platform
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
-	// Verified holds the hashes that the source named for the package and that
-	// it was found to have, where the tool records them
-	// [terraform 1.11 internal/getproviders/package_authentication.go].
+	// Verified holds the hashes that the source named and that the package has,
+	// if the tool records them [terraform 1.11
+	// internal/getproviders/package_authentication.go].
 	Verified []Hash
 	// Reported holds the hashes of each platform that the source states without
-	// proof, where the tool records them (the packages property of OpenTofu's
-	// registry, a network mirror that it trusts) [opentofu 1.12 internal/getproviders/registry_client.go].
+	// proof, if the tool records them. The source is the packages property of
+	// OpenTofu's registry, or a trusted network mirror [opentofu 1.12
+	// internal/getproviders/registry_client.go].
 	Reported map[Platform][]Hash
 	Signer   Signer
-	// Mirror says which mirror the package is from; empty if it is from the
+	// Mirror is the mirror that the package is from; empty if it is from the
 	// provider's own registry. A mirror has no checksum list and no signer.
 	Mirror string
 }
 
-// Mark names a ground for recording hashes that is weaker than a checksum list
-// with a signature.
+// Mark is a reason to record hashes that is weaker than a signed checksum list.
 type Mark string
 
 // The marks.
 const (
 	MarkMirror   Mark = "mirror"   // the package of a mirror
 	MarkReported Mark = "reported" // hashes that a source states without proof
-	MarkUnsigned Mark = "unsigned" // a checksum list that no announced key signed
+	MarkUnsigned Mark = "unsigned" // a checksum list without the signature of an announced key
 )
 
-// Marks returns what a reader should know about hashes that were recorded of
-// these packages, in a fixed order; none where signed lists and computed hashes
-// account for all of them.
+// Marks returns the marks of these packages' recorded hashes, in a fixed order.
+// There are none if signed lists and computed hashes account for all of them.
 func Marks(found []Hashes, recorded []Hash) []Mark {
 	var marks []Mark
 	if slices.ContainsFunc(found, func(h Hashes) bool { return h.Mirror != "" }) {
@@ -111,8 +111,8 @@ func Marks(found []Hashes, recorded []Hash) []Mark {
 	return marks
 }
 
-// restsOnReports reports whether a recorded hash is one that a source states and
-// that none of the packages proves.
+// restsOnReports reports whether a recorded hash is only stated by a source, and
+// proven by none of the packages.
 func restsOnReports(found []Hashes, recorded []Hash) bool {
 	proven := map[Hash]bool{}
 	for _, h := range found {
@@ -130,9 +130,9 @@ func restsOnReports(found []Hashes, recorded []Hash) bool {
 	return false
 }
 
-// proven are the hashes that are more than a source's word.
+// proven are the hashes that are not only stated.
 func (h Hashes) proven() []Hash { return slices.Concat(h.Listed, h.Verified, h.Sum.Contents()) }
 
-// Unpacked reports whether the package is a directory, which has no zip and so
-// no zh: recorded zh hashes say nothing about it.
+// Unpacked reports whether the package is a directory. It has no zip and so no
+// zh: recorded zh hashes say nothing about it.
 func (h Hashes) Unpacked() bool { return h.Sum.ZH == "" }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Repository is where the source code of a release is, and when it was
-// published, as far as its registry tells. It is untrusted: anybody may publish
-// a provider and say that it is made from somebody's repository.
+// Repository is the source repository of a release, and its date, according to
+// its registry. It is untrusted: anybody may publish a provider and name another
+// person's repository.
 type Repository struct {
-	Host        string // like github.com; empty if the repository is not known
+	Host        string // like github.com; empty if unknown
 	Owner, Name string
-	Tag         string    // of the release; empty if not known
-	Published   time.Time // zero if not known
+	Tag         string    // of the release; empty if unknown
+	Published   time.Time // zero if unknown
 }
 
-// Known reports whether there is a repository.
+// Known reports whether the repository is known.
 func (r Repository) Known() bool { return r.Host != "" }
 
 // String returns OWNER/NAME.
@@ -28,15 +28,15 @@ func (r Repository) URL(path ...string) string {
 	return "https://" + strings.Join(append([]string{r.Host, r.Owner, r.Name}, path...), "/")
 }
 
-// The names that GitHub gives out. Others are not taken for repositories.
+// The forms of names on GitHub. Other names are not accepted.
 var (
 	repositoryHost  = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+$`)
 	repositoryOwner = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}$`)
 	repositoryName  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 )
 
-// ParseRepository reads the address of a repository as people copy it, like
-// https://github.com/OWNER/NAME. What follows the name is ignored.
+// ParseRepository reads the address of a repository, like
+// https://github.com/OWNER/NAME. It ignores the rest after the name.
 func ParseRepository(address string) (Repository, bool) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Port() != "" || u.User != nil {
@@ -77,8 +77,8 @@ type Tagged struct {
 	Tags        []string
 }
 
-// Announcement is a release as its publisher describes it on the page of its
-// tag: untrusted.
+// Announcement is a publisher's description of a release on the page of its tag:
+// untrusted.
 type Announcement struct {
 	Tag       string
 	URL       string

@@ -8,7 +8,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// ToolName says whose rules apply: Terraform's or OpenTofu's.
+// ToolName is the tool whose rules apply: Terraform or OpenTofu.
 type ToolName string
 
 // The two tools.
@@ -26,7 +26,7 @@ func ParseToolName(s string) (ToolName, error) {
 	return "", fmt.Errorf("invalid tool %q: it must be terraform or opentofu", s)
 }
 
-// DefaultHost is the registry host of an address that names none.
+// DefaultHost is the registry host of an address without a host.
 func (n ToolName) DefaultHost() svchost.Hostname {
 	if n == OpenTofu {
 		return opentofuHost
@@ -34,7 +34,7 @@ func (n ToolName) DefaultHost() svchost.Hostname {
 	return terraformHost
 }
 
-// Command is the program's name, as lock file headers give it.
+// Command is the program's name, as in lock file headers.
 func (n ToolName) Command() string {
 	if n == OpenTofu {
 		return "tofu"
@@ -82,16 +82,16 @@ var earlier = map[ToolName][]Version{
 	},
 }
 
-// first is the first release of each tool, as far as it matters: OpenTofu has none
-// before 1.6.0 (https://github.com/opentofu/opentofu/releases/tag/v1.6.0).
+// first is the first release of each tool that matters: OpenTofu has none before
+// 1.6.0 (https://github.com/opentofu/opentofu/releases/tag/v1.6.0).
 var first = map[ToolName]Version{
 	OpenTofu: {Major: 1, Minor: 6},
 }
 
-// First returns a release of the tool that no other one is older than.
+// First returns the oldest release of the tool.
 func First(name ToolName) Tool { return Tool{Name: name, Version: first[name]} }
 
-// Newest returns the newest release of the tool whose rules are known.
+// Newest returns the newest release of the tool with known rules.
 func Newest(name ToolName) Tool { return Tool{Name: name, Version: newest[name]} }
 
 // Lasts returns the last known release of each minor version, oldest first.
@@ -103,20 +103,20 @@ func (t Tool) String() string { return t.Name.Title() + " " + t.Version.String()
 // Feature is a rule that not every release of both tools has.
 type Feature int
 
-// The features, each named for what a release that has it does.
+// The features. Each name says what a release with the feature does.
 const (
 	// TestFiles loads test files of the root module at init.
 	TestFiles Feature = iota
 	// TestProviders counts the provider blocks of test files.
 	TestProviders
-	// TestFilesInLock loads test files in providers lock too.
+	// TestFilesInLock loads test files in providers lock, too.
 	TestFilesInLock
 	// HiddenTestFiles no longer skips hidden names in the tests directory.
 	HiddenTestFiles
 	// ImportBlocks has import blocks, which imply a provider.
 	ImportBlocks
-	// ImportAlways lets every import block imply a provider, resolved with the
-	// names of the module that holds it, whatever its target.
+	// ImportAlways lets every import block imply a provider, whatever its target.
+	// The names are those of the module with the block.
 	ImportAlways
 	// Ephemeral has ephemeral resources.
 	Ephemeral
@@ -126,29 +126,29 @@ const (
 	TofuFiles
 	// EarlyEvaluation evaluates variables and locals in module sources.
 	EarlyEvaluation
-	// ConstEvaluation does so for variables declared const only.
+	// ConstEvaluation evaluates only variables declared const there.
 	ConstEvaluation
-	// LenientVersions skips version strings of a registry that do not parse,
-	// where other releases fail the provider.
+	// LenientVersions skips a registry's invalid version strings. Other releases
+	// fail for the provider.
 	LenientVersions
 	// RegistryHashes records the hashes of all platforms that the registry
 	// reports in the packages property.
 	RegistryHashes
-	// VerifiedHashes records the hashes that a source names and a package is
-	// found to have.
+	// VerifiedHashes records the hashes that a source names and that a package
+	// has.
 	VerifiedHashes
-	// TrustedMirrors obeys trust_all_hashes of a network mirror.
+	// TrustedMirrors follows trust_all_hashes of a network mirror.
 	TrustedMirrors
-	// PredecessorLocks carries hashicorp entries of registry.terraform.io over.
+	// PredecessorLocks takes hashicorp entries of registry.terraform.io over.
 	PredecessorLocks
 	// ProviderInstances lets a reference to a provider configuration end in an
 	// instance key, and provider blocks repeat with for_each.
 	ProviderInstances
-	// LanguageBlocks has language blocks, and obeys required_version in .tofu
+	// LanguageBlocks has language blocks, and follows required_version in .tofu
 	// files only.
 	LanguageBlocks
-	// ModuleLocations reads where a registry module is from the body of the
-	// registry's answer, too.
+	// ModuleLocations reads the location of a registry module from the body of
+	// the registry's answer, too.
 	ModuleLocations
 	// PrefixedPrereleases finds a prerelease of a module by a constraint that
 	// begins with a v.
@@ -156,19 +156,19 @@ const (
 	// OCIModules has module packages in OCI repositories.
 	OCIModules
 	// RegistryPackages downloads module packages from the registry itself, with
-	// its credentials, where its answer says so.
+	// its credentials, if its answer says so.
 	RegistryPackages
-	// UnderscoreNamespaces reads provider addresses with underscores within the
+	// UnderscoreNamespaces reads provider addresses with inner underscores in the
 	// namespace, in configuration and in lock files.
 	UnderscoreNamespaces
-	// ImportInModules admits import blocks in modules that are called.
+	// ImportInModules admits import blocks in called modules.
 	ImportInModules
-	// SkippedOverrides installs no provider that the CLI configuration overrides, so
-	// that init leaves its entry alone.
+	// SkippedOverrides does not install a provider that the CLI configuration
+	// overrides, so init leaves its entry alone.
 	SkippedOverrides
-	// SymbolLibraries has symbols blocks, by an experiment.
+	// SymbolLibraries has symbols blocks, as an experiment.
 	SymbolLibraries
-	// UnorderedModules installs the modules that one module calls in no order.
+	// UnorderedModules installs the modules that one module calls in any order.
 	UnorderedModules
 	// ConstRequirements evaluates constant variables and locals in the source and the
 	// version of required_providers.
@@ -178,9 +178,9 @@ const (
 // span is a half-open range of releases; a zero until has no end.
 type span struct{ since, until Version }
 
-// features is the one table of which release has which rule. A tool without an entry
-// has the rule in no release. docs/releases.md names the case or the source of each row;
-// a test holds that both tables say the same.
+// features is the table of the releases with each rule. A tool without an entry
+// never has the rule. docs/releases.md names the case or the source of each row;
+// a test compares both tables.
 var features = map[Feature]map[ToolName]span{
 	TestFiles:           {Terraform: {since: release(1, 6)}, OpenTofu: {since: release(1, 6)}},
 	TestProviders:       {Terraform: {since: release(1, 6), until: release(1, 9)}, OpenTofu: {since: release(1, 6)}},
@@ -224,8 +224,8 @@ func (t Tool) Has(f Feature) bool {
 	return s.until == (Version{}) || t.Version.Core().Compare(s.until) < 0
 }
 
-// Refusal says why this release takes an address for none that others read; empty if
-// it reads it.
+// Refusal says why this release does not read an address that others read; empty
+// if it reads it.
 func (t Tool) Refusal(a Addr) string {
 	if !strings.Contains(a.Namespace, "_") || t.Has(UnderscoreNamespaces) {
 		return ""
@@ -237,13 +237,14 @@ func (t Tool) Refusal(a Addr) string {
 	return fmt.Sprintf("the namespace of %s has an underscore, which %s reads from %s on", a, t.Name.Title(), since)
 }
 
-// Since returns the first release of the tool that has a rule; ok is false if none has.
+// Since returns the first release of the tool with a rule; ok is false if none
+// has it.
 func (n ToolName) Since(f Feature) (since Version, ok bool) {
 	s, ok := features[f][n]
 	return s.since, ok
 }
 
-// Boundaries returns the releases of the tool from which on rules differ.
+// Boundaries returns the releases of the tool that change a rule.
 func (n ToolName) Boundaries() []Version {
 	var releases []Version
 	for _, spans := range features {
@@ -257,8 +258,8 @@ func (n ToolName) Boundaries() []Version {
 	return releases
 }
 
-// Rules returns the oldest release of the tool that has the same rules, so that
-// two releases with equal Rules need not be told apart.
+// Rules returns the oldest release of the tool with the same rules. Releases with
+// equal Rules behave the same.
 func (t Tool) Rules() Tool {
 	var oldest Version
 	for _, spans := range features {

@@ -10,9 +10,9 @@ import (
 	goversion "github.com/hashicorp/go-version"
 )
 
-// Version is the version of a provider or of a tool. Versions are comparable
-// with ==, which is exact: build metadata counts. The zero value is 0.0.0,
-// which the tools can never select [case 82].
+// Version is the version of a provider or of a tool. Versions are comparable with
+// ==, which is exact: build metadata counts. The zero value is 0.0.0, which the
+// tools never select [case 82].
 type Version struct {
 	Major, Minor, Patch int64
 	Prerelease          string // without the hyphen
@@ -20,24 +20,25 @@ type Version struct {
 }
 
 // versionForm is the accepted grammar, narrower than go-version's: one to three
-// numbers, no "v", identifiers of letters, digits and hyphens. A hyphen may
-// stand without a prerelease ("1.10.0-" is 1.10.0) unless metadata follows.
+// numbers, no "v", identifiers of letters, digits and hyphens. A hyphen may be
+// there without a prerelease ("1.10.0-" is 1.10.0), unless metadata follows.
 // Terraform reads a provider's constraints with two libraries, go-version and
-// then go-versions, and only what both accept gets through: this
-// [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
+// then go-versions. This is the grammar that both accept [terraform 1.11
+// internal/configs/version_constraint.go,
+// internal/getproviders/providerreqs/version.go].
 var versionForm = regexp.MustCompile(
 	`^([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-|-(` + ids + `)(?:\+(` + ids + `))?|\+(` + ids + `))?$`)
 
 const ids = `[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*`
 
-// ParseVersion reads a version as the tools read those that a registry lists:
-// missing numbers are 0, leading zeros are dropped [cases 64b, 64c, 64f, 64k, 64m].
+// ParseVersion reads a version as the tools read a registry's versions: missing
+// numbers are 0, leading zeros are dropped [cases 64b, 64c, 64f, 64k, 64m].
 func ParseVersion(s string) (Version, error) {
 	v, _, err := parseVersion(s)
 	return v, err
 }
 
-// parseVersion also returns how many numbers were given.
+// parseVersion also returns the number of given numbers.
 func parseVersion(s string) (Version, int, error) {
 	m := versionForm.FindStringSubmatch(s)
 	if m == nil {
@@ -64,7 +65,7 @@ func compact(parts []string) []string {
 	return given
 }
 
-// String returns the canonical form, three numbers always.
+// String returns the canonical form, always with three numbers.
 func (v Version) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatInt(v.Major, 10) + "." + strconv.FormatInt(v.Minor, 10) + "." + strconv.FormatInt(v.Patch, 10))
@@ -93,9 +94,8 @@ func (v *Version) UnmarshalText(text []byte) error {
 // Core returns the version without prerelease and metadata.
 func (v Version) Core() Version { return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch} }
 
-// IsZero reports whether v is 0.0.0. Where a version is selected, that stands for
-// none, since it can never be. What tells of releases and entries must not take it
-// for that: there may be one of that version.
+// IsZero reports whether v is 0.0.0. For a selected version this means none,
+// since 0.0.0 is never selected. A release or an entry may have that version.
 func (v Version) IsZero() bool { return v == Version{} }
 
 // Compare is a total order: by Precedence, then by metadata.
@@ -103,11 +103,10 @@ func (v Version) Compare(w Version) int {
 	return cmp.Or(v.Precedence(w), compareIDs(v.Metadata, w.Metadata, -1))
 }
 
-// Precedence orders versions as selection does, ignoring build metadata. A
-// prerelease comes before its release. Two prereleases compare part by part
-// with the tools' own rule, which is not that of Semantic Versioning: where
-// one string has no further part it comes first, whatever the other holds
-// (so beta comes before alpha.1).
+// Precedence orders versions as selection does, without build metadata. A
+// prerelease comes before its release. Two prereleases compare part by part with
+// the tools' own rule, not by Semantic Versioning: the string with fewer parts
+// comes first, whatever the parts (so beta comes before alpha.1).
 func (v Version) Precedence(w Version) int {
 	return cmp.Or(
 		cmp.Compare(v.Major, w.Major),
@@ -131,8 +130,8 @@ func compareIDs(a, b string, whenEmpty int) int {
 	for {
 		aPart, aRest, aMore := strings.Cut(a, ".")
 		bPart, bRest, bMore := strings.Cut(b, ".")
-		// The string that ends here comes first before any content is looked
-		// at: this is what makes the rule differ from Semantic Versioning.
+		// The string that ends here comes first, before any content is compared.
+		// This makes the rule differ from Semantic Versioning.
 		if aMore != bMore {
 			if bMore {
 				return -1
@@ -146,9 +145,9 @@ func compareIDs(a, b string, whenEmpty int) int {
 	}
 }
 
-// compareID puts numbers before words and shorter numbers before longer ones.
-// Numbers are compared as text, since they may have leading zeros or exceed
-// any integer.
+// compareID puts numbers before words, and shorter numbers before longer ones. It
+// compares numbers as text, since they may have leading zeros or exceed any
+// integer.
 func compareID(a, b string) int {
 	an, bn := numeric(a), numeric(b)
 	switch {
@@ -164,10 +163,10 @@ func compareID(a, b string) int {
 
 func numeric(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// Bump says which number of the version changes between two versions.
+// Bump is the number of the version that changes between two versions.
 type Bump string
 
-// The bumps, largest first. BumpPrerelease is a change behind the numbers.
+// The bumps, largest first. BumpPrerelease is a change after the numbers.
 const (
 	BumpMajor      Bump = "major"
 	BumpMinor      Bump = "minor"
