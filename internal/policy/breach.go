@@ -8,23 +8,23 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Breach says that an entry of a lock file breaks a rule. It does not matter who wrote the entry.
+// Breach is a rule that an entry of a lock file breaks. The author does not matter.
 type Breach struct {
 	// Code is CodeProviderRefused, CodeVersionRefused or CodeTooYoung.
 	Code problem.Code
 	Rule Rule
-	// Eligible is when the release will be old enough; zero if that is not known, or if
-	// the rule is about something else than age.
+	// Eligible is when the release will be old enough; zero if unknown, or if the
+	// rule is not about age.
 	Eligible time.Time
 }
 
-// Breaches are the rules that a locked release breaks: at most one of each code. From is the
-// version of the same entry before the change, so that a rule for kinds of update is about
-// the change; zero if there was none. Ignore and HoldUntil refuse nothing: they say what is
-// proposed, and a person may do by hand what is not proposed.
+// Breaches are the rules that a locked release breaks: at most one of each code.
+// From is the entry's version before the change, for rules about kinds of update;
+// zero if there was none. Ignore and HoldUntil refuse nothing: they only limit
+// proposals, and a person may make such a change by hand.
 //
-// The age is judged only if Published is known, or if the rules hold a release without a
-// date; NeedsDate says for which release somebody has to ask first.
+// The age counts only if Published is known, or if the rules hold a release
+// without a date. NeedsDate says whether the caller must find the date first.
 func (a Applied) Breaches(r provider.Release) []Breach {
 	var all []Breach
 	if rule := a.Forbids(); rule != nil {
@@ -43,7 +43,7 @@ func (a Applied) Breaches(r provider.Release) []Breach {
 	return all
 }
 
-// NeedsDate reports whether a rule demands an age of a release whose date is not known.
+// NeedsDate reports whether a rule demands an age of a release without a date.
 func (a Applied) NeedsDate(r provider.Release) bool {
 	return r.Published.IsZero() && a.aging(r) != nil
 }
@@ -55,7 +55,7 @@ func (a Applied) Binds() bool {
 	})
 }
 
-// Forbids is the rule by which the provider must not be locked; nil if it may be.
+// Forbids is the rule that forbids to lock the provider; nil if none does.
 func (a Applied) Forbids() *Rule {
 	var last *Rule
 	for _, r := range a.Rules {

@@ -12,8 +12,8 @@ type Group struct {
 	Place problem.Place
 }
 
-// GroupBy says what changes have in common that share a pull request, where no group is
-// about them. The zero value is ByAll.
+// GroupBy says which changes outside all groups share a pull request. The zero
+// value is ByAll.
 type GroupBy string
 
 // The ways to group.
@@ -24,9 +24,9 @@ const (
 	ByNamespace GroupBy = "namespace"
 )
 
-// GroupOf returns the key of the group that a provider of a root module belongs to: its
-// name, or what GroupBy makes of the provider. It depends on no version, so that a group
-// keeps its branch.
+// GroupOf returns the key of the group of a root module's provider: the group's
+// name, or a key by GroupBy. It does not depend on a version, so a group keeps
+// its branch.
 func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	for _, g := range b.Groups {
 		if g.Where.Names(addr) && g.Where.In(dir) {
@@ -44,15 +44,15 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	return string(ByAll)
 }
 
-// MayTake reports whether a group, by its key, could have a provider of a root module that
-// is not known: where nobody could read what it requires.
+// MayTake reports whether a group, by its key, could have an unknown provider of
+// a root module. It is for root modules whose requirements nobody could read.
 func (b Rulebook) MayTake(key, dir string) bool {
 	for _, g := range b.Groups {
 		if g.Name == key {
 			return g.Where.In(dir)
 		}
 		if len(g.Where.Providers) == 0 && g.Where.In(dir) {
-			return false // it has all that no group before it has
+			return false // that group has all providers that no group before it has
 		}
 	}
 	switch b.GroupBy {

@@ -13,26 +13,26 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Ignore is what a person said in a comment under a pull request: that some versions are
-// not wanted in its group. Its JSON is what the body of the pull request hides, where
-// anybody may change it: Check says whether it holds.
+// Ignore is a person's command in a comment under a pull request: its group must
+// not get some versions. Its JSON is hidden in the pull request's body, where
+// anybody may change it; Check says whether it is valid.
 type Ignore struct {
-	// Provider is a pattern, as provider.ParsePattern reads it.
+	// Provider is a pattern for provider.ParsePattern.
 	Provider string `json:"provider"`
-	// What is "major", "minor" or "patch", or constraints whose versions are
-	// not wanted; empty: every version.
+	// What is "major", "minor" or "patch", or constraints for the unwanted
+	// versions; empty means every version.
 	What string `json:"what,omitempty"`
-	// Until is the first day on which it no longer holds, 2006-01-02; empty: for
-	// good.
+	// Until is the first day on which it no longer holds, 2006-01-02; empty means
+	// for ever.
 	Until string `json:"until,omitempty"`
-	// By is the login of who said it, and When the day.
+	// By is the login of its author, and When the day.
 	By   string `json:"by"`
 	When string `json:"when"`
 }
 
-// ParseIgnore reads what follows the pattern of a provider in a comment:
-// [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]. A constraint may have several
-// words. Its errors are for the person who wrote them.
+// ParseIgnore reads the rest of a comment after the pattern:
+// [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]. A constraint may have
+// several words. Its errors are for the author.
 func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	i := Ignore{Provider: pattern}
 	if n := len(words); n >= 2 && words[n-2] == "until" {
@@ -53,7 +53,7 @@ func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	return i, nil
 }
 
-// Update is the kind of update that is ignored; BumpNone if it is no kind.
+// Update is the ignored kind of update; BumpNone if What is not a kind.
 func (i Ignore) Update() provider.Bump {
 	if bump := provider.Bump(i.What); slices.Contains(Updates, bump) {
 		return bump
@@ -61,7 +61,7 @@ func (i Ignore) Update() provider.Bump {
 	return provider.BumpNone
 }
 
-// The forms of an ignore's words, which are printed as they are.
+// The forms of an ignore's words, which are printed unchanged.
 var (
 	patternForm = regexp.MustCompile(`^[A-Za-z0-9*?._:/-]{1,200}$`)
 	loginForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}(\[bot\])?$`)
@@ -70,8 +70,8 @@ var (
 // longestWhat bounds constraints, in bytes.
 const longestWhat = 200
 
-// Rule returns the rule that the ignore is in the group under whose pull request it was
-// said. The error is a *problem.Error.
+// Rule returns the rule of the ignore for the group of its pull request. The
+// error is a *problem.Error.
 func (i Ignore) Rule(group string) (Rule, error) {
 	yes := true
 	r := Rule{Group: group, Ignore: &yes, By: i.By}
@@ -101,14 +101,14 @@ func (i Ignore) Rule(group string) (Rule, error) {
 	return r, nil
 }
 
-// Check returns what is wrong with an ignore, as a *problem.Error.
+// Check returns the error of an invalid ignore, as a *problem.Error.
 func (i Ignore) Check() error {
 	_, err := i.Rule("")
 	return err
 }
 
-// OfComments are the rules that comments have made, by the keys of the groups under whose
-// pull requests they stand. What is none is left out.
+// OfComments are the rules from comments, by the keys of their pull requests'
+// groups. Invalid ignores are left out.
 func OfComments(ignored map[string][]Ignore) []Rule {
 	var rules []Rule
 	for _, group := range slices.Sorted(maps.Keys(ignored)) {
@@ -121,8 +121,8 @@ func OfComments(ignored map[string][]Ignore) []Rule {
 	return rules
 }
 
-// Entry returns the ignore as an entry of rules in the configuration file, with the lines
-// that YAML wants, so that a person can move it there.
+// Entry returns the ignore as an entry of rules in the configuration file, in
+// YAML lines, so that a person can move it there.
 func (i Ignore) Entry() string {
 	lines := []string{fmt.Sprintf("  - providers: [%q] # %s, %s", i.Provider, i.By, i.When)}
 	ends := ""
@@ -141,7 +141,8 @@ func (i Ignore) Entry() string {
 	return strings.Join(append(lines, "    ignore: true"), "\n")
 }
 
-// Markdown says what somebody ignored on a day: a provider, what of it and until when.
+// Markdown describes an ignore: who ignored on which day which provider, which
+// versions and until when.
 func (i Ignore) Markdown() safe.Markdown {
 	text := safe.Code(i.Provider)
 	if i.What != "" {
@@ -157,7 +158,7 @@ func badIgnore(message string) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message}}
 }
 
-// With returns the ignores with one more, in place of one that says the same of the same
+// With adds an ignore, and replaces one about the same versions of the same
 // providers.
 func With(now []Ignore, added Ignore) []Ignore {
 	others := slices.DeleteFunc(slices.Clone(now), func(i Ignore) bool {
@@ -166,7 +167,7 @@ func With(now []Ignore, added Ignore) []Ignore {
 	return append(others, added)
 }
 
-// Without returns the ignores but those of a pattern of providers.
+// Without removes the ignores of a pattern.
 func Without(now []Ignore, pattern string) []Ignore {
 	return slices.DeleteFunc(slices.Clone(now), func(i Ignore) bool { return i.Provider == pattern })
 }

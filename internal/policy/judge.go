@@ -7,10 +7,10 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Applied are the rules about one provider of one root module, in their order.
+// Applied are the rules about one provider of one root module, in order.
 type Applied struct {
 	Rules []Rule
-	// From is the locked version that can stay; zero if there is none.
+	// From is the locked version that can stay; zero without one.
 	From provider.Version
 	Now  time.Time
 }
@@ -27,29 +27,29 @@ func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 	return a
 }
 
-// Reason says what kept a newer release from being locked. The package that plans lock
-// files has further ones.
+// Reason says why a newer release was not locked. Package upgrade has further
+// reasons.
 type Reason string
 
 // The reasons that are rules.
 const (
 	HeldByRule Reason = "rule" // a rule ignores it
-	HeldByHold Reason = "hold" // a rule keeps the provider where it is until a day
-	HeldByAge  Reason = "age"  // it has not been published for long enough
+	HeldByHold Reason = "hold" // a rule keeps the provider at its version until a day
+	HeldByAge  Reason = "age"  // it is too young
 )
 
-// Hold is what keeps a release from being taken now. It is zero if nothing does.
+// Hold is the reason why a release must not be taken now; zero if there is none.
 type Hold struct {
 	Reason Reason
-	// Rule says where the rule comes from, for people; it may be empty.
+	// Rule is the source of the rule, for people; it may be empty.
 	Rule string
-	// Eligible is when the reason ends; zero if that is not known, or if it does
-	// not end by itself.
+	// Eligible is the end of the hold; zero if unknown, or if the hold has no
+	// end.
 	Eligible time.Time
 }
 
-// Judge says what holds a release back. The version that is locked already is never
-// held.
+// Judge returns the hold of a release. The version that is locked already is
+// never held.
 func (a Applied) Judge(r provider.Release) Hold {
 	ignore := a.last(r, func(r Rule) bool { return r.Ignore != nil })
 	allow := a.last(r, func(r Rule) bool { return r.Allow != nil })
@@ -87,10 +87,11 @@ func (a Applied) judgeAge(r provider.Release) Hold {
 	return Hold{Reason: HeldByAge, Rule: rule.Origin(), Eligible: eligible}
 }
 
-// WantsAge reports whether a rule demands an age of a release that is not locked yet.
+// WantsAge reports whether a rule demands an age of a release that is not yet
+// locked.
 func (a Applied) WantsAge(r provider.Release) bool { return r.Version != a.From && a.aging(r) != nil }
 
-// aging is the rule that demands an age of a release; nil if there is none.
+// aging is the rule that demands an age of a release; nil without one.
 func (a Applied) aging(r provider.Release) *Rule {
 	rule := a.last(r, func(r Rule) bool { return r.MinimumAge != nil })
 	if rule == nil || *rule.MinimumAge <= 0 {
@@ -99,14 +100,14 @@ func (a Applied) aging(r provider.Release) *Rule {
 	return rule
 }
 
-// HoldsUndated reports whether a release whose date cannot be had is held back, where a
-// rule demands an age of it.
+// HoldsUndated reports whether a rule demands an age and holds a release without
+// a known date.
 func (a Applied) HoldsUndated(r provider.Release) bool {
 	rule := a.last(r, func(r Rule) bool { return r.UnknownAge != "" })
 	return rule != nil && rule.UnknownAge == HoldUnknownAge
 }
 
-// last is the last rule about a release that sets a property; nil if none does.
+// last is the last rule about a release for which sets is true; nil without one.
 func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
 	update := updateBetween(a.From, r.Version)
 	for _, rule := range slices.Backward(a.Rules) {
@@ -117,15 +118,14 @@ func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
 	return nil
 }
 
-// within reports whether a version meets every term. Unlike a selection by
-// constraints it takes prereleases as they are: whether one may be selected at
-// all, the configuration has decided.
+// within reports whether a version meets every term. It treats prereleases like
+// other versions: the configuration decides whether they may be selected.
 func within(c provider.Constraints, v provider.Version) bool {
 	return !slices.ContainsFunc(c.Terms(), func(t provider.Term) bool { return !t.Meets(v) })
 }
 
-// IgnoresAll reports whether the rules let no release in: whether the last one decides so
-// that ignores every release, or that takes back any such rule.
+// IgnoresAll reports whether the rules hold every release. The last rule with
+// Ignore must ignore every release, and no later rule may undo it.
 func (a Applied) IgnoresAll() bool {
 	all := false
 	for _, r := range a.Rules {
@@ -137,7 +137,7 @@ func (a Applied) IgnoresAll() bool {
 	return all
 }
 
-// Platforms are those that the last rule names that names any; nil if none does.
+// Platforms are those of the last rule with platforms; nil without one.
 func (a Applied) Platforms() []provider.Platform {
 	var named []provider.Platform
 	for _, r := range a.Rules {
@@ -148,9 +148,9 @@ func (a Applied) Platforms() []provider.Platform {
 	return named
 }
 
-// MayMerge reports whether a change from one version to another may merge by itself. A
-// change of hashes alone, or of an entry that comes or goes, is no update: only rules for
-// every kind of update are about it.
+// MayMerge reports whether a change between two versions may merge by itself. A
+// change of hashes only, or of a new or removed entry, is no update: only rules
+// for every kind of update apply to it.
 func (a Applied) MayMerge(from, to provider.Version) bool {
 	update := provider.BumpNone
 	if !to.IsZero() {
@@ -165,8 +165,9 @@ func (a Applied) MayMerge(from, to provider.Version) bool {
 	return may
 }
 
-// updateBetween is the kind of an update as rules name it: a change behind the numbers, as
-// between two prereleases, counts as a patch. From no version there is no update.
+// updateBetween is the kind of an update in the words of rules. A change after
+// the numbers, as between two prereleases, counts as a patch. Without a former
+// version there is no update.
 func updateBetween(from, to provider.Version) provider.Bump {
 	if from.IsZero() {
 		return provider.BumpNone

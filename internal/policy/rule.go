@@ -1,12 +1,12 @@
-// Package policy says which releases of a provider may be taken, and which changes share
-// a pull request. It reads a rule, says what it is about, judges releases by it, and writes
-// what a person may copy into the configuration file.
+// Package policy decides which releases of a provider may be taken, and which
+// changes share a pull request. It reads rules, applies them to releases, and
+// writes entries that a person may copy into the configuration file.
 //
-// A Rule comes from the configuration file, or from a comment under a pull request, where
-// an Ignore keeps it. A Rulebook holds all rules and groups of a repository. About applies
-// them to one provider of one root module, and Judge says what holds a release back: its
-// version, its date and the version that is locked are all it takes. No plan is needed, and
-// no server is asked.
+// A Rule comes from the configuration file, or from a comment under a pull
+// request, where an Ignore keeps it. A Rulebook holds all rules and groups of a
+// repository. About selects the rules for one provider of one root module. Judge
+// says what holds a release. It needs only the release's version and date, and
+// the locked version: no plan and no server.
 package policy
 
 import (
@@ -22,82 +22,85 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Rulebook is what a repository is maintained by.
+// Rulebook has the rules and groups of a repository.
 //
-// A policy holds newer releases back and does nothing else. It never moves a
-// version down, and it never leaves a required provider without a version.
+// A policy only holds newer releases. It never moves a version down, and never
+// leaves a required provider without a version.
 type Rulebook struct {
-	// Rules all apply where they are about a release. Of several that set the same
-	// property the last one counts.
+	// Rules all apply to the releases that they match. If several set the same
+	// property, the last one counts.
 	Rules []Rule
-	// GroupBy is what happens to a change that no group takes: one pull request for
-	// all, or one for each provider, directory or namespace.
+	// GroupBy is for changes without a group: one pull request for all, or one
+	// for each provider, directory or namespace.
 	GroupBy GroupBy
 	// Groups are tried in order.
 	Groups []Group
-	// Now is the time that dates and ages are compared with: without it every release
-	// is too young.
+	// Now is the time for comparisons with dates and ages. If it is zero, every
+	// release is too young.
 	Now time.Time
 }
 
-// Where says what an entry of the configuration file is about. The zero value is
-// everything.
+// Where selects providers and directories for an entry of the configuration file.
+// The zero value selects everything.
 type Where struct {
 	Providers   []provider.Pattern // empty: all
 	Directories []string           // globs; empty: everywhere
 }
 
-// Names reports whether a provider is one of those that are named.
+// Names reports whether a provider is selected.
 func (w Where) Names(addr provider.Addr) bool {
 	return len(w.Providers) == 0 || slices.ContainsFunc(w.Providers, func(p provider.Pattern) bool { return p.Match(addr) })
 }
 
-// In reports whether a directory is one of those that are named.
+// In reports whether a directory is selected.
 func (w Where) In(dir string) bool { return len(w.Directories) == 0 || globs.InAny(w.Directories, dir) }
 
-// Rule is one rule: which releases it is about, and what it says of them. What is nil,
-// empty or zero says nothing.
+// Rule is one rule: the releases that it matches, and its properties. A property
+// that is nil, empty or zero is not set.
 type Rule struct {
 	Where Where
-	// Group limits the rule to the changes of a group, by its key. Empty: it does not.
+	// Group limits the rule to the changes of a group, by its key; empty means
+	// all groups.
 	Group string
-	// Updates are the kinds of update, seen from the locked version. A change
-	// behind the numbers, as between two prereleases, counts as a patch. Where no
-	// locked version can stay there is no update, and the rule is about nothing.
-	// Empty: all.
+	// Updates are the kinds of update from the locked version; empty means all. A
+	// change after the numbers, as between two prereleases, counts as a patch.
+	// Without a locked version that can stay there is no update, and a rule with
+	// Updates matches nothing.
 	Updates []provider.Bump
-	// Versions is the range of releases: those that meet each of its terms.
+	// Versions is the range of releases that meet all its terms.
 	Versions *provider.Constraints
-	// Until is the time from which on the rule does not hold any more.
+	// Until is the end of the rule.
 	Until time.Time
 
-	// Ignore holds every release back, and HoldUntil does so until that time.
-	// Both keep a locked version: a provider that has none gets one.
+	// Ignore holds every release; HoldUntil holds them until that time. Both keep
+	// a locked version. A provider without one still gets a version.
 	Ignore    *bool
 	HoldUntil time.Time
-	// Allow holds back the releases outside its range and Except those within.
+	// Allow holds the releases outside its range, and Except those within.
 	Allow, Except *provider.Constraints
-	// MinimumAge holds a release back until it has been published for so long.
+	// MinimumAge holds a release until it has been published for so long.
 	MinimumAge *time.Duration
-	// UnknownAge says whether MinimumAge holds a release whose date cannot be
-	// had; empty: AllowUnknownAge.
+	// UnknownAge says whether MinimumAge holds a release without a known date;
+	// empty means AllowUnknownAge.
 	UnknownAge UnknownAge
-	// Permitted says whether the provider may be locked at all. It depends on no release.
+	// Permitted says whether the provider may be locked. It does not depend on a
+	// release.
 	Permitted *bool
-	// Platforms are those that the entry must cover, in place of those of the
-	// run, unless the run demands its own. They depend on no release, so that
-	// Updates and Versions do not matter.
+	// Platforms are the platforms that the entry must cover. They replace those
+	// of the run, unless the run demands its own. They do not depend on a
+	// release, so Updates and Versions do not matter.
 	Platforms []provider.Platform
-	// AutoMerge says whether a pull request with such an update may merge by itself.
+	// AutoMerge says whether a pull request with such an update may merge by
+	// itself.
 	AutoMerge *bool
 
-	// Place is where the rule is in a configuration file. By is the login of the
-	// person whose comment it is, if it is in none.
+	// Place is the rule's place in a configuration file. By is the login of the
+	// comment's author, if it is from a comment.
 	Place problem.Place
 	By    string
 }
 
-// Origin says where the rule comes from, for people.
+// Origin is the source of the rule, for people.
 func (r Rule) Origin() string {
 	if r.By != "" {
 		return "a comment of " + r.By
@@ -105,12 +108,12 @@ func (r Rule) Origin() string {
 	return r.Place.String()
 }
 
-// isFor reports whether the rule is for a kind of update; BumpNone is none.
+// isFor reports whether the rule matches a kind of update; BumpNone is no update.
 func (r Rule) isFor(update provider.Bump) bool {
 	return len(r.Updates) == 0 || slices.Contains(r.Updates, update)
 }
 
-// Markdown says where a rule stands, which providers it is about, and what it says.
+// Markdown describes a rule: its place, its providers and its properties.
 func (r Rule) Markdown() safe.Markdown {
 	var who, what []safe.Markdown
 	for _, p := range r.Where.Providers {
@@ -150,8 +153,8 @@ func (r Rule) Markdown() safe.Markdown {
 	return safe.Format("%s: %s: %s", safe.Code(r.Origin()), safe.Join(", ", who...), safe.Join(", ", what...))
 }
 
-// UnknownAge says what happens to a release that must have some age and of which
-// nobody knows when it was published.
+// UnknownAge is the treatment of a release without a known date if a rule demands
+// an age.
 type UnknownAge string
 
 // The choices.
@@ -160,7 +163,7 @@ const (
 	HoldUnknownAge  UnknownAge = "hold"
 )
 
-// Updates are the kinds of update that rules tell apart, as people write them.
+// Updates are the kinds of update in rules, as people write them.
 var Updates = []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}
 
 // ParseDay reads a day like 2027-01-31; it begins at midnight in UTC.
@@ -172,10 +175,10 @@ func ParseDay(s string) (time.Time, error) {
 	return day, nil
 }
 
-// ageForm bounds the number, so that every age is a time.Duration.
+// ageForm limits the number, so that every age fits a time.Duration.
 var ageForm = regexp.MustCompile(`^([0-9]{1,4})([hdw])$`)
 
-// ageUnits are what the letters behind the number stand for.
+// ageUnits are the meanings of the letters after the number.
 var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 
 // ParseAge reads an age like 12h, 3d or 2w.

@@ -16,27 +16,27 @@ const (
 	CodeInvalidLock     Code = "invalid-lock"     // a lock file that is not valid
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
-	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers without a value that is known
+	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers whose value is unknown
 	CodeSets            Code = "sets"             // a lock file that serves several sets of values
-	CodeModuleOrder     Code = "module-order"     // a module that is there only if another one is installed before
+	CodeModuleOrder     Code = "module-order"     // a module that exists only if another one is installed before
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
-	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool whose rules are not known
+	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool with unknown rules
 	CodeUnlocked        Code = "unlocked"         // a root module without a lock file
-	CodePassedOver      Code = "passed-over"      // directories that nothing makes root modules
+	CodePassedOver      Code = "passed-over"      // directories with configuration that are no root modules
 	CodeTerragruntUnit  Code = "terragrunt-unit"  // a lock file whose configuration Terragrunt generates
 	CodeStack           Code = "stack"            // a lock file whose configuration is that of a stack
 	CodeCDK             Code = "cdk"              // a lock file whose configuration CDK for Terraform generates
 	CodeUnseen          Code = "unseen"           // lock files that a run did not look at, and why
 	CodeUnreadable      Code = "unreadable"       // a file that could not be read
 	CodeUnwritable      Code = "unwritable"       // a file that could not be written
-	CodeFileChanged     Code = "file-changed"     // a file that somebody changed while relock ran
+	CodeFileChanged     Code = "file-changed"     // a file that another program changed while relock ran
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
 	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
-	CodeNotFound        Code = "not-found"        // a provider or a directory that was named and is nowhere
-	CodeOnBase          Code = "on-base"          // a check found what was wrong before the change
+	CodeNotFound        Code = "not-found"        // a named provider or directory that does not exist
+	CodeOnBase          Code = "on-base"          // a problem that was there before the checked change
 	CodePolicy          Code = "policy"           // a rule that could not be kept to
-	CodeRegistryWarning Code = "registry-warning" // what a registry tells users of a provider
+	CodeRegistryWarning Code = "registry-warning" // a registry's message for users of a provider
 )
 
 // The codes of problems with providers and registries.
@@ -64,14 +64,14 @@ const (
 // hashes are judged.
 const (
 	CodeHashUnknown  Code = "hash-unknown"  // a hash that belongs to no package of its release
-	CodeHashUnproven Code = "hash-unproven" // a hash of which not everything could be looked at
+	CodeHashUnproven Code = "hash-unproven" // a hash that could not be checked completely
 	CodeHashOfOther  Code = "hash-of-other" // a hash that belongs to another release
 	CodeHashScheme   Code = "hash-scheme"   // a hash of a scheme that no tool knows
-	CodeHashReported Code = "hash-reported" // a hash that only a registry's word stands for
-	CodeHashMirror   Code = "hash-mirror"   // a hash that only a mirror stands for
+	CodeHashReported Code = "hash-reported" // a hash that only a registry states
+	CodeHashMirror   Code = "hash-mirror"   // a hash that only a mirror states
 
-	CodeReleaseGone   Code = "release-gone"   // a release that its registry has no more
-	CodeListGone      Code = "list-gone"      // a release whose checksum list or signature is not there
+	CodeReleaseGone   Code = "release-gone"   // a release that its registry no longer has
+	CodeListGone      Code = "list-gone"      // a release whose checksum list or signature is missing
 	CodeSignatureBad  Code = "signature-bad"  // a checksum list that no announced key signed
 	CodeUnsigned      Code = "unsigned"       // a checksum list without an announced key
 	CodeSignerChanged Code = "signer-changed" // a provider that another key has signed before
@@ -81,27 +81,27 @@ const (
 
 	CodePlatformMissing   Code = "platform-missing"   // an entry that has nothing for a platform
 	CodeH1Missing         Code = "h1-missing"         // an entry without the h1 of a platform
-	CodeZHMissing         Code = "zh-missing"         // an entry that nothing ties to a signature
+	CodeZHMissing         Code = "zh-missing"         // an entry without a hash from a signed list
 	CodeEntryStale        Code = "entry-stale"        // an entry that nothing requires
 	CodeEntryMissing      Code = "entry-missing"      // a requirement without an entry
 	CodeVersionOutside    Code = "version-outside"    // a version that the requirements do not allow
-	CodeConstraintsDiffer Code = "constraints-differ" // constraints that are not the configuration's
+	CodeConstraintsDiffer Code = "constraints-differ" // constraints that differ from the configuration's
 	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
-	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
-	CodeLockInCache       Code = "lock-in-cache"      // a change of a lock file in a directory of caches
-	CodePackageContent    Code = "package-content"    // a package that holds something else than its program
+	CodeTamperedBoth      Code = "tampered-both"      // a change of a file that relock judges the change by
+	CodeLockInCache       Code = "lock-in-cache"      // a change of a lock file in a cache directory
+	CodePackageContent    Code = "package-content"    // a package with more than its program
 
 	CodeProviderRefused Code = "provider-refused" // a provider that a rule does not permit
 	CodeVersionRefused  Code = "version-refused"  // a version that a rule does not allow
 	CodeTooYoung        Code = "too-young"        // a release that is younger than a rule demands
 
-	// Codes of what would change in a lock file.
+	// Codes of pending changes of a lock file.
 	CodeOutdated   Code = "outdated"   // an entry for which there is a newer release
 	CodeIncomplete Code = "incomplete" // an entry that lacks hashes
 	CodeMoved      Code = "moved"      // an entry whose provider is under another address
 
-	CodeLeftOut Code = "left-out" // findings that a format has no room for
+	CodeLeftOut Code = "left-out" // findings that do not fit a format
 )
 
 // Severity says whether a problem is a failure.
@@ -111,7 +111,7 @@ type Severity int
 const (
 	SeverityError Severity = iota
 	SeverityWarning
-	SeverityNote // of findings, and of what scan tells besides
+	SeverityNote // of findings, and of further facts of a scan
 )
 
 // severities are the names of the severities, as people and programs read them.

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Dirs are directories that a problem is about, joined: one that is reported once for all of
-// them. The zero value has none.
+// Dirs are the directories of a problem that is reported once for all of them.
+// The zero value has none.
 type Dirs string
 
-// DirsOf are directories, in this order.
+// DirsOf joins directories, in this order.
 func DirsOf(dirs []string) Dirs { return Dirs(strings.Join(dirs, "\n")) }
 
-// List are the directories.
+// List returns the directories.
 func (d Dirs) List() []string {
 	if d == "" {
 		return nil
@@ -20,7 +20,7 @@ func (d Dirs) List() []string {
 	return strings.Split(string(d), "\n")
 }
 
-// Named are the directories as people know them.
+// Named returns the directories by the names that people use.
 func (d Dirs) Named(names Naming) Dirs {
 	all := d.List()
 	for i, dir := range all {

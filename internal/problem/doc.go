@@ -1,10 +1,10 @@
-// Package problem is what relock says is wrong: in somebody's files, with the
-// answer of a server, with a hash of a lock file, or with the run itself. Every
-// other package reports by it.
+// Package problem has relock's statements that something is wrong: with a user's
+// files, the answer of a server, a hash of a lock file, or the run itself. Every
+// other package reports with it.
 //
-// Each problem has a code, which is the same in every output format and which
-// programs go by. A Problem is a value; one that makes a function fail travels as
-// an Error, with its cause. Its Place is a path in the repository: Naming says how
-// people name that, and is asked where the place is printed. The package asks
-// nobody and prints nothing.
+// Each problem has a code for programs, which is the same in every output format.
+// A Problem is a value; an Error carries one that makes a function fail, with its
+// cause. Its Place is a path in the repository. Naming turns the path into the
+// name that people use, when the place is printed. The package reads no file and
+// prints nothing.
 package problem

@@ -5,11 +5,12 @@ import (
 	"errors"
 )
 
-// Error is a problem that travels as an error, with its cause.
+// Error carries a problem as an error, with its cause.
 type Error struct {
 	Problem Problem
-	// Finding is what a verification finds in the answer that the error is about,
-	// where that is no failure to ask: CodeListGone. Empty for any other.
+	// Finding is the code that a verification reports for the answer behind the
+	// error, if the error is no failed request: CodeListGone. It is empty for any
+	// other.
 	Finding Code
 	Err     error // the cause, already redacted; its text is part of Error's
 }
@@ -25,8 +26,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Ended is the error of what was not done since its context has ended: the one that the
-// context ended with, or that the run was interrupted.
+// Ended is the error of work that was not done because its context has ended. It
+// is the context's cause, or says that the run was interrupted.
 func Ended(ctx context.Context) *Error {
 	var cause *Error
 	if errors.As(context.Cause(ctx), &cause) {
@@ -41,8 +42,9 @@ func Coded(err error, code Code) bool {
 	return errors.As(err, &e) && e.Problem.Code == code
 }
 
-// Of returns the problem of any error, with the outage below it. Its message is the text of the whole error, unless
-// it has a place: then nothing needs to say what was attempted.
+// Of returns the problem of any error, with the outage that the error wraps. Its
+// message is the text of the whole error. An error with a place keeps its own
+// message: the place says enough.
 func Of(err error) Problem {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -2,18 +2,17 @@ package problem
 
 import "slices"
 
-// Meaning is what a code of findings means. Codes are stable for ever: new ones are
+// Meaning is the meaning of a code of findings. Codes are stable: new ones are
 // added, and none changes its meaning.
 type Meaning struct {
 	Code     Code
 	Severity Severity
-	// Strict is the severity in a strict run, where nothing counts but what a
-	// signature covers.
+	// Strict is the severity in a strict run, which trusts only signatures.
 	Strict Severity
-	// Pinned findings are accepted by their fingerprint alone, one by one: those that
-	// refute a hash, and those that speak for all hashes of an entry.
+	// Pinned findings can only be accepted one by one, by their fingerprint. They
+	// refute a hash, or are about all hashes of an entry.
 	Pinned bool
-	// Title is what such a finding says, and Help what to do about it.
+	// Title is the text of such a finding, and Help the next step.
 	Title, Help string
 }
 
@@ -23,7 +22,7 @@ const (
 	asNote    = SeverityNote
 )
 
-// Meanings are all codes of findings, as docs/verify.md has them.
+// Meanings are all codes of findings, as in docs/verify.md.
 var Meanings = []Meaning{
 	{CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
@@ -57,7 +56,7 @@ var Meanings = []Meaning{
 	{CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
 }
 
-// MeaningOf returns what a code means.
+// MeaningOf returns the meaning of a code.
 func MeaningOf(code Code) (Meaning, bool) {
 	i := slices.IndexFunc(Meanings, func(m Meaning) bool { return m.Code == code })
 	if i < 0 {

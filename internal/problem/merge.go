@@ -5,13 +5,12 @@ import (
 	"regexp"
 )
 
-// mergeMarker is how git begins what two sides of a merge disagree about; before a
-// space stand seven of these signs, or more where the attribute says so.
+// mergeMarker is git's first marker of a merge conflict: seven of these signs
+// before a space, or more if the attribute says so.
 var mergeMarker = regexp.MustCompile(`(?m)^<{7,} `)
 
-// Unmerged returns what to say of a text that could not be read because git has left
-// the markers of a merge conflict in it, as every parser says something else of
-// them; ok is false if there is none.
+// Unmerged returns the problem of a text with git's markers of a merge conflict,
+// since each parser reports another error for them. ok is false without a marker.
 func Unmerged(src []byte, file Place) (d Problem, ok bool) {
 	at := mergeMarker.FindIndex(src)
 	if at == nil {

@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
-// Naming says how people name the files of one file tree. With its zero value the names
-// are the paths.
+// Naming gives the files of one file tree the names that people use. With its
+// zero value the names are the paths.
 type Naming struct {
-	// Root is where the tree is on disk, and WorkDir the working directory: both are
-	// absolute, with the system's separators. Root is empty for a tree that is not on disk.
+	// Root is the tree's directory on disk, and WorkDir the working directory.
+	// Both are absolute, with the system's separators. Root is empty for a tree
+	// that is not on disk.
 	Root, WorkDir string
-	// Repository is OWNER/NAME where the run is about several repositories; else empty.
+	// Repository is OWNER/NAME in a run over several repositories; else empty.
 	Repository string
 }
 
-// Of returns the name of a path of the tree: OWNER/NAME//PATH, or relative to the working
-// directory where both are in the tree or the file is below that, or else absolute.
+// Of returns the name of a path of the tree. It is OWNER/NAME//PATH with a
+// Repository. It is relative to the working directory if both are in the tree, or
+// if the file is below that directory. Otherwise it is absolute.
 func (n Naming) Of(path string) string {
 	switch {
 	case n.Repository != "":
@@ -32,8 +34,8 @@ func (n Naming) Of(path string) string {
 	return filepath.ToSlash(name)
 }
 
-// relative returns the path from a directory to another one, both clean, and whether that
-// one is the same or below it. The path is empty if they are on different volumes.
+// relative returns the path from dir to other, both clean, and whether other is
+// dir or below it. The path is empty if they are on different volumes.
 func relative(dir, other string) (name string, below bool) {
 	name, err := filepath.Rel(dir, other)
 	if err != nil {
@@ -42,8 +44,8 @@ func relative(dir, other string) (name string, below bool) {
 	return name, name != ".." && !strings.HasPrefix(name, ".."+string(filepath.Separator))
 }
 
-// Place returns a place as people name it: one of the tree with its name as the path, or
-// as one of the Repository. What is in a package keeps its place.
+// Place returns a place with the name that people use as its path, or as a place
+// of the Repository. A place in a package is unchanged.
 func (n Naming) Place(p Place) Place {
 	switch {
 	case p.Package != "" || p.Path == "":

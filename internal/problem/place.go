@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Place is where something stands. Its zero value is nowhere.
+// Place is a position in a file. Its zero value is no position.
 type Place struct {
-	// Path is slash-separated and relative to the top of the scanned file tree, which is
-	// the repository, or to the top of the Package; "." is that top. It is empty for the
-	// Package as a whole, and for nowhere.
+	// Path is slash-separated. It is relative to the top of the scanned file
+	// tree, which is the repository, or to the top of the Package; "." is that
+	// top. It is empty for the whole Package, and for no position.
 	Path string `json:"file"`
-	// Package is the module package that the file is in, by its source without
-	// credentials and query, or another repository as OWNER/NAME; empty for the scanned
-	// file tree.
+	// Package is the module package with the file, by its source without
+	// credentials and query, or another repository as OWNER/NAME. It is empty for
+	// the scanned file tree.
 	Package string `json:"-"`
-	// Line is counted from 1; 0 if it is not known.
+	// Line is counted from 1; 0 if unknown.
 	Line int `json:"line"`
-	// From and To are the columns in which it begins and behind which it ends, counted
-	// from 1; 0 if nobody needs them.
+	// From and To are the first column and the column after the last, counted
+	// from 1; 0 if not needed.
 	From, To int `json:"-"`
 }
 
@@ -31,14 +31,15 @@ func (p Place) File() string {
 	return p.Package + "//" + p.Path
 }
 
-// Whole returns the file that the place is in, without a line.
+// Whole returns the place of the whole file.
 func (p Place) Whole() Place { return Place{Path: p.Path, Package: p.Package} }
 
-// Named returns the place as programs have it: File is its path, and it has no Package.
+// Named returns the place in the form for programs: Path is File, and Package is
+// empty.
 func (p Place) Named() Place { return Place{Path: p.File(), Line: p.Line, From: p.From, To: p.To} }
 
-// Unnamed returns the place that Named has made that of: what is behind the last "//"
-// of the path is in a package, unless the "//" is that of a URL.
+// Unnamed reverses Named: the part of the path after the last "//" is in a
+// package, unless the "//" is that of a URL.
 func (p Place) Unnamed() Place {
 	i := strings.LastIndex(p.Path, "//")
 	if i <= 0 || p.Path[i-1] == ':' {

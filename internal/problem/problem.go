@@ -12,45 +12,45 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Problem is one problem as a person reads it: what is wrong, where, with what, and what
-// to do next. A finding of a verification is one, too: the run could look, and this is
-// what it saw.
+// Problem is one problem in the form for people: what is wrong, where, with what,
+// and what to do next. A finding of a verification is one, too: the run could
+// look, and reports what it saw.
 type Problem struct {
 	Severity Severity
 	Code     Code
-	Place    Place   // its zero value: what is wrong is in no file
-	Subject  Subject // what it is about
-	// About tells problems apart that are alike in all of the above: what else of the
-	// world they are about, such as a key, or the address of a module that could not be
-	// fetched.
+	Place    Place   // zero if the problem is in no file
+	Subject  Subject // the provider
+	// About separates problems that are equal in all fields above. It is, for
+	// example, a key, or the address of a module that could not be fetched.
 	About    string
 	Message  string           // one sentence without a full stop, no untrusted markup
 	Hint     string           // what to do next; may be empty
-	Host     svchost.Hostname // that was asked; empty for none
-	Outage   Outage           // the server that gave no answer; empty for none
-	Dirs     Dirs             // all that it is about, if it is reported once for several directories
-	ProvenBy string           // the verdict on a hash that something proves, such as "mirror"
+	Host     svchost.Hostname // the server that was asked; empty for none
+	Outage   Outage           // the server that did not answer; empty for none
+	Dirs     Dirs             // if it is reported once for several directories, all of them
+	ProvenBy string           // the verdict about a proven hash, such as "mirror"
 }
 
-// Outage is why a server gave no whole answer, or none but that it is in trouble. It is the same for all that was asked of
-// the server, whatever host the requests were about.
+// Outage is the reason why a server gave no complete answer, or only an answer
+// that it has trouble. It is the same for all requests to the server, whatever
+// host they were about.
 type Outage struct {
-	// Server is the host and the port of the server, without the port of https.
+	// Server is the host and the port of the server, without the default port of
+	// https.
 	Server string `json:"server"`
-	// Reason is what happened, in words; empty where nothing was asked any more, since the
-	// server had not answered before.
+	// Reason is what happened, in words. It is empty if relock did not ask the
+	// server, since it had not answered before.
 	Reason string `json:"reason"`
-	// Answered is true of a server that says itself that it is in trouble: Reason is then
-	// what it says.
+	// Answered is true if the server itself reports trouble. Reason is then its
+	// report.
 	Answered bool `json:"answered,omitempty"`
 }
 
-// Subject is what of a provider a problem is about. What is not known of it has its zero
-// value.
+// Subject is the provider of a problem. Unknown fields have their zero value.
 type Subject struct {
 	Addr provider.Addr
-	// Version is that of a lock file's entry, or that was asked for. It is there only if
-	// the subject is Versioned: 0.0.0 does not say so.
+	// Version is the version of a lock file's entry or of a request. It is only
+	// valid if the subject is Versioned, since 0.0.0 is a version, too.
 	Version   provider.Version
 	Versioned bool
 	Platform  provider.Platform
@@ -72,9 +72,9 @@ func (p Problem) Compare(q Problem) int {
 	)
 }
 
-// Fingerprint names the problem for as long as it is there: by what it is about,
-// not by where it is in the file, so that a changed neighbour does not make
-// another one of it. The number behind it is what code scanning expects of its key
+// Fingerprint identifies the problem as long as it exists. It depends on the
+// problem's subject, not on its line, so that changes of neighbours do not
+// matter. Code scanning expects the number at its end for the key
 // primaryLocationLineHash.
 func (p Problem) Fingerprint() string {
 	about, version, addr := string(p.Subject.Hash), "", ""
@@ -95,7 +95,7 @@ func (p Problem) Fingerprint() string {
 	return hex.EncodeToString(sum[:])[:32] + ":1"
 }
 
-// Several are several problems that together make a request impossible.
+// Several are the problems that together make a request impossible.
 type Several []Problem
 
 // AnyError reports whether one of the problems is an error.
@@ -103,7 +103,7 @@ func AnyError(problems []Problem) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == SeverityError })
 }
 
-// Error returns their texts, one a line.
+// Error returns the texts of the problems, one a line.
 func (s Several) Error() string {
 	texts := make([]string, len(s))
 	for i, p := range s {
@@ -112,12 +112,12 @@ func (s Several) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// maxListed bounds the errors about one file, or about what the files of one module say
-// together: a file can hold a mistake in each of its lines.
+// maxListed is the highest number of errors about one file, or about the files of
+// one module together: each line of a file can hold a mistake.
 const maxListed = 100
 
-// With adds an error to those about a file, or says once, with a code, that there are
-// more.
+// With adds an error to those about a file. At the limit it adds, once, an error
+// with the code more.
 func (s Several) With(p Problem, more Code) Several {
 	switch n := len(s); {
 	case n == maxListed:
