@@ -1,14 +1,14 @@
-// Package dashboard is the life of the one issue that shows what waits in a repository:
-// when it is opened, edited and left alone, and what a checked box on it asks for.
+// Package dashboard opens and edits the one issue that shows what waits in a
+// repository. It also reads the checked boxes of the issue.
 //
-// The issue is the oldest one that the owner of the token has opened and that has a marker
-// of ours. Every workflow speaks as github-actions[bot], and all who may write to the
-// repository may edit the issue. So neither the login nor the marker is trusted with
-// anything: a box lets through what a run would propose anyway, and counts only where the
-// right to write of the person who checked it is asked for.
+// The issue is the oldest one by the token's owner with a marker of ours. Every
+// workflow speaks as github-actions[bot], and all who may write to the repository
+// may edit the issue. So relock trusts neither the login nor the marker. A box
+// only allows a proposal that a run would make anyway, and only if the person who
+// checked it may write.
 //
-// The text is the caller's. [Keep] decides by a digest of it, so that the same text is
-// never written twice, and a person who closes the issue has closed it.
+// The text is the caller's. [Keep] decides by a digest of it, so that the same
+// text is never written twice, and a person who closes the issue has closed it.
 package dashboard
 
 import (
@@ -28,16 +28,16 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// title is that of the issue. A person may change it.
+// title is the issue's title. A person may change it.
 const title = "Lock files at a glance"
 
-// Page is what the issue is to say.
+// Page is the text for the issue.
 type Page struct {
 	Body safe.Markdown
-	// Empty says that there is nothing to report: no issue is opened for that.
+	// Empty means that there is nothing to report: then no issue is opened.
 	Empty bool
-	// Silent are the servers that gave the run no answer, so that the text lacks what
-	// depends on them; sorted.
+	// Silent are the servers that did not answer the run, sorted. The text lacks
+	// everything that depends on them.
 	Silent []string
 }
 
@@ -47,10 +47,11 @@ func (t Page) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// remembered is what relock remembers in the issue, hidden from readers.
+// remembered is relock's data in the issue, hidden from readers.
 type remembered struct {
 	Digest string `json:"digest"`
-	// Silent are digests of the servers that gave no answer when the text was made.
+	// Silent are digests of the servers that did not answer when the text was
+	// made.
 	Silent []string `json:"silent,omitempty"`
 }
 
@@ -58,12 +59,12 @@ type remembered struct {
 const (
 	remembersFrom = "<!-- relock-dashboard:"
 	remembersTo   = " -->"
-	// mostMarked bounds the line of a marker, in bytes.
+	// mostMarked is the highest length of a marker's line, in bytes.
 	mostMarked = 2048
 )
 
-// line is the marker as readMarker reads it. Nothing in it ends the comment: it holds
-// digests alone.
+// line is the marker in the form for readMarker. Nothing in it ends the comment:
+// it has only digests.
 func (m remembered) line() safe.Markdown {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -91,8 +92,8 @@ func HasMarker(i github.Issue) bool {
 	return ok
 }
 
-// mostSilent is how many servers a marker names. With more, a text is that of a run that
-// saw nothing.
+// mostSilent is the highest number of servers in a marker. With more, the text
+// counts as that of a run that saw nothing.
 const mostSilent = 50
 
 // mark is the marker of a text.
@@ -109,7 +110,7 @@ func silentDigest(server string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// sawLess reports whether the text was made without an answer that the marked one had.
+// sawLess reports whether the text lacks an answer that the marked one had.
 func (m remembered) sawLess(t Page) bool {
 	return len(t.Silent) > mostSilent || slices.ContainsFunc(t.mark().Silent, func(s string) bool { return !slices.Contains(m.Silent, s) })
 }
@@ -123,15 +124,15 @@ const (
 	editIssue
 )
 
-// todo is the least that makes the issue say what it is to say.
+// todo is the smallest work that gives the issue the text.
 type todo struct {
 	does deed
-	// younger are issues of ours in addition to the one that counts, by a race of two runs.
+	// younger are further issues of ours, from a race of two runs.
 	younger []github.Issue
-	reason  string // why it is left
+	reason  string // why nothing is done
 }
 
-// whatToDo compares what was found with what must be said.
+// whatToDo compares the found issues with the wanted text.
 func whatToDo(found github.OwnIssues, t Page) todo {
 	switch {
 	case found.Err != nil:
@@ -163,7 +164,7 @@ func whatToDo(found github.OwnIssues, t Page) todo {
 
 const issuesOff = "issues are switched off in this repository"
 
-// whyNot says in a clause why there is no issue.
+// whyNot is a clause that says why there is no issue.
 func whyNot(err error) string {
 	if errors.Is(err, github.ErrGone) {
 		return issuesOff
@@ -182,10 +183,10 @@ type Outcome struct {
 	Number    int
 	URL       string
 	Reason    string // why nothing was done; untrusted
-	// Unsettled says that the next run has to look at the issue again.
+	// Unsettled means that the next run must look at the issue again.
 	Unsettled bool
-	// Err is what went wrong, other than that the token may not write issues or that there
-	// are none: a person who wants none has that.
+	// Err is the error, except that the token may not write issues or that issues
+	// are off: the owner of the repository has decided that.
 	Err error
 }
 
@@ -195,8 +196,8 @@ type Options struct {
 	DryRun bool // decide, and write nothing
 }
 
-// Keep makes the issue say what it is to say, with the least that this takes: nothing, one
-// request to open it, or two to edit it. Younger issues of ours are closed with a word.
+// Keep gives the issue its text with as few requests as possible: none, one to
+// open it, or two to edit it. It closes younger issues of ours with a comment.
 func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, t Page, o Options) Outcome {
 	what := whatToDo(found, t)
 	out := Outcome{Operation: "none", Reason: what.reason}
@@ -226,8 +227,8 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 	return out
 }
 
-// rewrite edits the issue, unless somebody has since it was found: what they did is read
-// by the next run.
+// rewrite edits the issue, unless a person has edited it meanwhile: the next run
+// reads their edit.
 func rewrite(ctx context.Context, repo *github.Repository, page github.Issue, t Page, out Outcome) Outcome {
 	now, err := repo.ReadIssue(ctx, page.Number)
 	switch {
@@ -259,7 +260,7 @@ func (o Outcome) failed(err error) Outcome {
 // body is the text with its marker.
 func (t Page) body() safe.Markdown { return safe.Format("%s\n\n%s", t.Body.Trimmed(), t.mark().line()) }
 
-// supersededBy is what the younger of two issues says. It has no marker any more.
+// supersededBy is the text of the younger of two issues. It has no marker.
 func supersededBy(number int) safe.Markdown {
 	return safe.Format("Two runs at once have opened this issue twice. #%s is the one that relock keeps up to date.", safe.Int(number))
 }

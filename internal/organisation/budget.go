@@ -7,25 +7,28 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// budget is what the repositories of a run may still open and write. It is a pr.Budget of
-// the one whose turn it is. Who reads ahead asks for room alone.
+// budget is the remaining right of a run's repositories to open and write. It is
+// a pr.Budget of the repository with the turn. Readers ahead of their turn only
+// ask for room.
 type budget struct {
 	client     *github.Client
 	mu         sync.Mutex // for left
-	left, turn int        // new pull requests: in all, and in the turn
+	left, turn int        // new pull requests that may be opened: in all, and in the turn
 	repository string
 	granted    []string
-	waits      bool        // something in the turn does
-	late       bool        // for what GitHub lets be made in an hour
-	scarce     github.Wait // why, in the last turn in which something did
+	waits      bool        // something in the turn waits
+	late       bool        // it waits for GitHub's hourly limit of contents
+	scarce     github.Wait // the reason, in the last turn in which something waited
 }
 
-// begin begins the turn of a repository, which may open so many pull requests.
+// begin begins the turn of a repository, with the number of pull requests that it
+// may open.
 func (b *budget) begin(repository string, opens int) {
 	b.repository, b.turn, b.waits, b.late = repository, opens, false, false
 }
 
-// TryOpen implements pr.Budget. A second attempt to open one is no second pull request.
+// TryOpen implements pr.Budget. A second attempt for one branch is no second pull
+// request.
 func (b *budget) TryOpen(branch string) bool {
 	name := b.repository + " " + branch
 	if slices.Contains(b.granted, name) {
@@ -42,16 +45,16 @@ func (b *budget) TryOpen(branch string) bool {
 	return true
 }
 
-// room reports whether there is room for something that waits: it opens a pull request, or
-// only changes one.
+// room reports whether something that waits may go on. opens says that it opens a
+// pull request, not only changes one.
 func (b *budget) room(opens bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return (b.left > 0 || !opens) && !b.client.Ready(0, contentsOfPull).Needed()
 }
 
-// settled reports whether that is the same after so many turns, each of which may open its
-// share.
+// settled reports whether room is the same after a number of turns, in each of
+// which share pull requests may be opened.
 func (b *budget) settled(opens bool, turns, share int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,15 +64,15 @@ func (b *budget) settled(opens bool, turns, share int) bool {
 	return (b.left > turns*share || !opens) && !b.client.Ready(0, (turns+1)*contentsOfPull).Needed()
 }
 
-// wait notes that something in the turn waits, which opens a pull request or changes one.
+// wait records that something in the turn waits. opens is as in room.
 func (b *budget) wait(opens bool) {
 	b.waits = true
 	if b.left > 0 || !opens {
-		b.MayWrite() // which notes how long
+		b.MayWrite() // it records for how long
 	}
 }
 
-// MayWrite implements pr.Budget. What may not be written waits.
+// MayWrite implements pr.Budget. A forbidden write waits.
 func (b *budget) MayWrite() bool {
 	w := b.client.Ready(0, contentsOfPull)
 	if w.Needed() {

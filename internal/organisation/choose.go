@@ -11,22 +11,22 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// notChosen is the reason of a repository that conditions leave out.
+// notChosen is the reason for repositories that conditions leave out.
 const notChosen = "not chosen"
 
-// picked is what pickAmong makes of a list.
+// picked is the result of pickAmong.
 type picked struct {
-	// chosen are the repositories that a run is about, in their order.
+	// chosen are the repositories of the run, in their order.
 	chosen []github.Listed
-	// unlisted are those that GitHub did not give, unless what is known of them leaves
+	// unlisted are those that GitHub did not give, unless the known facts leave
 	// them out.
 	unlisted []Unlisted
-	// left is how many are left out, by reason.
+	// left counts the left out repositories by reason.
 	left map[string]int
 }
 
-// Unlisted is a repository that GitHub has in a list and did not give. It is part of the
-// plan of a run.
+// Unlisted is a repository that is in GitHub's list, but whose data GitHub did
+// not give. It is part of the plan of a run.
 type Unlisted struct {
 	Name    string `json:"name"` // empty if that is not known
 	Message string `json:"message"`
@@ -39,7 +39,7 @@ func newUnlisted(r github.Listed) Unlisted {
 	return Unlisted{Name: r.Name, Message: d.Message, Hint: d.Hint, Unseen: errors.Is(r.Err, github.ErrNotFound)}
 }
 
-// Problem says why nothing is done about the repository.
+// Problem says why the run does nothing about the repository.
 func (u Unlisted) Problem() problem.Problem {
 	d := problem.Problem{Code: problem.CodeGitHub, Message: u.Message, Hint: u.Hint}
 	if u.Unseen {
@@ -48,10 +48,10 @@ func (u Unlisted) Problem() problem.Problem {
 	return d
 }
 
-// pickAmong chooses among the repositories of a list. Conditions on one key are
-// alternatives, and one that excludes outranks them; those on several keys must all
-// hold. What cannot have pull requests is left out always, and forks unless a condition
-// is about them.
+// pickAmong chooses repositories of a list. Conditions on one key are
+// alternatives, and one that excludes outranks them. Conditions on several keys
+// must all hold. Repositories without pull requests are always left out, and
+// forks unless a condition is about them.
 func pickAmong(all []github.Listed, where []settings.Condition) picked {
 	p := picked{left: map[string]int{}}
 	for _, r := range all {
@@ -70,7 +70,7 @@ func pickAmong(all []github.Listed, where []settings.Condition) picked {
 	return p
 }
 
-// unfit is why a repository is left out; empty if it is not.
+// unfit is the reason to leave a repository out; empty if it is chosen.
 func unfit(r github.Listed, where []settings.Condition) string {
 	forks := slices.ContainsFunc(where, func(c settings.Condition) bool { return c.Key == "fork" })
 	switch {
@@ -103,7 +103,7 @@ func unfit(r github.Listed, where []settings.Condition) string {
 	return ""
 }
 
-// meets reports whether a repository has what a condition names.
+// meets reports whether a repository matches a condition.
 func meets(r github.Listed, c settings.Condition) bool {
 	switch c.Key {
 	case "name":
@@ -121,7 +121,8 @@ func meets(r github.Listed, c settings.Condition) bool {
 	return slices.Contains(r.Properties[c.Property()], c.Value)
 }
 
-// listOptions is what a list must say for these conditions, with the branches of a prefix.
+// listOptions are the data that these conditions need, with the branches of a
+// prefix.
 func listOptions(where []settings.Condition, prefix string) github.ListOptions {
 	o := github.ListOptions{Prefix: prefix}
 	for _, c := range where {

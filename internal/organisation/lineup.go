@@ -10,45 +10,46 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// The bounds of reading ahead.
+// The limits of reading ahead.
 const (
-	// mostReaders is how many repositories are read at once.
+	// mostReaders is the number of repositories that are read at once.
 	mostReaders = 8
-	// mostAhead is how many repositories are read, or wait to be written, in addition to the one
-	// whose turn it is.
+	// mostAhead is the highest number of repositories that are read, or wait for
+	// their turn, beside the one with the turn.
 	mostAhead = 16
-	// requestsAhead is how many requests must be left for each turn before a repository is
-	// read ahead of it, more than nearly all turns take: so no turn lacks what readers took.
+	// requestsAhead is the number of requests that must be left for each earlier
+	// turn before a repository is read ahead. Nearly all turns need fewer, so
+	// readers take none from a turn.
 	requestsAhead = 100
-	// longestAhead is how long a plan waits for its turn. People answer in that time, and
-	// registries have something new.
+	// longestAhead is the longest time between a plan and its turn. A longer wait
+	// would miss people's answers and new releases.
 	longestAhead = 10 * time.Minute
 )
 
-// beforehand is what is known of a repository before its turn: what an earlier run has
-// reported, a plan, or both.
+// beforehand is the knowledge about a repository before its turn: an earlier
+// run's report, a plan, or both.
 type beforehand struct {
-	recalled *report.Report   // nil: the repository must be read
-	planned  *run.Undelivered // nil: it is not read yet
+	recalled *report.Report   // nil if the repository must be read
+	planned  *run.Undelivered // nil if it is not read yet
 	seen     *recorder
 	lookup   *run.Lookup
 	at       time.Time
-	limited  bool // it failed, and GitHub refused something for a while
+	limited  bool // it failed at a temporary limit of GitHub
 }
 
-// lineup has the repositories of a run read ahead of their turns, in the order of turns. What
-// readers find out is the same for every reader and at every time: all that a run decides, it decides
-// at the turns.
+// lineup has the repositories of a run read ahead of their turns, in order. The
+// results do not depend on which reader reads when: the run decides everything at
+// the turns.
 type lineup struct {
 	turns *turns
 
 	mu     sync.Mutex
 	change *sync.Cond
-	next   int  // the first position that nobody has begun to read
+	next   int  // the first position that is not begun
 	turn   int  // the position whose turn it is
-	open   bool // that may be read, whatever else is
+	open   bool // the repository with the turn may be read in any case
 	under  int  // readings under way
-	ended  bool // nothing more is begun
+	ended  bool // nothing new begins
 	read   map[int]beforehand
 }
 
@@ -74,8 +75,8 @@ func (l *lineup) readAll(ctx context.Context) {
 	}
 }
 
-// begin waits until a further repository may be read, and returns its position; false if
-// none may be any more.
+// begin waits until another repository may be read, and returns its position;
+// false if no more may be read.
 func (l *lineup) begin(ctx context.Context) (position int, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,9 +91,10 @@ func (l *lineup) begin(ctx context.Context) (position int, more bool) {
 	return l.next - 1, true
 }
 
-// mayBegin reports whether the next repository may be read now. That whose turn it is may be
-// when the turn is open. Others may be while there are certainly requests for all before
-// them, too, and while it does not depend on the turns before whether they are read at all.
+// mayBegin reports whether the next repository may be read now. The repository
+// with the turn may be read when its turn is open. Another one needs two
+// conditions. There must be enough requests for all turns before it. The decision
+// to read it must not depend on these turns.
 func (l *lineup) mayBegin(ctx context.Context) bool {
 	before := l.next - l.turn
 	if before == 0 {
@@ -103,7 +105,8 @@ func (l *lineup) mayBegin(ctx context.Context) bool {
 		!client.Ready(requestsAhead*(before+1), 0).Needed() && l.turns.settled(l.turns.order[l.next], before)
 }
 
-// take opens the turn of a position, and returns what is known of its repository.
+// take opens the turn of a position, and returns the knowledge about its
+// repository.
 func (l *lineup) take(position int) beforehand {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +121,7 @@ func (l *lineup) take(position int) beforehand {
 	}
 }
 
-// ahead are the requests of a position and of those after it that are begun.
+// ahead are the tallies of a position and of the begun ones after it.
 func (l *lineup) ahead(position int) []*github.Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +132,7 @@ func (l *lineup) ahead(position int) []*github.Tally {
 	return all
 }
 
-// end lets nobody begin anything.
+// end prevents all further beginnings.
 func (l *lineup) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,29 +11,31 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// Organisation is an owner whose repositories a run is about, and what it may do in them.
+// Organisation is an owner whose repositories a run visits, and the limits of the
+// run.
 type Organisation struct {
 	Owner  string
 	Where  []settings.Condition
-	MaxNew int // how many pull requests are opened in all
-	// Shard is the part of a plan that the run is about, with the prefix of the branches in
-	// the plan. Without it, GitHub lists the repositories.
+	MaxNew int // the highest number of new pull requests in all
+	// Shard is the run's part of a plan, with the plan's prefix of branches.
+	// Without it, GitHub lists the repositories.
 	Shard  *Shard
 	Prefix string
-	// Memory is the path of what earlier runs know of the repositories; empty: nothing
-	// is remembered. Settings identifies those that hold for all repositories, by which
-	// what is known was found.
+	// Memory is the path of the memory of earlier runs; empty for none. Settings
+	// identifies the settings for all repositories with which the memory was
+	// made.
 	Memory, Settings string
-	// Readers is how many repositories are read at once; 0: as many as usual.
+	// Readers is the number of repositories that are read at once; 0 means the
+	// default.
 	Readers int
 }
 
-// list is the repositories of an owner that a run is about.
+// list is the repositories of an owner for a run.
 type list struct {
 	client *github.Client // reads them
 	picked picked
 	prefix string // of the branches that are listed
-	listed int    // with those that are left out
+	listed int    // including those that are left out
 }
 
 // fleet begins the report on the repositories.
@@ -41,8 +43,8 @@ func (l list) fleet(owner string) report.Fleet {
 	return report.Fleet{Owner: owner, Listed: l.listed, LeftOut: l.picked.left}
 }
 
-// readList returns the list of a shard or, without one, of the owner. The request is one in which
-// the owner is named.
+// readList returns the list of a shard or, without one, of the owner. The ask
+// names the owner.
 func readList(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (list, error) {
 	if org.Shard == nil {
 		return askList(ctx, s, a, org)
@@ -66,8 +68,8 @@ func askList(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (
 	return list{client: client, picked: pickAmong(all, org.Where), prefix: a.Settings().PullRequest.BranchPrefix, listed: len(all)}, err
 }
 
-// WithUnlisted adds to the report of an organisation the repositories that GitHub did not
-// give: each has failed, or is not reached.
+// WithUnlisted adds the repositories that GitHub did not give to an
+// organisation's report. Each has failed, or was not reached.
 func WithUnlisted(all report.Report, unlisted []Unlisted) report.Report {
 	for _, u := range unlisted {
 		if d := u.Problem(); !slices.Contains(all.Diagnostics, d) { // a joined report may be joined again

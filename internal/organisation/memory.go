@@ -13,20 +13,20 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// memory is what runs over an organisation know of its repositories, by their ids. It
-// names private repositories. What is in it decides only which repositories are
-// read: whatever is written is decided from the repository itself.
+// memory is the knowledge of earlier runs about the repositories of an
+// organisation, by id. It names private repositories. It only decides which
+// repositories are read. All writes are decided from the repository itself.
 type memory struct {
 	FormatVersion int    `json:"format_version"`
 	Relock        string `json:"relock"` // the version that has written it
-	// Next is the first repository that a run has not come to, or in which something waits;
-	// empty: there is none.
+	// Next is the first repository that a run has not reached, or in which
+	// something waits; empty if there is none.
 	Next         string                `json:"next"`
 	Repositories map[string]remembered `json:"repositories"`
 }
 
-// remembered is a repository at the end of a run that had nothing to do in it, or no room for
-// it.
+// remembered is a repository at the end of a run that had nothing to do in it, or
+// no room.
 type remembered struct {
 	Tree     string             `json:"tree"` // of the default branch
 	Branch   string             `json:"branch"`
@@ -39,17 +39,17 @@ type remembered struct {
 	Requires []neededProvider   `json:"requires"`
 	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
 	Read     time.Time          `json:"read"`  // zero: it must be read the next time
-	// Waits is since when it waits for room; zero: it does not. Waiting are the pull requests
-	// for which there was none. Full says that it has as many as its own limit allows: there
-	// is room when one of these changes.
+	// Waits is the time since when it waits for room; zero if it does not.
+	// Waiting are the pull requests without room. Full means that it has reached
+	// its own limit: there is room when one of these pull requests changes.
 	Waits   time.Time     `json:"waits,omitzero"`
 	Waiting []waitingPull `json:"waiting,omitzero"`
 	Full    bool          `json:"full,omitzero"`
 }
 
-// waitingPull is a pull request that waits for room, as the report says it.
+// waitingPull is a pull request that waits for room, as in the report.
 type waitingPull struct {
-	Number      int      `json:"number"` // 0: it is to be opened
+	Number      int      `json:"number"` // 0: it does not exist yet
 	URL         string   `json:"url"`
 	Title       string   `json:"title"`
 	Branch      string   `json:"branch"`
@@ -59,7 +59,8 @@ type waitingPull struct {
 	Reason      string   `json:"reason"`
 }
 
-// rememberedModule is a root module and the versions that its lock file has, by provider.
+// rememberedModule is a root module with the versions in its lock file, by
+// provider.
 type rememberedModule struct {
 	Dir      string            `json:"dir"`
 	Pending  bool              `json:"pending"`
@@ -67,8 +68,8 @@ type rememberedModule struct {
 	Versions map[string]string `json:"versions"`
 }
 
-// neededProvider is a provider that root modules require in the same versions, and the newest
-// of these that was there.
+// neededProvider is a provider that root modules require in the same versions,
+// with the newest of these at that time.
 type neededProvider struct {
 	Tool        provider.ToolName `json:"tool"`
 	ToolVersion string            `json:"tool_version"`
@@ -77,8 +78,8 @@ type neededProvider struct {
 	Newest      string            `json:"newest"` // empty: none
 }
 
-// newestOf is what Newest says where these releases are offered. Constraints that are
-// none, as in a file that somebody has changed, allow no release.
+// newestOf is the present value of Newest for these releases. Invalid
+// constraints, as in an edited file, allow no release.
 func (r neededProvider) newestOf(releases []provider.Release) string {
 	var allowed provider.Constraints
 	var err error
@@ -100,28 +101,28 @@ func (r neededProvider) newestOf(releases []provider.Release) string {
 	return newest.String()
 }
 
-// longestMemory is how long a repository may go unread. Within it modules that are
-// fetched may change, and no file of the repository shows it.
+// longestMemory is the longest time without reading a repository. Fetched modules
+// may change, which no file of the repository shows.
 const longestMemory = 7 * 24 * time.Hour
 
-// recall returns what is known of a repository, if nothing that the list tells is
-// otherwise now. Whether there are new releases is for the caller to ask, if they matter.
+// recall returns the knowledge about a repository if the list shows it unchanged.
+// The caller must ask for new releases, if they matter.
 func (m *memory) recall(l github.Listed, settings string, now time.Time) (remembered, bool) {
 	r, known := m.Repositories[idOf(l)]
 	age := now.Sub(r.Read)
-	// Not all that was first read on one day is read again on one day.
+	// Repositories first read on one day are read again on different days.
 	patience := longestMemory - time.Duration(uint64(l.ID)%24)*time.Hour
 	same := known && !r.Read.IsZero() && r.Tree == l.Tree && r.Branch == l.Branch && r.Settings == settings && l.Heads != nil &&
 		maps.Equal(r.Heads, l.Heads) && maps.Equal(r.Pulls, l.Pulls)
 	return r, same && age >= 0 && (!r.matters() || age < patience && (r.Until.IsZero() || now.Before(r.Until)))
 }
 
-// matters reports whether a new release, or a module that changes, makes something to do in a
-// repository. Where all waits for room and no branch is ours, it makes no difference before
-// there is room.
+// matters reports whether a new release, or a changed module, makes work in a
+// repository. If everything waits for room and no branch is ours, it does not
+// before there is room.
 func (r remembered) matters() bool { return r.Waits.IsZero() || len(r.Heads) > 0 }
 
-// remember keeps what a run has found of a repository.
+// remember keeps the results of a run for a repository.
 func (m *memory) remember(l github.Listed, r remembered) {
 	if m.Repositories == nil {
 		m.Repositories = map[string]remembered{}
@@ -130,15 +131,15 @@ func (m *memory) remember(l github.Listed, r remembered) {
 	m.Repositories[idOf(l)] = r
 }
 
-// forget lets a repository be read the next time.
+// forget makes the next run read the repository.
 func (m *memory) forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
 
 func idOf(l github.Listed) string { return strconv.FormatInt(l.ID, 10) }
 
 const memoryFormat = 1
 
-// readMemory reads what write has written. What another version of relock knows counts
-// for nothing: its rules may be others.
+// readMemory reads a memory. The memory of another version of relock is ignored:
+// its rules may differ.
 func readMemory(r io.Reader, relock string) (*memory, error) {
 	m := &memory{}
 	if err := json.NewDecoder(r).Decode(m); err != nil {
@@ -153,7 +154,7 @@ func readMemory(r io.Reader, relock string) (*memory, error) {
 	return m, nil
 }
 
-// write writes the memory, as that of a version of relock.
+// write writes the memory with the version of relock.
 func (m *memory) write(w io.Writer, relock string) error {
 	out := *m
 	out.FormatVersion, out.Relock = memoryFormat, relock

@@ -21,20 +21,20 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// recorder takes down what is found out about a repository in its turn, in addition to its report.
+// recorder records the results of a repository's turn that its report lacks.
 type recorder struct {
 	listed   github.Listed
 	requires map[neededProvider]bool
-	until    time.Time // when a rule lets something through that it held; zero: none does
+	until    time.Time // when a rule ends its hold on something; zero for never
 	plans    int
-	partial  bool // something is not known
+	partial  bool // something is unknown
 }
 
 // Planned implements run.Recorder.
 func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	r.plans++
-	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
-	// seen in a list.
+	// At first GitHub refuses auto-merge. A list does not show when it would
+	// accept it.
 	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0
 	for _, result := range b.Results {
 		for _, sel := range result.Selections {
@@ -55,15 +55,15 @@ func (r *recorder) Planned(ctx context.Context, b run.Basis) {
 	}
 }
 
-// recollection is what earlier runs know of a repository.
+// recollection is the knowledge of earlier runs about a repository.
 type recollection struct {
 	remembered
-	unchanged bool // the list shows the repository as it was
-	waits     bool // for room that the run may have: then it is read
-	opens     bool // what waits opens pull requests, and changes none
+	unchanged bool // the list shows the repository unchanged
+	waits     bool // it waits for room that the run may have, so it is read
+	opens     bool // the waiting proposals open pull requests, and do not change one
 }
 
-// open reads what earlier runs know. Trouble with that costs requests, and is reported.
+// open reads the memory. An error costs requests, and is reported.
 func (t *turns) open() []problem.Problem {
 	trouble := t.openMemory()
 	t.known = make([]recollection, len(t.list.picked.chosen))
@@ -96,7 +96,7 @@ func (t *turns) openMemory() []problem.Problem {
 	return unremembered(name, err)
 }
 
-// next is the repository with which the run begins, if an earlier one has said so.
+// next is the repository with which the run begins, if the memory has one.
 func (t *turns) next() string {
 	if t.memory == nil {
 		return ""
@@ -104,7 +104,7 @@ func (t *turns) next() string {
 	return t.memory.Next
 }
 
-// save writes what is known now, and with which repository the next run begins.
+// save writes the memory, with the repository for the beginning of the next run.
 func (t *turns) save() []problem.Problem {
 	if t.memory == nil {
 		return nil
@@ -119,7 +119,7 @@ func (t *turns) save() []problem.Problem {
 	return unremembered(name, err)
 }
 
-// unremembered reports trouble with the memory, if there is any.
+// unremembered reports an error of the memory, if there is one.
 func unremembered(name string, err error) []problem.Problem {
 	if err == nil {
 		return nil
@@ -131,8 +131,8 @@ func unremembered(name string, err error) []problem.Problem {
 	}}
 }
 
-// recorder returns what takes down what must be remembered; nil if nothing is. A dry run
-// remembers nothing, since what it would do is not done.
+// recorder returns the recorder of a repository; nil without a memory. A dry run
+// records nothing, since it writes nothing.
 func (t *turns) recorder(l github.Listed) *recorder {
 	if t.memory == nil || t.ask.Settings().DryRun {
 		return nil
@@ -140,8 +140,8 @@ func (t *turns) recorder(l github.Listed) *recorder {
 	return &recorder{listed: l, requires: map[neededProvider]bool{}}
 }
 
-// recall is the report of a repository that need not be read: the list shows it as it
-// was, and no release has come that changes what is selected.
+// recall is the report of a repository that need not be read. The list shows it
+// unchanged, and no new release changes the selection.
 func (t *turns) recall(ctx context.Context, i int) (report.Report, bool) {
 	k := t.known[i]
 	if !k.unchanged || k.matters() && !k.stillNewest(ctx, t.session.Releases(t.ask)) {
@@ -152,17 +152,18 @@ func (t *turns) recall(ctx context.Context, i int) (report.Report, bool) {
 	return r, true
 }
 
-// waitingSince is since when something waits for room in a repository; zero: nothing does.
+// waitingSince is the beginning of a repository's wait for room; zero without
+// one.
 func (t *turns) waitingSince(i int) time.Time { return t.known[i].Waits }
 
-// settled reports whether it does not depend on the turns that come before, of which there
-// are so many, whether a repository is read.
+// settled reports whether the decision to read a repository is independent of the
+// turns before it; before is their number.
 func (t *turns) settled(i, before int) bool {
 	k := t.known[i]
 	return !k.waits || t.budget.settled(k.opens, before, t.share)
 }
 
-// stillNewest reports whether the newest releases that are allowed are those of then.
+// stillNewest reports whether the newest allowed releases are unchanged.
 func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool {
 	for _, needed := range r.Requires {
 		version, err := provider.ParseVersion(needed.ToolVersion)
@@ -178,7 +179,8 @@ func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool
 	return true
 }
 
-// report is what the run that has read the repository reported of it, as far as it is kept.
+// report is the remembered part of the report of the run that has read the
+// repository.
 func (r remembered) report(repository string) report.Report {
 	all := report.Report{Excluded: r.Excluded}
 	for _, message := range r.Unseen {
@@ -206,8 +208,9 @@ func (r remembered) report(repository string) report.Report {
 	return all
 }
 
-// remember keeps what a turn has found out, if the same would be found again: nothing
-// was written, and nothing failed. What waits for room is remembered with that.
+// remember keeps the results of a turn if another run would get the same: nothing
+// was written, and nothing failed. Proposals that wait for room are kept with
+// them.
 func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	if seen == nil {
 		return
@@ -224,7 +227,7 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	for _, d := range found.Dashboards {
 		unsettled = unsettled || d.Unsettled
 	}
-	unsettled = unsettled || t.budget.waits && len(r.Waiting) == 0 // nobody knows for what
+	unsettled = unsettled || t.budget.waits && len(r.Waiting) == 0 // the reason is unknown
 	if len(r.Waiting) > 0 {
 		r.Waits = t.session.Env().Now
 		if before := t.memory.Repositories[idOf(l)].Waits; !before.IsZero() && !wrote {
@@ -233,7 +236,7 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	}
 	t.memory.forget(l)
 	if wrote || unsettled || seen.partial || seen.plans > 1 || found.Failed() || l.Heads == nil {
-		if !r.Waits.IsZero() { // it must be read, and has its place among those that wait
+		if !r.Waits.IsZero() { // it must be read, and keeps its place among those that wait
 			t.memory.remember(l, remembered{Waits: r.Waits})
 		}
 		return

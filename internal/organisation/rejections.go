@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// mostRejected is how many repositories in a row GitHub rejects, for what holds for all of
-	// them, before a run ends.
+	// mostRejected is the number of repositories in a row that GitHub rejects for
+	// a common reason before a run ends.
 	mostRejected = 3
-	// mostInLine is how many repositories are named in one line.
+	// mostInLine is the highest number of repositories that one line names.
 	mostInLine = 5
 )
 
-// rejections are the repositories that GitHub did not let be read, and whether that shows that
-// it lets none be read.
+// rejections are the repositories that GitHub did not let relock read. They show
+// whether GitHub rejects all.
 type rejections struct {
 	by map[int]rejected // by the index of the repository
-	// row are the repositories that were rejected in the same words, one after the other, where
-	// these speak for the token or the installation.
+	// row are the last repositories that were rejected in the same words, if
+	// these are about the token or the installation.
 	row         []string
 	words, hint string
 }
 
-// rejected is why one repository could not be read: GitHub's words, and the line of the report
-// that says so.
+// rejected is the rejection of one repository: GitHub's words, and the line of
+// the report about it.
 type rejected struct {
 	name, words string
 	line        problem.Problem
 }
 
-// judge notes how GitHub let a repository be read that was asked about. A good answer shows
-// that others may be read, too.
+// judge records GitHub's answer about a repository. A good answer shows that
+// others may be read, too.
 func (d *rejections) judge(i int, name string, u run.Undelivered, good bool) {
 	said, line, ok := u.Rejection()
 	if ok {
@@ -57,12 +57,13 @@ func (d *rejections) judge(i int, name string, u run.Undelivered, good bool) {
 // ends reports whether the run asks about no more repositories.
 func (d *rejections) ends() bool { return len(d.row) >= mostRejected }
 
-// String says what has ended the run.
+// String says why the run has ended.
 func (d *rejections) String() string {
 	return fmt.Sprintf("%s, about %s one after the other", d.words, strings.Join(d.row, ", "))
 }
 
-// alike are the repositories that were rejected in the same words, by their order in the list.
+// alike are the repositories that were rejected in the same words, in the order
+// of the list.
 func (d *rejections) alike(words string) (all []int) {
 	for _, i := range slices.Sorted(maps.Keys(d.by)) {
 		if d.by[i].words == words {
@@ -72,7 +73,8 @@ func (d *rejections) alike(words string) (all []int) {
 	return all
 }
 
-// without is the report of a repository without the line that others have, too.
+// without is the report of a repository without the line that it shares with
+// others.
 func (d *rejections) without(i int, r report.Report) report.Report {
 	said, ok := d.by[i]
 	if !ok || len(d.alike(said.words)) < 2 {
@@ -82,8 +84,8 @@ func (d *rejections) without(i int, r report.Report) report.Report {
 	return r
 }
 
-// lines has one line for all repositories that were rejected in the same words. Where that
-// stopped the run, another line says so.
+// lines has one line for all repositories that were rejected in the same words.
+// Another line says whether that stopped the run.
 func (d *rejections) lines(stopped bool) (lines []problem.Problem) {
 	for _, i := range slices.Sorted(maps.Keys(d.by)) {
 		one := d.by[i]
@@ -101,7 +103,7 @@ func (d *rejections) lines(stopped bool) (lines []problem.Problem) {
 	return lines
 }
 
-// firstNames are some names, and how many others there are.
+// firstNames are some names, and the number of the others.
 func firstNames(names []string) string {
 	if rest := len(names) - mostInLine; rest > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostInLine], ", "), rest)

@@ -19,68 +19,68 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// Division says which repositories of an organisation each shard of a run is about. It
-// serves one run: what is known of a repository in it is as old as the plan.
+// Division assigns the repositories of an organisation to the shards of a run. It
+// serves one run: its facts about repositories are as old as the plan.
 type Division struct {
 	FormatVersion int    `json:"format_version"`
 	Owner         string `json:"owner"`
 	Prefix        string `json:"branch_prefix"` // of the branches in Heads
-	// Settings identifies what the operator's file decides in each repository; empty: none
-	// decides anything.
+	// Settings identifies the decisions of the operator's file for each
+	// repository; empty without any.
 	Settings string         `json:"settings,omitempty"`
 	Listed   int            `json:"listed"`
 	LeftOut  map[string]int `json:"left_out"`
-	// Unlisted are repositories that no shard has, since GitHub did not give them.
+	// Unlisted are repositories without a shard, since GitHub did not give them.
 	Unlisted []Unlisted `json:"unlisted,omitempty"`
 	Shards   []Shard    `json:"shards"`
 }
 
-// Shard is what one job does.
+// Shard is the work of one job.
 type Shard struct {
 	MaxNew int `json:"max_new"` // pull requests that it opens
-	// Requests is how many requests to GitHub it makes in an hour, and Contents how many
-	// contents; 0: any number. Points are those of its requests in a minute; 0: all that GitHub
-	// lets through.
+	// Requests and Contents are the highest numbers of requests and of contents
+	// in an hour; 0 means any number. Points are the highest points of its
+	// requests in a minute; 0 means GitHub's own limit.
 	Requests     int      `json:"requests"`
 	Contents     int      `json:"contents"`
 	Points       int      `json:"points,omitzero"`
 	Repositories []Listed `json:"repositories"`
 }
 
-// Listed is what a plan says of a repository: what GitHub has listed, as far as a run needs it.
+// Listed is a repository in a plan: the part of GitHub's list that a run needs.
 type Listed struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
 	Branch string `json:"branch"`
 	Head   string `json:"head"`
 	Tree   string `json:"tree"`
-	// Heads are the branches of ours; null if they are not known.
+	// Heads are the branches of ours; null if unknown.
 	Heads map[string]string `json:"heads"`
 	Pulls map[string]string `json:"pulls"` // open pull requests of these
-	// Compact says that an archive is the cheapest way to its files.
+	// Compact means that an archive is the cheapest way to its files.
 	Compact bool `json:"compact"`
 }
 
-// known is the repository as GitHub lists it.
+// known is the repository as in GitHub's list.
 func (r Listed) known() github.Listed {
 	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads, Pulls: r.Pulls, Compact: r.Compact}
 }
 
-// Sharing says how a run is divided.
+// Sharing says how to divide a run.
 type Sharing struct {
 	Shards   int
 	MaxNew   int              // over all shards
-	Requests int              // over all shards in an hour; 0: any number
-	Contents int              // that all shards make in an hour; 0: any number
-	Costs    map[string]int64 // requests of the last run, by name of the repository; one that is not there costs as much as most
+	Requests int              // over all shards in an hour; 0 for any number
+	Contents int              // over all shards in an hour; 0 for any number
+	Costs    map[string]int64 // requests of the last run, by repository; a new one costs as much as most
 }
 
-// spare is the part of the requests of an hour, one in so many, that shards leave to
-// others who use the same App or token.
+// spare is the fraction, 1/spare, of the hourly requests that shards leave to
+// others with the same App or token.
 const spare = 10
 
-// PlanShards plans a run over the repositories of an owner in shards. What is left of the
-// hour's requests is divided between them, and so is what may be made in an hour.
+// PlanShards plans a run over the repositories of an owner in shards. It divides
+// the remaining requests and contents of the hour between them.
 func PlanShards(ctx context.Context, s *run.Session, a run.Ask, org Organisation, by Sharing) (Division, error) {
 	asking, stop := s.Asking(ctx)
 	defer stop()
@@ -95,10 +95,10 @@ func PlanShards(ctx context.Context, s *run.Session, a run.Ask, org Organisation
 	}, nil
 }
 
-// allot plans a run over repositories. Which shard has a repository depends on its id
-// and the number of shards (rendezvous hashing), so that most stay where they were when
-// others come and go; but a shard that would have more than its share of the costs
-// leaves a repository to the next one in that repository's order.
+// allot assigns repositories to shards. The shard depends on the repository's id
+// and the number of shards (rendezvous hashing), so most repositories stay when
+// others come and go. If a shard would exceed its share of the costs, the
+// repository goes to the next one in its order.
 func allot(chosen []github.Listed, s Sharing) []Shard {
 	shards := make([]Shard, s.Shards)
 	weights := weigh(chosen, s.Costs)
@@ -106,7 +106,7 @@ func allot(chosen []github.Listed, s Sharing) []Shard {
 	for _, w := range weights {
 		total, heaviest = total+w, max(heaviest, w)
 	}
-	most := total/int64(s.Shards) + heaviest // no shard has more
+	most := total/int64(s.Shards) + heaviest // the highest cost of a shard
 	loads := make([]int64, s.Shards)
 	order := make([]int, len(chosen))
 	for i := range order {
@@ -128,11 +128,11 @@ func allot(chosen []github.Listed, s Sharing) []Shard {
 	return shards
 }
 
-// mostCost bounds what a report may say of a repository, in requests: GitHub lets nobody
-// make so many in the time of a run, and sums of it are numbers.
+// mostCost is the highest cost of a repository that a report may state, in
+// requests. No run makes so many, and sums of it are safe.
 const mostCost = 1_000_000
 
-// weigh returns what each repository is expected to cost, one at least.
+// weigh returns the expected cost of each repository, at least one.
 func weigh(chosen []github.Listed, costs map[string]int64) []int64 {
 	var known []int64
 	for _, l := range chosen {
@@ -155,8 +155,8 @@ func weigh(chosen []github.Listed, costs map[string]int64) []int64 {
 	return weights
 }
 
-// preferred returns the first shard with room in the order of a repository; there is
-// room in one.
+// preferred returns the first shard with room in the order of a repository; one
+// has room.
 func preferred(id int64, shards int, room func(int) bool) int {
 	best, highest := -1, uint64(0)
 	for shard := range shards {
@@ -172,8 +172,8 @@ func preferred(id int64, shards int, room func(int) bool) int {
 	return best
 }
 
-// mixed spreads the bits of a hash: the last bytes that FNV reads change few of them.
-// It is the finalizer of MurmurHash3, which is in the public domain.
+// mixed spreads the bits of a hash: FNV's last bytes change few of them. It is
+// the finalizer of MurmurHash3, which is in the public domain.
 func mixed(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
@@ -182,15 +182,16 @@ func mixed(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// Contents that a new pull request and the update of an open one may take.
+// Contents that a new pull request, and the update of an open one, may need.
 const (
 	contentsToOpen   = 6
 	contentsToUpdate = 3
 )
 
-// handOut divides what all shards may do by how many repositories they have, requests by
-// what those cost, and contents by what the shard may open and update. Nothing is handed
-// out twice, except for the one that everybody has.
+// handOut divides the limits of all shards. New pull requests follow the number
+// of repositories, requests their costs, and contents the possible new and
+// changed pull requests. Nothing is handed out twice, except for one that every
+// shard gets.
 func handOut(shards []Shard, loads []int64, s Sharing) {
 	repositories, total := 0, int64(0)
 	for i, shard := range shards {
@@ -236,13 +237,13 @@ func (p Division) Write(w io.Writer) error {
 	return e.Encode(p)
 }
 
-// The forms of what a plan names.
+// The forms of names in a plan.
 var (
 	fullName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
 	objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 )
 
-// ReadDivision reads what Write has written.
+// ReadDivision reads a plan from Write.
 func ReadDivision(r io.Reader) (Division, error) {
 	var p Division
 	if err := json.NewDecoder(r).Decode(&p); err != nil {
@@ -256,7 +257,7 @@ func ReadDivision(r io.Reader) (Division, error) {
 			return p, fmt.Errorf("it is no plan: a limit of shard %d is negative", i+1)
 		}
 	}
-	seen := map[string]bool{} // GitHub takes names in any case
+	seen := map[string]bool{} // GitHub ignores case in names
 	for _, r := range p.All() {
 		owner, _, _ := strings.Cut(r.Name, "/")
 		switch {
@@ -280,8 +281,8 @@ func (p Division) All() []Listed {
 	return all
 }
 
-// Matrix is the matrix of a workflow's jobs, as JSON: one for each shard that has
-// anything to do, by the words that the verb pr takes.
+// Matrix is the matrix of a workflow's jobs, as JSON: one for each shard with
+// work, in the form that the verb pr takes.
 func (p Division) Matrix() string {
 	type job struct {
 		Shard        string `json:"shard"`
@@ -302,7 +303,7 @@ func (p Division) Matrix() string {
 	return string(text)
 }
 
-// Shard returns what I/N names.
+// Shard returns the shard named I/N.
 func (p Division) Shard(text string) (Shard, error) {
 	number, of, _ := strings.Cut(text, "/")
 	i, err := strconv.Atoi(number)

@@ -1,7 +1,8 @@
-// Package organisation carries an ask out for the repositories of an owner: it lists and
-// chooses them, divides them into shards, has several read at once, gives one after the other
-// its turn to be written, and remembers those in which there is nothing to do, or no room for
-// it. What happens in one repository is package run's.
+// Package organisation carries out an ask for the repositories of an owner. It
+// lists and chooses them, and divides them into shards. It reads several at once,
+// and gives one after the other its turn to be written. It remembers repositories
+// without work, or without room for it. Package run does the work in one
+// repository.
 package organisation
 
 import (
@@ -20,9 +21,9 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// VisitAll carries an ask of run.ToProposeOf out for the repositories of an owner. Several are
-// read at once, and one after the other is written, in the order of their turns. What goes
-// wrong in one repository is in the report.
+// VisitAll carries out an ask of run.ToProposeOf for the repositories of an
+// owner. It reads several at once, and writes one after the other, in the order
+// of turns. Errors in a repository are in the report.
 func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) (report.Report, error) {
 	return s.Whole(ctx, func(ctx context.Context) (report.Report, error) {
 		asking, stop := s.Asking(ctx)
@@ -50,18 +51,18 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 	})
 }
 
-// ration is what a run may take of GitHub's limits: that of its shard, if it has one.
+// ration is a run's part of GitHub's limits: that of its shard, if it has one.
 func ration(asking context.Context, shard *Shard) (r github.Ration) {
 	if shard != nil {
 		r.Requests, r.Contents, r.Points = shard.Requests, shard.Contents, shard.Points
 	}
 	if _, bounded := asking.Deadline(); bounded {
-		r.Patience = time.Hour + time.Minute // a run whose time somebody has set waits for the next hour
+		r.Patience = time.Hour + time.Minute // a run with a set time limit waits for the next hour
 	}
 	return r
 }
 
-// turns is an ask on its way through the repositories of an owner.
+// turns is an ask while it visits the repositories of an owner.
 type turns struct {
 	session  *run.Session
 	ask      run.Ask
@@ -69,42 +70,44 @@ type turns struct {
 	list     list
 	readers  int // at once
 	budget   *budget
-	share    int // of the new pull requests that a repository may open at its turn
+	share    int // of the new pull requests, for one turn
 	lookup   *run.Lookup
-	memory   *memory        // nil: nothing is remembered
-	known    []recollection // by earlier runs, of each repository
+	memory   *memory        // nil for no memory
+	known    []recollection // of earlier runs, for each repository
 	order    []int
-	done     int         // how many repositories have had their turn
-	until    github.Wait // why the others have none, if a limit of GitHub is the reason
+	done     int         // number of completed turns
+	until    github.Wait // why the others have none, if it is a limit of GitHub
 	waiting  []waiter    // the repositories in which something waits
 	reports  []report.Report
 	tallies  []*github.Tally // of requests
 	rejected rejections
 }
 
-// waiter is a repository in which something waits: for the budget, or late for what GitHub
-// lets be made in an hour.
+// waiter is a repository in which something waits: for the budget, or, if late,
+// for GitHub's hourly limit of contents.
 type waiter struct {
 	index      int
 	late, done bool
 }
 
-// oftenSaved is after how many turns the memory is written, so that a run that is killed
-// has not learned for nothing.
+// oftenSaved is the number of turns between two writes of the memory, so that a
+// killed run keeps most of its knowledge.
 const oftenSaved = 100
 
-// What a turn may take. A repository that has one change asks some twenty times, and one
-// pull request is about half as many contents.
+// The cost of a turn. A repository with one change needs some twenty requests.
+// One pull request counts as about half as many contents.
 const (
 	requestsOfTurn = 30
 	contentsOfPull = 12
-	// mostTurns is how often a repository has its turn that limits of GitHub interrupt.
+	// mostTurns is the highest number of turns of a repository that limits of
+	// GitHub interrupt.
 	mostTurns = 3
 )
 
-// all gives one repository after the other its turn, and reports whether all had it. None
-// begins when the time is over, when a limit of GitHub leaves too little and the wait
-// for more is too long, or when GitHub refuses all of them.
+// all gives one repository after the other its turn, and reports whether all had
+// it. It stops when the time is over, or when GitHub refuses all of them. It also
+// stops when a limit of GitHub leaves too little and the wait for more is too
+// long.
 func (t *turns) all(ctx context.Context) bool {
 	l := newLineup(t)
 	reading, stop := context.WithCancel(ctx)
@@ -129,14 +132,14 @@ func (t *turns) all(ctx context.Context) bool {
 			return false
 		}
 		if t.done%oftenSaved == 0 {
-			t.save() // trouble is reported at the end
+			t.save() // an error is reported at the end
 		}
 	}
 	return true
 }
 
-// ahead finds out what can be known of a repository before its turn. Several readers call it
-// at once.
+// ahead collects the knowledge about a repository before its turn. Several
+// readers call it at once.
 func (t *turns) ahead(ctx context.Context, i int) (r beforehand) {
 	if known, ok := t.recall(ctx, i); ok {
 		r.recalled = &known
@@ -161,9 +164,9 @@ func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 	return r
 }
 
-// turn is that of one repository, several times if GitHub refuses something for a while,
-// which is no fault of the repository; false if GitHub does so for too long. What was read
-// too long ago is read again.
+// turn is the turn of one repository. It is repeated if a temporary limit of
+// GitHub interrupts it; false if the limit lasts too long. Plans that are too old
+// are made again.
 func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 	t.budget.begin(t.list.picked.chosen[i].Name, t.share)
 	if r.recalled != nil && t.known[i].waits {
@@ -185,7 +188,7 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 		t.budget.begin(t.list.picked.chosen[i].Name, t.share)
 		r = t.read(ctx, i, r)
 	}
-	if r.planned != nil { // else nothing was asked about it
+	if r.planned != nil { // else no request was about it
 		t.rejected.judge(i, t.list.picked.chosen[i].Name, *r.planned, t.tallies[i].Good())
 	}
 	if t.budget.waits {
@@ -194,8 +197,8 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 	return true
 }
 
-// withRoom is what a turn begins with where something waited in an earlier run: a plan if
-// there is room for it now, and else what that run has reported.
+// withRoom begins a turn of a repository in which something waited. It is a plan
+// if there is room now, and the earlier report otherwise.
 func (t *turns) withRoom(ctx context.Context, i int, r beforehand) beforehand {
 	opens := t.known[i].opens
 	switch room := t.budget.room(opens); {
@@ -211,7 +214,8 @@ func (t *turns) withRoom(ctx context.Context, i int, r beforehand) beforehand {
 	return r
 }
 
-// again gives those a second turn that could not write all that they have: what is left.
+// again gives a second turn to repositories that could not write everything: for
+// the rest.
 func (t *turns) again(ctx context.Context) {
 	for n, w := range t.waiting {
 		if t.budget.left == 0 && !w.late {
@@ -227,12 +231,12 @@ func (t *turns) again(ctx context.Context) {
 	}
 }
 
-// await waits for a limit, if there is any; false if that takes too long.
+// await waits for a limit, if there is one; false if that takes too long.
 func (t *turns) await(ctx context.Context, w github.Wait) bool {
 	return !w.Needed() || t.list.client.Await(ctx, w)
 }
 
-// deliver writes what was planned for a repository, and reports whether anything failed.
+// deliver writes the plan of a repository, and reports whether anything failed.
 func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) {
 	found := report.Report{}
 	if r.planned == nil {
@@ -241,7 +245,7 @@ func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) 
 		defer t.session.Forget(*r.planned)
 		found = t.session.Deliver(t.tallies[i].In(ctx), *r.planned)
 		found.Diagnostics = slices.DeleteFunc(found.Diagnostics, func(d problem.Problem) bool {
-			return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
+			return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // most repositories have no root module
 		})
 		t.lookup.Add(r.lookup)
 		t.remember(t.list.picked.chosen[i], r.seen, found)
@@ -250,12 +254,13 @@ func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) 
 	return found.Failed()
 }
 
-// late is in how many repositories something waits for another hour.
+// late counts the repositories in which something waits for another hour.
 func (t *turns) late() int {
 	return collect.CountIf(t.waiting, func(w waiter) bool { return w.late && !w.done })
 }
 
-// rest is the repository with which the next run begins; empty if it does not matter.
+// rest is the repository for the beginning of the next run; empty if it does not
+// matter.
 func (t *turns) rest() string {
 	if t.done < len(t.order) {
 		return t.list.picked.chosen[t.order[t.done]].Name
@@ -268,7 +273,7 @@ func (t *turns) rest() string {
 	return ""
 }
 
-// report is that of the run. Trouble with the memory is a part of it.
+// report is the report of the run, with the errors of the memory.
 func (t *turns) report(asking context.Context, trouble []problem.Problem) report.Report {
 	reached := make([]bool, len(t.order))
 	for _, i := range t.order[:t.done] {
@@ -281,7 +286,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 			reports = append(reports, t.rejected.without(i, t.reports[i]))
 			fleet.Repositories = append(fleet.Repositories, outcomeOf(l.Name, t.reports[i], int64(t.tallies[i].Requests())))
 		} else {
-			begun = append(begun, t.reports[i]) // what was done when a limit of GitHub ended its turn
+			begun = append(begun, t.reports[i]) // its work until a limit of GitHub ended its turn
 			fleet.Repositories = append(fleet.Repositories, report.Outcome{Name: l.Name, State: report.NotReached})
 		}
 	}
@@ -298,7 +303,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	return all
 }
 
-// stopped says that a run has not come to all repositories, and why.
+// stopped says why a run has not reached all repositories.
 func (t *turns) stopped(asking context.Context) problem.Problem {
 	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: finished work stays, and costs little the next time"}
 	why := "the time of the run is over"
@@ -315,7 +320,7 @@ func (t *turns) stopped(asking context.Context) problem.Problem {
 	return d
 }
 
-// waits says that pull requests wait, since GitHub lets no more be made now.
+// waits says that pull requests wait because of GitHub's limit of contents.
 func (t *turns) waits(late int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeGitHub, Severity: problem.SeverityWarning,
@@ -324,7 +329,7 @@ func (t *turns) waits(late int) problem.Problem {
 	}
 }
 
-// outcomeOf is what happened to a repository, by its report.
+// outcomeOf is the outcome of a repository, by its report.
 func outcomeOf(name string, r report.Report, requests int64) report.Outcome {
 	f := report.Outcome{
 		Name: name, State: report.UpToDate, Modules: len(r.Modules), Pending: len(r.PendingDirs()), Requests: requests,
