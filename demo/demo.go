@@ -82,7 +82,8 @@ func (d *demonstration) prepare() error {
 	return nil
 }
 
-// act runs the Action, of whose log only what became of the pull request is printed.
+// act runs the Action. Of its log it prints only what happened to the pull
+// request.
 func (d *demonstration) act(ctx context.Context, logName string) error {
 	var log bytes.Buffer
 	code, err := d.run(ctx, &log, "action")

@@ -23,43 +23,42 @@ const (
 	FromRegistry Origin = "registry"
 )
 
-// An Entry is what a Cache knows of the package with the hash ZH. Entries
-// FromRegistry may lack H1Zip and Size (0), and say nothing of Programs.
+// An Entry is the knowledge of a Cache about the package with the hash ZH.
+// Entries FromRegistry may lack H1Zip and Size (0), and have no Programs.
 type Entry struct {
 	Hashed Hashed
 	Origin Origin
 }
 
-// A Cache remembers what packages hash to, so that none is downloaded twice. A
-// package's content follows from its zh, so that an entry is valid for ever and
-// for every registry.
+// A Cache remembers the hashes of packages, so that none is downloaded twice. A
+// package's zh determines its content, so an entry is valid for ever and for
+// every registry.
 //
-// It is a trust root: anyone who can write to it decides what h1 lock files get. A
-// caller looks up only a zh that it has verified, and decides by Origin what an
-// entry is good for. Where entries disagree, those FromPackage win over those
-// FromRegistry; among those of one origin none is believed, since one of them
-// is wrong.
+// It is a trust root: anyone who can write to it decides which h1 lock files get.
+// A caller looks up only a zh that it has verified, and judges an entry by its
+// Origin. If entries disagree, those FromPackage win over those FromRegistry. Of
+// disagreeing entries of one origin none is believed, since one of them is wrong.
 //
 // The methods of a nil Cache remember nothing. Those of others are safe for
 // concurrent use.
 type Cache struct {
 	mu       sync.RWMutex
-	path     string // empty: entries are remembered, and not written
-	readOnly error  // why they cannot be written, though they should
-	lost     bool   // whether one was added and not written
-	records  int    // how many the file has, as far as this run knows
+	path     string // empty: entries are in memory only
+	readOnly error  // why entries cannot be written
+	lost     bool   // an entry was added and not written
+	records  int    // the known number of records in the file
 	entries  map[provider.Hash]Entry
 	// disputed has zh of which the entries of the best origin disagree, with
 	// that origin.
 	disputed map[provider.Hash]Origin
 }
 
-// ErrNoCache is wrapped by errors about files that hold something else than a
-// cache of this version. They are left as they are.
+// ErrNoCache is wrapped by errors about files that hold no cache of this version.
+// relock does not change them.
 var ErrNoCache = errors.New("this is no hash cache, or that of another version of relock")
 
-// Junk reports whether a file that is no cache holds nothing of one, of whatever version:
-// what is left of a cache that was damaged.
+// Junk reports whether a file that is no cache is not a cache of any version
+// either: the rest of a damaged cache.
 func Junk(path string) bool {
 	f, err := file.Open(path)
 	if err != nil {
@@ -71,8 +70,8 @@ func Junk(path string) bool {
 	return (err == nil || err == io.ErrUnexpectedEOF) && string(start[:n]) != anyHeader
 }
 
-// PutAside renames a file that is no cache, and returns its new name: the old one with
-// something appended. What was put aside before is lost.
+// PutAside renames a file that is no cache, and returns its new name: the old one
+// with a suffix. It replaces a file that was put aside before.
 func PutAside(path string) (aside string, err error) {
 	aside = path + ".damaged"
 	return aside, os.Rename(path, aside)
@@ -88,10 +87,9 @@ const (
 	readableFile = 0o644
 )
 
-// OpenCache reads the cache at path, to which Add then appends. The file, and
-// the directory that it lies in, are created if they are missing. A file that
-// can be read but not written is used like that of OpenReadOnlyCache, and Close
-// says whether that mattered.
+// OpenCache reads the cache at path; Add then appends to it. It creates the file
+// and its directory if they are missing. A file that can be read but not written
+// is used as in OpenReadOnlyCache. Close reports whether that mattered.
 func OpenCache(path string) (*Cache, error) {
 	if err := os.MkdirAll(filepath.Dir(path), readableDir); err != nil {
 		return nil, err
@@ -114,9 +112,8 @@ func OpenCache(path string) (*Cache, error) {
 	return c, nil
 }
 
-// OpenReadOnlyCache is OpenCache for runs that may use the cache but not add to
-// it: entries that are added are remembered in memory alone. A file that is
-// missing is an empty cache.
+// OpenReadOnlyCache is OpenCache for runs that must not write the cache: added
+// entries are only in memory. A missing file is an empty cache.
 func OpenReadOnlyCache(path string) (*Cache, error) {
 	c := newCache()
 	if err := c.read(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +133,7 @@ func newCache() *Cache {
 	return &Cache{entries: map[provider.Hash]Entry{}, disputed: map[provider.Hash]Origin{}}
 }
 
-// Lookup returns what is known of a package.
+// Lookup returns the entry of a package.
 func (c *Cache) Lookup(zh provider.Hash) (Entry, bool) {
 	if c == nil {
 		return Entry{}, false
@@ -148,7 +145,7 @@ func (c *Cache) Lookup(zh provider.Hash) (Entry, bool) {
 	return e, ok
 }
 
-// Len returns of how many packages something is known.
+// Len returns the number of packages with an entry.
 func (c *Cache) Len() int {
 	if c == nil {
 		return 0
@@ -158,9 +155,8 @@ func (c *Cache) Len() int {
 	return len(c.entries)
 }
 
-// Add adds an entry, unless it says nothing new. It is an error if the entry is
-// not whole, or cannot be written; what is known in memory is right all the
-// same.
+// Add adds an entry, unless it is known already. It fails if the entry is
+// incomplete, or cannot be written. The memory is right in both cases.
 func (c *Cache) Add(e Entry) error {
 	if c == nil {
 		return nil
@@ -182,7 +178,7 @@ func (c *Cache) Add(e Entry) error {
 	return appendTo(c.path, record)
 }
 
-// Merge adds the entries of other caches' files, which must be as trusted as
+// Merge adds the entries of other caches' files. The caller must trust them like
 // this one.
 func (c *Cache) Merge(paths ...string) error {
 	var failed []error
@@ -193,9 +189,9 @@ func (c *Cache) Merge(paths ...string) error {
 	return errors.Join(failed...)
 }
 
-// Close prunes the file where more than half of its records are of no use, or
-// where it has become too long to be read whole. It is an error if
-// entries were added to a file that cannot be written.
+// Close prunes the file if more than half of its records are useless, or if it is
+// too long to be read completely. It fails if entries were added that could not
+// be written.
 func (c *Cache) Close() error {
 	if c == nil {
 		return nil
@@ -223,7 +219,7 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// keep remembers an entry, and reports whether it changed what is known.
+// keep remembers an entry, and reports whether it changed anything.
 func (c *Cache) keep(e Entry) bool {
 	e.Hashed.Programs = slices.Clone(e.Hashed.Programs)
 	known, ok := c.entries[e.Hashed.Sum.ZH]

@@ -19,8 +19,8 @@ import (
 	"github.com/relock-dev/relock/internal/zipfile"
 )
 
-// The limits on packages, against archives made to exhaust the machine. Those on
-// sizes are about ten times what the largest known provider needs.
+// The limits on packages, against archives that would exhaust the machine. The
+// limits on sizes are about ten times the largest known provider.
 const (
 	// MaxSize bounds the zip, which takes this much of the temporary directory.
 	MaxSize = 4 << 30
@@ -31,8 +31,8 @@ const (
 	maxEntries = 10_000
 )
 
-// ErrUnpack is wrapped by the errors about archives that nobody could
-// unpack, or that are larger than any real package.
+// ErrUnpack is wrapped by the errors about archives that nobody could unpack, or
+// that are larger than any real package.
 var ErrUnpack = errors.New("the package cannot be unpacked")
 
 var errLarge = fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(MaxSize))
@@ -58,13 +58,12 @@ func (s Hashed) Runs(providerType string) bool {
 	})
 }
 
-// Package hashes one zip archive, read to its end. Where the error wraps
-// ErrUnpack, ZH and Size are valid all the same, so that a caller can tell
-// other bytes than expected from a bad package; any other error is one of
-// reading or of the temporary directory.
+// Package hashes one zip archive, read to its end. If the error wraps ErrUnpack,
+// ZH and Size are valid. So a caller can distinguish unexpected bytes from a bad
+// package. Any other error is about reading or the temporary directory.
 //
-// A copy is kept in a temporary file meanwhile, for archives that cannot be
-// hashed in one pass. Stream does without, where the bytes can be had again.
+// Meanwhile a temporary file has a copy, for archives that cannot be hashed in
+// one pass. Stream needs no copy, if the bytes can be read again.
 func Package(r io.Reader) (Hashed, error) {
 	copied, err := file.NewTemporary()
 	if err != nil {
@@ -74,8 +73,8 @@ func Package(r io.Reader) (Hashed, error) {
 	return Copied(r, copied)
 }
 
-// Copied is Package where the caller has an empty file for the copy. It has the whole
-// package in it where ZH is valid.
+// Copied is Package with an empty file of the caller for the copy. If ZH is
+// valid, the file has the whole package.
 func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
 	hashed, err := onePass(io.TeeReader(r, copied))
 	if !isOdd(err) {
@@ -89,17 +88,16 @@ func Copied(r io.Reader, copied file.Temporary) (Hashed, error) {
 	return hashed, nil
 }
 
-// Stream is Package where the bytes can be had again: nothing lies on disk, and
-// the memory that it takes does not grow with the package. Its errors are those
-// of Package, and those of open, which it does not wrap.
+// Stream is Package for bytes that can be read again. It writes nothing to disk,
+// and its memory does not grow with the package. Its errors are those of Package,
+// and those of open, unwrapped.
 //
-// Where the bytes are not those of the zh that is wanted, if any is, that is all
-// that it says of them: nobody needs more.
+// If the bytes do not have the wanted zh, the result has only their ZH and Size.
 //
-// It calls open once for nearly all packages. An archive may be such that its
-// table, which is at its end, decides what it holds: then it calls open
-// again. Such archives are rare, and few of them can be told before they end;
-// to keep a copy of every package on their account is the dearer way.
+// It calls open once for nearly all packages. For a few archives, the table at
+// the end decides about the content: then it calls open again. Most of them are
+// not recognisable before their end. A copy of every package would cost more than
+// these second reads.
 func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Hashed, error) {
 	hashed, err := hashOpened(open, onePass)
 	switch {
@@ -120,9 +118,9 @@ func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Hashed
 	return hash(r)
 }
 
-// ZH computes the zh of a zip archive and nothing else: a small part of the work,
-// which is enough where a Cache may know what the archive hashes to. Its errors
-// are those of Package, and those of open, which it does not wrap.
+// ZH computes only the zh of a zip archive: a small part of the work. It is
+// enough if a Cache may know the other hashes. Its errors are those of Package,
+// and those of open, unwrapped.
 func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 	r, err := open()
 	if err != nil {
@@ -140,7 +138,7 @@ func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 	return provider.ZH(hex.EncodeToString(digest.Sum(nil))), nil
 }
 
-// addContent adds what the library reads of an archive.
+// addContent adds the hashes of the content, read by the library.
 func (s *Hashed) addContent(archive io.ReaderAt) error {
 	z, err := zipfile.Open(archive, s.Sum.Size)
 	if err != nil {
@@ -157,8 +155,8 @@ func (s *Hashed) addContent(archive io.ReaderAt) error {
 		headers[i] = &f.FileHeader
 	}
 	return s.addHashes(headers, func(names []string, entries map[string]int) (provider.Hash, error) {
-		// What is read is bounded by what the entries announce: archive/zip fails on
-		// an entry that is longer.
+		// The announced sizes limit the reads: archive/zip fails on a longer
+		// entry.
 		room := uint64(maxUnpacked)
 		for _, name := range names {
 			size := z.File[entries[name]].UncompressedSize64

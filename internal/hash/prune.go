@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// tolerated is how many records of no use a file may have whatever it knows.
-	// Runs at the same time that learn the same leave a record each.
+	// tolerated is the number of useless records that a file may always have.
+	// Concurrent runs with the same results leave a record each.
 	tolerated = 256
-	// roomy is what a file that is too long to be read whole is cut to, so that it
-	// is not cut again for a while.
+	// roomy is the size to which a file that is too long is cut, so that it is
+	// not cut again soon.
 	roomy = maxCache / 4 * 3
 )
 
 // prune rewrites the cache at path with one record for each entry that Lookup
-// would find, the newest if there are too many. What is disputed is forgotten,
-// so that it can be learnt again.
+// would find; the newest if there are too many. Disputed entries are dropped, so
+// that a run can learn them again.
 //
-// The file is replaced in whole or not at all, and only if it still is as info
-// says, so that what other runs add meanwhile stays. What one adds between that
-// look and the renaming is lost, which costs a download. Its permissions stay, and
-// so does a link that leads to it.
+// The file is replaced as a whole, and only if it still matches info, so that
+// additions of other runs stay. Additions between that check and the renaming are
+// lost, which costs a download. Its permissions and a link to it stay.
 func prune(path string, info fs.FileInfo) error {
 	c := newCache()
 	var order []provider.Hash // as they were added

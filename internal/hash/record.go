@@ -29,7 +29,7 @@ import (
 // or damaged spoils no other. A line that is no record is passed over.
 const (
 	// cacheHeader ends with the version and a full stop, so that none begins
-	// another. It stands twice where two runs create the file at once.
+	// another. It is there twice if two runs create the file at once.
 	cacheHeader = anyHeader + "1."
 	// anyHeader begins that of every version.
 	anyHeader = "relock hash cache "
@@ -38,7 +38,7 @@ const (
 	maxCache = 16 << 20
 	// maxRecord bounds a record; most have about 250 bytes.
 	maxRecord = 4 << 10
-	// noField stands for a field without value.
+	// noField is a field without value.
 	noField = "-"
 )
 
@@ -173,7 +173,7 @@ func scanRecords(file io.Reader, add func(Entry)) (ours bool, err error) {
 	for n := 0; err == nil; n++ {
 		var text []byte
 		text, err = r.ReadSlice('\n')
-		for err == bufio.ErrBufferFull { // longer than any record: a part that is none stands for it
+		for err == bufio.ErrBufferFull { // longer than any record: a part that is no record replaces it
 			_, err = r.ReadSlice('\n')
 		}
 		line := string(bytes.TrimSuffix(text, []byte("\n")))

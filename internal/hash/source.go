@@ -55,7 +55,7 @@ func (s *zipStream) reset(r io.Reader) {
 	s.ahead.Reset(&s.digested)
 }
 
-// offset is where in the archive the next byte to take stands.
+// offset is the position in the archive of the next byte to take.
 func (s *zipStream) offset() int64 { return s.digested.size - int64(s.ahead.Buffered()) }
 
 // Peek implements inflate.Input. An archive that ends before is odd.
@@ -102,7 +102,7 @@ func (s *zipStream) copyTo(w io.Writer, n int64) error {
 // skip takes n bytes and drops them.
 func (s *zipStream) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
 
-// sum is what the bytes alone say, once they have all been read.
+// sum is the hash of the bytes, once all are read.
 func (s *zipStream) sum() Hashed {
 	return Hashed{Sum: provider.Sum{ZH: provider.ZH(hex.EncodeToString(s.digested.digest.Sum(nil))), Size: s.digested.size}}
 }

@@ -10,8 +10,8 @@ import (
 // of a megabyte in lines of a hundred bytes takes five times less.
 const maxCopied = 2 << 30
 
-// closeLook is how many brackets and operators a file must have for its nesting
-// to be looked at closely. Less do no harm however they nest.
+// closeLook is the number of brackets and operators from which a file's nesting
+// is checked. Fewer are harmless in any nesting.
 const closeLook = 5000
 
 // nesting are the bytes that may begin a level of nesting: brackets, template
@@ -62,8 +62,8 @@ func deepNative(tokens hclsyntax.Tokens) int {
 }
 
 // longLiteral returns the line at which the literals of templates become too
-// dear to read, or 0. The parser joins the lines of a heredoc, and what escapes
-// cut in a string, by copying what it has for each of them.
+// expensive to read, or 0. The parser joins the lines of a heredoc, and the parts
+// of a string between escapes, by copying the text so far for each of them.
 func longLiteral(tokens hclsyntax.Tokens) int {
 	copied, joined := 0, 0
 	for _, t := range tokens {
@@ -81,8 +81,8 @@ func longLiteral(tokens hclsyntax.Tokens) int {
 	return 0
 }
 
-// cut reports whether literals have as many ends in a file that joining them may
-// be too dear.
+// cut reports whether a file has so many ends of literals that joining them may
+// be too expensive.
 func cut(src []byte) bool {
 	parts := 1
 	for _, end := range []string{"\n", "\r", "$", "%"} {
@@ -91,7 +91,7 @@ func cut(src []byte) bool {
 	return parts > maxCopied/max(len(src), 1)
 }
 
-// dense reports whether a file has as many signs that nest as need a close look.
+// dense reports whether a file has closeLook signs that nest.
 func dense(src []byte) bool {
 	most := 0
 	for i := range nesting {

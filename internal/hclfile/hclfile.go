@@ -3,13 +3,12 @@
 //
 // The parsers of HCL recurse, and take some hundred bytes of memory for each
 // token and each error: a file of 16 MiB can fill a stack or take gigabytes. So
-// the bytes are looked at before the parsers are: a file may have so many pieces
-// (an upper bound of its tokens), nest so deep and write so long numbers as here
-// stands, which is far beyond what people and programs write. An excess is an
-// error with its line.
+// relock checks the bytes first. The limits are on pieces (an upper bound of the
+// tokens), on nesting and on the length of numbers. They are far beyond the files
+// of people and programs. An excess is an error with its line.
 //
-// What the parsed expressions may cost when they are evaluated is the business
-// of those who evaluate them.
+// The limits on evaluation are in the packages that evaluate the parsed
+// expressions.
 package hclfile
 
 import (
@@ -41,10 +40,9 @@ const (
 	maxProblems = 100
 )
 
-// Parse reads a file by the syntax that its name ends in: JSON for .json. Either
-// there is a file or there are diagnostics, errors with CodeSyntax at their lines:
-// what could be read of such a file would only lead to further messages about the
-// same mistake.
+// Parse reads a file by the syntax of its name: JSON for .json. It returns a
+// file, or errors with CodeSyntax at their lines. It drops a file with errors,
+// since its parts would only cause further messages about the same mistake.
 func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Problem) {
 	isJSON := isJSON(file.Path)
 	if diags := excess(src, file, isJSON); diags != nil {
@@ -103,8 +101,8 @@ func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file problem.Place) []pr
 
 func isJSON(name string) bool { return path.Ext(name) == ".json" }
 
-// Pieces returns how many pieces a file has, an upper bound of what Parse takes
-// for it: some hundred bytes and some microseconds each.
+// Pieces returns the number of pieces of a file. Parse takes at most some hundred
+// bytes and some microseconds for each.
 func Pieces(src []byte, name string) int {
 	n, _ := pieces(src, isJSON(name), math.MaxInt)
 	return n

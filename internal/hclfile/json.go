@@ -22,9 +22,9 @@ func deepJSON(src []byte) int {
 	})
 }
 
-// searchJSON goes through the tokens of a file as HCL's scanner of JSON cuts
-// them, which is not quite as JSON has it, and returns the line of the first of
-// which found holds, or 0. found is told the byte with which the token begins.
+// searchJSON returns the line of the first token for which found is true, or 0.
+// Tokens are those of HCL's JSON scanner, which differ a little from JSON's.
+// found gets the first byte of the token.
 func searchJSON(src []byte, found func(first byte) bool) int {
 	line := 1
 	for i := 0; i < len(src); {
@@ -58,9 +58,9 @@ func inNumber(c byte) bool {
 	return isDigit(c) || c == '-' || c == '+' || c == '.' || c|0x20 == 'e'
 }
 
-// endOfString returns where a string ends that has begun before i: behind a
-// quotation mark, or at a control character. What looks like the mark may be the
-// end of a user-perceived character.
+// endOfString returns the end of a string that began before i: after a quotation
+// mark, or at a control character. A byte that looks like the mark may be the end
+// of a user-perceived character.
 func endOfString(src []byte, i int) int {
 	escaped := false
 	for i < len(src) {

@@ -6,10 +6,10 @@ import (
 )
 
 // piecesNative counts the pieces of a file in native syntax, and returns the line
-// at which it has more than most, or 0. It counts at least as much as the lexer makes tokens, wherever
-// a string, a template or a comment may begin: it does not distinguish them, so
-// that it counts what strings hold as well. Only the lines that are a comment as
-// a whole are told, since files have many.
+// at which it has more than most, or 0. The count is never below the lexer's
+// number of tokens, wherever a string, a template or a comment may begin. It also
+// counts the content of strings. It only recognises comments of whole lines,
+// since files have many.
 func piecesNative(src []byte, most int) (pieces, line int) {
 	number := 0
 	for line := range bytes.Lines(src) {
@@ -34,9 +34,9 @@ func isComment(line []byte) bool {
 		!bytes.ContainsAny(text, "\"$%\\*\r") && utf8.Valid(text)
 }
 
-// signs counts the pieces in a line: a word is one, or two if it begins with a
-// digit, since a name may follow on a number, and every other sign but blanks is
-// one. Two are those behind which a template's literal is cut.
+// signs counts the pieces in a line. A word is one, or two if it begins with a
+// digit, since a name may follow a number. Every other sign but a blank is one,
+// or two if it ends a template's literal.
 func signs(line []byte) int {
 	pieces, inWord := 0, false
 	for _, c := range line {

@@ -56,10 +56,10 @@ const (
 	lastEnd = outSize - (2 + 258)
 )
 
-// Inflate reads one stream, leaves the input behind its last byte, and writes its
-// content to w. It needs margin bytes and some behind the stream; in an archive,
-// more are there. Its errors are of type Error, and those of the input and w;
-// where the input stands then is not known.
+// Inflate reads one stream, leaves the input after its last byte, and writes its
+// content to w. It needs margin bytes and some after the stream; an archive has
+// more there. Its errors are of type Error, and those of the input and w. After
+// an error the position of the input is unknown.
 func (z *Reader) Inflate(w io.Writer, input Input) error {
 	z.input, z.in, z.next, z.bits, z.nbits, z.fresh, z.end = input, nil, 0, 0, 0, 0, 0
 	defer func() { z.input, z.in = nil, nil }() // they are the caller's
@@ -392,8 +392,8 @@ func (z *Reader) run() (done bool, err error) {
 			z.repeat(to, dist, length)
 			continue
 		}
-		// Most matches are not longer than two steps, so that these are copied without
-		// a question. What they write behind the match is written again.
+		// Most matches are not longer than two steps, so these are always copied.
+		// The bytes after the match are overwritten later.
 		copyStride(z.out[to:], z.out[from:])
 		copyStride(z.out[to+stride:], z.out[from+stride:])
 		for ; length > 2*stride; length -= stride {

@@ -21,7 +21,7 @@ const (
 	valueShift        = 16
 	codeShift         = 8
 
-	// invalid stands where there is no code. No code has its number of bits.
+	// invalid is the element without a code. No code has its number of bits.
 	invalid = special | 0xff
 )
 
@@ -35,8 +35,8 @@ func (s symbol) extra(bits uint64) int {
 	return int(bits & (1<<(s&63) - 1) >> (s >> codeShift & 15))
 }
 
-// sub is where in the table the symbol stands for which s is a subtable; bits
-// are those behind the ones that found s.
+// sub is the position in the table of the symbol that the subtable s leads to;
+// bits are those after the ones that found s.
 func (s symbol) sub(bits uint64) uint {
 	return uint(s>>valueShift) + uint(bits&(1<<(s>>codeShift&15)-1))
 }
@@ -113,10 +113,10 @@ func (s symbol) with(n int) symbol {
 	return s + symbol(n)<<codeShift + symbol(n)
 }
 
-// build fills a table that covers n bits with the canonical Huffman code that
-// has the lengths; 0 stands for a symbol without code. It reports whether they
-// make a code as compress/flate demands it: complete, or nothing at all, or one
-// code of one bit.
+// build fills a table that covers n bits with the canonical Huffman code that has
+// the lengths; 0 means a symbol without code. It reports whether they make a code
+// as compress/flate demands it: complete, or nothing at all, or one code of one
+// bit.
 func build(table []symbol, n int, lens []uint8, symbols []symbol) bool {
 	var count [maxCode + 1]int
 	for _, l := range lens {

@@ -150,7 +150,7 @@ func compare(ctx context.Context, base, head program, worlds []world, temp strin
 	return verdicts, group.Wait()
 }
 
-// tell prints the differences, and in how many worlds there is none.
+// tell prints the differences, and the number of worlds without any.
 func tell(stdout io.Writer, verdicts []verdict, took time.Duration) int {
 	worlds, calls, requests, replayed, different := 0, 0, 0, 0, 0
 	for _, v := range verdicts {

@@ -278,7 +278,7 @@ func unpack(files map[string]string, dir string, archive []byte) error {
 // recordedWords are those of recorded cases in our own.
 var recordedWords = strings.NewReplacer("@WORK@", "@HOME@", recordedPort, "@HOST@")
 
-// files lays out the configuration and the old lock file.
+// files returns a step that writes the configuration and the old lock file.
 func (c recordedCase) files(given fs.FS, tofu func(string) string) (step, error) {
 	first := step{write: map[string]string{}}
 	config, err := fs.Sub(given, "config")

@@ -23,8 +23,8 @@ import (
 )
 
 // world is what both programs play: servers, directories and commands. In the
-// texts of cli and of files @MIRROR@, @SECURE@, @HOST@ and @HOME@ stand for the
-// network mirror, the server with TLS, its host and port, and the home directory.
+// texts of cli and of files, @MIRROR@ is the network mirror, @SECURE@ the server
+// with TLS, @HOST@ its host and port, and @HOME@ the home directory.
 type world struct {
 	name  string
 	offer func() (*sandbox.World, error)
@@ -53,16 +53,16 @@ type step struct {
 	dir   string                         // where it runs, below the repository
 }
 
-// steady are flags of the verbs that ask registries. Which of several questions
-// that are asked at once tells enough, so that the others are not asked, is chance.
-// One at a time leaves to chance which is first, and little else.
+// steady are flags of the verbs that ask registries. Of several concurrent
+// requests, chance decides which answer makes the others unnecessary. One at a
+// time leaves little to chance.
 var steady = []string{"--jobs", "1"}
 
-// replays is how often both programs play a world in which they differ. What they
-// do has a little chance in it; a difference is one that remains.
+// replays is how often both programs play a world in which they differ. A play
+// has a little chance in it; only a lasting difference counts.
 var replays = 4
 
-// verdict is what comes of a world.
+// verdict is the result of a world.
 type verdict struct {
 	world      string
 	difference string // empty: none
@@ -76,7 +76,7 @@ type outcome struct {
 	status   int
 	stdout   string
 	stderr   []string // lines, sorted, since questions are asked at once
-	requests []string // sorted likewise
+	requests []string // also sorted
 	files    map[string]string
 }
 
@@ -335,8 +335,8 @@ func (s *stage) run(ctx context.Context, p program, step step) (outcome, error) 
 // chance: the answers about two platforms are not of the same length.
 var measured = regexp.MustCompile(`"(peak_bytes|seconds|bytes)": [-+0-9.eE]+`)
 
-// anyPlatform is where a request names a platform. What one answer tells of all
-// platforms is asked of whichever is first, and so is a package that several share.
+// anyPlatform is the platform in a request. If one answer serves all platforms,
+// chance decides which platform asks; so it is for a package that several share.
 var anyPlatform = regexp.MustCompile(`/download/[a-z0-9]+/[a-z0-9]+$|_[a-z0-9]+_[a-z0-9]+\.zip$`)
 
 // alike are requests without what is chance in them.
@@ -378,7 +378,8 @@ func (o outcome) ignoreOutput() outcome {
 	return o
 }
 
-// difference tells people how another program's outcome differs; empty: not.
+// difference describes how another program's outcome differs; empty if it does
+// not.
 func (o outcome) difference(other outcome) string {
 	var b strings.Builder
 	show := func(what, diff string) {

@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Error says why a registry did not give what it was asked for. It does not say
-// what that was, since callers know that better.
+// Error says why a registry did not give the wanted content. It does not name the
+// content, which callers know better.
 type Error struct {
 	// Code is CodeCancelled, CodeUnauthorized, CodeUnreachable, CodeBadChecksum or
 	// CodeBadAnswer.
@@ -30,10 +30,10 @@ type Error struct {
 	Err    error
 }
 
-// Absent is what may not be there.
+// Absent is a kind of missing content.
 type Absent string
 
-// What is not there.
+// The kinds of missing content.
 const (
 	NoRepository Absent = "repository"
 	NoContent    Absent = "content" // a tag, a manifest or a blob

@@ -1,12 +1,10 @@
-// Package oci asks OCI registries, by the distribution protocol, for what
-// OpenTofu keeps in them: packages of providers and of modules. It is the one
-// place that knows the library for it.
+// Package oci asks OCI registries, by the distribution protocol, for OpenTofu's
+// packages of providers and of modules. No other package uses the library for it.
 //
-// A registry holds repositories. A tag or a digest names a manifest or an index
-// of manifests there, and those name blobs; all but tags are named by their
-// digests, which are checked here wherever content is read as a whole. What a
-// tag, an artifact type or a layer means, and what it means that something is
-// not there, callers say.
+// A registry has repositories. A tag or a digest names a manifest, or an index of
+// manifests; these name blobs. Everything but tags is named by its digest, which
+// is checked here when content is read as a whole. Callers decide what a tag, an
+// artifact type, a layer or missing content means.
 package oci
 
 import (

@@ -7,14 +7,13 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// miseTools reads the table tools of a configuration file of mise, in which the version
-// of a tool is a text, a list of versions of which the first runs, or a table
-// [docs: mise.jdx.dev/configuration.html].
+// miseTools reads the table tools of a configuration file of mise, in which the
+// version of a tool is a text, a list of versions of which the first runs, or a
+// table [docs: mise.jdx.dev/configuration.html].
 //
-// The file is parsed, and no more is made of it: what go-toml does besides, to find keys
-// that are there twice, takes time that grows with the square of their number. It ends
-// at 10,000 levels of nesting. Where keys are there twice, mise refuses the file, and
-// here the first counts.
+// Only go-toml's parser is used. Its check for duplicate keys takes time that
+// grows with the square of their number. The parser stops at 10,000 levels of
+// nesting. mise refuses a file with duplicate keys; here the first one counts.
 func miseTools(src []byte) ([]mention, error) {
 	var r miseReader
 	r.parser.Reset(src)

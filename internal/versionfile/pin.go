@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Pin is what a version file says of the release of a tool.
+// Pin is a version file's statement about the release of a tool.
 type Pin struct {
 	Tool provider.ToolName `json:"-"` // empty: Terragrunt
 	// Text is the value as the file has it. One that is too long to be a
@@ -45,7 +45,7 @@ const (
 // write comes near.
 const maxValue = 200
 
-// byPrefix is one number or two, which stand for all releases that begin with them.
+// byPrefix is one number or two, which match all releases that begin with them.
 var byPrefix = regexp.MustCompile(`^(?:prefix:)?v?([0-9]{1,9})(\.[0-9]{1,9})?$`)
 
 // newPin reads a value. A prefix is mise's, a constraint tenv's, the words and patterns
@@ -110,7 +110,7 @@ func (p Pin) matching(pattern string) Pin {
 	return p
 }
 
-// Pinless is the pin as one that leaves no known release.
+// Pinless is the pin changed to one without a known release.
 func (p Pin) Pinless() Pin {
 	return Pin{Tool: p.Tool, Text: p.Text, Place: p.Place, Kind: Unresolved}
 }

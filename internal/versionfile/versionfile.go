@@ -1,11 +1,11 @@
-// Package versionfile reads the files in which version managers (tfenv, tenv, asdf and
-// mise) find the releases of tools: which tool a file names, and what it says of its
-// release, a Pin.
+// Package versionfile reads the files from which version managers (tfenv, tenv,
+// asdf and mise) take the releases of tools. For each tool that a file names, it
+// returns a Pin.
 //
-// Which version manager is used is not known, so all these files are read, and a value
-// means in each what one of the managers takes it for. Nobody is asked which releases
-// there are. Which directory a file is for is in its path; which of several files counts
-// is for those who find them.
+// relock does not know which version manager is used. So it reads all these
+// files, and gives a value the meaning that one of the managers gives it. It asks
+// no server for releases. The path of a file says which directory it is for.
+// Callers decide which of several files counts.
 package versionfile
 
 import (

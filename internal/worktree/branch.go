@@ -10,14 +10,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Branches are what a clone knows of the branches of a repository, without asking anybody.
+// Branches are the facts of a clone about the branches of a repository, without a
+// request.
 type Branches struct {
 	// Remote is the name of the remote that is the repository; empty if none is.
 	Remote string
 	// Current is the branch that is checked out; empty for a commit that is on none.
 	Current string
-	// Default is the default branch, and From the ref that says so. Where no ref does, From
-	// is empty, and so is Default where nothing else is a sign either.
+	// Default is the default branch, and From the ref that says so. From is empty
+	// without such a ref. Default is empty, too, if nothing else suggests a
+	// branch.
 	Default, From string
 }
 

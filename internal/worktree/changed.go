@@ -16,14 +16,14 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// Filter says which files of a working tree matter to a caller that asks what changed.
+// Filter says which files of a working tree matter to the question what changed.
 type Filter struct {
 	// Reads reports whether the content of a file matters, by its path.
 	Reads func(name string) bool
-	// Notices reports whether it matters that a file is there which HEAD does not have.
+	// Notices reports whether a file matters because it exists and HEAD lacks it.
 	Notices func(name string) bool
-	// Unlisted are the names of directories whose files on disk do not matter, except for
-	// those that HEAD has and Kept holds of.
+	// Unlisted are the names of directories whose files on disk do not matter,
+	// except for files of HEAD for which Kept is true.
 	Unlisted []string
 	Kept     func(name string) bool
 }
@@ -52,12 +52,13 @@ func changedBetween(from, to Revision) (paths []filetree.ChangedPath, err error)
 	return paths, nil
 }
 
-// workingTree is what is on disk beside what HEAD has: an index may be out of date.
+// workingTree compares the files on disk with those of HEAD: an index may be out
+// of date.
 type workingTree struct {
 	root   string
 	filter Filter
 	head   map[string]object.TreeEntry // of all that it has, by path
-	disk   map[string]fs.FileMode      // types, likewise
+	disk   map[string]fs.FileMode      // types, by path
 	// sparse says that not all of HEAD needs to be on disk.
 	sparse bool
 }
@@ -144,8 +145,8 @@ func (w workingTree) edited(name string) bool {
 	return err != nil || plumbing.ComputeHash(plumbing.BlobObject, content) != w.head[name].Hash
 }
 
-// matters reports whether a file that is not committed may matter: by its path, or since
-// HEAD does not have its directory, which may be a module.
+// matters reports whether an uncommitted file may matter: by its path, or because
+// its directory is new and may be a module.
 func (w workingTree) matters(name string) bool {
 	return w.filter.Notices(name) || w.head[path.Dir(name)].Mode != filemode.Dir && path.Dir(name) != "."
 }
