@@ -97,7 +97,7 @@ func refusal(r *errcode.ErrorResponse) *Error {
 }
 
 func unauthorized(status int) *Error {
-	return &Error{Code: problem.CodeUnauthorized, Status: status, Err: errors.New("the registry requires other credentials, or any")}
+	return &Error{Code: problem.CodeUnauthorized, Status: status, Err: errors.New("the registry requires credentials, or rejected those that it got")}
 }
 
 // nameUnknown reports whether the answer means that there is no repository. A

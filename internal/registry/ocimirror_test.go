@@ -298,7 +298,7 @@ func TestOCICredentialsGoToTheRegistry(t *testing.T) {
 			}
 			others := strings.Replace(credentials, "/providers", "/others", 1)
 			_, err := o.client(t, others+"oci_default_credentials {\n discover_ambient_credentials = false\n}\n").Versions(t.Context(), opentofu, alpha(opentofuHost))
-			e := wantError(t, err, problem.CodeUnauthorized, "the registry requires other credentials, or any")
+			e := wantError(t, err, problem.CodeUnauthorized, "the registry requires credentials, or rejected those that it got")
 			if e.Problem.Host.String() != o.host() || !strings.Contains(e.Problem.Hint, fmt.Sprintf("set an oci_credentials %q block", o.host())) {
 				t.Errorf("error = %+v, want it about the registry, with what to set", e)
 			}
@@ -352,7 +352,7 @@ func TestOCIMirrorFailures(t *testing.T) {
 		want string
 	}{
 		{"server_error", status("/tags/", 503), problem.CodeUnreachable, "listing the tags of"},
-		{"denied", status("/tags/", 403), problem.CodeUnauthorized, "requires other credentials"},
+		{"denied", status("/tags/", 403), problem.CodeUnauthorized, "rejected those that it got"},
 		{"no_tag", func(*ociRegistry) {}, problem.CodeBadAnswer, "looking up the tag 1.1.0 of"},
 		{"no_index", func(o *ociRegistry) { o.tags["1.1.0"] = o.target(linux, zip).Digest }, problem.CodeBadAnswer, "the tag 1.1.0 is not an index of platforms"},
 		{"other_artifact", func(o *ociRegistry) {

@@ -308,7 +308,7 @@ func (j readings) differentProviders(required []Requirement) string {
 	if more := len(parts) - mostLeft; more > 0 {
 		parts = append(parts[:mostLeft], fmt.Sprintf("and so on with %d more", more))
 	}
-	return "init removes entries that other sets require, and refuses with -lockfile=readonly: " + strings.Join(parts, "; ")
+	return "init removes entries that other sets require, and fails with -lockfile=readonly: " + strings.Join(parts, "; ")
 }
 
 // union are the distinct elements of lists, in their order.

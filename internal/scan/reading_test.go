@@ -62,7 +62,7 @@ func dirIn(name, dir string, directories ...string) VariableSet {
 
 func TestSetsOfValues(t *testing.T) {
 	t.Parallel()
-	const removes = "note: init removes entries that other sets require, and refuses with -lockfile=readonly: with the set x it removes registry.opentofu.org/hashicorp/null"
+	const removes = "note: init removes entries that other sets require, and fails with -lockfile=readonly: with the set x it removes registry.opentofu.org/hashicorp/null"
 	for name, tt := range map[string]struct {
 		sets []VariableSet
 		want []string

@@ -195,7 +195,7 @@ func Newer(modules []RootModule) []problem.Problem {
 	said := map[string]bool{}
 	for _, m := range modules {
 		for _, d := range m.Unfamiliar {
-			text := fmt.Sprintf("%s: %s, the newest release that relock knows, does not take it, and a newer one may", d.Message, provider.Newest(m.Tool.Name))
+			text := fmt.Sprintf("%s: %s, the newest release that relock knows, does not support it; a newer one may", d.Message, provider.Newest(m.Tool.Name))
 			if said[text] {
 				continue
 			}

@@ -159,7 +159,7 @@ func plainWords(err error) string {
 	case isAny(err, syscall.ECONNREFUSED, wsaRefused):
 		return "the connection was refused"
 	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, wsaNetUnreachable, wsaHostUnreachable):
-		return "there is no way to the server in the network"
+		return "no network route to the server"
 	case isOp && op.Op == "dial" && op.Timeout():
 		return "no connection within " + inSeconds(dialTimeout)
 	case timedOut(err):

@@ -259,7 +259,7 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 			rule += " (" + h.Rule + ")"
 		}
 		c.notices = append(c.notices, c.wanted.failure(problem.CodePolicy, c.release.Version,
-			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.wanted.addr(), c.release.Version, rule))
+			"%s %s is selected although %s excludes it: no other version meets the constraints", c.wanted.addr(), c.release.Version, rule))
 	}
 	return c
 }
