@@ -15,17 +15,17 @@ import (
 // [docs.github.com, "Rate limits for the REST API"].
 const mostAnonymous = 10
 
-// tokenHint is the way out of what is refused without a token.
+// tokenHint says what to do if GitHub refuses a request without a token.
 const tokenHint = "set GITHUB_TOKEN to a token that may read it, for example to what `gh auth token` prints"
 
-// errFrugal is a request that was not sent.
+// errFrugal is why a request beyond the bound was not sent.
 var errFrugal = fmt.Errorf("without a token relock asks GitHub no more than %d questions", mostAnonymous)
 
-// errNoGraphQL is a request that GitHub would refuse.
+// errNoGraphQL is why a request that GitHub would refuse was not sent.
 var errNoGraphQL = errors.New("GitHub answers no GraphQL without a token")
 
-// frugal lets only as many requests through as anyone who has no token may send, and
-// none that GitHub refuses without one.
+// frugal bounds the requests without a token, and stops those that GitHub refuses without
+// one.
 type frugal struct {
 	next http.RoundTripper
 	sent atomic.Int32
@@ -41,15 +41,15 @@ func (f *frugal) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(req)
 }
 
-// Anonymous is that of the client.
+// Anonymous reports whether the client has no token.
 func (r *Repository) Anonymous() bool { return r.client.Anonymous() }
 
 // mostRecent is how many pull requests Recent returns, a page of them.
 const mostRecent = 100
 
-// Recent returns the newest pull requests, open or not, whose heads are in this
-// repository, newest first, and whether it has no others. It is one request, which
-// needs no token.
+// Recent returns the newest pull requests from branches of this repository, open or not,
+// newest first. complete says that there are no others. It makes one request, which needs
+// no token.
 func (r *Repository) Recent(ctx context.Context) (pulls []PullRequest, complete bool, err error) {
 	listed, _, err := r.client.rest.PullRequests.List(ctx, r.owner, r.name, &github.PullRequestListOptions{
 		State: "all", Sort: "created", Direction: "desc", ListOptions: github.ListOptions{PerPage: mostRecent},

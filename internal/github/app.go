@@ -17,37 +17,35 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// App is a GitHub App. It acts by tokens of an hour that one of its
-// installations gives, which a Client asks for and renews.
+// App is a GitHub App. One of its installations gives it tokens that are valid for an hour.
+// A Client requests and renews them.
 type App struct {
 	// ID is the App's ID or its client ID.
 	ID string
 	// PrivateKey is the PEM file that GitHub made for the App. It is a secret.
 	PrivateKey string
-	// Installation is the ID of the installation; 0: that of the first
-	// repository.
+	// Installation is the ID of the installation; 0: the one of the first repository.
 	Installation int64
-	// Repositories are those that the tokens are for, OWNER/NAME each, of one
-	// owner: an installation belongs to one.
+	// Repositories are those of the tokens, OWNER/NAME each. All have one owner, since an
+	// installation belongs to one.
 	Repositories []string
-	// Owner asks for tokens that read all repositories of the owner's installation, and
-	// write none: Client.Narrowed is for that. Properties adds the right to read the
-	// custom properties of an organization.
+	// Owner requests tokens that read all repositories of the owner's installation, and
+	// write to none. For writing there is Client.Narrowed. Properties adds the permission
+	// to read the custom properties of an organization.
 	Owner      string
 	Properties bool
-	// Modules asks for tokens that read the contents of all repositories of the
-	// installation, since modules are in any of them, and do nothing else.
+	// Modules requests tokens that only read the contents of all repositories of the
+	// installation, since any of them may have modules.
 	Modules bool
-	// Teams asks for the right to name teams as reviewers too. The App must have
-	// the permission to read an organization's members.
+	// Teams requests the permission to ask teams for reviews. The App needs the permission
+	// to read an organization's members.
 	Teams bool
-	// Labels asks for the right to create labels, which is that to write issues, if the App
-	// has it.
+	// Labels requests the permission to create labels, if the App has it: to write issues.
 	Labels bool
 }
 
-// permissions are the least that tokens need. Comments, labels that exist,
-// assignees and milestones of pull requests take the permission for pull requests.
+// permissions are the least that tokens need. The permission for pull requests includes
+// comments, existing labels, assignees and milestones of pull requests.
 func (a App) permissions() *github.InstallationPermissions {
 	read, write := github.String("read"), github.String("write")
 	if a.Owner != "" {
@@ -79,7 +77,7 @@ func (a App) names() []string {
 	return names
 }
 
-// check finds what can be wrong with an App without asking GitHub.
+// check finds errors of an App without asking GitHub.
 func (a App) check() error {
 	settings := func(message, hint string) error {
 		return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
@@ -107,8 +105,8 @@ func (a App) check() error {
 	return nil
 }
 
-// renewal is how long before its end a token is replaced. A request, with the
-// waiting for limits that it may need, takes less.
+// renewal is how long before its end a token is replaced. A request takes less, with its
+// waits for limits.
 const renewal = 5 * time.Minute
 
 // tokens are what a Client authenticates with: one that was given, or those of
@@ -117,20 +115,20 @@ type tokens struct {
 	given string
 
 	app    App
-	client *Client // speaks for the App itself; nil without one
+	client *Client // with the App's own credentials; nil without an App
 	made   func(token string) error
 	clock  Clock
 
-	wide         *tokens       // those of the whole installation, which know which one it is; nil: these
-	turn         chan struct{} // holds an element while somebody looks or asks
+	wide         *tokens       // tokens of the whole installation, which know its ID; nil: these
+	turn         chan struct{} // full while a caller looks at the token or requests one
 	installation int64
 	current      *issued              // nil: none yet
-	replaced     map[string]time.Time // when a request for a repository had a token replaced last
+	replaced     map[string]time.Time // when a token was last replaced for a request about a repository
 }
 
 func (t *tokens) isApp() bool { return t.client != nil }
 
-// forRequest returns the token for a request, and lets the one who sends it know which.
+// forRequest returns the token for a request, and notes it for the sender.
 func (t *tokens) forRequest(req *http.Request) (string, error) {
 	if !t.isApp() {
 		return t.given, nil
@@ -145,7 +143,7 @@ func (t *tokens) forRequest(req *http.Request) (string, error) {
 	return current.text, nil
 }
 
-// ofApp returns the tokens of the App. Nothing is asked yet.
+// ofApp returns the tokens of the App. It makes no request.
 func ofApp(a App, as connection) (*tokens, error) {
 	o := as.options
 	if err := a.check(); err != nil {
@@ -153,7 +151,7 @@ func ofApp(a App, as connection) (*tokens, error) {
 	}
 	signed, err := githubauth.NewApplicationTokenSource(a.ID, []byte(a.PrivateKey))
 	if err != nil {
-		// The cause is about ASN.1, and of no help.
+		// The cause is about ASN.1, and helps nobody.
 		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Message: "the private key of the GitHub App cannot be read",
 			Hint: "give the whole PEM file that GitHub made, from its BEGIN to its END line, with the line breaks",
@@ -198,14 +196,13 @@ func told(source oauth2.TokenSource, made func(token string) error) func(*http.R
 	}
 }
 
-// noToken is why there is no token for a request, which was not sent. It hides
-// the kind of its cause: that the App is not there says nothing of what the
-// request was about.
+// noToken is why a request was not sent: there is no token. It hides the kind of its cause.
+// For example, a missing App is not a missing branch.
 type noToken struct{ why *problem.Error }
 
 func (n *noToken) Error() string { return n.why.Error() }
 
-// token returns one that is valid for some minutes.
+// token returns a token that is valid for some minutes.
 func (t *tokens) token(ctx context.Context) (string, error) {
 	if !t.isApp() {
 		return t.given, nil
@@ -217,8 +214,8 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 	return current.text, nil
 }
 
-// valid returns a token of the App that is valid for some minutes. Requests that come
-// while one is asked for wait for that one.
+// valid returns a token of the App that is valid for some minutes. While one is requested,
+// other callers wait for it.
 func (t *tokens) valid(ctx context.Context) (*issued, error) {
 	free, err := t.take(ctx)
 	if err != nil {
@@ -244,7 +241,7 @@ func (t *tokens) take(ctx context.Context) (free func(), err error) {
 	}
 }
 
-// renew asks for a token, whose turn the caller has. The error is a *noToken, unless the
+// renew requests a token. The caller has the turn. The error is a *noToken, unless the
 // context has ended.
 func (t *tokens) renew(ctx context.Context) error {
 	err := t.issue(ctx)
@@ -261,8 +258,8 @@ func (t *tokens) issue(ctx context.Context) error {
 	const doing = "asking for a token of the GitHub App"
 	made, err := t.mint(ctx)
 	if refusedFor(err, http.StatusUnprocessableEntity) {
-		// GitHub gives all that is asked for or nothing. Labels that cannot be
-		// created, and teams that cannot be asked, are warnings when they are set.
+		// GitHub grants all permissions of a request or none. If labels cannot be created,
+		// or teams not asked, that becomes a warning later.
 		made, err = t.mintLess(ctx, err)
 	}
 	if err != nil {
@@ -278,7 +275,8 @@ func (t *tokens) issue(ctx context.Context) error {
 	return nil
 }
 
-// mintLess asks for tokens without what an App may lack, first without one of it.
+// mintLess requests tokens without the permissions that an App may lack, first without one
+// of them.
 func (t *tokens) mintLess(ctx context.Context, refused error) (made *github.InstallationToken, err error) {
 	whole := t.app
 	err = refused
@@ -290,7 +288,7 @@ func (t *tokens) mintLess(ctx context.Context, refused error) (made *github.Inst
 		made, err = t.mint(ctx)
 	}
 	if err != nil {
-		t.app = whole // for the hint, and for anyone who tries again when it is granted
+		t.app = whole // for the hint, and for later attempts
 	}
 	return made, err
 }
@@ -309,7 +307,7 @@ func (t *tokens) mint(ctx context.Context) (*github.InstallationToken, error) {
 	return made, err
 }
 
-// tokenWish is what a token is asked for. go-github does not know all permissions.
+// tokenWish is the request for a token. go-github does not know all permissions.
 type tokenWish struct {
 	Repositories []string    `json:"repositories,omitempty"`
 	Permissions  permissions `json:"permissions"`
@@ -326,13 +324,13 @@ func refusedFor(err error, status int) bool {
 	return ok && answer.Response.StatusCode == status
 }
 
-// find looks for the installation of the owner, or that which the first repository
-// belongs to, if it is not known.
+// find looks for the installation of the owner, or of the first repository, if it is not
+// known.
 func (t *tokens) find(ctx context.Context) error {
 	switch {
 	case t.installation != 0:
 		return nil
-	case t.wide != nil: // which has listed the repositories with it
+	case t.wide != nil: // it has listed the repositories
 		if _, err := t.wide.token(ctx); err != nil {
 			return err
 		}

@@ -1,18 +1,17 @@
-// Package github is relock's view of GitHub's API: the files of a commit,
-// branches, commits made with the Git Data API, pull requests and the comments
-// below them, on github.com and on GitHub Enterprise. It is the only importer of
-// go-github, whose major version is in its path.
+// Package github is relock's view of GitHub's API: the files of a commit, branches, commits
+// made with the Git Data API, pull requests and their comments. It works with github.com
+// and with GitHub Enterprise. It is the only importer of go-github, whose major version is
+// in its path.
 //
-// A [Client] belongs to one token or to one installation of an [App]. It waits
-// for rate limits to pass, within bounds, and repeats the request; it does not
-// pay twice for an answer that has not changed. A [Repository] offers the few
-// operations that the life of a pull request needs, each one request unless it
-// says otherwise. What a branch, a pull request or a comment means to relock is
-// not decided here.
+// A [Client] belongs to one token or to one installation of an [App]. It waits for rate
+// limits, within bounds, and repeats the request. It does not pay twice for an unchanged
+// answer. A [Repository] has the few operations that the life of a pull request needs. Each
+// is one request unless its comment says otherwise. The package does not decide what a
+// branch, a pull request or a comment means to relock.
 //
-// Errors are *problem.Error with a hint where a person can do something. Those
-// that a caller acts on differently match [ErrNotFound], [ErrConflict],
-// [ErrUncertain], [ErrUnsupported] or [ErrTokenRefused].
+// Errors are *problem.Error, with a hint if a person can do something. An error on which a
+// caller acts matches [ErrNotFound], [ErrConflict], [ErrUncertain], [ErrUnsupported] or
+// [ErrTokenRefused].
 package github
 
 import (
@@ -39,11 +38,11 @@ type Options struct {
 	// request that GitHub may have carried out.
 	HTTP   *http.Client
 	Access Access
-	// Made is called with every token that is made for the App, before it is used: to
-	// keep it out of a log. A token that it fails for is not used. It may be nil.
+	// Made is called with every token of the App before its first use, to keep it out of
+	// logs. If it fails, the token is not used. It may be nil.
 	Made func(token string) error
-	// Refusals are what the tokens of Apps were refused in the run; nil: the Client has
-	// its own.
+	// Refusals are what GitHub has refused to tokens of Apps in this run; nil: the Client
+	// has its own.
 	Refusals *Refusals
 	// Log hears of waiting; nothing is logged if it is nil.
 	Log *slog.Logger
@@ -51,7 +50,7 @@ type Options struct {
 	Clock Clock
 }
 
-// Access says which GitHub server a client speaks to, and as whom.
+// Access is a GitHub server, and the credentials for it.
 type Access struct {
 	// API is the address of the REST API as GITHUB_API_URL gives it; PublicAPI
 	// if empty.
@@ -59,10 +58,10 @@ type Access struct {
 	// GraphQL is the address of the GraphQL API as GITHUB_GRAPHQL_URL gives it;
 	// derived from API if empty.
 	GraphQL string
-	// Token is sent to the hosts of API and GraphQL and to no other. Without one, and
-	// without an App, the Client reads what is public: see Client.Anonymous.
+	// Token is sent only to the hosts of API and GraphQL. Without a token and without an
+	// App, the Client reads public data: see Client.Anonymous.
 	Token string // secret
-	// App, if given, takes the place of Token.
+	// App replaces Token, if given.
 	App *App
 }
 
@@ -80,17 +79,18 @@ type Client struct {
 	// anonymous is true without a token and without an App.
 	anonymous bool
 	shares
-	// as is how the client was made, for others that share its limits.
+	// as has what a client is made of, for others that share its limits.
 	as connection
 }
 
-// connection is what a client is made of, in addition to what authenticates it.
+// connection is what a client is made of, without its credentials.
 type connection struct {
 	options Options
 	server  server
 	rates   *rates
 	self    *selfKnown
-	// repository is the one that the client is for, OWNER/NAME; empty: not one alone.
+	// repository is the only repository of the client, OWNER/NAME; empty: there may be
+	// several.
 	repository string
 }
 
@@ -98,7 +98,7 @@ type connection struct {
 // sends nothing.
 func New(o Options) (*Client, error) {
 	if o.HTTP == nil || o.HTTP.Transport == nil {
-		// The default transport would dial what transport's rules forbid.
+		// The default transport would connect to hosts that package transport forbids.
 		return nil, errors.New("a GitHub client needs an HTTP client with a transport of its own")
 	}
 	s, err := serverOf(o)
@@ -168,8 +168,8 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// Anonymous reports whether the client has no token: it reads what is public, by
-// REST alone, and does not wait for limits.
+// Anonymous reports whether the client has no token. It then reads public data by REST
+// only, and does not wait for limits.
 func (c *Client) Anonymous() bool { return c.anonymous }
 
 // Repository returns the repository OWNER/NAME. Nothing is asked yet.
@@ -208,7 +208,7 @@ func hostname(u *url.URL) svchost.Hostname {
 func careful(as connection, token func(*http.Request) (string, error)) *http.Client {
 	o, s := as.options, as.server
 	client := *o.HTTP
-	client.Timeout = 0 // it would count the waiting for limits; see send
+	client.Timeout = 0 // it would include the waits for limits; see send
 	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{hostOrigin(s.api), hostOrigin(s.graphql)}}
 	if o.Access.Anonymous() {
 		server = &frugal{next: o.HTTP.Transport}
@@ -249,9 +249,9 @@ func graphqlOf(api string) string {
 	return api + "/graphql"
 }
 
-// authorized adds the token to requests for the given origins. It is below
-// the redirects of http.Client and so decides for each hop, which go-github's
-// own WithAuthToken does not: that one hands the token to any redirect target.
+// authorized adds the token to requests for the given origins. It is below the redirects of
+// http.Client, and so decides for each hop. go-github's own WithAuthToken would send the
+// token to any redirect target.
 type authorized struct {
 	next    http.RoundTripper
 	token   func(*http.Request) (string, error)

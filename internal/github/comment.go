@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Discussion is what comments are written under: a pull request or an issue. GitHub numbers both
-// alike, and asks another permission for each.
+// Discussion is a pull request or an issue, with comments. GitHub numbers both together,
+// and requires different permissions.
 type Discussion struct {
 	Number int
 	Issue  bool // not a pull request
@@ -32,7 +32,7 @@ func (d Discussion) String() string {
 	return "the pull request"
 }
 
-// reads is what reading its comments needs.
+// reads is the permission for reading its comments.
 func (d Discussion) reads() permission {
 	if d.Issue {
 		return readIssues
@@ -40,7 +40,7 @@ func (d Discussion) reads() permission {
 	return readPulls
 }
 
-// writes is what writing a comment or a reaction needs.
+// writes is the permission for writing a comment or a reaction.
 func (d Discussion) writes() permission {
 	if d.Issue {
 		return writeIssues
@@ -111,8 +111,8 @@ const (
 	Confused Reaction = "confused"
 )
 
-// React puts a reaction of the token's owner below a comment of a discussion. It returns who that is, and
-// whether they have put the reaction there before, which is no error.
+// React adds a reaction of the token's owner to a comment. It returns the owner's login,
+// and whether the reaction was already there, which is no error.
 func (r *Repository) React(ctx context.Context, under Discussion, id int64, reaction Reaction) (login string, before bool, err error) {
 	made, resp, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
 	if err != nil {
@@ -126,13 +126,13 @@ func (r *Repository) React(ctx context.Context, under Discussion, id int64, reac
 // too.
 const WorkflowLogin = "github-actions[bot]"
 
-// personal are the beginnings of tokens that speak for a person
-// [docs.github.com, "About authentication to GitHub", "GitHub's token formats"].
+// personal are the prefixes of tokens of persons [docs.github.com, "About authentication to
+// GitHub", "GitHub's token formats"].
 var personal = []string{"ghp_", "github_pat_", "gho_", "ghu_"}
 
-// Workflow reports whether the credential is a workflow's own token: as its form
-// says, and else as GitHub does, with one request. Where GitHub does not say it is
-// taken for one, which may do least.
+// Workflow reports whether the credential is a workflow's own token. The form of the token
+// decides, or else one request. If GitHub does not answer, Workflow assumes so, since such
+// a token may do least.
 func (r *Repository) Workflow(ctx context.Context) bool {
 	if r.client.tokens.isApp() {
 		return false
@@ -145,7 +145,7 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 	return err != nil || login == "" || strings.TrimSuffix(login, botSuffix) == strings.TrimSuffix(WorkflowLogin, botSuffix)
 }
 
-// viewer is whose token it is, as GraphQL names them.
+// viewer is the login of the token's owner in GraphQL.
 func (r *Repository) viewer(ctx context.Context) (string, error) {
 	var q graphQuery
 	q.add(" viewer { login }")
@@ -154,10 +154,9 @@ func (r *Repository) viewer(ctx context.Context) (string, error) {
 	return data.Viewer.Login, err
 }
 
-// IsSelf reports whether a login, as payloads of events have it, is that of the token's owner.
-// One request is sent where the form of the credential leaves that open: a bot's may be any
-// App's, and a person's any person's. Until GitHub has said whose it is, a token of no form
-// counts as a workflow's own.
+// IsSelf reports whether a login from an event is that of the token's owner. If the form of
+// the credential does not decide, it makes one request: a bot may be any App, and a person
+// anyone. Until GitHub answers, a token of unknown form counts as a workflow's own.
 func (r *Repository) IsSelf(ctx context.Context, login string) (bool, error) {
 	likely := likelyLogin(ctx, r.client)
 	if login == "" || likely != "" && strings.EqualFold(login, likely) {

@@ -37,8 +37,8 @@ func commit(sha string, c *github.Commit, parents []*github.Commit) Commit {
 // mostHistory is how many commits History returns.
 const mostHistory = 30
 
-// History returns the newest commits of a branch, or those before a commit and
-// that itself, newest first: a page of them.
+// History returns one page of commits, newest first: of a branch, or of a commit with its
+// ancestors.
 func (r *Repository) History(ctx context.Context, from string) ([]Commit, error) {
 	listed, _, err := r.client.rest.Repositories.ListCommits(ctx, r.owner, r.name, &github.CommitsListOptions{
 		SHA: from, ListOptions: github.ListOptions{PerPage: mostHistory},
@@ -53,14 +53,14 @@ func (r *Repository) History(ctx context.Context, from string) ([]Commit, error)
 	return commits, nil
 }
 
-// Comparison is what one line of commits has that another has not.
+// Comparison has the commits and files of a head that its base lacks.
 type Comparison struct {
 	Base  Commit // the head of the base
 	Fork  Commit // the newest commit of the base that the head contains
 	Own   []Commit
-	Total int // of own commits; Own may hold fewer
-	// Files are the blobs that the head has otherwise than Fork, by path, with an
-	// empty one for what it has not: 300 of them at most.
+	Total int // number of own commits; Own may have fewer
+	// Files are blobs by path, where the head differs from Fork; empty: the head lacks the
+	// file. There are 300 at most.
 	Files map[string]string
 }
 
@@ -94,13 +94,13 @@ func (r *Repository) Compare(ctx context.Context, base, head string) (Comparison
 	return out, nil
 }
 
-// Difference is what a commit has other than where it left another.
+// Difference has the changes of a commit since it left another.
 type Difference struct {
-	// Files are the paths that differ, both of a file that was renamed. They are all
-	// of them only if Complete.
+	// Files are the paths that differ, with both paths of a renamed file. Some are missing
+	// unless Complete.
 	Files    []string
 	Complete bool
-	// Straight says that the one commit is the other or descends from it.
+	// Straight says that the head is the base or descends from it.
 	Straight bool
 	// MergeBase is the commit that both have in common; empty if the answer lacks it.
 	MergeBase string
@@ -109,13 +109,13 @@ type Difference struct {
 // Difference compares two commits in one request. It returns an ErrNotFound if
 // GitHub does not know one of them, or if they have no commit in common.
 func (r *Repository) Difference(ctx context.Context, base, head string) (Difference, error) {
-	// All the files come with the first page of commits, and one of those will do.
+	// The first page of commits has all files. So one commit a page is enough.
 	c, _, err := r.client.rest.Repositories.CompareCommits(ctx, r.owner, r.name, base, head, &github.ListOptions{Page: 1, PerPage: 1})
 	if err != nil {
 		return Difference{}, r.explain(ctx, "comparing "+head+" with "+base, readContents, err)
 	}
 	d := Difference{
-		// An answer that says nothing of files does not say that there are none.
+		// An answer without a list of files does not mean that there are none.
 		Complete:  c.Files != nil && len(c.Files) < MostCompared,
 		Straight:  c.GetStatus() == "ahead" || c.GetStatus() == "identical",
 		MergeBase: c.GetMergeBaseCommit().GetSHA(),
@@ -186,8 +186,8 @@ func (r *Repository) CreateTree(ctx context.Context, base string, files []File) 
 	return tree.GetSHA(), nil
 }
 
-// CreateCommit stores a commit and returns it. No author is given, so that it
-// is the token's, and GitHub signs what a bot or an App makes.
+// CreateCommit stores a commit and returns its SHA. The author is the token's owner. GitHub
+// signs the commits of bots and Apps.
 func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error) {
 	parents := make([]*github.Commit, len(c.Parents))
 	for i, p := range c.Parents {
@@ -202,9 +202,9 @@ func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error)
 	return made.GetSHA(), nil
 }
 
-// Merge merges a commit into a branch, by a merge commit with the message, which it
-// returns. It returns an ErrConflict if they conflict, an ErrForbidden if GitHub refuses the
-// merge, and the zero Commit if the branch contains the commit already.
+// Merge merges a commit into a branch, and returns the merge commit with the message. The
+// error is an ErrConflict if they conflict, and an ErrForbidden if GitHub refuses the
+// merge. If the branch already contains the commit, Merge returns the zero Commit.
 func (r *Repository) Merge(ctx context.Context, branch, sha, message string) (Commit, error) {
 	c, _, err := r.client.rest.Repositories.Merge(ctx, r.owner, r.name, &github.RepositoryMergeRequest{
 		Base: github.String(branch), Head: github.String(sha), CommitMessage: github.String(message),

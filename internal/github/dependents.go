@@ -16,12 +16,11 @@ type dependents struct {
 	Nodes      []pullNode
 }
 
-// Dependents returns the numbers, ascending, of the open pull requests that GitHub
-// closes when the branch is deleted: those that have it as their base, and those that
-// have it as their head, without the one numbered except [docs "Managing branches":
-// deletion by the API does not retarget]. It is one request, and one more where forks
-// have over a hundred pull requests from a branch of the same name. Pull requests in
-// other repositories, which may have it as their head, cannot be asked for.
+// Dependents returns the numbers, ascending, of the open pull requests that GitHub closes
+// with the branch. The branch is their base or their head. except is left out [docs
+// "Managing branches": deletion by the API does not retarget]. It makes one request, and
+// one more if forks have over a hundred pull requests from a branch of the same name.
+// GitHub cannot list pull requests in other repositories with this head.
 func (r *Repository) Dependents(ctx context.Context, branch string, except int) ([]int, error) {
 	const doing = "asking which pull requests need the branch"
 	const fields = " { totalCount nodes { number isCrossRepository headRepository { nameWithOwner } } }"

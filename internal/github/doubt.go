@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// tokenDoubt is an answer that may be for the token, and not for what was asked.
+// tokenDoubt is an answer that may be about the token, not about the request.
 type tokenDoubt struct {
 	lack
 	answer  string // for the log
-	isNew   bool   // so is the token, or was when the request was sent first
+	isNew   bool   // the token is new, or was when the request was first sent
 	unknown bool   // GitHub does not know the token
-	message string // of GitHub, where it does not
+	message string // GitHub's message, if it does not know the token
 }
 
 // judge returns the doubt about a token that an answer raises, if any. The missing
@@ -51,23 +51,24 @@ func (r *renewing) judge(req *http.Request, resp *http.Response, token *issued, 
 	return said, said.answer != ""
 }
 
-// byIntegration reports whether a refusal is for what the App or its token has. Those that
-// name a rule, a label, a setting, an IP allow list or single sign-on have other words.
+// byIntegration reports whether a refusal is about the permissions of the App or its token.
+// Refusals about a rule, a label, a setting, an IP allow list or single sign-on have other
+// words.
 func byIntegration(message string) bool {
 	return strings.HasPrefix(message, "Resource not accessible by integration")
 }
 
-// ofARepository are the paths below a repository, and of the repository itself and what it
-// always has: a 404 of those says that the token does not see the repository.
+// ofARepository matches paths of a repository. alwaysThere matches its parts that always
+// exist. A 404 for those means that the token does not see the repository.
 var (
 	ofARepository = regexp.MustCompile(`^/repos/([^/]+/[^/]+)(/.*)?$`)
 	alwaysThere   = regexp.MustCompile(`^(/pulls|/milestones|/git/(refs|trees|commits|matching-refs/.*))?$`)
 )
 
-// hides reports whether a 404 is of the repository that the token was made for. Most paths
-// name something else, too, that may be missing, which is no trouble: a branch, a file, a
-// user, a comment. Such an answer says nothing of a token that has shown that it sees the
-// repository. Of one that has not, and which was made for the repository alone, that is asked.
+// hides reports whether a 404 means that the token does not see its repository. Most paths
+// name other things that may be missing: a branch, a file, a user, a comment. If the token
+// has already seen the repository, a 404 is about those. If not, and the token is for this
+// repository only, hides asks GitHub.
 func (r *renewing) hides(req *http.Request, token *issued, path string) bool {
 	m := ofARepository.FindStringSubmatch(path)
 	switch {
@@ -80,7 +81,7 @@ func (r *renewing) hides(req *http.Request, token *issued, path string) bool {
 	}
 	itself := *req.URL
 	itself.Path, itself.RawPath, itself.RawQuery = r.api+"/repos/"+m[1], "", ""
-	// It is sent with the token of what was refused, which may be one for writes alone.
+	// The request has the refused one's token, which may be only for writes.
 	ctx := behaving(req.Context(), requestBehaviour{write: behaviourOf(req).write})
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, itself.String(), nil)
 	if err != nil {
@@ -98,8 +99,8 @@ func (r *renewing) hides(req *http.Request, token *issued, path string) bool {
 	return resp.StatusCode >= http.StatusBadRequest && resp.StatusCode < http.StatusInternalServerError
 }
 
-// permissionFor names what a request needs: the header of its answer, or else what it does
-// and with what.
+// permissionFor is the permission that a request needs: from the header of its answer, or
+// from the kind of the request.
 func permissionFor(req *http.Request, resp *http.Response, path string) string {
 	if said := resp.Header.Get("X-Accepted-GitHub-Permissions"); said != "" {
 		return said
@@ -118,7 +119,7 @@ func permissionFor(req *http.Request, resp *http.Response, path string) string {
 	return does + steps[0]
 }
 
-// hiddenRepository is what GraphQL says of a repository that a token does not see.
+// hiddenRepository matches GraphQL's message about a repository that a token does not see.
 var hiddenRepository = regexp.MustCompile(`^Could not resolve to a Repository with the name '([^']+)'`)
 
 // ofMany reports whether a step on the way to what is null is one of a list, or one of the
@@ -130,16 +131,15 @@ func ofMany(step any) bool {
 
 var aliasOfMany = regexp.MustCompile(`^r[0-9]+$`)
 
-// wholeRefusal says how an answer of GraphQL refuses all that was asked, by a token that is
-// not known or by a repository that the token does not see; empty if it does not. An answer
-// with some of what was asked is no matter of the token: others know what to do without the
-// rest. Who asks is known to every token.
+// wholeRefusal returns how GraphQL refuses everything in a request; empty if it does not.
+// Either the token is unknown, or it does not see the repository. A partial answer is not
+// about the token: callers handle the missing parts. Every token may ask for its own owner.
 func wholeRefusal(body string, token *issued) string {
 	var answer struct {
 		Data   map[string]json.RawMessage
 		Errors []graphqlError
 	}
-	// An answer that is longer than what is looked at is no refusal.
+	// An answer longer than the part that is read is no refusal.
 	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Errors) == 0 {
 		return ""
 	}

@@ -15,42 +15,41 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// The answers on which a caller acts differently. They are matched with
-// errors.Is; the errors themselves are *problem.Error.
+// The errors on which a caller acts. They are matched with errors.Is. The errors themselves
+// are *problem.Error.
 var (
 	// ErrNotFound means that the thing does not exist or is hidden from the token.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict means that GitHub refused the request for the state that
-	// things are in (409, 422, a ref that moved): read again, then decide.
+	// ErrConflict means that GitHub refused the request because of the present state (409,
+	// 422, a ref that moved): read again, then decide.
 	ErrConflict = errors.New("conflict")
 	// ErrForbidden means that the token may not do it.
 	ErrForbidden = errors.New("forbidden")
-	// ErrUncertain means that no answer came or a server error, so that a write
-	// may have happened or not: read again, then decide.
+	// ErrUncertain means that there was no answer, or a server error. A write may have
+	// happened: read again, then decide.
 	ErrUncertain = errors.New("uncertain")
-	// ErrGone means that the thing was there once, or that the repository has switched it
-	// off.
+	// ErrGone means that the thing was deleted, or that the repository has turned it off.
 	ErrGone = errors.New("gone")
-	// ErrNotYet means that things are not in the state for it, and may come into it
-	// by themselves: try again later.
+	// ErrNotYet means that the present state does not allow it, and may change by itself:
+	// try again later.
 	ErrNotYet = errors.New("not yet")
 	// ErrUnsupported means that the server has no such operation.
 	ErrUnsupported = errors.New("unsupported")
 	// ErrTokenRefused means that GitHub does not know a token that it has just made for the
-	// App. That says something of the installation, and nothing of what was asked.
+	// App. The installation is the problem, not the request.
 	ErrTokenRefused = errors.New("a new token is refused")
-	// errTokenRevoked means that GitHub knows a token of the App no more, and that the
-	// repository has had a new one within the hour. That says nothing of other repositories.
+	// errTokenRevoked means that GitHub no longer knows a token of the App, and that the
+	// repository got a new one within the hour. Other repositories may be fine.
 	errTokenRevoked = errors.New("a token is revoked again")
 )
 
-// refusal is an answer of GitHub that is not the wished one.
+// refusal is a failed answer of GitHub.
 type refusal struct {
 	status  int // of HTTP; 0 for an error inside a GraphQL answer
 	message string
 	kind    error          // one of the exported errors, or nil
-	accepts [][]permission // what GitHub says that the request needs, if it does
-	limits  bool           // the query took more than GitHub gives to one
+	accepts [][]permission // what the request needs according to GitHub, if it says so
+	limits  bool           // the query exceeded GitHub's limits for one query
 }
 
 func (r *refusal) Error() string {
@@ -60,11 +59,11 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("GitHub answered %d: %s", r.status, r.message)
 }
 
-// Rejection is an answer of GitHub in place of what was asked for.
+// Rejection is GitHub's refusal of a request.
 type Rejection struct {
 	// Words are GitHub's, with the status.
 	Words string
-	// Whole says that it speaks for the token or the installation, not for one repository.
+	// Whole says that it is about the token or the installation, not about one repository.
 	Whole bool
 }
 
