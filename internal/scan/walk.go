@@ -468,8 +468,7 @@ func (w *walker) judgeUnknown(h *harvest) {
 }
 
 // treeOf is the result of a harvest, after checking for providers that no lock file can
-// hold. A refused
-// provider is reported if the second argument returns true for it.
+// hold. A refused provider is reported if the second argument returns true for it.
 func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	all := slices.DeleteFunc(merged(h.terms), func(r Requirement) bool {
 		at, why := w.refused(r.Addr, r.Terms)

@@ -13,10 +13,9 @@ import (
 // MaxBaselineSize bounds a baseline: some 5,000 findings.
 const MaxBaselineSize = 1 << 20
 
-// Accepted is a line of a baseline: findings that somebody has looked into and
-// lives with until a day.
+// Accepted is a line of a baseline: findings that a person has accepted until a day.
 type Accepted struct {
-	Fingerprint string // of one finding; empty: of all that Code and Provider say
+	Fingerprint string // of one finding; empty: all findings of Code and Provider
 	Code        problem.Code
 	Provider    provider.Pattern // zero: not given
 	Reason, By  string
@@ -38,7 +37,7 @@ var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: 
 	}},
 }}
 
-// isReason refuses the empty reason that a baseline is written with.
+// isReason refuses an empty reason, which relock writes into a new baseline.
 func isReason(s string) error {
 	if s == "" {
 		return errors.New("it is empty; say why the finding is accepted")
@@ -56,8 +55,8 @@ func acceptedSoundly(_ []record, r record) error {
 	return nil
 }
 
-// ParseBaseline reads a baseline. Problems carry the file and the line; with any of
-// them nothing is accepted.
+// ParseBaseline reads a baseline. Problems have the file and the line. If there are any,
+// nothing is accepted.
 func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Problem) {
 	file, problems := parseFile(src, name, baselineFile)
 	if len(problems) > 0 {

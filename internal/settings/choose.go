@@ -8,30 +8,30 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// Facts are what decides which configuration files make the settings of a run.
+// Facts decide which configuration files make the settings of a run.
 type Facts struct {
-	Verb verbs.Verb // empty: none that is known
+	Verb verbs.Verb // empty: no known verb
 	// Head says that the checkout is the head of a pull request, and BaseKnown that the
 	// files of its base can be read.
 	Head, BaseKnown bool
-	// OthersNamed says that the run is about repositories that are not checked out. No verb
-	// about the checkout is: see GivenTo.
+	// OthersNamed says that the run is about repositories that are not checked out. Verbs
+	// about the checkout never have it: see GivenTo.
 	OthersNamed bool
-	// Path is where the configuration file lies that is named, and ByLink says that its path
-	// leads into a repository by a link alone.
+	// Path is the place of the named configuration file. ByLink says that only a link leads
+	// it into a repository.
 	Path   Path
 	ByLink bool
 }
 
-// Path is where a configuration file lies that is named.
+// Path is the place of a named configuration file.
 type Path int
 
 // The places of a configuration file.
 const (
 	PathNone      Path = iota // no file is named: it is searched for by FileNames
 	PathOutside               // in no repository: it is the operator's
-	PathUnread                // in the repository at hand, of which the run reads nothing
-	PathAtHand                // in the repository at hand
+	PathUnread                // in the present repository, which the run does not read
+	PathAtHand                // in the present repository
 	PathElsewhere             // in another repository that the run reads from disk
 )
 
@@ -40,16 +40,16 @@ const (
 // the repository's own.
 type Layers struct{ Operator, Own From }
 
-// From is from where a configuration file is read.
+// From is the source of a configuration file.
 type From int
 
-// The places from where a configuration file is read.
+// The sources of a configuration file.
 const (
 	FromNowhere From = iota // there is none, or it is read for each repository by Sources.In
 	FromDisk
 	FromBase    // of the pull request
-	BaseUnknown // it is read from the base alone, which cannot be read
-	BaseByLink  // it is read from the base alone, and its path there is not known
+	BaseUnknown // only the base's file counts, and the base is unreadable
+	BaseByLink  // only the base's file counts, and its path there is unknown
 )
 
 // othersNamed are the settings that name repositories that are not checked out.
@@ -60,9 +60,9 @@ func OthersNamed(values Values) bool {
 	return slices.ContainsFunc(othersNamed, func(name string) bool { return strings.Join(values[name].Items, "") != "" })
 }
 
-// GivenTo is what is given to a verb. One that is about the checkout gets no other
-// repositories: inputs may name some for another step. The file of the checkout must not
-// count as the operator's then.
+// GivenTo returns the values for a verb. A verb about the checkout gets no other
+// repositories, which inputs may name for another step. Otherwise the checkout's file would
+// count as the operator's.
 func GivenTo(verb verbs.Verb, given []Values) []Values {
 	if !slices.Contains(checkoutVerbs, verb) {
 		return given
@@ -78,7 +78,7 @@ func GivenTo(verb verbs.Verb, given []Values) []Values {
 	return kept
 }
 
-// Choose says which files make the settings of a run. It reads nothing.
+// Choose returns the files for the settings of a run. It reads nothing.
 func Choose(f Facts) Layers {
 	for _, row := range fileTable {
 		if row.holds(f) {
@@ -88,7 +88,7 @@ func Choose(f Facts) Layers {
 	panic("settings: the table of files has no row for the verb " + string(f.Verb))
 }
 
-// when says for which values of a fact a row holds.
+// when is the condition of a row on a fact.
 type when int
 
 const (
@@ -99,7 +99,7 @@ const (
 
 func (w when) holds(fact bool) bool { return w == either || (w == yes) == fact }
 
-// fileRow is a row of the table of files: what must hold, and the files.
+// fileRow is a row of the table of files: the conditions and the files.
 type fileRow struct {
 	verbs        []verbs.Verb
 	others, head when
@@ -133,19 +133,19 @@ var (
 	handPaths     = []Path{PathUnread, PathAtHand}
 )
 
-// fileTable is the table of files. For all facts that there can be, one row holds. Its
-// columns are the verbs, OthersNamed, Head, Path, ByLink and BaseKnown.
+// fileTable is the table of files. Exactly one row matches any facts. Its columns are the
+// verbs, OthersNamed, Head, Path, ByLink and BaseKnown.
 var fileTable = []fileRow{
-	// Nothing is judged or written: the files on disk decide, on a head, too.
+	// Nothing is judged or written. So the files on disk decide, also on a head.
 	{fileVerbs, either, either, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
 	// An operator's file replaces the repository's own.
 	{fileVerbs, either, either, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
-	// The settings are shown by which pr proposes the checkout.
+	// The settings are those with which pr proposes for the checkout.
 	{showingVerbs, no, either, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
 	// As for pr, the repository's own file overrides the operator's.
 	{showingVerbs, no, either, operatorPaths, either, either, Layers{FromDisk, FromDisk}},
 
-	// The checkout of a branch goes by its own file.
+	// A branch's checkout uses its own file.
 	{headVerbs, no, no, ownPaths, either, either, Layers{FromNowhere, FromDisk}},
 	// The operator's file replaces it: nothing in a repository decides how it is judged.
 	{workingVerbs, no, no, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
@@ -154,43 +154,45 @@ var fileTable = []fileRow{
 
 	// A pull request's head cannot change a file outside of the repositories.
 	{workingVerbs, no, yes, []Path{PathOutside}, either, either, Layers{FromDisk, FromNowhere}},
-	// A head chooses nothing: the repository's own file over the operator's is the base's.
+	// A head decides nothing. The base's own file overrides the operator's.
 	{proposingVerbs, no, yes, []Path{PathOutside}, either, yes, Layers{FromDisk, FromBase}},
-	// So it is without an operator's.
+	// The same applies without an operator's file.
 	{headVerbs, no, yes, []Path{PathNone}, either, yes, Layers{FromNowhere, FromBase}},
-	// A file that is named in a repository is the base's, too, and never the operator's.
+	// A file that is named inside a repository is the base's, too, and never the
+	// operator's.
 	{headVerbs, no, yes, insidePaths, no, yes, Layers{FromNowhere, FromBase}},
-	// Without the base, the operator's file is all there is, and the report says so.
+	// Without the base, only the operator's file counts, and the report says so.
 	{proposingVerbs, no, yes, []Path{PathOutside}, either, no, Layers{FromDisk, BaseUnknown}},
-	// Without the base and an operator's there is none, and the report says so.
+	// Without the base and an operator's file there is no file, and the report says so.
 	{headVerbs, no, yes, []Path{PathNone}, either, no, Layers{FromNowhere, BaseUnknown}},
-	// So it is with a file that is named.
+	// The same applies to a named file.
 	{headVerbs, no, yes, insidePaths, no, no, Layers{FromNowhere, BaseUnknown}},
-	// A link of the disk does not say what the file is called in the base.
+	// A link on disk does not show the file's name in the base.
 	{headVerbs, no, yes, insidePaths, yes, either, Layers{FromNowhere, BaseByLink}},
 
-	// Other repositories have files of their own, and the one that is checked out is not theirs.
+	// Other repositories have their own files. The checkout's file is not theirs.
 	{slices.Concat(othersVerbs, readingVerbs), yes, either, []Path{PathNone}, either, either, Layers{FromNowhere, FromNowhere}},
-	// A file that is named is the operator's for them.
+	// For them, a named file is the operator's.
 	{othersVerbs, yes, either, []Path{PathOutside}, either, either, Layers{FromDisk, FromNowhere}},
-	// It may lie in a repository that is checked out, which none of them is.
+	// The file may be in the checkout, if the run is about other repositories.
 	{othersVerbs, yes, no, []Path{PathUnread}, either, either, Layers{FromDisk, FromNowhere}},
-	// Both hold where nothing is proposed, on a head, too.
+	// If nothing is proposed, both apply on a head, too.
 	{readingVerbs, yes, either, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},
-	// In a directory that is named, too, a file counts as a repository's own.
+	// In a named directory, too, a file counts as the repository's own.
 	{othersVerbs, yes, either, []Path{PathElsewhere}, either, either, Layers{FromNowhere, FromDisk}},
-	// So it does in the repository at hand, but not on a head.
+	// The same applies in the present repository, but not on a head.
 	{othersVerbs, yes, no, []Path{PathAtHand}, either, either, Layers{FromNowhere, FromDisk}},
-	// Both hold where nothing is proposed.
+	// If nothing is proposed, both apply.
 	{readingVerbs, yes, either, []Path{PathAtHand, PathElsewhere}, either, either, Layers{FromNowhere, FromDisk}},
-	// A head does not choose what is enforced for others: the operator's file is the base's.
+	// A head must not decide what is enforced for others. The operator's file is the
+	// base's.
 	{othersVerbs, yes, yes, handPaths, no, yes, Layers{FromBase, FromNowhere}},
-	// Without the base nothing may go on, since nothing would be enforced.
+	// Without the base the run must stop, since nothing would be enforced.
 	{othersVerbs, yes, yes, handPaths, no, no, Layers{BaseUnknown, FromNowhere}},
-	// A link of the disk does not say what the file is called in the base.
+	// A link on disk does not show the file's name in the base.
 	{othersVerbs, yes, yes, handPaths, yes, either, Layers{BaseByLink, FromNowhere}},
 
-	// A comment goes by the file on the base of its pull request, which Sources.In reads.
+	// A comment uses the file on the base of its pull request. Sources.In reads it.
 	{answeringVerbs, no, either, ownPaths, either, either, Layers{FromNowhere, FromNowhere}},
 	// That file overrides the operator's.
 	{answeringVerbs, no, either, operatorPaths, either, either, Layers{FromDisk, FromNowhere}},

@@ -9,14 +9,15 @@ import (
 	"github.com/relock-dev/relock/internal/globs"
 )
 
-// Condition chooses among the repositories of an organisation.
+// Condition selects repositories of an organisation.
 type Condition struct {
 	Key   string // one of those in conditionKeys; of a custom property, property.NAME
 	Value string
 	Not   bool
 }
 
-// conditionKeys are what repositories are chosen by, with what each compares.
+// conditionKeys are the properties by which repositories are selected, with what each
+// compares.
 var conditionKeys = map[string]string{
 	"name":       "a pattern of names without the owner, like infra-*",
 	"topic":      "a topic",
@@ -28,7 +29,7 @@ var conditionKeys = map[string]string{
 // property is the beginning of the keys of custom properties.
 const property = "property."
 
-// Property is the name of the custom property that is compared; empty if none is.
+// Property is the name of the compared custom property; empty: another key is compared.
 func (c Condition) Property() string {
 	name, ok := strings.CutPrefix(c.Key, property)
 	if !ok {

@@ -23,7 +23,7 @@ const MaxFileSize = 64 << 10
 type File struct {
 	Name   string
 	Values Values
-	// Enforced is what the operator's file says below the key enforced.
+	// Enforced are the values below the key enforced in the operator's file.
 	Enforced Values
 }
 
@@ -35,7 +35,7 @@ func locate(fsys fs.FS) (string, []problem.Problem) {
 		_, err := fs.Stat(fsys, name)
 		_, missing := fs.Lstat(fsys, name)
 		switch {
-		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing is no file that can be read
+		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing cannot be read
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", []problem.Problem{{Code: problem.CodeUnreadable, Place: problem.Place{Path: name}, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
@@ -54,14 +54,13 @@ func locate(fsys fs.FS) (string, []problem.Problem) {
 	}}
 }
 
-// ReadFile reads a repository's own configuration file in a tree of files: by its name
-// or, if that is empty, by one of FileNames. Where the tree has none of these, the file
-// has no name.
+// ReadFile reads a repository's own configuration file in a file tree. An empty name means
+// one of FileNames. If the tree has none of these, the result has no name.
 func ReadFile(files fs.FS, name string) (File, error) {
 	return ReadFileBy(files, name, func(name string) ([]byte, error) { return fs.ReadFile(files, name) })
 }
 
-// ReadFileBy is ReadFile where the content of a file is read in another way.
+// ReadFileBy is ReadFile with another way to read a file's content.
 func ReadFileBy(files fs.FS, name string, read func(name string) ([]byte, error)) (File, error) {
 	if name == "" {
 		found, problems := locate(files)
@@ -77,9 +76,8 @@ func ReadFileBy(files fs.FS, name string, read func(name string) ([]byte, error)
 	return readBy(ParseFile, src, name, err)
 }
 
-// ReadOperatorFile reads the operator's configuration file, by what people call it. One
-// that is called as a repository's own would be gets another name, since both may be in
-// force.
+// ReadOperatorFile reads the operator's configuration file. name is its name for people. If
+// it equals a name of a repository's own file, it gets another one, since both may apply.
 func ReadOperatorFile(name string, read func() ([]byte, error)) (File, error) {
 	src, err := read()
 	if slices.Contains(FileNames, filepath.ToSlash(filepath.Clean(name))) {
@@ -88,7 +86,7 @@ func ReadOperatorFile(name string, read func() ([]byte, error)) (File, error) {
 	return readBy(ParseOperatorFile, src, name, err)
 }
 
-// readBy is the configuration file that was read with an error, if any.
+// readBy parses a configuration file, or returns the error of reading it.
 func readBy(parse func([]byte, string) (File, []problem.Problem), src []byte, name string, err error) (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
@@ -100,16 +98,15 @@ func readBy(parse func([]byte, string) (File, []problem.Problem), src []byte, na
 	return read, nil
 }
 
-// ParseFile reads the configuration file of a repository. Problems carry the
-// file and the line; with any of them the values are not to be used.
+// ParseFile reads the configuration file of a repository. Problems have the file and the
+// line. If there are any, the values must not be used.
 func ParseFile(src []byte, name string) (File, []problem.Problem) {
 	return parseFile(src, name, configuration)
 }
 
-// ParseOperatorFile reads a configuration file that the operator of the run
-// gives, which may say where credentials are. It must lie outside of every
-// repository that the run reads: anyone who writes there must not choose to whom
-// credentials are sent.
+// ParseOperatorFile reads a configuration file of the run's operator. It may say where
+// credentials are. So it must be outside of every repository that the run reads: authors
+// there must not decide who gets credentials.
 func ParseOperatorFile(src []byte, name string) (File, []problem.Problem) {
 	operators := configuration
 	operators.operator = true

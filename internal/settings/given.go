@@ -17,8 +17,9 @@ var shaping = []string{
 // GivenFlag is a flag of the command line. One without a Value is a switch.
 type GivenFlag struct{ Name, Value string }
 
-// GivenFlags returns the flags by which a verb writes the same elsewhere: those for what
-// flags, inputs and events say of this run. What files say holds everywhere.
+// GivenFlags returns the flags with which a verb writes the same elsewhere. It turns flags,
+// inputs and events of this run into flags. Values of files need none, since they apply
+// everywhere.
 func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 	var given collect.Set[GivenFlag]
 	for _, s := range All {
@@ -31,7 +32,7 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 		}
 		for _, item := range v.Items {
 			switch {
-			case s.Flag == "config" && !filepath.IsLocal(item): // others may not have it
+			case s.Flag == "config" && !filepath.IsLocal(item): // other people may lack the file
 			case s.Kind == Bool && item != "true":
 				given.Add(GivenFlag{Name: s.Flag + "=" + item})
 			case s.Kind == Bool:
@@ -44,7 +45,7 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 	return given.List
 }
 
-// allowing is the input downgrades as the flag that says the same.
+// allowing turns the input downgrades into a flag.
 func allowing(values Values) Value {
 	v := values["downgrades"]
 	if !slices.Equal(v.Items, []string{"allow"}) {

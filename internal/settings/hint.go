@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// expected says what a value must be in the file.
+// expected describes the values that a setting may have in the file.
 func expected(s Setting) string {
 	switch s.Kind {
 	case Bool:
@@ -40,8 +40,8 @@ func expected(s Setting) string {
 	return "one line of text"
 }
 
-// quoteHint helps where YAML takes an unquoted text for a number or a boolean,
-// as in tool-version: 1.11.
+// quoteHint helps if YAML reads an unquoted text as a number or a boolean, as in
+// tool-version: 1.11.
 func quoteHint(kind Kind, value ast.Node) string {
 	switch value.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
@@ -52,8 +52,8 @@ func quoteHint(kind Kind, value ast.Node) string {
 	return ""
 }
 
-// suggestion is the hint for an unknown key: where else the name belongs, or the
-// nearest known one, or all keys of the map.
+// suggestion is the hint for an unknown key: the section to which it belongs, or the
+// nearest known key, or all keys of the map.
 func suggestion(path string, sc scope) string {
 	if s, ok := lookup(input, path); ok && s.Key == "" {
 		return fmt.Sprintf("%s is an input of the Action, not a key of the file", path)
@@ -75,9 +75,9 @@ func suggestion(path string, sc scope) string {
 	return "known keys here are " + strings.Join(known, ", ")
 }
 
-// nearest returns the known key that differs least from an unknown one, if
-// that can be a slip of the pen. A key in the wrong section counts as near, but
-// one in the same section is nearer.
+// nearest returns the known key that differs least from an unknown one, if the difference
+// may be a typing error. A key in another section counts, but one in the same section is
+// nearer.
 func nearest(path string) (string, bool) {
 	type difference struct{ word, path int }
 	best, least := "", difference{word: 3}

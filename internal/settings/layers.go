@@ -9,14 +9,15 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// layered is what the operator's configuration file and a repository's own say together.
+// layered is the result of joining the operator's configuration file with a repository's
+// own.
 type layered struct {
 	values Values
-	// own is what of the repository's own file counts.
+	// own are the values of the repository's own file that take effect.
 	own Values
-	// notices say what of it has no effect, and what the operator enforces there.
+	// notices name the values without effect, and the operator's enforced ones.
 	notices []problem.Problem
-	// problems are those of files that cannot hold together.
+	// problems are contradictions between the files.
 	problems []problem.Problem
 }
 
@@ -62,7 +63,7 @@ func layerFiles(operator, own File) layered {
 	return both
 }
 
-// unlike refuses a map in one file and a list in another one.
+// unlike refuses a setting that is a map in one file and a list in another.
 func unlike(s Setting, layers []Value) []problem.Problem {
 	var list, names *Value
 	for _, v := range layers {
@@ -82,14 +83,14 @@ func unlike(s Setting, layers []Value) []problem.Problem {
 	}}
 }
 
-// overlay is the operator's file on its way over a repository's own.
+// overlay joins the operator's file and a repository's own.
 type overlay struct {
 	given, enforced Values
 	notices         []problem.Problem
 }
 
-// admit returns what of a repository's own value counts, nil if nothing does, and what
-// does not.
+// admit splits a repository's own value: counts takes effect, and without does not. counts
+// is nil if nothing takes effect.
 func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 	e, enforced := l.enforced[s.Name()]
 	switch {
@@ -104,8 +105,8 @@ func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 	return &own, nil
 }
 
-// admitNames leaves out the names that are enforced, and what a repository may not make
-// of what the operator has chosen.
+// admitNames leaves out enforced names, and changes of the operator's values that a
+// repository may not make.
 func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
 	some := own
 	some.Items, some.lines, some.records = nil, nil, nil
@@ -165,8 +166,8 @@ func (l *overlay) admitRecords(s Setting, own Value, enforced []record) Value {
 	return counts
 }
 
-// outranking is the rule among the enforced ones that says a key of all that another
-// rule is about; -1 if none does.
+// outranking returns the index of the enforced rule with the same key that covers
+// everything another rule is about; -1 if there is none.
 func outranking(enforced []record, r record, f Setting) int {
 	return slices.IndexFunc(enforced, func(by record) bool {
 		if f.Where || !by.has(f.Name()) {
@@ -197,8 +198,8 @@ func (l *overlay) notice(line int, own Value, message string) {
 	})
 }
 
-// joinLayers makes one value of those of several files, the weakest first. overridden are those
-// that have no effect.
+// joinLayers joins the values of several files, the weakest first. overridden are those
+// without effect.
 func joinLayers(s Setting, layers, overridden []Value) Value {
 	last := layers[len(layers)-1]
 	v := last
@@ -229,7 +230,8 @@ func joinLayers(s Setting, layers, overridden []Value) Value {
 	return v
 }
 
-// united are maps without the names that a stronger one has, and gone are those.
+// united joins maps. A stronger map removes its names from weaker ones, and gone are the
+// removed parts.
 func united(layers []Value) (parts, gone []Value) {
 	for i, layer := range layers {
 		part, rest := layer, layer
@@ -261,7 +263,7 @@ func sourcesOf(parts []Value) string {
 	return strings.Join(sources, ", ")
 }
 
-// only is what a map says of one name.
+// only is the part of a map with one name.
 func (v Value) only(name string) Value {
 	items, lines, records := v.Items, v.lines, v.records
 	v.Items, v.lines, v.records = nil, nil, nil
@@ -285,9 +287,9 @@ func nameOf(item string) string {
 	return name
 }
 
-// complete says with auto-merge that a pull request is no draft and with a draft that it
-// does not merge, since GitHub refuses both: what one file says must not contradict
-// another one.
+// complete makes auto-merge and draft exclude each other, since GitHub refuses both
+// together. If one file sets auto-merge, it also sets that pull requests are no drafts, and
+// the other way round. So a value of another file cannot contradict it.
 func complete(given Values) Values {
 	given = maps.Clone(given)
 	exclude(given, nil, "pull-request.")
@@ -302,8 +304,8 @@ func complete(given Values) Values {
 	return given
 }
 
-// exclude does so for the keys with a prefix. around are values of the same file that
-// hold where these say nothing.
+// exclude does so for the keys with a prefix. around are the defaults for these keys in the
+// same file.
 func exclude(values, around Values, prefix string) {
 	draft, drafts := values[prefix+"draft"]
 	merge, merges := values[prefix+"auto-merge"]

@@ -25,8 +25,8 @@ func addRule(c *Settings, r record) {
 	c.Policy.Rules = append(c.Policy.Rules, rule)
 }
 
-// ruleActs refuses a rule that only says where it holds, or that makes platforms
-// depend on what they do not.
+// ruleActs refuses two kinds of rules: one without any effect, and one that makes platforms
+// depend on something that they cannot depend on.
 func ruleActs(_ []record, r record) error {
 	if r.has("rules[].platforms") {
 		switch {
@@ -39,7 +39,7 @@ func ruleActs(_ []record, r record) error {
 	if err := permitsByHost(r); err != nil {
 		return err
 	}
-	var acts []string // the keys that say something of releases
+	var acts []string // the keys with an effect on releases
 	for _, f := range r.fields {
 		switch {
 		case f.Where:
@@ -53,9 +53,9 @@ func ruleActs(_ []record, r record) error {
 	return fmt.Errorf("the rule does nothing; it must hold %s or %s", strings.Join(acts[:n], ", "), acts[n])
 }
 
-// permitsByHost refuses a rule that says of too many providers whether they may be locked. A
-// pattern without a host is one for every host: an allow list of such would admit a
-// stranger's provider of the same name.
+// permitsByHost refuses a rule that permits too many providers. A pattern without a host
+// matches every host. In a list of permitted providers it would admit a stranger's provider
+// of the same name.
 func permitsByHost(r record) error {
 	if !r.has("rules[].permitted") {
 		return nil
@@ -84,8 +84,8 @@ type givenGroup struct {
 	pull  PullRequest
 }
 
-// addGroups adds groups when the settings for all pull requests are known, which hold
-// where a group replaces none. It refuses what GitHub does: auto-merge of drafts.
+// addGroups adds groups. Settings of all pull requests apply where a group has none. It
+// refuses auto-merge of drafts, as GitHub does.
 func (c *Settings) addGroups(given []record) []problem.Problem {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
@@ -112,7 +112,8 @@ func (c *Settings) addGroups(given []record) []problem.Problem {
 	return problems
 }
 
-// groupSelects refuses a second group of a name, and one that takes everything.
+// groupSelects refuses a second group of the same name, and a group that selects
+// everything.
 func groupSelects(before []record, r record) error {
 	for _, other := range before {
 		if name := r.text("groups[].name"); other.text("groups[].name") == name {
