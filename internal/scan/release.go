@@ -210,7 +210,7 @@ func Newer(modules []RootModule) []problem.Problem {
 			diags = append(diags, problem.Problem{
 				Severity: problem.SeverityWarning, Code: problem.CodeUnknownRelease,
 				Message: fmt.Sprintf(
-					"a release of %s is wanted that is newer than those that relock knows: the rules of %s are used", name.Title(), provider.Newest(name),
+					"relock knows no release of %s that is new enough: it uses the rules of %s", name.Title(), provider.Newest(name),
 				),
 				Hint: "update relock, if there is a newer release of it",
 			})
