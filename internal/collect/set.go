@@ -1,7 +1,6 @@
-// Package collect makes lists out of lists: one element of another for each, those of a
-// kind, how many there are of it, and distinct values in the order in which they came.
-// Those who count, sort and group root modules share it. What the library's slices and
-// maps do is theirs.
+// Package collect makes lists out of lists. It maps, filters and counts elements, and
+// keeps distinct values in the order in which they came. Those who count, sort and
+// group root modules share it. What the library's slices and maps do is theirs.
 package collect
 
 // Set is distinct values in the order in which they came, such as names or texts.

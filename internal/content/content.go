@@ -2,8 +2,8 @@
 // program, for the platform that it is said to be for, and nothing that leads out of
 // it. The hashes of a package say nothing of that.
 //
-// A program is told by its own header, of which a bounded part is read. Nothing is
-// unpacked, and nothing is run.
+// A program is recognised by its own header, of which a bounded part is read. Nothing
+// is unpacked, and nothing is run.
 package content
 
 import (

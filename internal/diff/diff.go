@@ -51,10 +51,10 @@ func byAddr(locks []lockfile.Lock) map[provider.Addr]lockfile.Lock {
 	return m
 }
 
-// origin returns the address of the old entry that became the new one of addr;
-// the zero address if it has none. That is addr itself or, if the tools'
-// public registries were exchanged, its twin there: the twin must go as addr
-// comes, since otherwise both are required and neither took the other's place.
+// origin returns the address of the old entry that became the new one of addr; the
+// zero address if it has none. That is addr itself or, if the tools' public registries
+// were exchanged, its twin there. The twin must go as addr comes. Otherwise both are
+// required, and neither replaced the other.
 func origin(addr provider.Addr, was, is map[provider.Addr]lockfile.Lock) provider.Addr {
 	if _, stays := was[addr]; stays {
 		return addr

@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// TestLocks runs testdata. In each archive before.hcl and after.hcl are lock
-// files, known says whose platform a hash is, and changes are the kind and the
-// text of each change.
+// TestLocks runs testdata. In each archive before.hcl and after.hcl are lock files.
+// known has the platform of each hash, and changes has the kind and the text of each
+// change.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")

@@ -16,9 +16,9 @@ var histories = flag.Int("histories", 100, "TestRandomHistories: how many there 
 
 // TestRandomHistories lets a person, terraform init and runs of relock, two at a time,
 // act on one file in random order. Runs stop between any two steps, die there, or find
-// the disk full. After each step the file is what the last of the others has made of
-// it, or what a run makes of that: no edit is lost, none comes back, and nobody reads a
-// half. Each run that did not write says so.
+// the disk full. After each step the file has the last content of the others, or what
+// a run makes of it. No edit is lost, none comes back, and nobody reads a half. Each
+// run that did not write says so.
 //
 //	go test ./internal/file -run RandomHistories -histories 20000
 func TestRandomHistories(t *testing.T) {
@@ -196,7 +196,7 @@ func (r *stepped) next() bool {
 	return r.ended
 }
 
-// end takes down what became of a run, and whether it says so.
+// end records what happened to a run, and whether the run reports it.
 func (h *history) end(content string, dead bool, err error) {
 	state := "written"
 	switch {

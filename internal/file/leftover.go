@@ -18,8 +18,8 @@ import (
 // can find out which process made them.
 var ours = regexp.MustCompile(`^.+\.relock-([0-9a-f]{8})-([0-9]+)-[0-9]+$`)
 
-// patience is after which time what is temporary counts as left behind, where
-// nobody can say whether its process still runs. A run ends earlier.
+// patience is the age from which a temporary file counts as left behind, if nobody
+// knows whether its process still runs. A run ends earlier.
 const patience = time.Hour
 
 // pattern is what os.CreateTemp and os.MkdirTemp make a name of.

@@ -57,8 +57,8 @@ func leave(t *testing.T, name string, unused time.Duration) {
 	}
 }
 
-// A file that was used goes no more, and what is no regular file never does, nor
-// what a link leads to.
+// Prune keeps a file that was used, anything that is no regular file, and the target
+// of a link.
 func TestPruneLeavesWhatIsUsedAndLinks(t *testing.T) {
 	t.Parallel()
 	const old = 1000 * time.Hour

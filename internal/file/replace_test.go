@@ -43,7 +43,7 @@ func TestReplace(t *testing.T) {
 	holds("two", 0o644)
 }
 
-// What cannot be replaced stays, and nothing is left beside it.
+// A file that cannot be replaced stays, and nothing is left beside it.
 func TestReplaceFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,8 +165,8 @@ func TestReplaceComparesAndSwaps(t *testing.T) {
 	}
 }
 
-// No way of creating a file takes the place of anything, not even of a link that leads
-// nowhere, and each puts it where there is nothing.
+// No way of creating a file replaces anything, not even a link that leads nowhere.
+// Each creates the file where there is nothing.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	for i, way := range append(slices.Clone(waysToCreate), create) {
@@ -199,8 +199,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// The content is on the disk before anybody finds it under the name, and after any
-// failure the file is as it was, with nothing beside it.
+// The content is on the disk before anybody finds it under the name. After a failure
+// the file is as it was, with nothing beside it.
 func TestReplaceStepByStep(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")

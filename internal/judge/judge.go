@@ -3,12 +3,11 @@
 //
 //	go run ./internal/judge BASE [HEAD]
 //
-// Without a HEAD the checkout as it lies is compared, changes that are not
-// committed included. Both programs play the same worlds: they run the same
-// commands in the same directories against the same servers, and what they say,
-// what they write, how they end and what they ask is compared. Where all is
-// equal, that is one line and status 0; else the first difference of each world
-// is shown, and the status is 1.
+// Without a HEAD it compares the checkout, with changes that are not committed. Both
+// programs play the same worlds: they run the same commands in the same directories
+// against the same servers. The judge compares their output, files, statuses and
+// requests. If all is equal, it prints one line and its status is 0. Otherwise it
+// prints the first difference of each world, and its status is 1.
 //
 // The worlds are those of this checkout: the recorded cases of the tools, the
 // recorded lock files of a folder if there is one, worlds made from seeds, and the
@@ -33,8 +32,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxShown is how many worlds are shown in which the programs differ. The judge
-// looks for no more.
+// maxShown is how many worlds are shown in which the programs differ. The judge does
+// not look for more.
 const maxShown = 20
 
 // The statuses of the judge.

@@ -87,8 +87,8 @@ func (w world) playScript(ctx context.Context, p program) (string, error) {
 	return ordered(chance.ReplaceAllString(measured.ReplaceAllString(string(out), `"$1": 0`), "")), nil
 }
 
-// ordered is a transcript in which what comes at once is sorted: standard error,
-// and at the end what was asked.
+// ordered sorts the parts of a transcript without a fixed order: standard error, and
+// the requests at the end.
 func ordered(transcript string) string {
 	var said, talk, asked []string
 	for line := range strings.Lines(transcript) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Two plays of a scenario are alike but for what comes at once; another word, status
-// or request is a difference.
+// Only the order of concurrent output may differ between two plays of a scenario.
+// Another word, status or request is a difference.
 func TestScriptsAreCompared(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

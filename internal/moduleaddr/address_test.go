@@ -97,7 +97,7 @@ func TestParse_remote(t *testing.T) {
 	}
 }
 
-// TestParse_refuses tells what is no address from what is a wrong one.
+// TestParse_refuses distinguishes text that is no address from a wrong address.
 func TestParse_refuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Kind{
@@ -112,9 +112,8 @@ func TestParse_refuses(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what users of an address rely on: no directory leads out, what
-// is fetched has a getter and a URL, and what people see has no credentials and
-// no query.
+// FuzzParse checks what users of an address rely on. No directory leads out. A fetched
+// address has a getter and a URL. The text for people has no credentials and no query.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"github.com/o/r//a/b?ref=1", "git::git@h:o/r", "s3::https://s3.amazonaws.com/b/k//..", "a.s3.b.amazonaws.com/k", "/x//y",
@@ -148,7 +147,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestParse_registry tells addresses of registries from what looks like them.
+// TestParse_registry distinguishes addresses of registries from text that looks like
+// them.
 func TestParse_registry(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"github.com/acme/net/aws", "bitbucket.org/acme/net/aws", "acme/net", "acme/net/aws?ref=x", "localhost/acme/net/aws", "https://x/y/z"} {

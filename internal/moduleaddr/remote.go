@@ -58,8 +58,8 @@ func parseRemote(text string) (p Package, subdir string, err error) {
 	return Package{cmp.Or(getter, u.Scheme), u}, subdir, err
 }
 
-// ParseURL reads a Remote address that is a URL, with or without a forced getter:
-// servers refer to other addresses, and short forms are for people.
+// ParseURL reads a Remote address that is a URL, with or without a forced getter.
+// Servers refer to other addresses so; short forms are for people.
 func ParseURL(text string) (Address, error) {
 	pkg, _ := cutSubdir(text)
 	_, src := cutForced(pkg)

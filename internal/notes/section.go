@@ -195,7 +195,7 @@ func heading(text string) (title string, level int) {
 	return "", 0
 }
 
-// elsewhere reports whether notes say no more than where the notes are.
+// elsewhere reports whether notes only say where the notes are.
 func elsewhere(text string) bool {
 	text = strings.TrimSpace(text)
 	pointer := strings.Contains(text, "://") || strings.Contains(strings.ToUpper(text), "CHANGELOG")

@@ -236,8 +236,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLateAnswers holds that a question ends in the operator's time, and that an
-// interrupt is told from that.
+// TestLateAnswers checks that a question ends in the operator's time. An interrupt has
+// an error of its own.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})

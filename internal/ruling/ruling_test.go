@@ -346,7 +346,7 @@ func TestRulings(t *testing.T) {
 	}
 }
 
-// What is found is known again on another day, and when the rule moves to another line.
+// A finding is recognised on another day, and when the rule moves to another line.
 func TestFindingsAreKnownAgain(t *testing.T) {
 	t.Parallel()
 	print := func(day string, rule policy.Rule, files map[string]string) string {
