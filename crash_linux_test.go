@@ -31,12 +31,11 @@ var (
 // to be hit between two of them.
 const lockedRoots = 8
 
-// TestKilled kills the program where it may not clean up: at a request, before or
-// after its answer, or when it has renamed some of the lock files into their
-// place; with cold and with warm caches. What it leaves are lock files, or
-// branches on GitHub, as they were or as they shall be, each of them whole. The
-// next run makes all of them right, and removes what the killed one left beside
-// them.
+// TestKilled kills the program where it may not clean up: before or after the answer
+// to a request, or when it has renamed some of the lock files into their place. Caches
+// are cold or warm. Each lock file, or branch on GitHub, must be whole: as it was, or
+// as it will be. The next run must complete all of them, and remove what the killed run
+// left beside them.
 //
 // To kill a hundred times, and to repeat a failure:
 //

@@ -569,8 +569,9 @@ func TestDocumentOfProblems(t *testing.T) {
 	}
 	for _, f := range doc.fences {
 		for part := range strings.SplitSeq(strings.TrimSpace(f.code), "…") {
-			if part = strings.TrimSpace(part); f.language == "text" && !strings.Contains(source, part) {
-				t.Errorf("the program says nowhere %q, which is quoted as %q", part, f.code)
+			quoted := strings.TrimSpace(part)
+			if f.language == "text" && !strings.Contains(source, quoted) {
+				t.Errorf("the program says nowhere %q, which is quoted as %q", quoted, f.code)
 			}
 		}
 	}

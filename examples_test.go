@@ -123,7 +123,7 @@ func TestExamplesAreSound(t *testing.T) {
 		}
 		text := content(t, filepath.Join(examplesDir, name))
 		for event := range w.On {
-			// Whoever saves the cache decides what lock files say.
+			// A run that saves the cache decides what lock files say.
 			if event != "schedule" && event != "workflow_dispatch" && regexp.MustCompile(`actions/cache(/save)?@`).MatchString(text) {
 				t.Errorf("%s saves the cache in runs for %s", name, event)
 			}

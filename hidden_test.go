@@ -538,8 +538,8 @@ func entriesByName(all map[entryAt]string) map[string]string {
 // changes, too, when the text was written.
 var commandLine = regexp.MustCompile(`(?m)^relock upgrade.*$`)
 
-// versionsInUse are those of all root modules. A run that an outage keeps from some of them
-// tells of the others, and the text stays until something in it has changed.
+// versionsInUse are the versions of all root modules. A run that an outage keeps from some
+// root modules lists the others. The text stays until something in it has changed.
 var versionsInUse = regexp.MustCompile(`### Versions in use\n\n(?: *- .*\n)*`)
 
 // text is the body of a pull request without what differs between two worlds.

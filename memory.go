@@ -14,7 +14,7 @@ const (
 )
 
 // boundMemory sets the limit, and returns what raises it when it is known how many root
-// modules there are. Whoever sets GOMEMLIMIT has decided.
+// modules there are. A limit in GOMEMLIMIT stays as it is.
 func boundMemory(getenv func(string) string, set func(int64) int64) (found func(roots int)) {
 	if getenv("GOMEMLIMIT") != "" {
 		return func(int) {}

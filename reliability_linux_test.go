@@ -89,9 +89,9 @@ var matrixFaults = []struct {
 // second run, with what the first one remembers, must leave what a faultless world
 // gives.
 //
-// docs/reliability.md has the table. Time is virtual, but where another program or the
-// memory of a process counts. Without a flag one of eight cells in virtual time is
-// played. To run all of it, and to write the document anew:
+// docs/reliability.md has the table. Time is virtual, except where another program or the
+// memory of a process counts. Without a flag the test plays one of eight cells in virtual
+// time. To play all of them, and to write the document again:
 //
 //	go test -run Reliability -matrix -parallel 24 -timeout 60m . [-update]
 func TestReliability(t *testing.T) {

@@ -100,7 +100,7 @@ func installPrograms() (dir string, err error) {
 //	release            ends the hold
 //	status N           is the exit status of what was interrupted, and ends the
 //	                   hold; or else of the last relock
-//	rate N             leave whoever relock speaks for so many requests of the hour
+//	rate N             leave the account of relock so many requests of the hour
 //	truncate-trees N   list no more than so many entries of a recursive tree
 //
 // What relock is on GitHub, which begins as a workflow that may write:
@@ -221,7 +221,7 @@ type scene struct {
 	hurries bool         // what relock waits for GitHub passes at once
 }
 
-// note keeps a request for whoever compares what programs ask.
+// note keeps a request, for tests that compare what programs ask.
 func (s *scene) note(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -115,8 +115,8 @@ func TestReportsFitTheirTerminal(t *testing.T) {
 	}
 }
 
-// Whoever waits at a terminal reads how much there is to download before it comes;
-// and what a server says of sizes, or that a download breaks off, stops nothing.
+// A person who waits at a terminal reads how much there is to download before it comes.
+// Nothing stops because a server names wrong sizes or a download breaks off.
 func TestDownloadsAreForeseenOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -29,7 +29,7 @@ type writeScene struct {
 type written struct {
 	write string // the method that makes it
 	scene *writeScene
-	// named tells rows of one write apart.
+	// named distinguishes the rows of one write.
 	named    string
 	requests pattern
 	// lesser says that no pull request is lost for it: what is wrong with a person, say, or a
