@@ -99,7 +99,7 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 	return result
 }
 
-// discover is what the disk says of the repository whose working tree is at top.
+// discover returns what the disk says of the repository whose working tree is at top.
 func discover(env Env, top string) (d setup.Discovered, notices []problem.Problem, err error) {
 	d = setup.Discovered{Server: env.server(), Repository: env.runtime().Repository()}
 	d.Others = d.Repository != "" // the remotes may say another one
@@ -133,7 +133,8 @@ func discover(env Env, top string) (d setup.Discovered, notices []problem.Proble
 	return d, notices, err
 }
 
-// runningIn are the workflows of a repository that run relock, as far as they can be read.
+// runningIn returns the workflows of a repository that run relock. It skips those that it
+// cannot read.
 func runningIn(top string) []string {
 	var running []string
 	entries, _ := os.ReadDir(filepath.Join(top, filepath.FromSlash(workflowsDir))) // none, if there is an error
@@ -153,7 +154,7 @@ func runningIn(top string) []string {
 // largestBotFile bounds a configuration file of another bot.
 const largestBotFile = 1 << 20
 
-// botsIn are the other bots that a repository has a configuration file of.
+// botsIn returns the other bots for which a repository has a configuration file.
 func botsIn(top string) ([]setup.Bot, error) {
 	var bots []setup.Bot
 	for _, name := range []string{"Dependabot", "Renovate"} {
@@ -178,8 +179,8 @@ func botsIn(top string) ([]setup.Bot, error) {
 	return bots, nil
 }
 
-// writable refuses to write where anything has the name of a workflow, or where a directory
-// of them is none of this repository.
+// writable returns an error if anything has the name of a workflow already, or if .github or
+// its directory of workflows is a link or a file.
 func writable(d setup.Discovered, top string) error {
 	for _, dir := range []string{path.Dir(workflowsDir), workflowsDir} {
 		info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir)))
@@ -205,7 +206,7 @@ func writable(d setup.Discovered, top string) error {
 	return nil
 }
 
-// writeWorkflows writes all workflows or none, also where somebody makes one of them meanwhile.
+// writeWorkflows writes all workflows or none, even if somebody creates one of them meanwhile.
 func writeWorkflows(workflows []setup.Workflow, d setup.Discovered, top string) error {
 	var files []file.New
 	for _, w := range workflows {
@@ -250,15 +251,16 @@ func showCheck(ctx context.Context, env Env, from settings.Sources, s settings.S
 	return nil
 }
 
-// Where relock's own releases are tags.
+// ownRepository is the repository whose tags are the releases of relock.
 const ownRepository = "https://github.com/relock-dev/relock"
 
-// releaseVersion is the version of a release. What Go calls a build between two is none.
+// releaseVersion matches the version of a release, and no pseudo-version of Go.
 var releaseVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 
-// releaseOf is the release that the program is of. Which commit its tag is of no program can
-// know: that commit holds the programs' checksums. So the repository is asked. Where it does
-// not answer the tag has to do, and a version without a tag is no release.
+// releaseOf returns the release of this program. The program cannot know the commit of its
+// tag, because that commit holds the program's checksum. So releaseOf asks the repository.
+// If the repository does not answer, the workflows name the tag. A version without a tag is
+// no release.
 func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelease {
 	version := env.Build.Version
 	if !releaseVersion.MatchString(version) {
