@@ -59,7 +59,7 @@ var habits = []habit{
 	{typed: []string{"--fix", "--write", "-w"}, of: []string{"check"}, write: "relock upgrade", why: "it writes what relock check shows"},
 	{typed: []string{"--upgrade"}, write: "relock upgrade", why: "it writes the newest allowed versions"},
 
-	{typed: []string{"--no-color", "--no-colour", "--color", "--colour"}, why: "set the variable NO_COLOR=1; colours are for a terminal alone"},
+	{typed: []string{"--no-color", "--no-colour", "--color", "--colour"}, why: "set the variable NO_COLOR=1; only terminals get colours"},
 	{typed: []string{"--quiet", "--silent", "-q", "-s"}, write: "--summary=true", why: "it shows all changes together, and no root module by itself"},
 	{typed: []string{"--debug", "--trace", "--log-level"}, write: "--verbose", why: "it logs each request"},
 	{typed: []string{"-V"}, write: "relock version"},

@@ -1,8 +1,8 @@
-// Package setup decides how relock is set up in a repository: which workflows are written
-// there, what is said of the repository, and what its people do next.
+// Package setup decides how to set up relock in a repository: which workflows to write, what
+// to say about the repository, and what its people do next.
 //
-// It reads and writes nothing: what it decides by is Discovered, and what it decides is
-// Guidance. The workflows are those of package examples, which the tests run.
+// It reads and writes nothing. Its input is Discovered, and its result is Guidance. The
+// workflows are those of package examples, which the tests run.
 package setup
 
 import (
@@ -17,28 +17,28 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// Discovered is what is known of a repository.
+// Discovered holds the facts about a repository.
 type Discovered struct {
 	Server     string // host name of the GitHub server
 	Repository string // OWNER/NAME
-	// Others says that remotes of the clone name other repositories, too.
+	// Others says that the remotes of the clone may name other repositories, too.
 	Others   bool
 	Branches worktree.Branches
 	Roots    settings.Found
 	Bots     []Bot
-	// Running are the workflows that run relock already, by their paths.
+	// Running holds the paths of workflows that run relock already.
 	Running []string
 	Release OwnRelease
-	// Check and Comments want these workflows beside the one that proposes.
+	// Check and Comments ask for these workflows beside the one that proposes.
 	Check, Comments bool
 	// Up leads from the working directory to the top of the repository: ../.. or nothing.
 	Up string
 }
 
-// OwnRelease is the one that the program is of. It is the zero value for a development build.
+// OwnRelease is the release of this program. It is the zero value for a development build.
 type OwnRelease struct {
 	Version string // as in 1.2.3
-	Commit  string // that the release's tag is of; empty: it is not known
+	Commit  string // the commit of the release's tag; empty if unknown
 }
 
 // Guidance is what to write, what to say before that, and what to do afterwards.
