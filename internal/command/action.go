@@ -323,8 +323,8 @@ func directoriesOf(r report.Report) string {
 // diagnosticsOf lists all problems, with the names of their files. What check finds is one, and a warning for the
 // other verbs.
 func diagnosticsOf(r report.Report) []problem.Problem {
-	all := slices.Clone(r.Diagnostics)
-	for _, m := range r.Modules {
+	all, findings := slices.Clone(r.Diagnostics), outline.Briefs(r)
+	for i, m := range r.Modules {
 		for _, d := range m.Diagnostics {
 			if d.Code == problem.CodeOnBase { // the annotation of the lock file is a warning
 				continue
@@ -332,7 +332,7 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 			d.Place = m.Names.Place(d.Place)
 			all = append(all, d)
 		}
-		for _, f := range outline.Brief(m.Findings) {
+		for _, f := range findings[i] {
 			d := f
 			d.Place = m.Names.Place(d.Place)
 			if r.Verb != verbs.Check && r.Verb != verbs.Verify {

@@ -7,11 +7,42 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // namedFindings is the highest number of findings per entry that people see. The
 // JSON report has all of them.
 const namedFindings = 5
+
+// Briefs returns for each root module the findings that people see, as Brief does. Hashes
+// that a check could not prove are one finding for each server and reason. The first root
+// module has it.
+func Briefs(r report.Report) [][]problem.Problem {
+	unproven := map[problem.Outage]int{}
+	for _, m := range r.Modules {
+		for _, f := range m.Findings {
+			unproven[f.Outage]++
+		}
+	}
+	shown, told := make([][]problem.Problem, len(r.Modules)), map[problem.Outage]bool{}
+	for i, m := range r.Modules {
+		var some []problem.Problem
+		for _, f := range m.Findings {
+			n := unproven[f.Outage]
+			switch {
+			case r.Verb != verbs.Check || f.Outage == problem.Outage{} || n == 1:
+			case told[f.Outage]:
+				continue
+			default:
+				f.Message = fmt.Sprintf("%d hashes of releases of %s could not be checked: %s; the first: %s", n, f.Outage.Server, f.Outage.Reason, f.Message)
+				told[f.Outage] = true
+			}
+			some = append(some, f)
+		}
+		shown[i] = Brief(some)
+	}
+	return shown
+}
 
 // Brief returns the findings that people see, the worst first. It keeps a few for
 // each entry; the last of these counts the others.

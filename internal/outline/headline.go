@@ -206,6 +206,13 @@ func WrittenCounts(r report.Report) []string {
 	if found := foundCount(r, len(parts) == 0); found != "" {
 		parts = append(parts, found)
 	}
+	undecided := 0
+	for _, m := range r.Modules {
+		undecided += len(m.Undecided)
+	}
+	if undecided > 0 && r.Verb == verbs.Check {
+		parts = append(parts, report.Count(undecided, "hash", "hashes")+" not proven")
+	}
 	return parts
 }
 

@@ -211,12 +211,13 @@ func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 	for _, p := range r.Diagnostics {
 		all.diagnostic(p, "")
 	}
-	for _, m := range r.Modules {
+	findings := Briefs(r)
+	for i, m := range r.Modules {
 		all.d = d.Of(m)
 		dir := r.Title(m)
 		all.problems(m, dir)
 		if m.Verified == nil || !findingsApart {
-			for _, f := range Brief(m.Findings) {
+			for _, f := range findings[i] {
 				all.finding(f, dir)
 			}
 		}

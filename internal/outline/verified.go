@@ -46,8 +46,9 @@ func JudgedIn(r report.Report) Judged {
 	var v Judged
 	var what collect.Set[string]
 	unchecked := map[string][]int{}
+	findings := Briefs(r)
 	for i, m := range r.Modules {
-		for _, f := range Brief(m.Findings) {
+		for _, f := range findings[i] {
 			v.Findings = append(v.Findings, FindingOf{i, f})
 		}
 		for _, a := range m.Accepted {

@@ -157,19 +157,20 @@ func (t *text) summary() {
 
 // modules writes each root module. If several change, it writes all changes, too.
 func (t *text) modules() {
-	for _, m := range t.r.Modules {
-		t.module(m)
+	findings := outline.Briefs(t.r)
+	for i, m := range t.r.Modules {
+		t.module(m, findings[i])
 	}
 	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Why && t.r.Verb != verbs.Diff {
 		t.section(func() { t.together(t.outline.Changes) })
 	}
 }
 
-// module writes one root module, and an empty line.
-func (t *text) module(m report.Module) {
+// module writes one root module with its findings, and an empty line.
+func (t *text) module(m report.Module, findings []problem.Problem) {
 	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
 	body.outline.Words = t.outline.Words.Of(m)
-	body.about(m)
+	body.about(m, findings)
 	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
 		return
 	}
@@ -181,7 +182,7 @@ func (t *text) module(m report.Module) {
 }
 
 // about writes one root module without its title.
-func (t *text) about(m report.Module) {
+func (t *text) about(m report.Module, findings []problem.Problem) {
 	switch {
 	case m.Scan != nil && len(t.o.Why) > 0:
 		t.why(m)
@@ -191,9 +192,9 @@ func (t *text) about(m report.Module) {
 		t.changesOf(m)
 	}
 	if m.Verified != nil {
-		t.verified(m)
+		t.verified(m, findings)
 	} else {
-		t.findings(m)
+		t.findings(m, findings)
 	}
 	t.causes(tableIndent, t.own[t.r.Title(m)])
 }
@@ -509,8 +510,8 @@ func (t *text) versions() {
 
 // findings writes the findings of a lock file. Verbose also writes what could not
 // be judged.
-func (t *text) findings(m report.Module) {
-	for _, f := range outline.Brief(m.Findings) {
+func (t *text) findings(m report.Module, findings []problem.Problem) {
+	for _, f := range findings {
 		head := cell{safe.Const("finding:"), red}
 		if f.Severity == problem.SeverityWarning {
 			head = cell{safe.Const("warning:"), yellow}

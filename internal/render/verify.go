@@ -13,9 +13,9 @@ import (
 
 // verified writes the findings of a lock file. Verbose also writes notes and
 // counts.
-func (t *text) verified(m report.Module) {
+func (t *text) verified(m report.Module, findings []problem.Problem) {
 	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
-	for _, f := range outline.Brief(m.Findings) {
+	for _, f := range findings {
 		if f.Severity == problem.SeverityNote && !t.o.Verbose {
 			continue
 		}
