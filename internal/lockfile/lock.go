@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -13,6 +14,10 @@ const Name = ".terraform.lock.hcl"
 
 // Is reports whether a path is that of a lock file.
 func Is(name string) bool { return path.Base(name) == Name }
+
+// Resembles reports whether a path is that of a lock file on some system. The file systems
+// of Windows and macOS do not tell upper from lower case.
+func Resembles(name string) bool { return strings.EqualFold(path.Base(name), Name) }
 
 // Lock is one entry: the selection of a provider and the hashes of its
 // packages. Hashes are sorted and without duplicates, as New makes them.

@@ -13,71 +13,101 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// accountAll looks for recorded hashes that belong to no package. It looks at the entries
-// as they were read, and only at providers of the plan. A root module with its own
-// providers is compared with its own source, since no checksum list covers these providers.
-func accountAll(ctx context.Context, j job, all []found) {
+// accountAll looks for recorded hashes that belong to no package, in the lock files as they
+// were read. The plan's proofs save questions. A root module with its own providers is
+// compared with its own source, since no checksum list covers these providers.
+func accountAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageAccount)()
-	eachSource(j, all, func(source *registry.Client, indices []int) { judgeEach(ctx, j, source, all, indices) })
+	all, proven := p.all(), provenBy(p.found)
+	opts := verify.Options{
+		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased, Admits: admits(j),
+	}
+	if j.ask.verb == verbs.Check {
+		opts.Allowance = verify.NewAllowance(j.settings.MaxDownload)
+	}
+	eachSource(j, all, func(source *registry.Client, indices []int) {
+		var suspects []verify.Suspect
+		var of []int
+		for _, i := range indices {
+			some := suspectsOf(j, all[i], proven)
+			suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
+		}
+		for n, found := range verify.Judge(ctx, source, suspects, opts) {
+			r, l := &all[of[n]].result, suspects[n].Lock
+			r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
+			for _, h := range found.Refuted {
+				r.Refuted = append(r.Refuted, problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true, Hash: h})
+			}
+			if len(found.Found) > 0 && j.ask.verb == verbs.Check {
+				*r = r.Accounted(l.Addr)
+			}
+		}
+	})
+	for i := range all {
+		slices.SortStableFunc(all[i].result.Findings, verify.ByEntry)
+		slices.SortStableFunc(all[i].result.Undecided, verify.ByEntry)
+	}
+	p.found, p.alone = all[:len(p.found)], all[len(p.found):]
+	if j.ask.verb == verbs.Check {
+		return blameChange(ctx, j, p)
+	}
+	return p
 }
 
-// judgeEach does so for the plans with the indices.
-func judgeEach(ctx context.Context, j job, source *registry.Client, all []found, indices []int) {
-	var suspects []verify.Suspect
-	var of []int
-	for _, i := range indices {
-		some := suspectsOf(j, all[i].result)
-		if all[i].hashesOnly {
-			some = hashSuspects(j, all[i].module)
-		}
-		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
-	}
-	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{
-		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased,
-	}) {
-		r := &all[of[n]].result
-		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
-		l := suspects[n].Lock
-		for _, h := range found.Refuted {
-			r.Refuted = append(r.Refuted, problem.Subject{Addr: l.Addr, Version: l.Version, Versioned: true, Hash: h})
-		}
-		if len(found.Found) > 0 && j.ask.verb == verbs.Check {
-			*r = r.Accounted(l.Addr)
+// provenBy are the hashes that a plan has proven, by release.
+func provenBy(plans []found) map[lockedRelease][]provider.Hash {
+	all := map[lockedRelease]map[provider.Hash]provider.Platform{}
+	for _, f := range plans {
+		for _, s := range f.result.Selections {
+			of := lockedRelease{s.Requirement.Addr, s.To}
+			if all[of] == nil {
+				all[of] = map[provider.Hash]provider.Platform{}
+			}
+			maps.Copy(all[of], s.Hashes)
 		}
 	}
-	for _, i := range indices {
-		r := &all[i].result
-		slices.SortStableFunc(r.Findings, verify.ByEntry)
-		slices.SortStableFunc(r.Undecided, verify.ByEntry)
+	proven := map[lockedRelease][]provider.Hash{}
+	for of, hashes := range all {
+		proven[of] = slices.Collect(maps.Keys(hashes))
 	}
+	return proven
 }
 
-// suspectsOf are the entries of a plan whose hashes must be judged. It leaves out the
-// entries that the plan itself has judged: the provider failed, its release was replaced,
-// its packages come from a mirror, or the sides of a merge differ. After a merge, only
-// proven hashes are written.
+// suspectsOf are the entries of a lock file whose hashes must be judged. If the change may
+// have added any, these are all entries, whether the configuration requires them or not.
 //
-// A check also judges an entry that matches no package of its release: it compares the
-// hashes with the checksum lists only. The other verbs fail for such an entry, and leave
-// it. They download nothing for it.
-func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
-	lock := r.Module.Lock
+// In other lock files they are entries that a plan is about. It leaves out those that the
+// plan itself has judged: the provider failed, its release was replaced, its packages come
+// from a mirror. A check has those, too, that match no package: it compares them with lists.
+// Nor does it have releases that may have been replaced. They are compared with lists and packages, or with lists alone if the plan
+// leaves the release. The sides of a merge are never judged: only proven hashes are written.
+func suspectsOf(j job, f found, proven map[lockedRelease][]provider.Hash) []verify.Suspect {
+	lock, only := f.module.Lock, unseenLocks{only: j.plan.Only}
 	if lock == nil {
 		return nil
 	}
 	var suspects []verify.Suspect
-	for _, s := range r.Selections {
-		l, locked := lock.Lock(s.Requirement.Addr)
+	for _, l := range lock.Locks {
+		i := slices.IndexFunc(f.result.Selections, func(s upgrade.Selection) bool { return s.Requirement.Addr == l.Addr })
+		var s upgrade.Selection
+		if i >= 0 {
+			s = f.result.Selections[i]
+		}
+		accepted := slices.ContainsFunc(j.plan.AcceptReReleased, func(some provider.ReleasePattern) bool { return some.Match(l.Addr, l.Version) })
+		settled := s.Err == nil && !s.To.IsZero() && !s.Replaced && !slices.Contains(s.Marks, provider.MarkMirror)
 		contradicted := j.ask.verb == verbs.Check && problem.Coded(s.Err, problem.CodeReReleased)
-		if !locked || lock.Disputed[l.Addr] != nil || s.Err != nil && !contradicted || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
+		if !only.isAbout(l.Addr) || accepted || lock.Disputed[l.Addr] != nil || !settled && !contradicted && !f.added {
 			continue
 		}
-		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To || contradicted}
-		if !contradicted && (!e.Left || j.ask.verb == verbs.Check) {
-			e.Depth = verify.WithPackages
+		e := verify.Suspect{
+			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: i >= 0 && s.From != s.To || contradicted,
+			Explained: proven[lockedRelease{l.Addr, l.Version}],
 		}
-		if !e.Left {
-			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this run
+		switch {
+		case f.added:
+			e.Depth = verify.Everything
+		case !contradicted && (!e.Left || j.ask.verb == verbs.Check):
+			e.Depth = verify.WithPackages
 		}
 		suspects = append(suspects, e)
 	}

@@ -18,10 +18,10 @@ import (
 func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		edit         func(*upgrade.Selection, *lockfile.File)
-		verb         verbs.Verb
-		judged, left bool
-		depth        verify.Depth
+		edit                func(*upgrade.Selection, *lockfile.File)
+		verb                verbs.Verb
+		judged, left, added bool
+		depth               verify.Depth
 	}{
 		"entry_that_stays":    {judged: true, depth: verify.WithPackages},
 		"package_of_a_mirror": {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Marks = []provider.Mark{provider.MarkMirror} }},
@@ -35,6 +35,10 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 		"entry_that_is_left_by_a_check":         {edit: otherVersion, verb: verbs.Check, judged: true, left: true, depth: verify.WithPackages},
 		"entry_that_matches_nothing":            {edit: matchesNothing, verb: verbs.Lock},
 		"entry_that_matches_nothing_in_a_check": {edit: matchesNothing, verb: verbs.Check, judged: true, left: true},
+		"failed_provider_of_a_changed_file":     {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Err = errors.New("no") }, verb: verbs.Check, added: true, judged: true, depth: verify.Everything},
+		"mirror_in_a_changed_file":              {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Marks = []provider.Mark{provider.MarkMirror} }, verb: verbs.Check, added: true, judged: true, depth: verify.Everything},
+		"entry_that_nothing_requires":           {edit: notRequired, verb: verbs.Check},
+		"added_entry_that_nothing_requires":     {edit: notRequired, verb: verbs.Check, added: true, judged: true, depth: verify.Everything},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +51,9 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			if tt.edit != nil {
 				tt.edit(&s, file)
 			}
-			got := suspectsOf(job{ask: Ask{verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
+			got := suspectsOf(job{ask: Ask{verb: tt.verb}}, found{
+				module: scan.RootModule{Root: scan.Root{Lock: file}}, result: upgrade.Result{Selections: []upgrade.Selection{s}}, added: tt.added,
+			}, nil)
 			if len(got) > 0 != tt.judged {
 				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
 			}
@@ -61,6 +67,11 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 // matchesNothing fails a selection for the hashes of its entry.
 func matchesNothing(s *upgrade.Selection, _ *lockfile.File) {
 	s.Err = &problem.Error{Problem: problem.Problem{Code: problem.CodeReReleased, Message: "no"}}
+}
+
+// notRequired makes a selection one of another provider.
+func notRequired(s *upgrade.Selection, _ *lockfile.File) {
+	s.Requirement.Addr.Type, s.To = "other", provider.Version{}
 }
 
 // otherVersion makes a selection leave its version.

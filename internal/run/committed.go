@@ -20,8 +20,8 @@ import (
 // nothing is missing.
 type committed struct {
 	// names are the files and links that a run reads, sorted. types have the form of
-	// worktree.Revision.Walk. They also have directories, and all other paths in a sparse
-	// checkout.
+	// worktree.Revision.Walk. They also have directories and submodules, and all other paths
+	// in a sparse checkout.
 	names []string
 	types map[string]fs.FileMode
 	// unknown says that the clone lacks tree objects, and that GitHub could not be asked. A
@@ -37,7 +37,17 @@ type committed struct {
 
 // reads reports whether a path of a commit is listed.
 func (c committed) reads(name string, typ fs.FileMode) bool {
-	return c.sparse || typ.IsDir() || scan.Reads(name)
+	return c.sparse || typ.IsDir() || typ == fs.ModeIrregular || scan.Reads(name)
+}
+
+// submodules are the paths of the submodules.
+func (c committed) submodules() (names []string) {
+	for name, typ := range c.types {
+		if typ == fs.ModeIrregular {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // locks are the paths of the lock files, sorted.
@@ -147,7 +157,7 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 		return lacking
 	})
 	for name, missing := range unseen {
-		if missing {
+		if missing && !j.ask.judges() { // what is judged is read from HEAD
 			s.unseen.add(notInCheckout, j.names(t).Of, name)
 		}
 	}
@@ -160,7 +170,7 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 		}
 	}
 	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
-	return append(diagnostics, uncheckedLocks(s, c)...)
+	return diagnostics
 }
 
 // changedFiles are paths of files.
@@ -170,18 +180,4 @@ func changedFiles(names []string) []filetree.ChangedPath {
 		paths[i] = filetree.ChangedPath{Path: name, File: true}
 	}
 	return paths
-}
-
-// uncheckedLocks are errors about lock files that the change touches and the checkout
-// lacks.
-func uncheckedLocks(s *inventory, c committed) (errs []problem.Problem) {
-	for _, name := range c.missing {
-		if s.extent.changed != nil && s.extent.changed.files[name] && lockfile.Is(name) {
-			errs = append(errs, problem.Problem{
-				Code: problem.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
-				Place: problem.Place{Path: name}, Hint: scan.CheckOut(path.Dir(name)),
-			})
-		}
-	}
-	return errs
 }

@@ -19,9 +19,9 @@ import (
 // plans only the affected root modules.
 func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string
-	for i, m := range p.report.Modules {
-		if m.Pending || m.Failed() || len(m.Findings) > 0 {
-			dirs = append(dirs, p.found[i].module.Dir)
+	for i, f := range p.found {
+		if m := p.report.Modules[i]; m.Pending || m.Failed() {
+			dirs = append(dirs, f.module.Dir)
 		}
 	}
 	if j.ask.verb != verbs.Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
@@ -89,18 +89,9 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Subject.Addr == d.Subject.Addr && b.Message == d.Message
 		})
 		if d.Severity == problem.SeverityError && had && !transient(d.Code) && (d.Subject.Addr == provider.Addr{} || a.entry(d.Subject.Addr)) {
-			m.Diagnostics[i], m.Forgiven = onBase(d), true
+			m.Diagnostics[i], m.Forgiven = asOnBase(d), true
 		}
 	}
-	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Problem) bool {
-		had := slices.ContainsFunc(before.Findings, func(b problem.Problem) bool {
-			return alikeCode(b.Code, f.Code) && b.Subject.Addr == f.Subject.Addr && b.Subject.Version == f.Subject.Version && b.Subject.Hash == f.Subject.Hash && b.About == f.About
-		})
-		if had {
-			m.Diagnostics, m.Forgiven = append(m.Diagnostics, foundOnBase(f)), true
-		}
-		return had
-	})
 	if m.OnBase {
 		m.Forgiven = true
 		at := problem.Place{}
@@ -115,23 +106,16 @@ func downgradeModule(m *report.Module, before report.Module, a alike) {
 	}
 }
 
-// alikeCode reports whether two codes may mean the same problem of a hash. A run knows
-// whether the hash belongs to another release only from the root modules that it plans.
-func alikeCode(a, b problem.Code) bool {
-	refuted := []problem.Code{problem.CodeHashUnknown, problem.CodeHashOfOther}
-	return a == b || slices.Contains(refuted, a) && slices.Contains(refuted, b)
-}
-
 // foundOnBase turns a finding that the base has, too, into a problem of its entry.
 func foundOnBase(f problem.Problem) problem.Problem {
-	return onBase(problem.Problem{
+	return asOnBase(problem.Problem{
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
 		Place: f.Place.At(f.Place.Line), Subject: problem.Subject{Addr: f.Subject.Addr}, Host: f.Subject.Addr.Host,
 	})
 }
 
-// onBase marks a problem as one that the base has, too.
-func onBase(d problem.Problem) problem.Problem {
+// asOnBase marks a problem as one that the base has, too.
+func asOnBase(d problem.Problem) problem.Problem {
 	d.Severity = problem.SeverityWarning
 	d.Message += " (it was so before the change)"
 	return d

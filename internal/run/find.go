@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -25,8 +27,11 @@ type found struct {
 	result upgrade.Result
 	// plugins is the source of a root module that keeps its own providers; nil for the
 	// others.
-	plugins    *registry.Client
-	hashesOnly bool // only the hashes of the lock file are judged
+	plugins *registry.Client
+	// added says that the lock file may have entries that the base lacks; true without a
+	// base. forgiven says that some of its findings were there before the change.
+	added, forgiven bool
+	content         []byte // of a lock file that is judged without its configuration
 }
 
 // inventory is what the file trees of a target hold.
@@ -39,7 +44,7 @@ type inventory struct {
 	passedOver  []string                       // directories with configuration that are no root modules
 	hidden      string                         // what hides lock files from git, and what to do; empty: nothing
 	unseen      unseenLocks
-	hashesOnly  []found  // lock files that no search reaches
+	alone       []found  // lock files that are judged without their configuration
 	excluded    []string // lock files that include or exclude leaves out
 	diagnostics []problem.Problem
 }
@@ -56,49 +61,50 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		return s, err
 	}
 	s.lost, s.unseen.only = map[lookupTerm]problem.Problem{}, j.plan.Only
+	left := leftOut(ctx, j, s.extent.base)
 	for _, t := range s.trees {
 		c, err := committedIn(ctx, j, t)
 		if err != nil {
 			return s, err
 		}
-		var passed []scan.Passed
 		opts := scanOptions(j, s.extent, t)
-		opts.Absent, opts.Passed = c.absent, func(p scan.Passed) { passed = append(passed, p) }
+		opts.Absent = c.absent
 		modules, diagnostics, err := modulesIn(ctx, j, t, opts)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
-		if err := markShared(t, modules, c); err != nil {
-			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
+		locks := listLocks(t, c)
+		shared := locks.shared()
+		for i, m := range modules {
+			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]
 		}
 		s.unseen.setDirs(t, modules)
 		if j.ask.verb == verbs.PR {
 			s.unseen.setSelection(t, j.settings)
 			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
+		first := len(s.found)
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: markUncontacted(j, m)})
 		}
-		before := len(s.found)
-		s = withPassed(ctx, j, s, t, passed)
-		if len(s.found) > before { // there must be a root module
+		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
+		if s = withLocks(j, s, locks, first, left); len(s.alone) > 0 { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
 		}
-		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
 		s.addNotices(diagnostics, j.names(t))
 	}
 	leaveOutShared(j, &s)
 	if j.env.Found != nil {
-		j.env.Found(len(s.found))
+		j.env.Found(len(s.all()))
 	}
 	if s.extent.touched != nil && j.ask.change == nil {
 		s.unlocked = nil // a command about the files of a pull request is about none of them
 	}
 	slices.Sort(s.excluded)
 	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.unseen.notices(j.ask.verb))
-	return s, usable(j, s.found)
+	return s, usable(j, s.all())
 }
 
 // modulesIn finds the root modules of a tree. If a plan follows, it has half of the time.
@@ -137,14 +143,17 @@ func keptBy(t tree) func(name string) bool {
 	}
 }
 
-// committedIn returns the commit of a checkout, where files may be missing on disk. That is
-// so in a sparse checkout. It is also needed where a missing file must not be taken for
-// deleted.
+// committedIn returns the commit of a checkout: the disk may lack files of it, and may have
+// others.
 func committedIn(ctx context.Context, j job, t tree) (committed, error) {
-	if t.remote != nil || t.loose || j.ask.verb != verbs.PR && !worktree.Sparse(t.root) {
+	if t.remote != nil || t.loose {
 		return committed{}, nil
 	}
-	return readCommitted(ctx, j, t)
+	c, err := readCommitted(ctx, j, t)
+	if err != nil && j.ask.verb != verbs.PR && !worktree.Sparse(t.root) {
+		return committed{}, nil // what the disk has is enough
+	}
+	return c, err
 }
 
 // fetching is the source for modules elsewhere; nil if relock may ask none.
@@ -213,15 +222,6 @@ func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]s
 	opts.Made = terragrunt.Kinds
 	var stacks []string
 	opts.TerragruntStack = func(dir string) { stacks = append(stacks, dir) }
-	var passed []scan.Passed
-	if told := opts.Passed; told != nil {
-		opts.Passed = func(p scan.Passed) { passed = append(passed, p) }
-		defer func() {
-			for _, p := range passed {
-				told(p)
-			}
-		}()
-	}
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
 		return nil, nil, err
@@ -238,7 +238,6 @@ func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]s
 		units.Stacks = terragrunt.ReadStacks(ctx, fsys, stacks, units)
 	}
 	if units.Stacks != nil { // generated files count like existing files
-		passed = nil
 		fsys, units.Scan = units.Stacks.FS(), units.Stacks.Options(opts)
 		roots, diagnostics, err = scan.Find(ctx, fsys, units.Scan)
 		if err != nil {

@@ -83,14 +83,12 @@ func (b plannedBase) inPlaceOf(whole, part *Remote) plannedBase {
 		b.job = b.job.of(part)
 	}
 	p := &b.planned
-	p.trees, p.found, p.hashesOnly = slices.Clone(p.trees), slices.Clone(p.found), slices.Clone(p.hashesOnly)
+	p.trees, p.found = slices.Clone(p.trees), slices.Clone(p.found)
 	for i := range p.trees {
 		p.trees[i] = swapped(p.trees[i])
 	}
-	for _, all := range [][]found{p.found, p.hashesOnly} {
-		for i := range all {
-			all[i].tree = swapped(all[i].tree)
-		}
+	for i := range p.found {
+		p.found[i].tree = swapped(p.found[i].tree)
 	}
 	return b
 }

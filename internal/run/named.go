@@ -27,7 +27,7 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 	}
 	s.sees(in)
 	for _, p := range j.ask.named {
-		here := slices.ContainsFunc(in.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
+		here := slices.ContainsFunc(in.all(), func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
 		if here || in.nothing() {
 			s.addFound(lookupTerm{pattern: p})
 		} else {
@@ -74,7 +74,7 @@ func (s *Lookup) sees(in inventory) {
 	if s.there == nil {
 		s.there = map[provider.Addr]bool{}
 	}
-	for _, f := range in.found {
+	for _, f := range in.all() {
 		for _, a := range f.providers() {
 			s.there[a] = true
 		}

@@ -23,7 +23,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	p.found = results(ctx, j, p)
 	learnSigners(ctx, j, p.found)
-	accountAll(ctx, j, p.found)
+	p = accountAll(ctx, j, p)
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	defer j.clock.stage(stageDiff)()
 	for i, f := range p.found {
@@ -31,6 +31,11 @@ func planAll(ctx context.Context, j job, p planned) planned {
 		if j.visit.Recorder == nil && !j.ask.delivers() {
 			p.found[i].result.Selections = nil // for thousands of root modules they need the most memory
 		}
+	}
+	for _, f := range p.alone {
+		m := describe(j, f)
+		m.HashesOnly = true
+		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p
 }
@@ -72,6 +77,7 @@ func outages(j job) []problem.Problem {
 func describe(j job, f found) report.Module {
 	m := report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
 	m.Findings, m.Accepted = j.ask.judged.Baseline.Accept(m.Findings)
+	m.Forgiven = f.forgiven
 	return m
 }
 

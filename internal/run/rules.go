@@ -25,7 +25,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 		return p
 	}
 	by, files, err := rulesInForce(ctx, j, p.extent.base)
-	all := slices.Concat(p.found, p.hashesOnly)
+	all := p.all()
 	opts := rulingOptions(j, by)
 	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
 	if err == nil && (by.Judge == settings.JudgeOff || !ruling.Concerned(modules, opts)) {
@@ -67,11 +67,11 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 
 // rulesInForce returns the settings that judge lock files: those of the base, if it is
 // known, and of the operator. On the head of a pull request the run already has them,
-// unless the operator's file prevents reading the repository's own. Elsewhere they are
-// those of the working tree, or of a named revision.
+// unless the operator's file prevents reading the repository's own. Without a base they
+// are those of the working tree.
 func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remote, error)) (settings.Settings, *Remote, error) {
 	change, operators := j.ask.change, j.settings.File != "" && j.settings.Own == ""
-	if base == nil || j.ask.means.Of == nil || change == nil || change.Revision == "" && !operators {
+	if base == nil || j.ask.means.Of == nil || change == nil || j.ask.head != NoHead && !operators {
 		return j.settings, nil, nil
 	}
 	files, err := base(ctx)

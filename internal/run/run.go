@@ -229,7 +229,7 @@ func planRoots(ctx context.Context, j job) (planned, error) {
 		return p, err
 	}
 	p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(ctx, j, p)...)
-	return judgeRules(ctx, j, judgeHashes(ctx, j, p)), nil
+	return judgeRules(ctx, j, p), nil
 }
 
 // deliver brings the planned lock files to the ask's destination, and adds the results to

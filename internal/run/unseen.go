@@ -177,7 +177,7 @@ func (u *unseenLocks) asksForPart() bool {
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(lasting, m.cause) })
 }
 
-// notices has a line for each cause with missed files. A verification fails if a file is
+// notices has a line for each cause with missed files. A run that judges fails if a file is
 // unreadable, since nothing is proven for it.
 func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
@@ -197,7 +197,7 @@ func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 				Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    unseenTexts[c].hint,
 			})
-			if c == notReadable && verb == verbs.Verify {
+			if c == notReadable && (verb == verbs.Verify || verb == verbs.Check) {
 				lines[len(lines)-1].Severity = problem.SeverityError
 			}
 		}

@@ -62,7 +62,7 @@ func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
 	u.add(notReadable, same, "closed/")
 	var got []string
-	for _, d := range u.notices(verbs.Check) {
+	for _, d := range u.notices(verbs.Lock) {
 		if d.Code != problem.CodeUnseen || d.Severity != problem.SeverityWarning {
 			t.Errorf("notices() has %+v, want warnings of the code %s", d, problem.CodeUnseen)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -18,11 +17,11 @@ import (
 // providers is compared with its own source, since no checksum list covers these providers.
 func proveAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageVerify)()
-	p.found = withPlugins(j, p.found)
+	all := withPlugins(j, p.all())
 	policy := policyOf(j)
-	results := make([]verify.Verification, len(p.found))
-	eachSource(j, p.found, func(source *registry.Client, indices []int) {
-		proven, problems := verify.Prove(ctx, source, modulesAt(p.found, indices), policy)
+	results := make([]verify.Verification, len(all))
+	eachSource(j, all, func(source *registry.Client, indices []int) {
+		proven, problems := verify.Prove(ctx, source, modulesAt(all, indices), policy)
 		for n, i := range indices {
 			results[i] = proven[n]
 		}
@@ -33,35 +32,31 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 		if policy.Ledger != nil {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
-		if p.found[i].hashesOnly {
-			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Problem) bool { return slices.Contains(beyondHashes, f.Code) })
-		}
-		m := report.FromVerification(v).Named(j.names(p.found[i].tree))
-		m.HashesOnly = p.found[i].hashesOnly
+		m := report.FromVerification(v).Named(j.names(all[i].tree))
+		m.HashesOnly = i >= len(p.found)
 		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p
 }
 
-// beyondHashes are the codes of findings about other things than the present hashes.
-var beyondHashes = []problem.Code{
-	problem.CodePlatformMissing, problem.CodeH1Missing, problem.CodeEntryStale, problem.CodeEntryMissing,
-	problem.CodeVersionOutside, problem.CodeConstraintsDiffer, problem.CodeNotNormal, problem.CodeToolHeader,
-}
-
 // policyOf returns what the request requires of lock files.
 func policyOf(j job) verify.Policy {
 	plan, c := j.plan, j.settings
-	p := verify.Policy{
+	return verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, Offline: c.Offline,
 		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"),
-		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: plan.AcceptReReleased},
+		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: plan.AcceptReReleased, Admits: admits(j)},
 	}
-	if admitted := j.contact(); admitted != nil {
-		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
+}
+
+// admits reports which providers' registries the run may ask; nil: all.
+func admits(j job) func(provider.Addr) bool {
+	admitted := j.contact()
+	if admitted == nil {
+		return nil
 	}
-	return p
+	return func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
 }
 
 // proofs counts the kinds of proof for the hashes of proposed lock files; nil if no

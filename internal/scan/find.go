@@ -50,8 +50,6 @@ type Options struct {
 	// none that match an Exclude or are below a directory that does. A named DIR is found
 	// in any case. A search enters a hidden directory only if an Include has its name.
 	Include, Exclude []string
-	// Passed is called for each directory that a search passes over. It may be nil.
-	Passed func(Passed)
 	// Ignored reports whether git ignores a path; nil: git ignores none. A search skips
 	// ignored directories, and treats ignored lock files as missing.
 	Ignored func(path string) bool
@@ -113,24 +111,6 @@ type Options struct {
 	Path string
 }
 
-// Passed is a directory that a search has passed over, with everything below it. If the
-// reason is NotSelected, it is only the lock file of the directory.
-type Passed struct {
-	Dir string
-	Why PassedWhy
-}
-
-// PassedWhy is why a search passes over a directory.
-type PassedWhy int
-
-// The reasons.
-const (
-	HiddenDir   PassedWhy = iota // its name begins with a dot, or is node_modules
-	NotUTF8                      // its name is not UTF-8, so that package fs opens nothing there
-	NotListed                    // it could not be listed
-	NotSelected                  // Include or Exclude leaves out its lock file
-)
-
 // everything is the last element of a DIR that is always searched.
 const everything = "..."
 
@@ -188,7 +168,7 @@ func TerragruntStacks(ctx context.Context, fsys fs.FS, opts Options) ([]string, 
 	var dirs []string
 	opts.TerragruntStack = func(dir string) { dirs = append(dirs, dir) }
 	f := &finder{tree: tfconfig.Searched(fsys, opts.Around, opts.Within), opts: opts}
-	_, _, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
+	_, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
 	return dirs, err
 }
 
@@ -240,19 +220,8 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 		if f.opts.MergeBase != nil {
 			base = func() []byte { return f.opts.MergeBase(name) }
 		}
-		var unread tfconfig.Mistakes
-		if src, err := at.Read(lockfile.Name); err != nil {
-			unread.Unreadable("file", problem.Place{Path: name}, err)
-			r.Problems = unread.Diags
-		} else {
-			r.Lock, r.Problems = lockfile.Read(src, name, base)
-		}
-	}
-	if r.Lock != nil {
-		r.Problems = append(r.Problems, r.Lock.Warnings...)
-		if d, conflicted := r.Lock.Conflicted(); conflicted {
-			r.Problems = append(r.Problems, d)
-		}
+		src, err := at.Read(lockfile.Name)
+		r.Lock, r.Problems = readLock(name, src, err, base)
 	}
 	var exact bool
 	r.Tool.Name, r.Guessed = f.tools.tool(at, r.Lock)
@@ -273,28 +242,38 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 	return r
 }
 
+// readLock parses a lock file that was read with an error or without one.
+func readLock(name string, src []byte, err error, base func() []byte) (*lockfile.File, []problem.Problem) {
+	if err != nil {
+		var unread tfconfig.Mistakes
+		unread.Unreadable("file", problem.Place{Path: name}, err)
+		return nil, unread.Diags
+	}
+	lock, problems := lockfile.Read(src, name, base)
+	if lock != nil {
+		problems = append(problems, lock.Warnings...)
+		if d, conflicted := lock.Conflicted(); conflicted {
+			problems = append(problems, d)
+		}
+	}
+	return lock, problems
+}
+
 // search adds the locked root modules in a directory and below it. With Create it also adds
 // those that should be locked.
 func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
-	dirs, passed, err := f.walk(ctx, base)
+	dirs, err := f.walk(ctx, base)
 	if err != nil {
 		return err
 	}
 	var locked, unlocked []tfconfig.Directory
 	for _, at := range dirs {
-		switch taken := f.opts.Selects(at.Path); {
-		case !taken && f.locked(at):
-			passed = append(passed, Passed{at.Path, NotSelected})
-		case !taken:
+		switch {
+		case !f.opts.Selects(at.Path):
 		case f.locked(at):
 			locked = append(locked, at)
 		default:
 			unlocked = append(unlocked, at)
-		}
-	}
-	if f.opts.Passed != nil {
-		for _, p := range passed {
-			f.opts.Passed(p)
 		}
 	}
 	found := make([]Root, len(locked))
@@ -420,20 +399,19 @@ func (f *finder) warn(code problem.Code, file, message, hint string) {
 	})
 }
 
-// walk lists the directories at and below one, and those that a search passes over. It does
-// not follow links, since they would lead to the same directories again.
-func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfconfig.Directory, passed []Passed, err error) {
-	dirs = []tfconfig.Directory{base}
+// walk lists the directories at and below one that a search enters. It does not follow
+// links, since they would lead to the same directories again.
+func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.Directory, error) {
+	dirs := []tfconfig.Directory{base}
 	for i := 0; i < len(dirs); i++ {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		entries, err := dirs[i].Entries()
 		if err != nil {
 			if !f.excluded(dirs[i].Path) {
 				f.Unreadable("directory", problem.Place{Path: dirs[i].Path}, err)
 			}
-			passed = append(passed, Passed{dirs[i].Path, NotListed})
 			continue
 		}
 		for _, e := range entries {
@@ -446,15 +424,12 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 				if !f.excluded(name) {
 					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
-				passed = append(passed, Passed{name, NotUTF8})
-			case !f.opts.Enters(name):
-				passed = append(passed, Passed{name, HiddenDir})
-			default:
+			case f.opts.Enters(name):
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
 			}
 		}
 	}
-	return dirs, passed, nil
+	return dirs, nil
 }
 
 // hiddenName reports whether a search skips directories with this name: hidden ones, and
@@ -562,7 +537,7 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 // called returns the directories that any module of the tree calls, or any test runs. In a
 // repository it reads the whole tree.
 func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error) {
-	dirs, _, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
+	dirs, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
 	if err != nil {
 		return nil, err
 	}

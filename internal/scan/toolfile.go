@@ -92,12 +92,11 @@ func (t *toolFiles) read(name string) ([]versionfile.Pin, error) {
 // proves little, since OpenTofu uses those, too [opentofu 1.12 internal/depsfile/locks.go].
 // Without evidence the tool is guessed.
 func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
-	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	nearest := t.pins(at.Path).nearest
 	switch {
 	case t.opts.Tool != "":
 		return t.opts.Tool, false
-	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
+	case lock != nil && ofOpenTofu(lock):
 		return provider.OpenTofu, false
 	case at.ForOpenTofu():
 		return provider.OpenTofu, false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -15,7 +16,7 @@ import (
 func Reads(name string) bool {
 	base := path.Base(name)
 	switch {
-	case base == cdkProject, base == ".gitmodules":
+	case base == cdkProject, base == ".gitmodules", lockfile.Resembles(name):
 		return true
 	case strings.HasSuffix(base, ".hcl"), strings.HasSuffix(base, ".hcl.json"):
 		return true // lock files, and configuration of other programs, which may read each other

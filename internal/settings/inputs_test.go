@@ -50,7 +50,7 @@ var inputGroups = []inputGroup{
 		{"fail-on", "The least severity of a finding that fails verify: error, warning or note."},
 		{"ledger", "File of what verify first saw of every release, so that a later run finds what changed."},
 		{"baseline", "File of the findings that are accepted, each with a reason and a last day."},
-		{"max-download", "How much verify downloads at most to prove h1 hashes, like 500MiB; the default is 2GiB."},
+		{"max-download", "How much verify and check download at most to prove h1 hashes, like 500MiB; the default is 4GiB."},
 		{"packages", "Check that each package holds one program for its platform, and nothing that leads out of the package."},
 		{"recheck", "How many cached hashes to prove again by a download, to find a changed cache; the default is 0."},
 		{"sarif-category", "Name that keeps apart several uploads to code scanning for one commit, such as those of a matrix."},

@@ -264,8 +264,8 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.Baseline }),
 	},
 	{
-		Flag: "max-download", Input: "max-download", Kind: Text, Default: "2GiB", Verbs: proving,
-		Doc:  "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. The other hashes are unproven.",
+		Flag: "max-download", Input: "max-download", Kind: Text, Default: "4GiB", Verbs: append([]verbs.Verb{verbs.Check}, proving...),
+		Doc:  "How much verify and check download at most to prove h1 hashes, like 500MiB; 0 downloads nothing. The other hashes are unproven.",
 		take: asOne(parseSize, func(c *Settings) *int64 { return &c.MaxDownload }),
 	},
 	{

@@ -257,12 +257,12 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		},
 		{
 			name: "allowance_is_used_up", release: &release{platforms: []string{"linux_amd64", "freebsd_386", "darwin_arm64"}, known: []string{"linux_amd64"}},
-			hashes: []string{forged}, allowed: 150, undecided: []string{string(dirH1("somebody")) + " budget; 2 of 3 packages looked at"},
+			hashes: []string{forged}, allowed: 150, undecided: []string{string(dirH1("somebody")) + " budget: --max-download is reached; 2 of 3 packages looked at"},
 			asked: []string{"darwin_arm64 ?", "darwin_arm64 100", "freebsd_386 ?"},
 		},
 		{
 			name: "nothing_is_allowed", release: &release{platforms: five, known: []string{"linux_amd64"}, size: map[string]int64{"darwin_arm64": 0}},
-			hashes: []string{forged}, allowed: -1, undecided: []string{string(dirH1("somebody")) + " budget; 1 of 5 packages looked at"},
+			hashes: []string{forged}, allowed: -1, undecided: []string{string(dirH1("somebody")) + " budget: --max-download is reached; 1 of 5 packages looked at"},
 			asked: []string{"darwin_amd64 ?", "darwin_arm64 ?", "linux_arm64 ?", "freebsd_386 ?"},
 		},
 		{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -54,6 +55,9 @@ func (e judgedEntry) hashes() {
 		f.Subject.Platform = e.of.files[h].Platform
 		if code == problem.CodeHashUnknown {
 			f = e.unknown(f, len(vanished) > 0, beside)
+		}
+		if code == problem.CodeHashUnproven {
+			f.Outage = problem.Outage{Server: e.lock.Addr.Host.ForDisplay(), Reason: p.Reason.inWords()}
 		}
 		if code == problem.CodeHashReported || code == problem.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
@@ -123,7 +127,7 @@ func (e judgedEntry) explain(p Proof) (problem.Code, string) {
 		return problem.CodeHashOfOther, fmt.Sprintf("%s belongs to %s, and not to %s", h, other, release)
 	case p.Verdict == Unproven:
 		looked, of := e.of.looked()
-		message := fmt.Sprintf("%s of %s could not be checked: %s; %d of %d packages looked at", h, release, p.Reason, looked, of)
+		message := fmt.Sprintf("%s of %s could not be checked: %s; %d of %d packages looked at", h, release, p.Reason.inWords(), looked, of)
 		if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
 			message += "; " + cause.Error()
 		}
@@ -148,10 +152,10 @@ type pile struct {
 func (e judgedEntry) coverage() {
 	l := e.lock
 	if len(l.Hashes) == 0 {
-		e.add(problem.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
+		e.result.add(Unhashed(l, e.path))
 		return
 	}
-	if len(e.of.files) == 0 {
+	if len(e.of.files) == 0 || e.result.Module.Alone {
 		return
 	}
 	recorded := map[provider.Hash]bool{}
@@ -178,6 +182,18 @@ func (e judgedEntry) coverage() {
 			f.Subject.Platform = p
 		}
 	}
+}
+
+// Unhashed is the finding that an entry has no hash, so that nothing proves its package.
+// path is the path of the lock file.
+func Unhashed(l lockfile.Lock, path string) problem.Problem {
+	f := scribe{lock: l, path: path}.ofEntry(problem.CodeHashUnproven, unhashed(l))
+	f.Hint = "relock lock completes the entry"
+	return f
+}
+
+func unhashed(l lockfile.Lock) string {
+	return fmt.Sprintf("%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
 }
 
 // content adds findings about the files in the release's packages.

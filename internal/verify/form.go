@@ -16,7 +16,7 @@ import (
 // compared, Unchecked says so.
 func compareForm(r *Verification, p *Policy) {
 	m := r.Module
-	if m.Lock == nil {
+	if m.Lock == nil || m.Alone {
 		return
 	}
 	compareText(r)

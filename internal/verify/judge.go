@@ -57,8 +57,9 @@ const (
 
 // Judgement has the findings about an entry.
 type Judgement struct {
-	// Found are the hashes that belong to nothing. Undecided are those for which that is
-	// not known. Both are sorted by place.
+	// Found are the hashes that belong to nothing and, at the depth Everything, releases
+	// that are gone or badly signed. Undecided are the hashes for which that is not known.
+	// Both are sorted by place.
 	Found, Undecided []problem.Problem
 	// Refuted are all hashes that belong to nothing. One finding may be about several.
 	Refuted []provider.Hash
@@ -74,6 +75,8 @@ type Options struct {
 	Jobs int
 	// Announce is called with packages before they are downloaded; it may be nil.
 	Announce func(provider.Downloads)
+	// Admits says whether a registry may be asked; nil admits all.
+	Admits func(addr provider.Addr) bool
 }
 
 // ByEntry orders findings by place, then by entry, hash, code and platform.
@@ -93,20 +96,22 @@ func ByEntry(f, g problem.Problem) int {
 // packages, the smallest first, until every hash is explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
 	a := newAccountant(ctx, src, opts, false)
+	judgements := make([]Judgement, len(suspects))
 	for i, e := range suspects {
-		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // other hashes cannot be compared with anything
-			a.open(i, e)
+		if !slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // other hashes cannot be compared with anything
+			judgements[i] = new(accountCase).judgement(e, nil, opts)
+		} else if c := a.open(i, e); opts.Admits != nil && !opts.Admits(e.Lock.Addr) {
+			c.reason = ForHost
 		}
 	}
 	a.account()
-	judgements := make([]Judgement, len(suspects))
 	if a.ask.ended() {
 		return judgements
 	}
 	known := sync.OnceValue(a.index)
 	for _, c := range a.order {
 		for _, e := range c.suspects {
-			if c.signed && slices.ContainsFunc(e.Lock.Hashes, func(h provider.Hash) bool { return !c.explains(h) }) {
+			if (c.signed || e.Depth == Everything) && slices.ContainsFunc(e.Lock.Hashes, func(h provider.Hash) bool { return !c.explains(h) }) {
 				judgements[e.index] = c.judgement(e.Suspect, known(), opts)
 			}
 		}
@@ -122,8 +127,10 @@ func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question,
 	if e.Left && c.replaced(e.Lock) { // nobody has looked for the packages of its h1 hashes
 		entry.judged = slices.DeleteFunc(entry.judged, func(p Proof) bool { return p.Hash.Scheme() != provider.SchemeZH })
 	}
-	entry.replaced()
-	entry.hashes()
+	if silent := e.Depth == Everything && entry.unavailable(); !silent {
+		entry.replaced()
+		entry.hashes()
+	}
 	var j Judgement
 	for _, p := range entry.judged {
 		if p.Verdict == Disproven && p.Hash.Known() {
@@ -133,12 +140,16 @@ func (c *accountCase) judgement(e Suspect, known map[provider.Hash]ask.Question,
 	slices.SortStableFunc(made.Findings, ByEntry)
 	for _, f := range made.Findings {
 		switch f.Code {
-		case problem.CodeHashUnknown, problem.CodeHashOfOther, problem.CodeReReleased:
-			j.Found = append(j.Found, withHelp(f))
 		case problem.CodeHashUnproven:
 			if e.Depth > ListsOnly {
-				j.Undecided = append(j.Undecided, f)
+				j.Undecided = append(j.Undecided, withHelp(f))
 			}
+		case problem.CodeHashScheme, problem.CodeHashReported, problem.CodeHashMirror:
+			if f.Code == problem.CodeHashScheme && e.Depth == Everything {
+				j.Found = append(j.Found, withHelp(f))
+			}
+		default:
+			j.Found = append(j.Found, withHelp(f))
 		}
 	}
 	return j

@@ -44,8 +44,6 @@ type Policy struct {
 	Packages bool
 	// Offline says that no question may be asked.
 	Offline bool
-	// Admits says whether a registry may be asked; nil admits all.
-	Admits func(addr provider.Addr) bool
 	// Options are the options that Judge also has.
 	Options Options
 }
@@ -106,7 +104,7 @@ func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 		switch {
 		case p.Offline:
 			c.reason = ForOffline
-		case p.Admits != nil && !p.Admits(l.Addr):
+		case p.Options.Admits != nil && !p.Options.Admits(l.Addr):
 			c.reason = ForHost
 		}
 		cases[i] = c

@@ -228,7 +228,7 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	t.Parallel()
 	for reason, plant := range map[Obstacle]func(*plot){
 		ForOffline: func(p *plot) { p.policy.Offline = true },
-		ForHost:    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
+		ForHost:    func(p *plot) { p.policy.Options.Admits = func(provider.Addr) bool { return false } },
 		ForBudget:  func(p *plot) { p.src.known, p.policy.Options.Allowance = nil, NewAllowance(0) },
 		ForUnreachable: func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}}
@@ -240,7 +240,7 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 		p := sound()
 		plant(p)
 		r := p.verify(t)
-		want := fmt.Sprintf("could not be checked: %s; ", reason)
+		want := fmt.Sprintf("could not be checked: %s; ", reason.inWords())
 		if r.Counts[Unproven] == 0 || r.Counts[Disproven] > 0 || !strings.Contains(r.Findings[0].Message, want) {
 			t.Errorf("%s: counts %v, findings %+v", reason, r.Counts, r.Findings)
 		}
@@ -256,7 +256,7 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(*plot){
 		"offline": func(p *plot) { p.policy.Offline = true },
-		"host":    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
+		"host":    func(p *plot) { p.policy.Options.Admits = func(provider.Addr) bool { return false } },
 		"unreachable": func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 		},
@@ -363,7 +363,7 @@ func TestEntryWithoutHashesIsOneFinding(t *testing.T) {
 	t.Parallel()
 	p := sound()
 	p.lock = func(s string) string { return s[:strings.Index(s, "  hashes")] + "}\n" }
-	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"warning platform-missing"}) {
+	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"hash-unproven"}) {
 		t.Errorf("found %v, want that there is no hash", got)
 	}
 }

@@ -13,6 +13,19 @@ import (
 // release adds findings about the release of an entry, its list and the list's signer.
 // silent means that one finding covers all hashes, because none could be compared.
 func (e judgedEntry) release() (silent bool) {
+	if e.unavailable() {
+		return true
+	}
+	if len(e.of.files) > 0 {
+		e.signer()
+		e.replaced()
+	}
+	return false
+}
+
+// unavailable adds a finding if the release, its list or a good signature is gone, so that
+// no hash of the entry could be compared.
+func (e judgedEntry) unavailable() bool {
 	l := e.lock
 	err, _ := e.of.err.(*problem.Error)
 	switch {
@@ -26,11 +39,6 @@ func (e judgedEntry) release() (silent bool) {
 		e.addOf(l.Hashes, problem.CodeSignatureBad, "%v", err)
 		return true
 	}
-	if len(e.of.files) == 0 {
-		return false
-	}
-	e.signer()
-	e.replaced()
 	return false
 }
 

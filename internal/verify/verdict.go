@@ -40,6 +40,14 @@ const (
 	ForUnauthorized Obstacle = "unauthorized" // credentials are missing or refused
 )
 
+// inWords names the reason, and the setting that ends it.
+func (o Obstacle) inWords() string {
+	if o == ForBudget {
+		return "budget: --max-download is reached"
+	}
+	return string(o)
+}
+
 // Proof is the verdict on one hash.
 type Proof struct {
 	Hash    provider.Hash

@@ -42,6 +42,13 @@ func (g *IgnoreFiles) By(name string) (file string, line int) {
 	return "", 0
 }
 
+// Ignores reports whether git ignores a file or a directory that is below no ignored
+// directory, and is not committed.
+func (g *IgnoreFiles) Ignores(name string, isDir bool) bool {
+	by, _ := g.decides(strings.Split(name, "/"), isDir)
+	return by != ""
+}
+
 // decides returns the line that ignores a path, of which the last that matches counts.
 func (g *IgnoreFiles) decides(parts []string, isDir bool) (by string, line int) {
 	files := []string{".git/info/exclude"}

@@ -1,0 +1,407 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
+)
+
+// judges reports whether the run judges lock files: then their list is all that counts, and
+// not what a search finds.
+func (a Ask) judges() bool { return a.verb == verbs.Check || a.verb == verbs.Verify }
+
+// all are the root modules, and the lock files that are judged without their configuration.
+func (s inventory) all() []found { return slices.Concat(s.found, s.alone) }
+
+// withLocks adds to an inventory the lock files of a tree for which no root module was
+// found; those of the root modules begin at the index first. If lock files are judged, each
+// is. Otherwise those in hidden directories are named as not looked at. Excluded ones are
+// counted.
+func withLocks(j job, s inventory, l lockList, first int, left func(dir string) bool) inventory {
+	show := j.names(l.tree).Of
+	read := map[string]int{}
+	for i := first; i < len(s.found); i++ {
+		if lock := s.found[i].module.Lock; lock != nil {
+			read[lock.Path] = i
+		}
+	}
+	for _, dir := range l.unlisted {
+		switch {
+		case !l.tree.covers(path.Clean(dir)):
+		case left(path.Clean(dir)):
+			s.excluded = append(s.excluded, show(path.Clean(dir))+"/")
+		default:
+			s.unseen.add(notReadable, show, dir)
+		}
+	}
+	for _, name := range l.names() {
+		i, isRead := read[name]
+		switch {
+		case j.ask.judges() && left(path.Dir(name)), !j.ask.judges() && !isRead && !j.scan.Selects(path.Dir(name)):
+			s.excluded = append(s.excluded, show(name))
+		case !j.ask.judges() && isRead:
+		case !j.ask.judges() && !utf8.ValidString(name):
+			s.unseen.add(notReadable, show, name)
+		case !j.ask.judges():
+			if s.extent.touched == nil && isHidden(j.scan, path.Dir(name)) {
+				s.unseen.add(inHiddenDir, show, name)
+			}
+		default:
+			s = withJudged(j, s, l, name, i, isRead)
+		}
+	}
+	return s
+}
+
+// isHidden reports whether no search enters a directory, or one above it.
+func isHidden(opts scan.Options, dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if !opts.Enters(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// withJudged adds a lock file that is judged. That of a root module counts as read if the
+// root module was read with the very same bytes.
+func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool) inventory {
+	added := j.ask.verb == verbs.Check && s.extent.mayAdd(l, name)
+	if j.ask.verb == verbs.Check && !added {
+		return s
+	}
+	content, err := l.read(name)
+	if isRead && err == nil && bytes.Equal(content, s.found[i].module.Lock.Source) {
+		s.found[i].added = added
+		return s
+	}
+	lacking := err != nil && l.absent[name] // in a partial clone
+	if lacking && s.extent.changed == nil {
+		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
+		return s
+	}
+	m := scan.Alone(name, content, err, j.scan)
+	if lacking {
+		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
+	}
+	if j.ask.touched == nil || j.ask.touched(m) {
+		s.alone = append(s.alone, found{tree: l.tree, module: m, added: added, content: content, result: upgrade.Result{Module: m, Diagnostics: m.Tree.Diagnostics}})
+	}
+	return s
+}
+
+// mayAdd reports whether a lock file may have entries that the base lacks. It may if the
+// file was changed, in the change or on disk alone, or what its link leads to.
+// A file of a submodule may have some if another commit of the submodule was recorded.
+func (e extent) mayAdd(l lockList, name string) bool {
+	if dir := l.submodule(name); dir != "" {
+		return e.changed == nil || e.changed.files[dir]
+	}
+	if e.changed == nil || e.changed.anywhere || e.changed.hasFile(name) || l.edited(name) {
+		return true
+	}
+	to, err := filetree.Resolve(l.tree.FS(), name)
+	return err == nil && e.changed.hasFile(to)
+}
+
+// leftOut returns a function that reports whether the run leaves out a directory. Only the
+// settings that judge can exclude a lock file that is judged: those of the base. They are
+// read if the settings at hand exclude one.
+func leftOut(ctx context.Context, j job, base func(context.Context) (*Remote, error)) func(dir string) bool {
+	judging := sync.OnceValue(func() scan.Options { return excludedBy(rulesOf(ctx, j, base)) })
+	return func(dir string) bool { return j.scan.Excludes(dir) && (!j.ask.judges() || judging().Excludes(dir)) }
+}
+
+func rulesOf(ctx context.Context, j job, base func(context.Context) (*Remote, error)) settings.Settings {
+	by, _, err := rulesInForce(ctx, j, base)
+	if err != nil {
+		return settings.Settings{} // nothing is excluded
+	}
+	return by
+}
+
+func excludedBy(by settings.Settings) scan.Options { return scan.Options{Exclude: by.Exclude} }
+
+// lockedRelease is a release in a lock file.
+type lockedRelease struct {
+	addr    provider.Addr
+	version provider.Version
+}
+
+// baseLocks has the lock files of the base that are judged themselves. A hash of an excluded
+// file is not known: one change would put it there, and the next one would copy it.
+type baseLocks struct {
+	contents map[string][]byte
+	hashes   map[lockedRelease]map[provider.Hash]bool // an entry without hashes has the hash ""
+}
+
+// readBaseLocks reads the lock files of a file tree, but for those that the settings of the
+// base exclude.
+func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
+	b := baseLocks{contents: map[string][]byte{}, hashes: map[lockedRelease]map[provider.Hash]bool{}}
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !lockfile.Resembles(name) || excludedBy(by).Excludes(path.Dir(name)) {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil // what a change has in its place is its own
+		}
+		b.contents[name] = content
+		lock, _ := lockfile.Parse(content, name)
+		if lock == nil {
+			return nil
+		}
+		for _, l := range lock.Locks {
+			b.add(l)
+		}
+		return nil
+	})
+	return b, err
+}
+
+func (b baseLocks) add(l lockfile.Lock) {
+	of := lockedRelease{l.Addr, l.Version}
+	if b.hashes[of] == nil {
+		b.hashes[of] = map[provider.Hash]bool{}
+	}
+	for _, h := range hashesOf(l) {
+		b.hashes[of][h] = true
+	}
+}
+
+// hashesOf are the hashes of an entry, or the hash "" of an entry without any.
+func hashesOf(l lockfile.Lock) []provider.Hash {
+	if len(l.Hashes) == 0 {
+		return []provider.Hash{""}
+	}
+	return l.Hashes
+}
+
+// same reports whether the base has a lock file with the same content at a path.
+func (b baseLocks) same(name string, content []byte) bool {
+	return content != nil && bytes.Equal(b.contents[name], content)
+}
+
+// below counts the lock files below a directory.
+func (b baseLocks) below(dir string) int {
+	n := 0
+	for name := range b.contents {
+		if strings.HasPrefix(name, dir+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+// has reports whether a finding about a lock file is about nothing that the base lacks. A
+// finding about an entry is about all its hashes, or those that are refuted.
+func (b baseLocks) has(d problem.Problem, f found) bool {
+	of := lockedRelease{d.Subject.Addr, d.Subject.Version}
+	var about []provider.Hash
+	switch lock := f.module.Lock; {
+	case lock == nil:
+		return false
+	case d.Code == problem.CodeReReleased:
+		for _, s := range f.result.Refuted {
+			if of == (lockedRelease{s.Addr, s.Version}) {
+				about = append(about, s.Hash)
+			}
+		}
+	case d.Subject.Hash != "":
+		about = []provider.Hash{d.Subject.Hash}
+	default:
+		l, _ := lock.Lock(d.Subject.Addr)
+		about = hashesOf(l)
+	}
+	return !slices.ContainsFunc(about, func(h provider.Hash) bool { return !b.hashes[of][h] })
+}
+
+// blameChange divides the findings of a check into those that the change has added, which
+// are errors, and those that the base has, which are warnings. An added hash that is not
+// proven is an error, too. Without a base, as on a person's command line, everything counts
+// as added; then an h1 that only a download could prove is no error.
+func blameChange(ctx context.Context, j job, p planned) planned {
+	if ctx.Err() != nil {
+		return p
+	}
+	submodules := p.changedSubmodules()
+	var base, fork baseLocks
+	var err error
+	if p.extent.base != nil && (len(submodules) > 0 || slices.ContainsFunc(p.all(), found.mayBlame)) {
+		base, fork, err = p.extent.locks(ctx, j)
+	}
+	if err != nil {
+		d := problem.Of(err)
+		d.Severity, d.Message = problem.SeverityError, "it is not known what the change adds: the base could not be read: "+d.Message
+		p.report.Diagnostics = append(p.report.Diagnostics, d)
+	}
+	alone := j.ask.change == nil && p.extent.base == nil
+	for _, all := range [][]found{p.found, p.alone} {
+		for i, f := range all {
+			name, content := f.lock()
+			switch {
+			case alone:
+				all[i].result = f.withoutDownloads()
+			case !f.added || base.same(name, content) || fork.same(name, content):
+				all[i] = f.blamed(j, func(problem.Problem) bool { return true })
+			default:
+				all[i] = f.blamed(j, func(d problem.Problem) bool { return base.has(d, f) })
+			}
+			if f.added && !alone && worktree.Within(name, toolCaches) {
+				all[i].result.Findings = append(all[i].result.Findings, lockInToolCache(name))
+			}
+		}
+	}
+	for _, dir := range submodules {
+		if n := base.below(dir); n > 0 {
+			m := scan.RootModule{Root: scan.Root{Dir: dir, Alone: true}}
+			p.alone = append(p.alone, found{tree: p.trees[0], module: m, result: upgrade.Result{Module: m, Findings: []problem.Problem{replacedBySubmodule(dir, n)}}})
+		}
+	}
+	return p
+}
+
+// mayBlame reports whether the base decides about anything in a lock file.
+func (f found) mayBlame() bool {
+	return f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || len(unhashed(f.module.Lock)) > 0)
+}
+
+// lock is the path and the content of the lock file; the content is nil if it is not known.
+func (f found) lock() (name string, content []byte) {
+	if lock := f.module.Lock; lock != nil {
+		return lock.Path, lock.Source
+	}
+	return path.Join(f.module.Dir, lockfile.Name), f.content
+}
+
+// changedSubmodules are the submodules of the tree that the change adds or moves. git lists
+// no other directory as changed.
+func (s inventory) changedSubmodules() (dirs []string) {
+	if s.extent.changed == nil {
+		return nil
+	}
+	files := s.trees[0].FS()
+	for name := range s.extent.changed.files {
+		if info, err := fs.Lstat(files, name); err == nil && info.IsDir() {
+			dirs = append(dirs, name)
+		}
+	}
+	return dirs
+}
+
+// replacedBySubmodule is the finding that a change puts a submodule in the place of lock
+// files.
+func replacedBySubmodule(dir string, n int) problem.Problem {
+	return problem.Problem{
+		Code: problem.CodeHashUnproven, Severity: problem.SeverityError, Place: problem.Place{Path: dir},
+		Message: fmt.Sprintf("a submodule takes the place of %d lock files of the base, and nothing proves what it has instead", n),
+		Hint:    "keep the lock files in this repository",
+	}
+}
+
+// locks reads the lock files of the base, and those of the commit at which the change left
+// it; none, if that is the base.
+func (e extent) locks(ctx context.Context, j job) (base, fork baseLocks, err error) {
+	by, _, err := rulesInForce(ctx, j, e.base)
+	if err != nil {
+		return base, fork, err
+	}
+	files, err := e.base(ctx)
+	if err != nil {
+		return base, fork, err
+	}
+	base, err = readBaseLocks(files.FS, by)
+	return base, fork, err
+}
+
+// unhashed are the entries of a lock file without any hash: init takes whatever package it
+// is served for these [terraform 1.11 internal/providercache/installer.go].
+func unhashed(lock *lockfile.File) []lockfile.Lock {
+	return slices.DeleteFunc(slices.Clone(lock.Locks), func(l lockfile.Lock) bool { return len(l.Hashes) > 0 })
+}
+
+// blamed is the root module with its findings as errors or, if the base has the same, as
+// warnings.
+func (f found) blamed(j job, onBase func(problem.Problem) bool) found {
+	r := f.result
+	var findings, undecided []problem.Problem
+	for _, d := range r.Findings {
+		if onBase(d) {
+			r.Diagnostics, f.forgiven = append(slices.Clip(r.Diagnostics), foundOnBase(d)), true
+		} else {
+			findings = append(findings, d)
+		}
+	}
+	if f.content != nil && f.module.Lock == nil {
+		r.Diagnostics = collect.Mapped(r.Diagnostics, func(d problem.Problem) problem.Problem {
+			if onBase(d) {
+				return asOnBase(d)
+			}
+			return d
+		})
+	}
+	if f.added && f.module.Lock != nil {
+		for _, l := range unhashed(f.module.Lock) {
+			if d := verify.Unhashed(l, f.module.Lock.Path); !onBase(d) {
+				findings = append(findings, d)
+			}
+		}
+	}
+	for _, d := range r.Undecided {
+		if !f.added || onBase(d) {
+			undecided = append(undecided, d)
+			continue
+		}
+		d.Severity = verify.SeverityOf(j.settings.Severities, d.Code, j.settings.Strict)
+		findings = append(findings, d)
+	}
+	slices.SortStableFunc(findings, verify.ByEntry)
+	r.Findings, r.Undecided = findings, undecided
+	f.result = r
+	return f
+}
+
+// withoutDownloads is the result of a run without a base. What only a download could prove
+// stays undecided, and everything else that is not proven is a finding.
+func (f found) withoutDownloads() upgrade.Result {
+	r := f.result
+	var undecided []problem.Problem
+	for _, d := range r.Undecided {
+		if d.Subject.Hash.Scheme() == provider.SchemeH1 {
+			undecided = append(undecided, d)
+		} else {
+			r.Findings = append(slices.Clip(r.Findings), d)
+		}
+	}
+	r.Undecided = undecided
+	return r
+}
+
+// lockInToolCache is the finding about a lock file that a change adds or changes in a
+// tool's own directory.
+func lockInToolCache(name string) problem.Problem {
+	meaning, _ := problem.MeaningOf(problem.CodeLockInCache)
+	return problem.Problem{
+		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
+		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
+	}
+}
