@@ -116,13 +116,14 @@ type judging struct {
 
 // judged is what counts of such a file.
 type judged struct {
-	path     string // where it may be written; empty on a pull request's head
+	path     string // where it may be written; empty if that of a base counts
 	src      []byte // nil if there is none
 	tampered string // names what the head has in its place; empty if that is the same
 }
 
-// readJudging reads a file. A pull request's head is judged by its base's, since
-// otherwise it could change what it is judged by; that it does is a finding.
+// readJudging reads a file. A pull request's head is judged by its base's, and a check of
+// what was touched since a revision by that of the revision, since otherwise a change could
+// change what it is judged by; that it does is a finding.
 func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (judged, error) {
 	path := env.path(f.name)
 	here, err := readIfThere(path, f.limit)
@@ -130,7 +131,7 @@ func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (
 		return judged{}, fmt.Errorf("reading the %s %s: %w", f.what, f.name, file.Cause(err))
 	}
 	head, _ := env.runtime().Head()
-	if !head {
+	if !head && (s.Touched == "" || file.Outside(path, []string{worktree.RootOf(env.WorkDir)})) {
 		return judged{path: path, src: here}, nil
 	}
 	base, err := judgingOfBase(ctx, env, s, f, path)
@@ -151,6 +152,13 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 		return nil, notOfTheBase(f.what, f.name)
 	}
 	names := []string{name}
+	if head, _ := env.runtime().Head(); !head {
+		base, known := run.Committed(root, s.Touched, names)
+		if !known {
+			return nil, fmt.Errorf("the %s %s of the revision %s could not be read; fetch it, with its files", f.what, f.name, s.Touched)
+		}
+		return readOfBase(base, name)
+	}
 	if !baseKnown(env, root, names, s.Values) {
 		return nil, unreadBase(f.what, f.name)
 	}
@@ -158,6 +166,11 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 	if err != nil {
 		return nil, err
 	}
+	return readOfBase(base, name)
+}
+
+// readOfBase reads a file of the base; nil if it has none.
+func readOfBase(base fs.FS, name string) ([]byte, error) {
 	src, err := fs.ReadFile(base, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

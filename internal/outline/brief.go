@@ -34,7 +34,7 @@ func Briefs(r report.Report) [][]problem.Problem {
 			case told[f.Outage]:
 				continue
 			default:
-				f.Message = fmt.Sprintf("%d hashes of releases of %s could not be checked: %s; the first: %s", n, f.Outage.Server, f.Outage.Reason, f.Message)
+				f.Message = fmt.Sprintf("%d hashes of releases of %s, such as %s", n, f.Outage.Server, f.Message)
 				told[f.Outage] = true
 			}
 			some = append(some, f)
