@@ -68,7 +68,9 @@ var hostileActs = map[string]func(dir string) map[string]string{
 	"files of OpenTofu": func(dir string) map[string]string {
 		return map[string]string{dir + "/main.tofu": "locals {}\n", dir + "/.terraform-version": "1.11.4\n"}
 	},
-	"a component":     func(dir string) map[string]string { return map[string]string{dir + "/x.tfcomponent.hcl": "locals {}\n"} },
+	"a component": func(dir string) map[string]string {
+		return map[string]string{dir + "/x.tfcomponent.hcl": "locals {}\n"}
+	},
 	"a program":       func(dir string) map[string]string { return map[string]string{dir + "/cdktf.json": "{}\n"} },
 	"an override":     func(dir string) map[string]string { return map[string]string{dir + "/override.tf": "terraform {}\n"} },
 	"plugins":         func(dir string) map[string]string { return map[string]string{dir + "/terraform.d/plugins/x": "x"} },

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
@@ -55,18 +56,18 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 }
 
 // provenBy are the hashes that a plan has proven, by release.
-func provenBy(plans []found) map[lockedRelease][]provider.Hash {
-	all := map[lockedRelease]map[provider.Hash]provider.Platform{}
+func provenBy(plans []found) map[lockfile.Release][]provider.Hash {
+	all := map[lockfile.Release]map[provider.Hash]provider.Platform{}
 	for _, f := range plans {
 		for _, s := range f.result.Selections {
-			of := lockedRelease{s.Requirement.Addr, s.To}
+			of := lockfile.Release{Addr: s.Requirement.Addr, Version: s.To}
 			if all[of] == nil {
 				all[of] = map[provider.Hash]provider.Platform{}
 			}
 			maps.Copy(all[of], s.Hashes)
 		}
 	}
-	proven := map[lockedRelease][]provider.Hash{}
+	proven := map[lockfile.Release][]provider.Hash{}
 	for of, hashes := range all {
 		proven[of] = slices.Collect(maps.Keys(hashes))
 	}
@@ -81,7 +82,7 @@ func provenBy(plans []found) map[lockedRelease][]provider.Hash {
 // from a mirror. A check has those, too, that match no package: it compares them with lists.
 // Nor does it have releases that may have been replaced. They are compared with lists and packages, or with lists alone if the plan
 // leaves the release. The sides of a merge are never judged: only proven hashes are written.
-func suspectsOf(j job, f found, proven map[lockedRelease][]provider.Hash) []verify.Suspect {
+func suspectsOf(j job, f found, proven map[lockfile.Release][]provider.Hash) []verify.Suspect {
 	lock, only := f.module.Lock, unseenLocks{only: j.plan.Only}
 	if lock == nil {
 		return nil
@@ -101,7 +102,7 @@ func suspectsOf(j job, f found, proven map[lockedRelease][]provider.Hash) []veri
 		}
 		e := verify.Suspect{
 			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: i >= 0 && s.From != s.To || contradicted,
-			Explained: proven[lockedRelease{l.Addr, l.Version}],
+			Explained: proven[l.Release()],
 		}
 		switch {
 		case f.added:

@@ -24,13 +24,6 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// judges reports whether the run judges lock files: then their list is all that counts, and
-// not what a search finds.
-func (a Ask) judges() bool { return a.verb == verbs.Check || a.verb == verbs.Verify }
-
-// all are the root modules, and the lock files that are judged without their configuration.
-func (s inventory) all() []found { return slices.Concat(s.found, s.alone) }
-
 // withLocks adds to an inventory the lock files of a tree for which no root module was
 // found; those of the root modules begin at the index first. If lock files are judged, each
 // is. Otherwise those in hidden directories are named as not looked at. Excluded ones are
@@ -84,7 +77,7 @@ func isHidden(opts scan.Options, dir string) bool {
 // withJudged adds a lock file that is judged. That of a root module counts as read if the
 // root module was read with the very same bytes.
 func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool) inventory {
-	added := j.ask.verb == verbs.Check && s.extent.mayAdd(l, name)
+	added := j.ask.verb == verbs.Check && mayAdd(s.extent, l, name)
 	if j.ask.verb == verbs.Check && !added {
 		return s
 	}
@@ -111,7 +104,7 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 // mayAdd reports whether a lock file may have entries that the base lacks. It may if the
 // file was changed, in the change or on disk alone, or what its link leads to.
 // A file of a submodule may have some if another commit of the submodule was recorded.
-func (e extent) mayAdd(l lockList, name string) bool {
+func mayAdd(e extent, l lockList, name string) bool {
 	if dir := l.submodule(name); dir != "" {
 		return e.changed == nil || e.changed.files[dir]
 	}
@@ -126,39 +119,29 @@ func (e extent) mayAdd(l lockList, name string) bool {
 // settings that judge can exclude a lock file that is judged: those of the base. They are
 // read if the settings at hand exclude one.
 func leftOut(ctx context.Context, j job, base func(context.Context) (*Remote, error)) func(dir string) bool {
-	judging := sync.OnceValue(func() scan.Options { return excludedBy(rulesOf(ctx, j, base)) })
+	judging := sync.OnceValue(func() scan.Options {
+		by, _, err := rulesInForce(ctx, j, base)
+		if err != nil {
+			return scan.Options{} // nothing is excluded
+		}
+		return scan.Options{Exclude: by.Exclude}
+	})
 	return func(dir string) bool { return j.scan.Excludes(dir) && (!j.ask.judges() || judging().Excludes(dir)) }
-}
-
-func rulesOf(ctx context.Context, j job, base func(context.Context) (*Remote, error)) settings.Settings {
-	by, _, err := rulesInForce(ctx, j, base)
-	if err != nil {
-		return settings.Settings{} // nothing is excluded
-	}
-	return by
-}
-
-func excludedBy(by settings.Settings) scan.Options { return scan.Options{Exclude: by.Exclude} }
-
-// lockedRelease is a release in a lock file.
-type lockedRelease struct {
-	addr    provider.Addr
-	version provider.Version
 }
 
 // baseLocks has the lock files of the base that are judged themselves. A hash of an excluded
 // file is not known: one change would put it there, and the next one would copy it.
 type baseLocks struct {
 	contents map[string][]byte
-	hashes   map[lockedRelease]map[provider.Hash]bool // an entry without hashes has the hash ""
+	known    lockfile.Known
 }
 
 // readBaseLocks reads the lock files of a file tree, but for those that the settings of the
 // base exclude.
 func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
-	b := baseLocks{contents: map[string][]byte{}, hashes: map[lockedRelease]map[provider.Hash]bool{}}
+	b, opts := baseLocks{contents: map[string][]byte{}, known: lockfile.Known{}}, scan.Options{Exclude: by.Exclude}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !lockfile.Resembles(name) || excludedBy(by).Excludes(path.Dir(name)) {
+		if err != nil || d.IsDir() || !lockfile.Resembles(name) || opts.Excludes(path.Dir(name)) {
 			return err
 		}
 		content, err := fs.ReadFile(files, name)
@@ -166,34 +149,14 @@ func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
 			return nil // what a change has in its place is its own
 		}
 		b.contents[name] = content
-		lock, _ := lockfile.Parse(content, name)
-		if lock == nil {
-			return nil
-		}
-		for _, l := range lock.Locks {
-			b.add(l)
+		if lock, _ := lockfile.Parse(content, name); lock != nil {
+			for _, l := range lock.Locks {
+				b.known.Add(l)
+			}
 		}
 		return nil
 	})
 	return b, err
-}
-
-func (b baseLocks) add(l lockfile.Lock) {
-	of := lockedRelease{l.Addr, l.Version}
-	if b.hashes[of] == nil {
-		b.hashes[of] = map[provider.Hash]bool{}
-	}
-	for _, h := range hashesOf(l) {
-		b.hashes[of][h] = true
-	}
-}
-
-// hashesOf are the hashes of an entry, or the hash "" of an entry without any.
-func hashesOf(l lockfile.Lock) []provider.Hash {
-	if len(l.Hashes) == 0 {
-		return []provider.Hash{""}
-	}
-	return l.Hashes
 }
 
 // same reports whether the base has a lock file with the same content at a path.
@@ -215,24 +178,22 @@ func (b baseLocks) below(dir string) int {
 // has reports whether a finding about a lock file is about nothing that the base lacks. A
 // finding about an entry is about all its hashes, or those that are refuted.
 func (b baseLocks) has(d problem.Problem, f found) bool {
-	of := lockedRelease{d.Subject.Addr, d.Subject.Version}
-	var about []provider.Hash
-	switch lock := f.module.Lock; {
-	case lock == nil:
+	if f.module.Lock == nil {
 		return false
+	}
+	of, about := lockfile.Release{Addr: d.Subject.Addr, Version: d.Subject.Version}, []provider.Hash{d.Subject.Hash}
+	switch {
 	case d.Code == problem.CodeReReleased:
 		for _, s := range f.result.Refuted {
-			if of == (lockedRelease{s.Addr, s.Version}) {
+			if s.Addr == of.Addr && s.Version == of.Version {
 				about = append(about, s.Hash)
 			}
 		}
-	case d.Subject.Hash != "":
-		about = []provider.Hash{d.Subject.Hash}
-	default:
-		l, _ := lock.Lock(d.Subject.Addr)
-		about = hashesOf(l)
+	case d.Subject.Hash == "":
+		l, _ := f.module.Lock.Lock(of.Addr)
+		about = l.Claims()
 	}
-	return !slices.ContainsFunc(about, func(h provider.Hash) bool { return !b.hashes[of][h] })
+	return b.known.Has(of, about)
 }
 
 // blameChange divides the findings of a check into those that the change has added, which
@@ -243,11 +204,11 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 	if ctx.Err() != nil {
 		return p
 	}
-	submodules := p.changedSubmodules()
+	submodules := changedSubmodules(p.inventory)
 	var base, fork baseLocks
 	var err error
 	if p.extent.base != nil && (len(submodules) > 0 || slices.ContainsFunc(p.all(), found.mayBlame)) {
-		base, fork, err = p.extent.locks(ctx, j)
+		base, fork, err = readLocks(ctx, j, p.extent)
 	}
 	if err != nil {
 		d := problem.Of(err)
@@ -282,8 +243,10 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 
 // mayBlame reports whether the base decides about anything in a lock file.
 func (f found) mayBlame() bool {
-	return f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || len(unhashed(f.module.Lock)) > 0)
+	return f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || slices.ContainsFunc(f.module.Lock.Locks, isBare))
 }
+
+func isBare(l lockfile.Lock) bool { return len(l.Hashes) == 0 }
 
 // lock is the path and the content of the lock file; the content is nil if it is not known.
 func (f found) lock() (name string, content []byte) {
@@ -295,7 +258,7 @@ func (f found) lock() (name string, content []byte) {
 
 // changedSubmodules are the submodules of the tree that the change adds or moves. git lists
 // no other directory as changed.
-func (s inventory) changedSubmodules() (dirs []string) {
+func changedSubmodules(s inventory) (dirs []string) {
 	if s.extent.changed == nil {
 		return nil
 	}
@@ -318,9 +281,9 @@ func replacedBySubmodule(dir string, n int) problem.Problem {
 	}
 }
 
-// locks reads the lock files of the base, and those of the commit at which the change left
+// readLocks reads the lock files of the base, and those of the commit at which the change left
 // it; none, if that is the base.
-func (e extent) locks(ctx context.Context, j job) (base, fork baseLocks, err error) {
+func readLocks(ctx context.Context, j job, e extent) (base, fork baseLocks, err error) {
 	by, _, err := rulesInForce(ctx, j, e.base)
 	if err != nil {
 		return base, fork, err
@@ -331,12 +294,6 @@ func (e extent) locks(ctx context.Context, j job) (base, fork baseLocks, err err
 	}
 	base, err = readBaseLocks(files.FS, by)
 	return base, fork, err
-}
-
-// unhashed are the entries of a lock file without any hash: init takes whatever package it
-// is served for these [terraform 1.11 internal/providercache/installer.go].
-func unhashed(lock *lockfile.File) []lockfile.Lock {
-	return slices.DeleteFunc(slices.Clone(lock.Locks), func(l lockfile.Lock) bool { return len(l.Hashes) > 0 })
 }
 
 // blamed is the root module with its findings as errors or, if the base has the same, as
@@ -360,8 +317,8 @@ func (f found) blamed(j job, onBase func(problem.Problem) bool) found {
 		})
 	}
 	if f.added && f.module.Lock != nil {
-		for _, l := range unhashed(f.module.Lock) {
-			if d := verify.Unhashed(l, f.module.Lock.Path); !onBase(d) {
+		for _, l := range f.module.Lock.Locks {
+			if d := verify.Unhashed(l, f.module.Lock.Path); isBare(l) && !onBase(d) {
 				findings = append(findings, d)
 			}
 		}

@@ -286,6 +286,10 @@ func (a Ask) delivers() bool {
 	return false
 }
 
+// judges reports whether the run judges lock files: then their list is all that counts, and
+// not what a search finds.
+func (a Ask) judges() bool { return a.verb == verbs.Check || a.verb == verbs.Verify }
+
 // Verb is the verb of the ask.
 func (a Ask) Verb() verbs.Verb { return a.verb }
 

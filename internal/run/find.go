@@ -49,6 +49,9 @@ type inventory struct {
 	diagnostics []problem.Problem
 }
 
+// all are the root modules, and the lock files that are judged without their configuration.
+func (s inventory) all() []found { return slices.Concat(s.found, s.alone) }
+
 // findAll finds the root modules of every tree.
 func findAll(ctx context.Context, j job) (s inventory, err error) {
 	defer j.clock.stage(stageScan)()
@@ -88,7 +91,8 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			s.found = append(s.found, found{tree: t, module: markUncontacted(j, m)})
 		}
 		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
-		if s = withLocks(j, s, locks, first, left); len(s.alone) > 0 { // there must be a root module
+		s = withLocks(j, s, locks, first, left)
+		if len(s.alone) > 0 { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})

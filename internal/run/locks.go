@@ -202,18 +202,18 @@ func (l lockList) edited(name string) bool {
 		return !l.absent[name]
 	}
 	content, err := l.read(name)
-	if err != nil || differs(head, to, content) {
+	if err != nil || differsFrom(head, to, content) {
 		return true
 	}
 	if to == name {
 		return false
 	}
 	target, err := os.Readlink(l.tree.path(name))
-	return err == nil && differs(head, name, []byte(filepath.ToSlash(target)))
+	return err == nil && differsFrom(head, name, []byte(filepath.ToSlash(target)))
 }
 
-// differs reports whether a revision has another content at a path.
-func differs(at worktree.Revision, name string, content []byte) bool {
+// differsFrom reports whether a revision has another content at a path.
+func differsFrom(at worktree.Revision, name string, content []byte) bool {
 	id, err := at.Blob(name)
 	return err != nil || id != blobID(content)
 }

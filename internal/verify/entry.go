@@ -187,13 +187,10 @@ func (e judgedEntry) coverage() {
 // Unhashed is the finding that an entry has no hash, so that nothing proves its package.
 // path is the path of the lock file.
 func Unhashed(l lockfile.Lock, path string) problem.Problem {
-	f := scribe{lock: l, path: path}.ofEntry(problem.CodeHashUnproven, unhashed(l))
+	message := fmt.Sprintf("%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
+	f := scribe{lock: l, path: path}.ofEntry(problem.CodeHashUnproven, message)
 	f.Hint = "relock lock completes the entry"
 	return f
-}
-
-func unhashed(l lockfile.Lock) string {
-	return fmt.Sprintf("%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
 }
 
 // content adds findings about the files in the release's packages.
