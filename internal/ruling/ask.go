@@ -3,6 +3,8 @@ package ruling
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
@@ -71,43 +73,44 @@ func askListings(ctx context.Context, src upgrade.Source, o Options, entries []r
 	})
 }
 
-// askCornered returns, for each root module, the refused providers of which the rules leave no
-// release that the constraints allow, so that relock itself would select one that they refuse.
-// Only root modules are planned that a breach would fail, and as they were before the change.
-func askCornered(ctx context.Context, src upgrade.Source, modules []Examined, refused []refusedEntry, o Options) []map[provider.Addr]bool {
-	cornered := make([]map[provider.Addr]bool, len(modules))
-	before := map[int][]lockfile.Lock{}
+// cornered are the refused entries of which the rules leave no release that the constraints
+// allow, so that relock itself would select one that they refuse. The constraints are those
+// of the base: a change cannot corner itself. Only root modules of the base are planned in
+// which a breach would fail, with the versions that they had there.
+func cornered(ctx context.Context, src upgrade.Source, refused []refusedEntry, o Options) map[ruledAt]bool {
+	versions := map[string][]lockfile.Lock{}
 	plan := o.Plan
 	plan.Mode, plan.Policy, plan.Only = upgrade.Upgrade, o.Rules, nil
 	for _, r := range refused {
-		if r.severity != problem.SeverityError || r.breach.Code == problem.CodeProviderRefused {
-			continue
+		if r.severity == problem.SeverityError && r.breach.Code != problem.CodeProviderRefused {
+			l := r.entry.lock
+			l.Version = r.entry.rules.From
+			plan.Only = append(plan.Only, l.Addr.Pattern())
+			versions[r.entry.former] = append(versions[r.entry.former], l)
 		}
-		l := r.entry.lock
-		l.Version = r.entry.rules.From
-		plan.Only = append(plan.Only, l.Addr.Pattern())
-		before[r.entry.module] = append(before[r.entry.module], l)
 	}
-	var roots []scan.RootModule
-	var of []int
-	for i, m := range modules {
-		locks, any := before[i]
-		if !any {
-			continue
-		}
-		m.Root.Lock = &lockfile.File{Path: m.Root.Lock.Path, Tool: m.Root.Lock.Tool, Locks: withVersion(locks)}
-		roots, of = append(roots, m.Root), append(of, i)
+	if len(versions) == 0 || o.Former == nil {
+		return nil
 	}
-	if len(roots) == 0 {
-		return cornered
+	roots := slices.DeleteFunc(o.Former(slices.Sorted(maps.Keys(versions))), func(m scan.RootModule) bool {
+		return len(m.All().Unread) > 0 || problem.AnyError(m.All().Diagnostics)
+	})
+	for i, m := range roots {
+		roots[i].Lock = &lockfile.File{Tool: m.Tool.Name, Locks: withVersion(versions[m.Dir])}
 	}
-	for n, addrs := range upgrade.Cornered(ctx, src, roots, plan) {
-		cornered[of[n]] = map[provider.Addr]bool{}
+	excused := map[ruledAt]bool{}
+	for i, addrs := range upgrade.Cornered(ctx, src, roots, plan) {
 		for _, addr := range addrs {
-			cornered[of[n]][addr] = true
+			excused[ruledAt{roots[i].Dir, addr}] = true
 		}
 	}
-	return cornered
+	return excused
+}
+
+// ruledAt is a provider in a directory of the base.
+type ruledAt struct {
+	dir  string
+	addr provider.Addr
 }
 
 // withVersion are the entries that have a version, each once: an entry may break two rules.

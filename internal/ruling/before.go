@@ -55,20 +55,21 @@ func versionsOf(locks []lockfile.Lock) versions {
 	return all
 }
 
-// before are the entries that the lock file of a root module had: those of the same path, or
-// of a file that the change removes and that has the same entries, which was moved.
-func (b *Before) before(m Examined) versions {
+// before are the entries that the lock file of a root module had, and its directory: those of
+// the same path, or of a file that the change removes and that has the same entries, which was
+// moved.
+func (b *Before) before(m Examined) (had versions, dir string) {
 	if same, ok := b.entries[path.Join(m.Root.Dir, lockfile.Name)]; ok {
-		return same
+		return same, m.Root.Dir
 	}
 	now := versionsOf(m.Root.Lock.Locks)
 	for _, name := range slices.Sorted(maps.Keys(b.entries)) {
 		_, gone := fs.Stat(m.Files, name)
 		if gone != nil && maps.Equal(b.entries[name], now) {
-			return now
+			return now, path.Dir(name)
 		}
 	}
-	return nil
+	return nil, m.Root.Dir
 }
 
 // has reports whether the file at a place is as it was on the base. Of one in a module package

@@ -18,6 +18,7 @@ type ruled struct {
 	lock   lockfile.Lock
 	path   string         // of the lock file
 	rules  policy.Applied // From is the version on the base
+	former string         // the directory of the lock file on the base
 	// changed says that the change adds the entry, or replaces its version.
 	changed bool
 	// binding says that a breach is as severe as its code, and fails a run.
@@ -32,11 +33,12 @@ func entriesOf(modules []Examined, base *Before, o Options) []ruled {
 			continue
 		}
 		var before versions
+		former := m.Root.Dir
 		if base != nil {
-			before = base.before(m)
+			before, former = base.before(m)
 		}
 		for _, l := range m.Root.Lock.Locks {
-			e := ruled{module: i, tool: m.Root.Tool, lock: l, path: m.Root.Lock.Path, rules: o.Rules.About(m.Root.Dir, l.Addr)}
+			e := ruled{module: i, tool: m.Root.Tool, lock: l, path: m.Root.Lock.Path, rules: o.Rules.About(m.Root.Dir, l.Addr), former: former}
 			if !e.rules.Binds() && !o.Signers.Pins(l.Addr) {
 				continue
 			}

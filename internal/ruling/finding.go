@@ -2,6 +2,7 @@ package ruling
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -21,8 +22,9 @@ func (e ruled) problem(code problem.Code, message string) problem.Problem {
 }
 
 // finding says which rule refuses the entry, and what to do. cornered says that the rules leave
-// no release that the constraints allow.
-func (r refusedEntry) finding(cornered bool) problem.Problem {
+// no release that the constraints allow. A day from which a run passes is named if no other
+// refusal remains then.
+func (r refusedEntry) finding(cornered bool, others []refusedEntry) problem.Problem {
 	release := fmt.Sprintf("%s %s", r.entry.lock.Addr, r.entry.lock.Version)
 	f := r.entry.problem(r.breach.Code, "")
 	f.Severity, f.Hint = r.severity, helpWith(f.Code)
@@ -36,13 +38,21 @@ func (r refusedEntry) finding(cornered bool) problem.Problem {
 		f.Message = fmt.Sprintf("%s has no known date, and releases without one are held, %s", release, by)
 		f.Hint = "let a later rule say age-unknown: allow for this provider, in a pull request of its own"
 	default:
-		f.Message = fmt.Sprintf("%s is too young, %s: old enough on %s; run the check again then", release, by, provider.Day(end))
+		f.Message = fmt.Sprintf("%s is too young, %s: old enough on %s", release, by, provider.Day(end))
+		if !slices.ContainsFunc(others, r.outlives) {
+			f.Message += "; run the check again then"
+		}
 	}
 	if cornered {
 		f.Severity = max(f.Severity, problem.SeverityWarning)
 		f.Message += "; the rules leave no release that the constraints allow"
 	}
 	return f
+}
+
+// outlives reports whether another rule refuses the same entry for good.
+func (r refusedEntry) outlives(other refusedEntry) bool {
+	return other.entry.module == r.entry.module && other.entry.lock.Addr == r.entry.lock.Addr && other.breach.Code != r.breach.Code
 }
 
 // signerRefused says that the key may not sign the release that has signed it.
@@ -55,7 +65,7 @@ func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 
 // unpermitted are the requirements of a root module without an entry, of providers that must not
 // be locked: relock adds none, and a person must not. One whose file is as it was on the base
-// was there before.
+// was there before, and so was one of a root module that required the provider there.
 func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 	var all []problem.Problem
 	for _, required := range m.Root.All().Requirements {
@@ -64,7 +74,7 @@ func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 			continue
 		}
 		at := required.Terms[0].Place
-		binding := o.All || base != nil && !base.has(m, at)
+		binding := o.All || base != nil && !base.has(m, at) && !o.required(m.Root.Dir, required.Addr)
 		all = append(all, problem.Problem{
 			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Hint: helpWith(problem.CodeProviderRefused),
 			Place: at, Subject: problem.Subject{Addr: required.Addr},
@@ -72,6 +82,13 @@ func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 		})
 	}
 	return all
+}
+
+// required reports whether a root module of the base requires a provider.
+func (o Options) required(dir string, addr provider.Addr) bool {
+	return o.Former != nil && slices.ContainsFunc(o.Former([]string{dir}), func(m scan.RootModule) bool {
+		return slices.ContainsFunc(m.All().Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	})
 }
 
 // locks reports whether the lock file of a root module has an entry of a provider.

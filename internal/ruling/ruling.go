@@ -33,6 +33,9 @@ type Options struct {
 	Strict     bool
 	// Plan is how relock itself selects releases.
 	Plan upgrade.Options
+	// Former reads the root modules that the base has in directories or, without a base,
+	// those at hand. A directory without one has no result.
+	Former func(dirs []string) []scan.RootModule
 }
 
 // Ruling is what there is to say of one lock file.
@@ -72,10 +75,10 @@ func Make(ctx context.Context, src upgrade.Source, modules []Examined, base *Bef
 			v.Findings = append(v.Findings, e.signerRefused(listing.value.Signer, o))
 		}
 	}
-	cornered := askCornered(ctx, src, modules, refused, o)
+	excused := cornered(ctx, src, refused, o)
 	for _, r := range refused {
 		v := &rulings[r.entry.module]
-		v.Findings = append(v.Findings, r.finding(cornered[r.entry.module][r.entry.lock.Addr]))
+		v.Findings = append(v.Findings, r.finding(excused[ruledAt{r.entry.former, r.entry.lock.Addr}], refused))
 	}
 	for i, m := range modules {
 		rulings[i].Findings = append(rulings[i].Findings, unpermitted(m, base, o)...)

@@ -131,6 +131,7 @@ type question struct {
 	before   map[string]string // other files of the base
 	after    map[string]string // and of the head
 	requires []scan.Requirement
+	former   []scan.Requirement // of the base; nil: the same
 	tofu     bool
 	rules    []policy.Rule
 	signers  provider.Signers
@@ -178,6 +179,20 @@ func (q *question) rulings(t *testing.T) []ruling.Ruling {
 	now, _ := policy.ParseDay(cmp.Or(q.day, "2026-11-23"))
 	return ruling.Make(t.Context(), &q.world, modules, base, ruling.Options{
 		Rules: policy.Rulebook{Rules: q.rules, Now: now}, Signers: q.signers, All: q.all, Severities: q.severity, Plan: upgrade.Options{Dates: &q.world},
+		Former: func(dirs []string) (roots []scan.RootModule) {
+			requires := q.requires
+			if q.former != nil {
+				requires = q.former
+			}
+			for _, dir := range dirs {
+				_, onBase := q.base[dir]
+				_, atHand := q.head[dir]
+				if onBase || q.base == nil && atHand {
+					roots = append(roots, scan.RootModule{Root: scan.Root{Dir: dir, Tool: tool}, Tree: scan.ModuleTree{Requirements: requires}})
+				}
+			}
+			return roots
+		},
 	})
 }
 
@@ -306,7 +321,19 @@ func TestRulings(t *testing.T) {
 			base: in("live", "a 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{{Updates: noMajor.Updates, MinimumAge: young.MinimumAge, Place: young.Place}}, requires: requirement(problem.Place{Path: "main.tf"}, ">= 2.0.0"),
 			world: world{releases: both, days: map[string]string{"a 2.0.0": "2026-11-22"}}, want: []string{"warning too-young live a 2.0.0, cornered, 2026-11-25"}, asked: []string{"date a 2.0.0", "date a 2.0.0"},
 		},
-		"nothing left, added":     {base: in("live", "b 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"warning version-refused live a 2.0.0, cornered"}, requires: requirement(problem.Place{Path: "main.tf"})},
+		"nothing left, added": {base: in("live", "b 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"warning version-refused live a 2.0.0, cornered"}, requires: requirement(problem.Place{Path: "main.tf"})},
+		"a change that corners itself": {
+			base: in("live", "a 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: both}, want: []string{"error version-refused live a 2.0.0"},
+			requires: requirement(problem.Place{Path: "main.tf"}, "= 2.0.0"), former: requirement(problem.Place{Path: "main.tf"}),
+		},
+		"nothing left of a new provider": {
+			base: in("live", "b 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"error version-refused live a 2.0.0"},
+			requires: requirement(problem.Place{Path: "main.tf"}), former: []scan.Requirement{},
+		},
+		"nothing left in a new root module": {
+			base: in("other", "b 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"error version-refused live a 2.0.0"},
+			requires: requirement(problem.Place{Path: "main.tf"}),
+		},
 		"another one left":        {base: in("live", "a 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: both}, want: []string{"error version-refused live a 2.0.0"}, requires: requirement(problem.Place{Path: "main.tf"})},
 		"nothing required":        {base: in("live", "a 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{old}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"error version-refused live a 2.0.0"}},
 		"a refusal is no corner":  {base: in("live", "b 1.0.0"), head: in("live", "a 2.0.0"), rules: []policy.Rule{never}, world: world{releases: map[string][]string{"a": {"2.0.0"}}}, want: []string{"error provider-refused live a 2.0.0"}, requires: requirement(problem.Place{Path: "main.tf"})},
@@ -323,10 +350,11 @@ func TestRulings(t *testing.T) {
 		"a list out of reach":     {base: in("live", "a 1.0.0"), head: in("live", "a 2.0.0"), signers: keys, world: world{releases: both, failing: map[string]problem.Code{"a 2.0.0": problem.CodeUnreachable}}, want: []string{"error unreachable live not judged"}, asked: []string{"list a 2.0.0"}},
 		"no such release":         {base: in("live", "a 1.0.0"), head: in("live", "a 3.0.0"), signers: keys, world: world{releases: both}, want: []string{"error no-package live not judged"}},
 
-		"required by a new file":     {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), after: map[string]string{"main.tf": "x"}, want: []string{"error provider-refused live a"}},
+		"required by a new file":     {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), former: []scan.Requirement{}, after: map[string]string{"main.tf": "x"}, want: []string{"error provider-refused live a"}},
 		"by a file that was":         {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "x"}, want: []string{"warning provider-refused live a"}},
-		"by a file that changed":     {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "y"}, want: []string{"error provider-refused live a"}},
-		"by a module package":        {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Package: "git::https://example.com/m", Path: "main.tf"}), before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "x"}, want: []string{"error provider-refused live a"}},
+		"by a file that changed":     {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), former: []scan.Requirement{}, before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "y"}, want: []string{"error provider-refused live a"}},
+		"in a file that changed":     {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "y"}, want: []string{"warning provider-refused live a"}},
+		"by a module package":        {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Package: "git::https://example.com/m", Path: "main.tf"}), former: []scan.Requirement{}, before: map[string]string{"main.tf": "x"}, after: map[string]string{"main.tf": "x"}, want: []string{"error provider-refused live a"}},
 		"required, without a base":   {head: in("live", "b 1.0.0"), rules: []policy.Rule{{Where: patterns("hashicorp/a"), Permitted: new(false)}}, requires: requirement(problem.Place{Path: "main.tf"}), want: []string{"warning provider-refused live a"}},
 		"required and locked":        {base: in("live", "a 1.0.0"), head: in("live", "a 1.0.0"), rules: []policy.Rule{never}, requires: requirement(problem.Place{Path: "main.tf"}), want: []string{"warning provider-refused live a 1.0.0"}},
 		"required and not forbidden": {base: in("live", "b 1.0.0"), head: in("live", "b 1.0.0"), rules: []policy.Rule{never, {Permitted: new(true)}}, requires: requirement(problem.Place{Path: "main.tf"})},

@@ -51,6 +51,9 @@ type Ask struct {
 	// lockedOnly leaves out root modules without a lock file, without a report.
 	lockedOnly bool
 	judged     JudgedBy
+	// compared says that the files are only compared with those of another ask: nothing of
+	// them is judged.
+	compared bool
 	// public allows reading public repositories without a token.
 	public bool
 	// to is where changed lock files go; nil: nowhere.
@@ -221,10 +224,9 @@ func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Patt
 	}
 }
 
-// onBase asks the same about the base of a checked change, for the directories that have a
-// lock file there.
-func (a Ask) onBase(files *Remote, dirs []string) Ask {
-	a.change, a.base, a.touched, a.named, a.lockedOnly = nil, nil, nil, nil, true
+// about asks the same about directories of other files, to compare them.
+func (a Ask) about(files Files, dirs []string) Ask {
+	a.change, a.base, a.touched, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, true, true
 	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
 	return a
 }
@@ -288,7 +290,7 @@ func (a Ask) delivers() bool {
 
 // judges reports whether the run judges lock files: then their list is all that counts, and
 // not what a search finds.
-func (a Ask) judges() bool { return a.verb == verbs.Check || a.verb == verbs.Verify }
+func (a Ask) judges() bool { return (a.verb == verbs.Check || a.verb == verbs.Verify) && !a.compared }
 
 // Verb is the verb of the ask.
 func (a Ask) Verb() verbs.Verb { return a.verb }

@@ -57,13 +57,19 @@ func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (plann
 	if len(dirs) == 0 {
 		return planned{}, nil
 	}
-	a := j.ask.onBase(files, dirs)
-	base := newJob(j.Session, a, j.settings, a.targets[0], Visit{})
-	p, err := findRoots(ctx, base)
+	base, p, err := rootsIn(ctx, j, files, dirs)
 	if err != nil {
 		return p, err
 	}
 	return planAll(ctx, base, p), nil
+}
+
+// rootsIn finds the root modules in directories of other files, by the settings of a job.
+func rootsIn(ctx context.Context, j job, files Files, dirs []string) (job, planned, error) {
+	a := j.ask.about(files, dirs)
+	other := newJob(j.Session, a, j.settings, a.targets[0], Visit{})
+	p, err := findRoots(ctx, other)
+	return other, p, err
 }
 
 // alike compares a root module with the same one on the base.

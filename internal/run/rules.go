@@ -5,13 +5,17 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/ruling"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -25,8 +29,9 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 		return p
 	}
 	by, files, err := rulesInForce(ctx, j, p.extent.base)
-	all := p.all()
 	opts := rulingOptions(j, by)
+	unlocked := unlockedBy(ctx, j, p, by)
+	all := slices.Concat(p.all(), unlocked)
 	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
 	if err == nil && (by.Judge == settings.JudgeOff || !ruling.Concerned(modules, opts)) {
 		return p
@@ -45,6 +50,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 		p.report.Diagnostics = append(p.report.Diagnostics, d)
 		return p
 	}
+	opts.Former = func(dirs []string) []scan.RootModule { return formerRoots(ctx, j, p, files, dirs) }
 	rulings := make([]ruling.Ruling, len(all))
 	eachSource(j, all, func(source *registry.Client, indices []int) {
 		some := collect.Mapped(indices, func(i int) ruling.Examined { return modules[i] })
@@ -56,13 +62,65 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 		rulings[at].Findings = append(rulings[at].Findings, changedRules(j, all[at].tree.FS(), files.FS)...)
 	}
 	for i, v := range rulings {
-		m := &p.report.Modules[i]
+		if i >= len(all)-len(unlocked) {
+			if len(v.Findings) == 0 {
+				continue
+			}
+			p.report.Modules = append(p.report.Modules, report.Module{Dir: all[i].module.Dir, Tool: all[i].module.Tool}.Named(j.names(all[i].tree)))
+		}
+		m := &p.report.Modules[min(i, len(p.report.Modules)-1)]
 		m.Diagnostics = append(withoutRefused(m.Diagnostics, v.Findings, all[i].module.Lock), v.Undecided...)
 		findings, accepted := j.ask.judged.Baseline.Accept(v.Findings)
 		m.Findings = append(withoutMissing(m.Findings, v.Findings), findings...)
 		m.Accepted = append(m.Accepted, accepted...)
 	}
 	return p
+}
+
+// formerRoots are the root modules in directories of the base; without one, those at hand.
+func formerRoots(ctx context.Context, j job, p planned, base *Remote, dirs []string) []scan.RootModule {
+	all := p.found
+	if base != nil {
+		_, before, err := rootsIn(ctx, j, base, dirs)
+		if err != nil {
+			return nil
+		}
+		all = before.found
+	}
+	roots := collect.Mapped(all, func(f found) scan.RootModule { return f.module })
+	return slices.DeleteFunc(roots, func(m scan.RootModule) bool { return !slices.Contains(dirs, m.Dir) })
+}
+
+// unlockedBy reads directories without a lock file as root modules, if a rule forbids any
+// provider: those in which the change has touched a file. So nobody gets round the rule by
+// a new directory, or by removing the lock file.
+func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) []found {
+	forbids := slices.ContainsFunc(by.Policy.Rules, func(r policy.Rule) bool { return r.Permitted != nil && !*r.Permitted })
+	if !forbids || p.extent.changed == nil {
+		return nil
+	}
+	t := p.trees[0]
+	var dirs []string
+	for dir := range p.extent.changed.dirs {
+		if _, err := fs.Stat(t.FS(), path.Join(dir, lockfile.Name)); err == nil {
+			continue
+		}
+		if info, err := fs.Stat(t.FS(), dir); err != nil || !info.IsDir() {
+			continue
+		}
+		if t.remote == nil {
+			dir = t.path(dir)
+		}
+		dirs = append(dirs, dir)
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	_, there, err := rootsIn(ctx, j, j.target.files, dirs)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(there.found, func(f found) bool { return f.module.Lock != nil })
 }
 
 // rulesInForce returns the settings that judge lock files: those of the base, if it is
