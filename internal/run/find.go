@@ -71,7 +71,11 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			return s, err
 		}
 		opts := scanOptions(j, s.extent, t)
-		opts.Absent = c.absent
+		opts.Absent, opts.StackAddsTo = c.absent, func(dir string) {
+			if !j.ask.judges() {
+				s.unseen.add(addedTo, j.names(t).Of, path.Join(dir, lockfile.Name))
+			}
+		}
 		modules, diagnostics, err := modulesIn(ctx, j, t, opts)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)

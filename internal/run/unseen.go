@@ -27,6 +27,7 @@ const (
 	deletedHere                      // the commit has it, and a local change deleted it
 	behindLink                       // it is a link, or the target of one
 	inHiddenDir                      // it is in a directory that no search enters
+	addedTo                          // a Terragrunt stack would add to its configuration
 	notReadable                      // it, or its directory, could not be read
 	unanswered                       // a question about it has no answer
 	lastCause     = unanswered
@@ -42,6 +43,7 @@ var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	deletedHere:   {"that HEAD has and a local change deleted", "git restore FILE brings one back"},
 	behindLink:    {"shared by links", "put a file in place of the link"},
 	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},
+	addedTo:       {"beside configuration to which a Terragrunt stack adds files", "let the stack generate elsewhere, or commit all that it generates there"},
 	notReadable:   {"in places that cannot be read", ""},
 	unanswered:    {"without an answer to every question", "run again later"},
 }
@@ -172,7 +174,7 @@ func (u *unseenLocks) narrowed() bool {
 // asksForPart reports whether the run is about a part of the repository, or the checkout
 // has only a part. Files that no run looks at do not count.
 func (u *unseenLocks) asksForPart() bool {
-	lasting := []unseenCause{notWanted, behindLink, inHiddenDir, notReadable}
+	lasting := []unseenCause{notWanted, behindLink, inHiddenDir, addedTo, notReadable}
 	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(lasting, m.cause) })
 }

@@ -72,6 +72,9 @@ type Options struct {
 	// TerragruntStack is called for each directory with a Terragrunt stack file that a
 	// search finds. It may be nil.
 	TerragruntStack func(dir string)
+	// StackAddsTo is called for each directory with a lock file and configuration to which a
+	// Terragrunt stack would add files. It is left out. It may be nil.
+	StackAddsTo func(dir string)
 	// Generated reports whether a directory of the file tree is in memory only, because a
 	// Terragrunt stack generates it. A search finds it, locked or not. nil: there are none.
 	Generated func(dir string) bool

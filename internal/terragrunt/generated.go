@@ -10,13 +10,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // stackTree is a file tree together with the directories that stacks generate in it, in
-// memory only. It is the filetree.Source of a fileReader, so one reader reads all files.
+// memory only. It is the filetree.Source of a fileReader, so one reader reads all files. A
+// generated file never replaces a lock file of the file tree, and below generatedDir alone
+// it replaces another file.
 type stackTree struct {
 	base *fileReader
 	made map[string]*stackDir // by directory
@@ -60,6 +63,16 @@ func (o *stackTree) reader() *fileReader {
 	return &fileReader{Lazy: filetree.Lazy{Source: o, KeepsContents: true}, generates: o}
 }
 
+// blocks reports whether a file or a link is at a path, or at one above it.
+func (r *fileReader) blocks(name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
 // add adds a generated directory.
 func (o *stackTree) add(dir string, g *stackDir) {
 	o.made[dir] = g
@@ -74,17 +87,34 @@ func (o *stackTree) add(dir string, g *stackDir) {
 }
 
 // in returns the generated directory that has a path, and the path relative to it; nil if
-// there is none.
+// there is none, or if no generated file may replace what the file tree has there.
 func (o *stackTree) in(name string) (g *stackDir, rel string) {
 	for dir := name; ; dir = path.Dir(dir) {
 		if g := o.made[dir]; g != nil {
 			rel, _ := relTo(dir, name)
+			if o.keeps(g, name, rel) {
+				return nil, ""
+			}
 			return g, rel
 		}
 		if dir == "." || dir == "/" {
 			return nil, ""
 		}
 	}
+}
+
+// keeps reports whether a path is what the file tree has there, and not the copy of a
+// generated directory.
+func (o *stackTree) keeps(g *stackDir, name, rel string) bool {
+	info, err := o.base.Lstat(name)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		n, err := g.copy.find(rel)
+		return err == nil && !n.IsDir()
+	}
+	return lockfile.Is(name) || !hasElement(name, generatedDir)
 }
 
 // Lstat describes a file or directory.
@@ -118,6 +148,13 @@ func (o *stackTree) ReadDir(name string) ([]fs.DirEntry, error) {
 		list, at = g.copy.ReadDir, rel
 	}
 	entries, err := list(at)
+	if at != name {
+		for i, e := range entries { // some are the file tree's
+			if info, err := o.Lstat(path.Join(name, e.Name())); err == nil {
+				entries[i] = fs.FileInfoToDirEntry(info)
+			}
+		}
+	}
 	leads := o.leads[name]
 	if len(leads) == 0 {
 		return entries, err
@@ -236,10 +273,11 @@ func (r *fileReader) notHeld(name string) *staticeval.Unknown {
 	return &staticeval.Unknown{Reason: "it depends on a file of another repository that is no configuration"}
 }
 
-// valuesAt are the values that a stack gives a directory; false if it gives none.
+// valuesAt are the values that a stack gives a directory; false if it gives none, or if the
+// file tree has them.
 func (r *fileReader) valuesAt(dir string) (cty.Value, bool) {
 	g := r.generatedAt(dir)
-	if g == nil || g.block.values == cty.NilVal {
+	if g == nil || g.block.values == cty.NilVal || r.generates.keeps(g, path.Join(dir, valuesName), valuesName) {
 		return cty.NilVal, false
 	}
 	return g.block.values, true

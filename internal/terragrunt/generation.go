@@ -108,6 +108,8 @@ func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
 	case g.of.base.isFile(path.Join(dir, stackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack.dir: // [case stack-beside-unit]
 		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
+	case g.of.base.blocks(dir):
+		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
 	case g.of.count > maxGenerated:
 		made.live.refuse(made.live.place, "the stacks of the repository generate more than %d directories", maxGenerated)
 	default:

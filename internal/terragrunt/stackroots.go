@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // FS is the file tree together with the directories that stacks generate in it.
@@ -168,6 +169,11 @@ func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
 	for _, r := range roots {
 		ways := s.units[r.Dir]
 		switch {
+		case s.addsTo(r.Dir):
+			if opts.Scan.StackAddsTo != nil {
+				opts.Scan.StackAddsTo(r.Dir)
+			}
+			continue
 		case ways != nil:
 			if s.ownLock(&r, ways, opts, &locks) {
 				of.units[len(of.roots)] = ways
@@ -195,6 +201,26 @@ func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
 	}
 	of.problems = append(of.problems, locks.covered()...)
 	return of
+}
+
+// addsTo reports whether stacks generate files beside a lock file of the repository that
+// belongs to other files of the repository. Who owns its entries is then unknown. Below
+// generatedDir everything is the stack's.
+func (s *Stacks) addsTo(dir string) bool {
+	if s.tree.generates == nil || hasElement(dir, generatedDir) || !s.base.isFile(path.Join(dir, lockfile.Name)) {
+		return false
+	}
+	if unitConfig(dir, s.base.isFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
+		return false
+	}
+	if g := s.tree.generatedAt(dir); g != nil && g.block.auto != nil {
+		return true
+	}
+	entries, _ := s.tree.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, err := s.base.Lstat(path.Join(dir, e.Name()))
+		return err != nil && !e.IsDir()
+	})
 }
 
 // inMemory reports whether a stack generates a directory in which git keeps no lock file.
