@@ -9,7 +9,6 @@ import (
 	"go/types"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,20 +64,43 @@ func nameOf(path string) string {
 // with a dot, which ./... leaves out. The tests share them.
 func rooms(t *testing.T) []*room {
 	t.Helper()
-	house, err := loaded()
+	return shared(t).house
+}
+
+// shared is the library that the tests share.
+func shared(t *testing.T) *library {
+	t.Helper()
+	l, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return house
+	return l
 }
 
-var loaded = sync.OnceValues(func() ([]*room, error) {
-	l, err := newLibrary()
+var loaded = sync.OnceValues(func() (*library, error) {
+	dirs, err := directories()
 	if err != nil {
 		return nil, err
 	}
-	var house []*room
-	err = fs.WalkDir(repository, ".", func(dir string, d fs.DirEntry, err error) error {
+	l, err := newLibrary(dirs)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		s, err := l.room(path.Join(module, dir))
+		if err != nil {
+			return nil, err
+		}
+		l.house = append(l.house, s)
+	}
+	return l, nil
+})
+
+// directories are those of the packages of the module. They are read here, and not by the
+// go command alone, so that go test keeps no result when one is added.
+func directories() ([]string, error) {
+	var dirs []string
+	err := fs.WalkDir(repository, ".", func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
@@ -86,15 +108,13 @@ var loaded = sync.OnceValues(func() ([]*room, error) {
 			return fs.SkipDir
 		}
 		files, err := fs.Glob(repository, path.Join(dir, "*.go"))
-		if err != nil || !slices.ContainsFunc(files, func(f string) bool { return !strings.HasSuffix(f, "_test.go") }) {
-			return err
+		if slices.ContainsFunc(files, func(f string) bool { return !strings.HasSuffix(f, "_test.go") }) {
+			dirs = append(dirs, "./"+dir)
 		}
-		s, err := l.room(path.Join(module, dir))
-		house = append(house, s)
 		return err
 	})
-	return house, err
-})
+	return dirs, err
+}
 
 // room is a package of the module, which is read once.
 func (l *library) room(importPath string) (*room, error) {
@@ -112,16 +132,12 @@ func (l *library) room(importPath string) (*room, error) {
 
 // read reads a package of the module, and those that it imports.
 func (l *library) read(importPath string) (*room, error) {
-	dir := path.Join(".", strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/"))
-	found, err := l.platform.ImportDir(filepath.Join(top, dir), 0)
-	if err != nil {
-		return nil, err
-	}
+	p, dir := l.listed[importPath], path.Join(".", strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/"))
 	s := &room{
-		name: nameOf(importPath), path: importPath, fset: l.fset, tests: slices.Concat(found.TestImports, found.XTestImports),
+		name: nameOf(importPath), path: importPath, fset: l.fset, tests: slices.Concat(p.TestImports, p.XTestImports),
 		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}},
 	}
-	for _, name := range slices.Concat(found.GoFiles, found.IgnoredGoFiles) { // the latter are those of another platform
+	for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) { // the latter are those of another platform
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -140,7 +156,8 @@ func (l *library) read(importPath string) (*room, error) {
 	}
 	slices.Sort(s.imports)
 	s.imports = slices.Compact(s.imports)
-	config := types.Config{Importer: l, Sizes: l.sizes}
-	s.types, err = config.Check(importPath, l.fset, s.files[:len(found.GoFiles)], s.info)
+	config := types.Config{Importer: importer{l, p}, Sizes: l.sizes}
+	var err error
+	s.types, err = config.Check(importPath, l.fset, s.files[:len(p.GoFiles)], s.info)
 	return s, err
 }
