@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/action"
@@ -134,6 +135,10 @@ func mkdir(t *testing.T, dir string) {
 
 func write(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
+	// A process that starts while the file is open for writing has it open, too. Until it
+	// closes it, the program cannot be run: "text file busy" [https://go.dev/issue/22315].
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}

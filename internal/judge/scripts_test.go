@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -17,7 +18,12 @@ func TestScriptsAreCompared(t *testing.T) {
 	}
 	dir := t.TempDir()
 	player := filepath.Join(dir, "player")
-	if err := os.WriteFile(player, []byte("#!/bin/sh\ncat \"$RELOCK_BIN/transcript\"\n"), 0o755); err != nil {
+	// A process that starts while the file is open for writing has it open, too. Until it
+	// closes it, the program cannot be run: "text file busy" [https://go.dev/issue/22315].
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(player, []byte("#!/bin/sh\ncat \"$RELOCK_BIN/transcript\"\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	plays := func(name, transcript string) program {

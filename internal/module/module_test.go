@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,6 +132,10 @@ func wantCode(t *testing.T, source string, err error, code problem.Code) *proble
 
 func writeFile(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
+	// A process that starts while the file is open for writing has it open, too. Until it
+	// closes it, the program cannot be run: "text file busy" [https://go.dev/issue/22315].
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
