@@ -66,8 +66,9 @@ document.getElementById("report").addEventListener("load", function () {
 </script>`
 
 // measurer is a page of the same origin. It opens each report in frames of two
-// widths, unfolds everything, and records whether the report is wider than the
-// frame.
+// widths, unfolds everything, and records what holds in any font: the report is no
+// wider than the frame, each name is on one line, and beside an editor the table of
+// changes has at least the width that it asks for.
 const measurer = `<!DOCTYPE html><title>measurer</title><ul id="seen"></ul><script>
 [%s].forEach(function (name) {
   [360, 896].forEach(function (width) {
@@ -75,12 +76,13 @@ const measurer = `<!DOCTYPE html><title>measurer</title><ul id="seen"></ul><scri
     frame.style.cssText = "border:0;height:800px;width:" + width + "px";
     frame.src = "/" + name;
     frame.addEventListener("load", function () {
-      var page = frame.contentDocument, changes = page.querySelector("#changes .scroll");
+      var view = frame.contentWindow, page = frame.contentDocument, root = page.documentElement, changes = page.querySelector("#changes table");
       page.querySelectorAll("details").forEach(function (details) { details.open = true; });
       var item = document.createElement("li");
-      item.textContent = name + " at " + width + ": dark " + frame.contentWindow.matchMedia("(prefers-color-scheme: dark)").matches +
-        ", fits " + (page.documentElement.scrollWidth <= frame.contentWindow.innerWidth) +
-        ", changes fit " + (!changes || width < 896 || changes.scrollWidth <= changes.clientWidth);
+      item.textContent = name + " at " + view.innerWidth + ": dark " + view.matchMedia("(prefers-color-scheme: dark)").matches +
+        ", fits " + (root.scrollWidth <= root.clientWidth) +
+        ", names whole " + Array.from(page.querySelectorAll("tbody th code")).every(function (name) { return name.getClientRects().length === 1; }) +
+        ", room for changes " + (!changes || width < 896 || changes.parentNode.clientWidth >= parseFloat(view.getComputedStyle(changes).minWidth));
       document.getElementById("seen").appendChild(item);
     });
     document.body.appendChild(frame);
@@ -107,7 +109,7 @@ func TestPagesFitNarrowBrowsers(t *testing.T) {
 		seen, _ := browsed(t, servePages(t, pages), dark)
 		for name := range pages {
 			for _, width := range []int{360, 896} {
-				want := fmt.Sprintf("<li>%s at %d: dark %t, fits true, changes fit true</li>", name[1:], width, dark)
+				want := fmt.Sprintf("<li>%s at %d: dark %t, fits true, names whole true, room for changes true</li>", name[1:], width, dark)
 				if name != "/" && !strings.Contains(seen, want) {
 					t.Errorf("the browser does not show %q:\n%s", want, regexp.MustCompile(`<li>.*</li>`).FindString(seen))
 				}
