@@ -54,7 +54,7 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 		case !j.ask.judges() && !utf8.ValidString(name):
 			s.unseen.add(notReadable, show, name)
 		case !j.ask.judges():
-			if s.extent.touched == nil && isHidden(j.scan, path.Dir(name)) {
+			if s.extent.touched == nil && isHidden(j.scan.Enters, path.Dir(name)) {
 				s.unseen.add(inHiddenDir, show, name)
 			}
 		default:
@@ -64,10 +64,10 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 	return s
 }
 
-// isHidden reports whether no search enters a directory, or one above it.
-func isHidden(opts scan.Options, dir string) bool {
+// isHidden reports whether a search does not enter a directory, or one above it.
+func isHidden(enters func(dir string) bool, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if !opts.Enters(dir) {
+		if !enters(dir) {
 			return true
 		}
 	}
@@ -87,9 +87,12 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		return s
 	}
 	lacking := err != nil && l.absent[name] // in a partial clone
-	if lacking && s.extent.changed == nil {
+	switch named := slices.Contains(l.leftOut, name) && s.extent.changed == nil; {
+	case named && lacking:
 		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
 		return s
+	case named && j.ask.verb == verbs.Check:
+		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
 	}
 	m := scan.Alone(name, content, err, j.scan)
 	if lacking {

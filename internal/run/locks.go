@@ -37,6 +37,7 @@ type lockList struct {
 	// unlisted are directories that could not be listed. They end in a slash.
 	unlisted []string
 	absent   map[string]bool   // HEAD has them, and the disk does not
+	leftOut  []string          // absent ones that a sparse checkout leaves out
 	links    map[string]string // targets of absent links
 	// submodules are directories with files of other repositories.
 	submodules []string
@@ -47,7 +48,7 @@ type lockList struct {
 
 // listLocks lists the lock files of a tree. c is what HEAD has, as far as it is known.
 func listLocks(t tree, c committed) lockList {
-	l := lockList{tree: t, types: map[string]fs.FileMode{}, absent: map[string]bool{}, links: c.links, submodules: c.submodules()}
+	l := lockList{tree: t, types: map[string]fs.FileMode{}, absent: map[string]bool{}, links: c.links, submodules: c.submodules(), leftOut: c.missing}
 	for _, name := range c.locks() {
 		l.types[name] = c.types[name]
 	}

@@ -9,13 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // wildcards make a name a pattern.
@@ -39,9 +36,6 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 		found := lockedDirs(workDir, path.Clean(name))
 		if len(found) == 0 {
 			d.Hint = "relock scan lists the root modules that are there"
-			if near, ok := nearPattern(path.Clean(name), lockedDirs(workDir, "**")); ok {
-				d.Hint = fmt.Sprintf("did you mean '%s'?", near)
-			}
 			return nil, &problem.Error{Problem: d}
 		}
 		all = append(all, found...)
@@ -71,40 +65,4 @@ func lockedDirs(workDir, pattern string) []string {
 		return nil
 	})
 	return found
-}
-
-// nearPattern returns the pattern that was probably meant by one that matches no directory
-// with a lock file. It replaces names that differ in a few letters. ok is false if there is
-// none.
-func nearPattern(pattern string, dirs []string) (near string, ok bool) {
-	least := -1
-	for _, dir := range dirs {
-		corrected, d := correctedBy(strings.Split(pattern, "/"), strings.Split(dir, "/"))
-		if globs.InAny([]string{corrected}, dir) && (!ok || d < least) {
-			near, least, ok = corrected, d, true
-		}
-	}
-	return near, ok
-}
-
-// correctedBy is a pattern in which similar names of a directory's path replace those of
-// the pattern. d counts the letters that differ. After ** it compares names from the end.
-func correctedBy(pattern, dir []string) (corrected string, d int) {
-	parts, behind := slices.Clone(pattern), false
-	for i, part := range pattern {
-		at := i
-		if behind {
-			at = len(dir) - len(pattern) + i
-		}
-		behind = behind || part == "**"
-		if strings.ContainsAny(part, wildcards) || at < 0 || at >= len(dir) {
-			continue
-		}
-		slips := levenshtein.Distance(part, dir[at], nil)
-		if slips <= provider.Slips(part) && slips < len(part) {
-			parts[i] = dir[at]
-			d += slips
-		}
-	}
-	return strings.Join(parts, "/"), d
 }

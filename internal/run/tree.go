@@ -224,30 +224,18 @@ func (t tree) covers(dir string) bool {
 	})
 }
 
-// mostListed bounds how many entries of a tree relock reads to find the directory that was
-// meant.
-const mostListed = 50_000
-
-// locked are the directories of a repository with a lock file, as far as they can be
-// listed. enters reports whether to look in a directory.
-func (t tree) locked(enters func(dir string) bool) []string {
+// locked are the directories of a repository with a lock file, sorted. enters reports
+// whether to look in a directory.
+func (t tree) locked(enters func(dir string) bool) (dirs []string) {
 	if t.loose {
 		return nil
 	}
-	var dirs []string
-	listed := 0
-	_ = fs.WalkDir(t.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		listed++
-		switch {
-		case listed > mostListed:
-			return fs.SkipAll
-		case err != nil || d.IsDir() && name != "." && !enters(name):
-			return fs.SkipDir
-		case d.Name() == lockfile.Name:
-			dirs = append(dirs, path.Dir(name))
+	for name := range listLocks(t, committed{}).types {
+		if dir := path.Dir(name); lockfile.Is(name) && !isHidden(enters, dir) {
+			dirs = append(dirs, dir)
 		}
-		return nil
-	}) // unreadable directories are not suggested
+	}
+	slices.Sort(dirs)
 	return dirs
 }
 
