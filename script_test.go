@@ -119,7 +119,8 @@ func installPrograms() (dir string, err error) {
 // What is on GitHub:
 //
 //	clone REPO DIR [BRANCH]
-//	                   check a branch out, or the one named main
+//	                   check a branch out, or the one named main; pull/N/merge is the
+//	                   test merge of a pull request
 //	pulls REPO FILE    write the pull requests of a repository, as people see them
 //	issues REPO FILE   write the issues that are no pull requests, likewise
 //	commits REPO REF FILE

@@ -33,3 +33,40 @@ func TestGitHubMergesBranches(t *testing.T) {
 	_, _, err = merge("topic", "nothing")
 	wantRefusal(t, err, 404, "Head does not exist")
 }
+
+// The test merge of a pull request lags behind a base that moves, stays where both sides
+// conflict, and is not there if GitHub has not made one.
+func TestGitHubTestsMerges(t *testing.T) {
+	t.Parallel()
+	h, ctx := startHub(t), context.Background()
+	head := h.push(t, "topic", "one", "1\n")
+	base := h.head(t, "main")
+	h.open(t, "topic", "main")
+	tested := func() string {
+		t.Helper()
+		return h.pullRequest(t, 1).GetMergeCommitSHA()
+	}
+	want := func(when, sha, base, head string) {
+		t.Helper()
+		merge := must[*github.Commit](t)(h.Git.GetCommit(ctx, "octo", "infra", sha))
+		if len(merge.Parents) != 2 || merge.Parents[0].GetSHA() != base || merge.Parents[1].GetSHA() != head {
+			t.Errorf("%s the test merge has the parents %v, want %s and %s", when, merge.Parents, base, head)
+		}
+	}
+	want("at first", tested(), base, head)
+	moved := h.push(t, "main", "two", "2\n")
+	want("while the base moves", tested(), base, head)
+	want("after that", tested(), moved, head)
+	h.push(t, "main", "one", "another\n")
+	tested()
+	want("in a conflict", tested(), moved, head)
+
+	if err := h.Configure(octoInfra, func(s *Settings) { s.MergeStates = neverComputed }); err != nil {
+		t.Fatal(err)
+	}
+	h.push(t, "late", "three", "3\n")
+	h.open(t, "late", "main")
+	if sha := h.pullRequest(t, 2).GetMergeCommitSHA(); sha != "" {
+		t.Errorf("the test merge that GitHub has not made is %s", sha)
+	}
+}

@@ -477,8 +477,8 @@ func (r *gitRepository) mergeOver(from, into, to plumbing.Hash) (plumbing.Hash, 
 	return r.writeTree(merged), nil
 }
 
-// Clone makes a working tree of a branch, with its history, in a new directory.
-// HEAD is the commit on GitHub, whose SHA it returns.
+// Clone makes a working tree of a branch, or of pull/NUMBER/merge, with its history, in a
+// new directory. HEAD is the commit on GitHub, whose SHA it returns.
 func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -487,6 +487,9 @@ func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
 		return "", err
 	}
 	head := r.branch(branch)
+	if head.IsZero() {
+		head = r.ref(plumbing.ReferenceName("refs/" + branch))
+	}
 	if head.IsZero() {
 		return "", fmt.Errorf("no branch %s in %s", branch, repo)
 	}

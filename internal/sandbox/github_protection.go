@@ -161,8 +161,9 @@ func (r *gitRepository) computedState(p *pullRequest) string {
 	if late == neverComputed {
 		return "UNKNOWN"
 	}
-	if p.computed != at {
+	if p.computed != at { // the next answer has the test merge of these commits, too
 		p.computed = at
+		defer r.testMerge(p)
 		if late == stillStale && p.computedAs != "" {
 			return p.computedAs
 		}

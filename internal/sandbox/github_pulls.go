@@ -47,8 +47,11 @@ type pullRequest struct {
 	// move it with the base.
 	baseSHA plumbing.Hash
 
-	open                     bool
-	mergeSHA                 plumbing.Hash // not zero if merged
+	open     bool
+	mergeSHA plumbing.Hash // not zero if merged
+	// tested is the test merge of the head into the base. It lags behind a base that moves,
+	// and stays where both conflict.
+	tested                   plumbing.Hash
 	closedBy                 string
 	created, updated, closed time.Time
 
@@ -149,7 +152,7 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	case isHead:
 		before := p.headSHA
 		p.headSHA, p.baseSHA, p.updated = m.after, r.branch(p.base), g.now()
-		r.setPullRef(p)
+		r.setPullRefs(p)
 		r.dismiss(p, before)
 		if p.queued != "" { // any push [renovatebot/renovate#45252]
 			r.dequeue(p)
@@ -164,10 +167,34 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	}
 }
 
-// setPullRef updates refs/pull/N/head, under which GitHub shows heads of forks.
-func (r *gitRepository) setPullRef(p *pullRequest) {
-	name := plumbing.ReferenceName(fmt.Sprintf("refs/pull/%d/head", p.number))
-	r.git.ReferenceStorage[name] = plumbing.NewHashReference(name, p.headSHA)
+// setPullRefs updates refs/pull/N/head, under which GitHub shows heads of forks, and
+// refs/pull/N/merge.
+func (r *gitRepository) setPullRefs(p *pullRequest) {
+	r.setPullRef(p, "head", p.headSHA)
+	r.testMerge(p)
+}
+
+func (r *gitRepository) setPullRef(p *pullRequest, which string, to plumbing.Hash) {
+	name := plumbing.ReferenceName(fmt.Sprintf("refs/pull/%d/%s", p.number, which))
+	r.git.ReferenceStorage[name] = plumbing.NewHashReference(name, to)
+}
+
+// testMerge merges the head into the base as it is now, for a test. If they conflict, the
+// last test merge stays.
+// https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests
+func (r *gitRepository) testMerge(p *pullRequest) {
+	base := r.branch(p.base)
+	tree, err := r.mergeTrees(base, p.headSHA)
+	if err != nil || r.settings.MergeStates == neverComputed {
+		return
+	}
+	who := object.Signature{Name: p.author, Email: noReply(p.author), When: p.updated}
+	p.tested = r.writeCommit(object.Commit{
+		Author: who, Committer: object.Signature{Name: "GitHub", Email: "noreply@github.com", When: who.When},
+		Message:  fmt.Sprintf("Merge %s into %s", p.headSHA, base),
+		TreeHash: tree, ParentHashes: []plumbing.Hash{base, p.headSHA},
+	})
+	r.setPullRef(p, "merge", p.tested)
 }
 
 func (g *GitHub) close(r *gitRepository, p *pullRequest, by string) {
@@ -260,7 +287,7 @@ func (g *GitHub) openPull(r *gitRepository, in newPull, by string) (*pullRequest
 	p.id, p.created = g.nextID(), g.now()
 	p.updated = p.created
 	r.issues = append(r.issues, p)
-	r.setPullRef(p)
+	r.setPullRefs(p)
 	return p, nil
 }
 
@@ -374,6 +401,7 @@ func (r *gitRepository) retarget(p *pullRequest, base string) error {
 		return err
 	}
 	p.base, p.baseSHA = base, r.branch(base)
+	r.testMerge(p)
 	if rules := r.protection(base); rules != nil && rules.DismissStale {
 		p.opinions = nil // "The base branch was changed" [orgs/community#45921]
 	}
@@ -418,7 +446,7 @@ func (r *gitRepository) reopen(p *pullRequest) error {
 	}
 	p.open, p.closedBy, p.closed = true, "", time.Time{}
 	p.headSHA, p.baseSHA = head, r.branch(p.base)
-	r.setPullRef(p)
+	r.setPullRefs(p)
 	return nil
 }
 
@@ -492,8 +520,11 @@ func (c *apiCall) pullDoc(p *pullRequest) doc {
 		d["assignee"] = c.userDoc(p.assignees[0])
 	}
 	maps.Copy(d, c.pullAddresses(p))
-	if p.merged() {
+	switch {
+	case p.merged():
 		d["merged_at"], d["merge_commit_sha"] = maybeTime(p.closed), p.mergeSHA.String()
+	case !p.tested.IsZero():
+		d["merge_commit_sha"] = p.tested.String()
 	}
 	return d
 }
