@@ -382,6 +382,20 @@ func writeIssueEvent(ts *testscript.TestScript, login string, args []string) {
 	leaveEvent(ts, "issues", args[1], payload)
 }
 
+// pullEvent leaves what a runner would have of a pull request: the event, and its test
+// merge as GITHUB_SHA.
+func pullEvent(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 3 || len(args) == 4, "pull-event REPO NUMBER ACTION [FROM]")
+	from := ""
+	if len(args) == 4 {
+		from = args[3]
+	}
+	payload, tested, err := world(ts).GitHub().PullEvent(args[0], person{ts: ts}.number(args[1]), args[2], from)
+	ts.Check(err)
+	leaveEvent(ts, "pull_request", args[0], payload)
+	ts.Setenv("GITHUB_SHA", tested)
+}
+
 // leaveEvent leaves an event where a runner has it, and points relock at it.
 func leaveEvent(ts *testscript.TestScript, name, repo string, payload []byte) {
 	file := ts.MkAbs(ts.Getenv("WORK") + "/event.json")

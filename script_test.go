@@ -126,6 +126,10 @@ func installPrograms() (dir string, err error) {
 //	commits REPO REF FILE
 //	                   write the commits of a branch, newest first
 //
+//	pull-event REPO NUMBER ACTION [FROM]
+//	                   leave the event of a pull request, and its test merge as
+//	                   GITHUB_SHA; FROM is the base of before, if somebody retargeted it
+//
 // What people do there is in acts, in script_people_test.go.
 //
 // Where the command relock is done in this process, BUILD_VERSION is the version of its build.
@@ -160,6 +164,7 @@ func TestScript(t *testing.T) {
 		"as":             actAs,
 		"relock":         runRelock,
 		"meanwhile":      meanwhile,
+		"pull-event":     pullEvent,
 		"hurry":          hurryUp,
 		"distrust":       distrust,
 	}

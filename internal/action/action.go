@@ -146,6 +146,9 @@ type payload struct {
 	Repository struct {
 		DefaultBranch string `json:"default_branch"`
 	} `json:"repository"`
+	Changes struct {
+		Base *struct{} `json:"base"` // of a pull request that was retargeted
+	} `json:"changes"`
 	PullRequest struct {
 		Head, Base struct {
 			SHA  string
@@ -252,8 +255,9 @@ func (r *Runtime) Head() (head, fork bool) {
 	return true, true
 }
 
-// Base returns the commit of the base branch for which a Head was made; empty if
-// the payload does not say.
+// Base returns the commit of the base branch for which a Head was made, as the payload names
+// it; empty if it does not. That of a pull request lags behind the base branch: GitHub sets
+// it when the head moves. See Tested.
 func (r *Runtime) Base() string {
 	p := r.payload()
 	if r.Event() == "merge_group" {
@@ -262,12 +266,28 @@ func (r *Runtime) Base() string {
 	return p.PullRequest.Base.SHA
 }
 
+// Tested returns the base for which a commit with these parents was made, if it is the test
+// merge of the pull request; else the base that the payload names. GitHub makes the test
+// merge of the base branch and the head, in this order. One that was made before the
+// pull request was retargeted does not count.
+func (r *Runtime) Tested(parents []string) (base string, tested bool) {
+	p := r.payload()
+	head, named := p.PullRequest.Head.SHA, p.PullRequest.Base.SHA
+	if len(parents) != 2 || head == "" || parents[1] != head || p.Changes.Base != nil && parents[0] != named {
+		return r.Base(), false
+	}
+	return parents[0], true
+}
+
 // Change is what an event says of what changed.
 type Change struct {
 	// Base and Head are commits. What changed is what Head has since it left Base.
 	Base, Head string
 	// Straight says that Head must descend from Base.
 	Straight bool
+	// Replaced says that Head has replaced Base by force, or a branch is new and there is no
+	// Base. Then Unknown is set, too.
+	Replaced bool
 	// Unknown is why the event does not say what changed; empty if it does.
 	Unknown string
 }
@@ -289,15 +309,15 @@ func (r *Runtime) Change() (Change, bool) {
 		c = Change{Base: p.Before, Head: p.After, Straight: true}
 		switch {
 		case p.Created || p.Before == noCommit:
-			c.Unknown = "the branch is new"
+			c.Base, c.Replaced, c.Unknown = "", true, "the branch is new"
 		case p.Forced:
-			c.Unknown = "the push was forced"
+			c.Replaced, c.Unknown = true, "the push was forced"
 		}
 	default:
 		return Change{}, false
 	}
-	if c.Unknown == "" && (c.Base == "" || c.Head == "" || c.Head == noCommit) {
-		c.Unknown = "the event does not name the commits"
+	if c.Head == noCommit || c.Head == "" || c.Base == "" && !c.Replaced {
+		c.Replaced, c.Unknown = false, "the event does not name the commits"
 	}
 	return c, true
 }

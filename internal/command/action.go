@@ -122,11 +122,13 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 		}
 		env.ticked = run.Ticked{Issue: edit.Number, By: edit.By, Boxes: boxes}
 	}
-	e := event{check: "lock"}
-	if c, ok := rt.Change(); ok {
-		e.change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
+	e := event{check: "lock", pull: rt.Event() == "pull_request"}
+	if verb == verbs.Check || verb == verbs.Verify {
+		e.change, err = changeOf(ctx, env, s)
+		if err != nil {
+			return report.Report{}, s, err
+		}
 	}
-	e.pull = rt.Event() == "pull_request"
 	r, err := carryOut(ctx, env, from, s, verb, s.Directories, e)
 	return r, s, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -75,6 +76,9 @@ func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e e
 	r, err := judgeBy(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
 		return run.ToCheck(m, env.checkout(), dirs, by, mode, e.change)
 	})
+	if s.Touched != "" && problem.Coded(err, problem.CodeUnreadable) { // the history could not be read, as any file might
+		r.Diagnostics, err = append(r.Diagnostics, problem.Of(err)), nil
+	}
 	r.Mending = mendingOf(ctx, env, s, verb, r, e)
 	return r, err
 }

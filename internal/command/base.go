@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // baseUnknown says that a pull request's base can be read nowhere.
@@ -35,27 +38,100 @@ func notOfTheBase(what, name string) error {
 // baseKnown reports whether named files of a pull request's base can be read: by the
 // checkout, if that has the commit, or with credentials from GitHub.
 func baseKnown(env Env, root string, names []string, values settings.Values) bool {
-	base := env.runtime().Base()
+	base, _ := baseHere(env, root)
 	if base == "" {
 		return false
 	}
-	_, cloned := run.Committed(root, base, names)
-	return cloned || values["token"].Items[0] != "" || values["app-id"].Items[0] != ""
+	_, cloned := filesOfCommit(root, base, names)
+	return cloned || mayAsk(values)
 }
 
-// baseFiles are those of the named files that a base that is known has.
-func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (fs.FS, error) {
-	base := env.runtime().Base()
-	if files, ok := run.Committed(root, base, names); ok {
-		return files, nil
+// mayAsk reports whether there are credentials for GitHub.
+func mayAsk(values settings.Values) bool {
+	return values["token"].Items[0] != "" || values["app-id"].Items[0] != ""
+}
+
+// baseHere is the base of a pull request as far as the checkout and the event know it. tested
+// is as in action.Runtime.Tested.
+func baseHere(env Env, root string) (base string, tested bool) {
+	rt := env.runtime()
+	merge, err := revision(root, rt.SHA())
+	if err != nil {
+		return rt.Tested(nil)
 	}
+	return rt.Tested(merge.Parents())
+}
+
+// revision is a commit of the repository on disk, which a shallow clone may lack.
+func revision(root, name string) (worktree.Revision, error) {
+	clone, err := worktree.OpenClone(root)
+	if err != nil {
+		return worktree.Revision{}, err
+	}
+	return clone.At(name)
+}
+
+// filesOfCommit are those of the named files that a commit on disk has. ok is false if it cannot
+// be read there, or if one is a link, which would lead elsewhere.
+func filesOfCommit(root, commit string, names []string) (files fs.FS, ok bool) {
+	at, err := revision(root, commit)
+	if err != nil {
+		return nil, false
+	}
+	return at.Files(names)
+}
+
+// baseOf is the base of a pull request. GitHub is asked for the test merge if the checkout
+// lacks it, and the base that the event names counts if GitHub does not show it.
+func baseOf(ctx context.Context, env Env, s settings.Settings, root string) (base string, tested bool, err error) {
+	rt := env.runtime()
+	base, tested = baseHere(env, root)
+	if tested || rt.Event() == "merge_group" || rt.SHA() == "" || !mayAsk(s.Values) {
+		return base, tested, nil
+	}
+	merge, err := env.commits.Do(ctx, rt.SHA(), func() (merge github.Commit, err error) {
+		err = withRepository(env, s, func(repo *github.Repository) error {
+			merge, err = repo.Commit(ctx, rt.SHA())
+			return err
+		})
+		return merge, err
+	})
+	if errors.Is(err, github.ErrNotFound) || errors.Is(err, github.ErrForbidden) {
+		return base, false, nil
+	}
+	base, tested = rt.Tested(merge.Parents)
+	return base, tested, err
+}
+
+// withRepository lets act ask about the repository of the event.
+func withRepository(env Env, s settings.Settings, act func(*github.Repository) error) error {
 	ask := run.ToScan(run.Means{Settings: s, Head: env.head()}, env.checkout(), nil)
 	session, err := run.Open(env.ofRun(s), ask)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer session.Close()
-	return session.Committed(ctx, ask, base, names)
+	repo, err := session.Repository(ask)
+	if err != nil {
+		return err
+	}
+	return act(repo)
+}
+
+// baseFiles are those of the named files that a base that is known has.
+func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (files fs.FS, err error) {
+	base, _, err := baseOf(ctx, env, s, root)
+	if err != nil {
+		return nil, err
+	}
+	if files, ok := filesOfCommit(root, base, names); ok {
+		return files, nil
+	}
+	err = withRepository(env, s, func(repo *github.Repository) error {
+		files, err = repo.Snapshot(ctx, base, func(name string) bool { return slices.Contains(names, name) })
+		return err
+	})
+	return files, err
 }
 
 // fileNames are those that a configuration file may have.

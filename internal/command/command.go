@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -70,6 +71,8 @@ type Env struct {
 	// Clock is as in run.Env.
 	Clock github.Clock
 
+	// commits are commits on GitHub, each of which is asked for once.
+	commits *memo.Memo[string, github.Commit]
 	// readers is how many repositories of an organisation are read at once; 0: as many as
 	// usual.
 	readers int
@@ -86,6 +89,7 @@ func Main(ctx context.Context, env Env) int {
 	if rt := action.New(env.Getenv, env.Stderr); rt.Enabled() {
 		env.mask = rt.Mask // a verb may print its result to standard output
 	}
+	env.commits = &memo.Memo[string, github.Commit]{}
 	cmd, err := rootCommand(env).ExecuteContextC(ctx)
 	if err == nil {
 		_, err = meantByHelp(cmd)

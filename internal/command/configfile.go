@@ -3,10 +3,12 @@ package command
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/worktree"
 )
@@ -26,9 +28,19 @@ func fileHere(env Env) (settings.File, error) {
 // nothing, if there is none. Without it the run would go by other rules than the
 // repository's.
 func fileOfHead(dir string) (settings.File, error) {
-	files, err := run.NotCheckedOut(dir, settings.FileNames)
-	if err != nil || files == nil {
+	if !worktree.Sparse(dir) {
+		return settings.File{}, nil
+	}
+	head, err := revision(dir, "HEAD")
+	if err != nil {
 		return settings.File{}, err
+	}
+	files, ok := head.Files(settings.FileNames)
+	if !ok {
+		return settings.File{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
+			Hint: scan.CheckOut(path.Dir(settings.FileNames[0])),
+		}}
 	}
 	return settings.ReadFile(files, "")
 }

@@ -153,7 +153,7 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 	}
 	names := []string{name}
 	if head, _ := env.runtime().Head(); !head {
-		base, known := run.Committed(root, s.Touched, names)
+		base, known := filesOfCommit(root, s.Touched, names)
 		if !known {
 			return nil, fmt.Errorf("the %s %s of the revision %s could not be read; fetch it, with its files", f.what, f.name, s.Touched)
 		}

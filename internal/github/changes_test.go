@@ -135,9 +135,14 @@ func TestDifferenceSaysWhetherItIsAll(t *testing.T) {
 		t.Errorf("Difference() from an unknown commit: %v, want an ErrNotFound", err)
 	}
 	// An answer without the files does not say that nothing differs.
-	h.box.Inject(sandbox.Fault{Method: "GET", Path: "/github/api/v3/repos/octo/infra/compare/...", Status: http.StatusOK, Body: `{"status": "ahead"}`})
+	h.box.Inject(sandbox.Fault{Method: "GET", Path: "/github/api/v3/repos/octo/infra/compare/...", Status: http.StatusOK, Body: `{"status": "ahead", "base_commit": {"sha": "a"}, "merge_base_commit": {"sha": "b"}}`})
 	if got, err := h.repository(t).Difference(t.Context(), from, some); err != nil || got.Complete {
 		t.Errorf("Difference() by half an answer = %+v, %v; want one that is not complete", got, err)
+	}
+	h.box.Mend()
+	h.box.Inject(sandbox.Fault{Method: "GET", Path: "/github/api/v3/repos/octo/infra/compare/...", Status: http.StatusOK, Body: `{"status": "ahead", "files": []}`})
+	if got, err := h.repository(t).Difference(t.Context(), from, some); err == nil {
+		t.Errorf("Difference() by an answer without commits = %+v, want an error", got)
 	}
 }
 

@@ -102,8 +102,9 @@ type Difference struct {
 	Complete bool
 	// Straight says that the head is the base or descends from it.
 	Straight bool
-	// MergeBase is the commit that both have in common; empty if the answer lacks it.
-	MergeBase string
+	// Base is the commit of the base, which may be a branch. MergeBase is the commit that
+	// both have in common.
+	Base, MergeBase string
 }
 
 // Difference compares two commits in one request. It returns an ErrNotFound if
@@ -118,7 +119,11 @@ func (r *Repository) Difference(ctx context.Context, base, head string) (Differe
 		// An answer without a list of files does not mean that there are none.
 		Complete:  c.Files != nil && len(c.Files) < MostCompared,
 		Straight:  c.GetStatus() == "ahead" || c.GetStatus() == "identical",
+		Base:      c.GetBaseCommit().GetSHA(),
 		MergeBase: c.GetMergeBaseCommit().GetSHA(),
+	}
+	if d.Base == "" || d.MergeBase == "" {
+		return Difference{}, r.explain(ctx, "comparing "+head+" with "+base, readContents, &finding{message: "the answer does not name the commits"})
 	}
 	for _, f := range c.Files {
 		d.Files = append(d.Files, f.GetFilename())

@@ -296,6 +296,14 @@ func readLocks(ctx context.Context, j job, e extent) (base, fork baseLocks, err 
 		return base, fork, err
 	}
 	base, err = readBaseLocks(files.FS, by)
+	if err != nil || e.fork == nil {
+		return base, fork, err
+	}
+	files, err = e.fork(ctx)
+	if err != nil || files == nil {
+		return base, fork, err
+	}
+	fork, err = readBaseLocks(files.FS, by)
 	return base, fork, err
 }
 

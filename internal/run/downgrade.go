@@ -24,7 +24,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 			dirs = append(dirs, f.module.Dir)
 		}
 	}
-	if j.ask.verb != verbs.Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
+	if j.ask.verb != verbs.Check || j.ask.change == nil || p.extent.base == nil || len(dirs) == 0 || ctx.Err() != nil {
 		return nil
 	}
 	base, err := planBase(ctx, j, p.extent, dirs)
@@ -46,7 +46,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 // planBase plans the given root modules as the request does, on the base. It needs their
 // lock files there. Its report is not shown.
 func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (planned, error) {
-	files, err := narrowed.before(ctx)
+	files, err := narrowed.base(ctx)
 	if err != nil {
 		return planned{}, err
 	}

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"io/fs"
-	"path"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -10,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // Head says whether the file tree is the head of a pull request, and whose. A head selects
@@ -70,45 +67,4 @@ func markUncontacted(j job, m scan.RootModule) scan.RootModule {
 		})
 	}
 	return m
-}
-
-// NotCheckedOut returns those of the named files that HEAD has, if the checkout at root is
-// sparse. Such a checkout may lack them on disk. It is nil for any other checkout.
-func NotCheckedOut(root string, names []string) (fs.FS, error) {
-	if !worktree.Sparse(root) {
-		return nil, nil
-	}
-	head, err := tree{root: root}.at("HEAD")
-	if err != nil {
-		return nil, err
-	}
-	files, ok := filesOf(head, names)
-	if !ok {
-		return nil, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
-			Hint: scan.CheckOut(path.Dir(names[0])),
-		}}
-	}
-	return files, nil
-}
-
-// Committed returns those of the named files that a commit has. It reports whether it
-// could: a shallow clone may lack the commit, and a link would lead elsewhere.
-func Committed(root, commit string, names []string) (fs.FS, bool) {
-	at, err := tree{root: root}.at(commit)
-	if err != nil {
-		return nil, false
-	}
-	return filesOf(at, names)
-}
-
-// filesOf is a file tree with those of the named files that a revision has. It fails if one
-// is a link or cannot be read.
-func filesOf(at worktree.Revision, names []string) (fs.FS, bool) {
-	contents, ok := at.Files(names)
-	if !ok {
-		return nil, false
-	}
-	files, err := treeOf(contents)
-	return files, err == nil
 }

@@ -68,16 +68,6 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 	}
 }
 
-func TestChangedSinceSaysHowToGetTheHistory(t *testing.T) {
-	t.Parallel()
-	root := lay(t)
-	worktreetest.Commit(t, root)
-	_, _, err := changedSince(tree{root: root}, "gone")
-	if d := problem.Of(err); d.Code != problem.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
-		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
-	}
-}
-
 func TestTouches(t *testing.T) {
 	t.Parallel()
 	c := newChanged(changedPathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md", "eu/.config/mise.toml", "us/.terragrunt-version"}))

@@ -233,15 +233,6 @@ func (s *Session) Repository(a Ask) (*github.Repository, error) {
 	return s.clients.reach(accessFor(s.env, a, a.means.Settings), a.targets[0].repository)
 }
 
-// Committed returns those of the named files that a commit of a repository on GitHub has.
-func (s *Session) Committed(ctx context.Context, a Ask, commit string, names []string) (fs.FS, error) {
-	repo, err := s.Repository(a)
-	if err != nil {
-		return nil, err
-	}
-	return repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
-}
-
 // AtDefault returns those of the named files that the default branch of a repository on
 // GitHub has, and the branch's name.
 func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files fs.FS, branch string, err error) {
@@ -257,7 +248,7 @@ func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files f
 	if err != nil {
 		return nil, branch, err
 	}
-	files, err = s.Committed(ctx, a, commit, names)
+	files, err = repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
 	return files, branch, err
 }
 

@@ -28,7 +28,7 @@ type Change struct {
 	// Revision names a commit of the checkout's repository, and replaces both: the change
 	// is what the working tree has since it left that commit.
 	Revision string
-	// Unknown is why the change is unknown. Then everything is checked.
+	// Unknown is why the change is unknown. Then everything is checked, and counts as new.
 	Unknown string
 }
 
@@ -129,112 +129,121 @@ func ConcernedBy(files *Remote, names []string) func(scan.RootModule) bool {
 	return newChanged(changedPathsIn(files.FS, names)).concerns
 }
 
-// extent limits a run to some root modules.
+// extent limits a run to some root modules, and reads what they are compared with.
 type extent struct {
-	touched func(scan.RootModule) bool                 // nil: all
-	changed *changed                                   // nil: unknown
-	before  func(ctx context.Context) (*Remote, error) // the base of the change; nil: unknown
+	touched func(scan.RootModule) bool // nil: all
+	changed *changed                   // nil: unknown
 	// base reads the files with which entries of lock files are compared, to see which ones
-	// are new; nil: no base is known. A base may be known although the changed files are
-	// not.
+	// are new; nil: there is no base, and all are. A base may be known although the changed
+	// files are not.
 	base func(ctx context.Context) (*Remote, error)
+	// fork reads the files of the commit where the head left the base. A lock file that is
+	// as it was there adds nothing. nil, also as the answer: it is the base.
+	fork func(ctx context.Context) (*Remote, error)
 }
 
-// readOnce reads the files of a commit at the first call, and once.
-func readOnce(read func(context.Context) (*Remote, error)) func(context.Context) (*Remote, error) {
+// readOnce reads something at the first call, and once.
+func readOnce[T any](read func(context.Context) (T, error)) func(context.Context) (T, error) {
 	var once sync.Once
-	var files *Remote
+	var value T
 	var err error
-	return func(ctx context.Context) (*Remote, error) {
-		once.Do(func() { files, err = read(ctx) })
-		return files, err
+	return func(ctx context.Context) (T, error) {
+		once.Do(func() { value, err = read(ctx) })
+		return value, err
 	}
 }
 
-// baseOf reads the base of a change on GitHub; nil if the change does not name it.
-func baseOf(j job, change *Change) func(context.Context) (*Remote, error) {
-	if change == nil || change.Base == "" || change.Unknown != "" {
-		return nil
-	}
+// filesOnGitHub reads a commit of the target's repository.
+func filesOnGitHub(j job, commit string) func(context.Context) (*Remote, error) {
 	return readOnce(func(ctx context.Context) (*Remote, error) {
 		repo, err := j.clients.reach(j.access, j.target.repository)
 		if err != nil {
 			return nil, err
 		}
-		return Snapshot(ctx, repo, change.Base)
+		return Snapshot(ctx, repo, commit)
 	})
 }
 
 // narrow limits a check to the root modules that a change touches. If the change is
 // unknown, all are checked: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
-	change, wide := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}
+	change, e, unknown := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}, ""
 	if change == nil {
-		return wide, nil, nil
+		return e, nil, nil
 	}
-	wide.base = baseOf(j, change)
-	if j.ask.verb == verbs.Verify {
-		return wide, nil, nil
-	}
-	unknown := change.Unknown
-	var changed *changed
 	var err error
 	if change.Revision != "" {
 		if len(trees) != 1 {
-			return wide, nil, errors.New("--touched is about one repository; the directories are in several")
+			return e, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
-		changed, err = changedInCheckout(trees[0], change.Revision)
-		if errors.Is(err, errUnborn) {
-			unknown = err.Error()
-		} else if err != nil {
-			return wide, nil, err
-		} else {
-			wide.base = readOnce(func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision, j.settings.Own) })
-			wide.before = wide.base
+		e, unknown, err = changedInCheckout(ctx, j, trees[0])
+		if err != nil {
+			return e, nil, err
 		}
-	} else if unknown == "" {
-		var files []string
-		var known bool
-		files, known, unknown, err = changedOnGitHub(ctx, j)
-		if known {
-			wide.before = wide.base
-		}
+	} else {
+		e, unknown, err = changedOnGitHub(ctx, j, trees[0])
 		if ctx.Err() != nil {
-			return wide, nil, err
+			return e, nil, err
 		}
 		if err != nil {
 			d := problem.Of(err)
 			d.Severity, d.Message = problem.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			return wide, []problem.Problem{d}, nil
+			return e, []problem.Problem{d}, nil
 		}
-		changed = newChanged(changedPathsIn(trees[0].FS(), files))
 	}
 	if unknown != "" {
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
-		return wide, nil, nil
 	}
-	return extent{touched: changed.touches, changed: changed, before: wide.before, base: wide.base}, nil, nil
+	if e.changed != nil {
+		e.touched = e.changed.touches
+	}
+	return e, nil, nil
 }
 
-// changedOnGitHub are the changed files according to GitHub, or the reason why GitHub does
-// not list them. known reports whether the base of the change is that of the head.
-func changedOnGitHub(ctx context.Context, j job) (files []string, known bool, unknown string, err error) {
+// changedOnGitHub is the extent of a change on GitHub, or the reason why GitHub does not
+// list the changed files. A verification, which looks at all files, does not ask for them.
+func changedOnGitHub(ctx context.Context, j job, t tree) (e extent, unknown string, err error) {
 	change := j.ask.change
-	repo, err := j.clients.reach(j.access, j.target.repository)
-	if err != nil {
-		return nil, false, "", err
+	if change.Unknown != "" {
+		return e, change.Unknown, nil
 	}
-	d, err := repo.Difference(ctx, change.Base, change.Head)
-	known = err == nil && (d.Straight || !change.Straight)
+	difference := readOnce(func(ctx context.Context) (d github.Difference, err error) {
+		repo, err := j.clients.reach(j.access, j.target.repository)
+		if err != nil {
+			return d, err
+		}
+		return repo.Difference(ctx, change.Base, change.Head)
+	})
+	e.base = filesOnGitHub(j, change.Base)
+	if !change.Straight {
+		e.fork = func(ctx context.Context) (*Remote, error) {
+			d, err := difference(ctx)
+			if errors.Is(err, github.ErrNotFound) || err == nil && d.MergeBase == change.Base {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return filesOnGitHub(j, d.MergeBase)(ctx)
+		}
+	}
+	if j.ask.verb == verbs.Verify {
+		return e, "", nil
+	}
+	d, err := difference(ctx)
 	switch {
 	case errors.Is(err, github.ErrNotFound):
-		return nil, known, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
+		return e, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
 	case err != nil:
-		return nil, known, "", err
+		return e, "", err
 	case !d.Complete:
-		return nil, known, "GitHub does not list so many files", nil
+		return e, manyFiles, nil
 	case change.Straight && !d.Straight:
-		return nil, known, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
+		return e, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
 	}
-	return d.Files, known, "", nil
+	e.changed = newChanged(changedPathsIn(t.FS(), d.Files))
+	return e, "", nil
 }
+
+// manyFiles is why changed files are unknown.
+const manyFiles = "GitHub does not list so many files"

@@ -395,12 +395,10 @@ func TestChangeOfWorkingTreeTouchesWhatItMakesDifferent(t *testing.T) {
 			worktreetest.Commit(t, root)
 		}
 		after := observed(t, tree{root: root}.FS(), nil)
-		changes, differs, err := changedSince(tree{root: root}, revision)
+		changed, err := changedOnDisk(root, revision)
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed := newChanged(changes)
-		changed.differs = differs
 		narrowed := observed(t, tree{root: root}.FS(), changed.touches)
 		for dir := range after {
 			if before[dir] == after[dir] {
@@ -409,7 +407,7 @@ func TestChangeOfWorkingTreeTouchesWhatItMakesDifferent(t *testing.T) {
 			different++
 			if _, touched := narrowed[dir]; !touched {
 				t.Fatalf("seed %d: %q changed (%v), and %s is not touched by that, of which before\n%s\nand after\n%s\nin\n%s",
-					seed, paths, changes, dir, before[dir], after[dir], head)
+					seed, paths, changed.files, dir, before[dir], after[dir], head)
 			}
 		}
 	}
@@ -436,4 +434,10 @@ func (f files) write(t *testing.T, root string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// changedOnDisk is what a working tree has changed since a commit.
+func changedOnDisk(root, revision string) (*changed, error) {
+	e, err := sinceFork(job{ask: Ask{change: &Change{Revision: revision}}}, tree{root: root})
+	return e.changed, err
 }

@@ -207,6 +207,30 @@ func (g *GitHub) CommentEvent(repo string, id int64, action, by string) ([]byte,
 	return eventText(event), nil
 }
 
+// PullEvent returns the payload of the event pull_request, and the commit that a runner has as
+// GITHUB_SHA: the test merge. The payload names the base as it was when the head moved. For
+// a pull request that was retargeted, from is its former base.
+// https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request
+func (g *GitHub) PullEvent(repo string, number int, action, from string) (payload []byte, tested string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return nil, "", err
+	}
+	r.testMerge(p)
+	c := &apiCall{Request: &http.Request{Host: g.host}, hub: g, repo: r}
+	pull, err := c.fullPullDoc(p)
+	if err != nil {
+		return nil, "", err
+	}
+	event := doc{"action": action, "number": number, "pull_request": pull, "repository": c.repositoryDoc(r), "sender": c.userDoc(p.author)}
+	if from != "" {
+		event["changes"] = doc{"base": doc{"ref": doc{"from": from}, "sha": doc{"from": r.branch(from).String()}}}
+	}
+	return eventText(event), p.tested.String(), nil
+}
+
 // eventText is a payload in the form of a runner's file.
 func eventText(event doc) []byte {
 	var buf bytes.Buffer

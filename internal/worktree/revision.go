@@ -23,6 +23,16 @@ type Revision struct {
 	stored *filesystem.Storage
 }
 
+// Parents are the ids of the commits on which the revision was made. A shallow clone need
+// not hold those commits.
+func (r Revision) Parents() []string {
+	ids := make([]string, len(r.commit.ParentHashes))
+	for i, hash := range r.commit.ParentHashes {
+		ids[i] = hash.String()
+	}
+	return ids
+}
+
 // ErrNoDirectory says that a clone holds no list of files for a directory of a revision.
 var ErrNoDirectory = errors.New("there is no such directory")
 
@@ -81,10 +91,10 @@ func (r Revision) Blob(name string) (string, error) {
 	return entry.Hash.String(), nil
 }
 
-// Files returns the contents of those of the named files that the revision has. ok is
-// false if one of them is a link or cannot be read.
-func (r Revision) Files(names []string) (contents map[string][]byte, ok bool) {
-	contents = map[string][]byte{}
+// Files returns a file tree of those of the named files that the revision has. ok is false if
+// one of them is a link or cannot be read.
+func (r Revision) Files(names []string) (files fs.FS, ok bool) {
+	contents := map[string][]byte{}
 	for _, name := range names {
 		f, err := r.commit.File(name)
 		if errors.Is(err, object.ErrFileNotFound) {
@@ -98,7 +108,9 @@ func (r Revision) Files(names []string) (contents map[string][]byte, ok bool) {
 			return nil, false
 		}
 	}
-	return contents, true
+	var none filetree.Builder
+	files, err := filetree.Overlay(none.Tree(), contents)
+	return files, err == nil
 }
 
 // Contents reads those files of the revision that are taken, by path. Links are left out,

@@ -52,12 +52,31 @@ func TestTreeOfARevision(t *testing.T) {
 	}
 }
 
+func TestParents(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	first := revisionIn(t, root)
+	if got := first.Parents(); len(got) != 0 {
+		t.Errorf("Parents() of the first commit = %q, want none", got)
+	}
+	head, err := openClone(t, root).At("HEAD")
+	if got := head.Parents(); err != nil || !slices.Equal(got, []string{first.Commit}) {
+		t.Errorf("Parents() of HEAD = %q, %v, want %s", got, err, first.Commit)
+	}
+}
+
 func TestFilesOfARevision(t *testing.T) {
 	t.Parallel()
 	r := revisionIn(t, t.TempDir())
-	got, ok := r.Files([]string{".github/relock.yml", "missing.yml"})
-	if !ok || len(got) != 1 || string(got[".github/relock.yml"]) != "version: 1\n" {
-		t.Errorf("Files() = %q, %t, want the file of the base", got, ok)
+	files, ok := r.Files([]string{".github/relock.yml", "missing.yml"})
+	if !ok {
+		t.Fatal("Files() is not ok")
+	}
+	if got, err := fs.ReadFile(files, ".github/relock.yml"); string(got) != "version: 1\n" {
+		t.Errorf("Files() has %q, %v, want the file of the base", got, err)
+	}
+	if _, err := fs.Stat(files, "missing.yml"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Files() of a missing file: %v, want none", err)
 	}
 	if _, ok := r.Files([]string{"prod/link.tf"}); ok {
 		t.Error("Files(a link) is ok, and what it leads to need not be of the commit")
