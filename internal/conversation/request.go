@@ -1,8 +1,8 @@
 package conversation
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"path"
@@ -38,6 +38,23 @@ type request struct {
 // root modules that it touches.
 const mostChanged = 1000
 
+// tested are the commits that a command looks at: the test merge, which is also what an event
+// of the pull request judges, and its base. If GitHub has not made it of the head and of the
+// base branch as they are now, as in a conflict, the head counts, and base is empty.
+func (q request) tested(ctx context.Context) (commit, base string, err error) {
+	if q.pull.Tested == "" {
+		return q.pull.Head, "", nil
+	}
+	merge, err := q.repo.Commit(ctx, q.pull.Tested)
+	if err != nil && !errors.Is(err, github.ErrNotFound) {
+		return "", "", err
+	}
+	if !slices.Equal(merge.Parents, []string{q.base, q.pull.Head}) {
+		return q.pull.Head, "", nil
+	}
+	return merge.SHA, q.base, nil
+}
+
 // files are those of the pull request's head. GitHub keeps the head of each pull request
 // in the repository that it is for.
 func (q request) files(ctx context.Context) (*run.Remote, error) {
@@ -57,7 +74,7 @@ func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.Snapshot(ctx, q.repo, cmp.Or(d.MergeBase, q.base))
+	return run.Snapshot(ctx, q.repo, d.MergeBase)
 }
 
 // wanted is what the command names. Without directories it is about the root modules that
@@ -76,14 +93,22 @@ func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote)
 	return w, err
 }
 
-// looking asks what a verb says of the head.
+// looking asks what a verb says of the head, merged into the base if GitHub has done so.
 func (q request) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) (run.Ask, error) {
-	files, err := q.files(ctx)
+	commit, base, err := q.tested(ctx)
 	if err != nil {
 		return run.Ask{}, err
 	}
+	files, err := run.Snapshot(ctx, q.repo, commit)
+	if err != nil {
+		return run.Ask{}, err
+	}
+	head := q.head(ctx, files)
+	if base != "" {
+		head.Base = func(ctx context.Context) (*run.Remote, error) { return run.Snapshot(ctx, q.repo, base) }
+	}
 	w, err := q.wanted(ctx, verb, files)
-	return run.ToLook(q.means, verb, q.head(ctx, files), w, by), err
+	return run.ToLook(q.means, verb, head, w, by), err
 }
 
 // repairing asks for the lock files of the head to be repaired or, if the base had to be

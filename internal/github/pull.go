@@ -35,6 +35,10 @@ type PullRequest struct {
 	Base    string // the name of the branch
 	BaseSHA string // where the branch was when GitHub looked last; not for lists
 
+	// Tested is GitHub's merge of the head into the base, for tests, while the pull request
+	// is open. It lags behind both, and is empty if GitHub has not made it; not for lists.
+	Tested string
+
 	Head           string // the commit; that of a closed pull request no longer moves
 	HeadBranch     string
 	HeadRepository string // OWNER/NAME; empty if it has been deleted
@@ -88,6 +92,9 @@ func pullRequest(p *github.PullRequest) PullRequest {
 		Fork:                head.GetRepo().GetFullName() != base.GetRepo().GetFullName(),
 		MaintainerCanModify: p.GetMaintainerCanModify(),
 		MergeState:          MergeState(strings.ToUpper(p.GetMergeableState())),
+	}
+	if out.Open {
+		out.Tested = p.GetMergeCommitSHA()
 	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())

@@ -50,7 +50,11 @@ func TestPullRequestTellsOfItsHead(t *testing.T) {
 	if got.URL == "" || got.NodeID == "" {
 		t.Errorf("pull request = %+v, want an address and an ID", got)
 	}
-	got.URL, got.NodeID = "", ""
+	merge := must[github.Commit](t)(h.repository(t).Commit(t.Context(), got.Tested))
+	if !slices.Equal(merge.Parents, []string{h.head(t, "main"), sha}) {
+		t.Errorf("the test merge has the parents %q, want the base and the head", merge.Parents)
+	}
+	got.URL, got.NodeID, got.Tested = "", "", ""
 	want := github.PullRequest{
 		Number: number, Author: "stranger", Title: "Fix", Open: true, Locked: true, Labels: []string{"bug"},
 		Base: "main", BaseSHA: h.head(t, "main"), Head: sha, HeadBranch: "fix", HeadRepository: "stranger/infra",
