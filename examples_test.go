@@ -332,7 +332,7 @@ func TestGitLabExampleRuns(t *testing.T) {
 	checkout := filepath.Join(t.TempDir(), "checkout")
 	_, err := s.GitHub().Clone("acme/infra", "main", checkout)
 	check(t, err)
-	cmd := exec.Command("sh", "-c", job.Script[0])
+	cmd := exec.Command(program(t, "sh"), "-c", job.Script[0])
 	cmd.Dir, cmd.Env = checkout, append(registriesOf(t, s), "PATH="+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if lock := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl")); err != nil || !strings.Contains(lock, "3.2.4") {

@@ -143,6 +143,7 @@ func installPrograms() (dir string, err error) {
 // done in this process, as script_here_test.go says. With -v each script ends with all
 // that was asked: so the judge compares programs.
 func TestScript(t *testing.T) {
+	program(t, "sh") // where it is, the other programs of POSIX are, which scripts use
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"sandbox":        startSandbox,
 		"fault":          inject,

@@ -21,7 +21,7 @@ func TestScriptsAreCompared(t *testing.T) {
 	// A process that starts while the file is open for writing has it open, too. Until it
 	// closes it, the program cannot be run: "text file busy" [https://go.dev/issue/22315].
 	syscall.ForkLock.RLock()
-	err := os.WriteFile(player, []byte("#!/bin/sh\ncat \"$RELOCK_BIN/transcript\"\n"), 0o755)
+	err := os.WriteFile(player, []byte("#!/bin/sh\nwhile read -r line; do echo \"$line\"; done <\"$RELOCK_BIN/transcript\"\n"), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)

@@ -465,6 +465,7 @@ func TestGitFollowsRedirects(t *testing.T) {
 // TestGitSSH replaces ssh by a program that writes down its arguments.
 func TestGitSSH(t *testing.T) {
 	t.Parallel()
+	program(t, "cut")
 	dir := moduletest.Repositories(t)
 	bin := t.TempDir()
 	log := filepath.Join(bin, "log")

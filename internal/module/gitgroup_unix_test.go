@@ -37,6 +37,7 @@ func emptyRepository(t *testing.T, dir string) *gitRepository {
 // fifos are the pipes to and from a program that git starts.
 func fifos(t *testing.T, dir string) (says, goOn string) {
 	t.Helper()
+	program(t, "sh") // without it, git runs no such program, and nothing guards git
 	says, goOn = filepath.Join(dir, "says"), filepath.Join(dir, "go-on")
 	for _, name := range []string{says, goOn} {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {

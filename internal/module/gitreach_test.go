@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -54,10 +53,7 @@ func byGit(n *atomic.Int64, handler http.HandlerFunc) http.HandlerFunc {
 // recordGit puts a program before git that writes down git's calls, and may answer them.
 func recordGit(t *testing.T, script string) (calls func() string) {
 	t.Helper()
-	real, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("git is not on the PATH")
-	}
+	real := program(t, "git")
 	bin := t.TempDir()
 	log := filepath.Join(bin, "log")
 	writeFile(t, filepath.Join(bin, "git"), "#!/bin/sh\necho \"$@\" >>'"+log+"'\n"+script+"\nexec '"+real+"' \"$@\"\n", 0o755)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -183,9 +182,7 @@ func TestGitSharesTheCircuitOfAHost(t *testing.T) {
 // TestSSHHasACircuitOfItsOwn has an ssh server that sends nothing.
 func TestSSHHasACircuitOfItsOwn(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("ssh is not on the PATH")
-	}
+	program(t, "ssh")
 	silent := silentListener(t)
 	c := newClient(t, Options{limits: gitLimits{command: time.Minute, greeting: 4 * time.Second, silence: time.Minute}})
 	c.transport.Admit(silent)

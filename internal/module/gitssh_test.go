@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,10 +49,7 @@ var testKey = base64.StdEncoding.EncodeToString([]byte("key\n"))
 // here. Without answers it answers nothing.
 func fakeSSH(t *testing.T, answers bool) (env []string, options func() string) {
 	t.Helper()
-	real, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Skip("ssh is not on the PATH")
-	}
+	real := program(t, "ssh")
 	bin := t.TempDir()
 	log, config := filepath.Join(bin, "log"), filepath.Join(bin, "config")
 	writeFile(t, config, sshConfiguration, 0o600)
@@ -196,9 +192,7 @@ func TestOtherSSHPrograms(t *testing.T) {
 // look up.
 func TestSSHConnectsToWhatWasChecked(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("ssh is not on the PATH")
-	}
+	program(t, "ssh")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,6 +129,16 @@ func wantCode(t *testing.T, source string, err error, code problem.Code) *proble
 		t.Fatalf("Fetch(%q) = %v (%T), want code %q", source, err, err, code)
 	}
 	return e
+}
+
+// program is where a program is. Without it, the test is skipped.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not on PATH", name)
+	}
+	return path
 }
 
 func writeFile(t *testing.T, name, text string, mode os.FileMode) {

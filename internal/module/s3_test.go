@@ -209,10 +209,7 @@ func TestS3(t *testing.T) {
 // with it.
 func TestS3AsTerraform(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("terraform is not on the PATH")
-	}
+	terraform := program(t, "terraform")
 	f := newFakeS3(t)
 	s := serve(t, f.ServeHTTP)
 	base := "s3::" + s.URL + "/modules/"
@@ -223,7 +220,7 @@ func TestS3AsTerraform(t *testing.T) {
 	}
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "main.tf"), config.String(), 0o600)
-	cmd := exec.CommandContext(t.Context(), program, "get", "-no-color")
+	cmd := exec.CommandContext(t.Context(), terraform, "get", "-no-color")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "AWS_EC2_METADATA_DISABLED=true")
 	if out, err := cmd.CombinedOutput(); err != nil {
