@@ -24,6 +24,24 @@ func read(t *testing.T, name string) document {
 	return readDocument(name, src)
 }
 
+// TestReadmeNamesItsCommands holds what a newcomer runs, what each command does, and how
+// long it takes. .ci/run takes the commands from there.
+func TestReadmeNamesItsCommands(t *testing.T) {
+	t.Parallel()
+	tried := read(t, "README.md").fences
+	first := slices.IndexFunc(tried, func(f fence) bool { return f.language == "sh" })
+	if first < 0 {
+		t.Fatal("the README has no command")
+	}
+	var commands []string
+	for _, m := range regexp.MustCompile(`(?m)^(go .*\S) +# .+ minutes?$`).FindAllStringSubmatch(tried[first].code, -1) {
+		commands = append(commands, m[1])
+	}
+	if want := []string{"go run ./demo", "go test ./..."}; !slices.Equal(commands, want) {
+		t.Errorf("the README says of the commands %q what they do and how long they take, want %q", commands, want)
+	}
+}
+
 // TestDocumentOfConfiguration holds that the example of a configuration file,
 // which another test parses, shows rules and groups.
 func TestDocumentOfConfiguration(t *testing.T) {
