@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,11 +34,11 @@ type listed struct {
 	ImportPath, Dir                    string
 	GoFiles, IgnoredGoFiles            []string
 	Imports, TestImports, XTestImports []string
-	ImportMap                          map[string]string // of the standard library: what it calls others, to its own copies of them
+	ImportMap                          map[string]string // where the standard library has its own copies of what it imports
 }
 
 // newLibrary asks the go command for the packages in directories, and for all that these
-// need on this machine, without cgo as in a release. It fetches those modules alone.
+// need on this machine, without cgo as in a release. The command fetches no other modules.
 func newLibrary(dirs []string) (*library, error) {
 	l := &library{
 		fset: token.NewFileSet(), sizes: types.SizesFor("gc", runtime.GOARCH),
@@ -54,49 +52,53 @@ func newLibrary(dirs []string) (*library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w\n%s", err, &said)
 	}
-	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
+	packages := json.NewDecoder(bytes.NewReader(out))
+	for packages.More() {
 		p := &listed{}
-		if err := packages.Decode(p); errors.Is(err, io.EOF) {
-			return l, nil
-		} else if err != nil {
+		if err := packages.Decode(p); err != nil {
 			return nil, err
 		}
 		l.listed[p.ImportPath] = p
 	}
+	return l, nil
 }
 
 // importer is how one package imports others.
 type importer struct {
-	*library
-	by *listed
+	from *library
+	by   *listed
 }
 
 // Import implements types.Importer.
 func (i importer) Import(path string) (*types.Package, error) {
-	path = cmp.Or(i.by.ImportMap[path], path)
+	return i.from.load(cmp.Or(i.by.ImportMap[path], path))
+}
+
+// load type-checks a package once.
+func (l *library) load(path string) (*types.Package, error) {
 	if isOurs(path) {
-		s, err := i.room(path)
+		s, err := l.room(path)
 		if err != nil {
 			return nil, err
 		}
 		return s.types, nil
 	}
-	if i.others[path] != nil {
-		return i.others[path], nil
+	if l.others[path] != nil {
+		return l.others[path], nil
 	}
+	p := l.listed[path]
 	var files []*ast.File
-	p := i.listed[path]
 	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(i.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(l.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
 	}
-	config := types.Config{Importer: importer{i.library, p}, Sizes: i.sizes, IgnoreFuncBodies: true}
+	config := types.Config{Importer: importer{l, p}, Sizes: l.sizes, IgnoreFuncBodies: true}
 	var err error
-	i.others[path], err = config.Check(path, i.fset, files, nil)
-	return i.others[path], err
+	l.others[path], err = config.Check(path, l.fset, files, nil)
+	return l.others[path], err
 }
 
 // isOurs reports whether a package is one of this module.
