@@ -88,9 +88,7 @@ func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote)
 		return w, nil
 	}
 	w.Dirs = q.means.Settings.Directories
-	var err error
-	w.Touched, err = q.touched(ctx, verb, files)
-	return w, err
+	return q.touching(ctx, verb, files, w)
 }
 
 // looking asks what a verb says of the head, merged into the base if GitHub has done so.
@@ -154,21 +152,22 @@ func (q request) hosts(ctx context.Context) []svchost.Hostname {
 	return hosts
 }
 
-// touched returns a test for the root modules that the pull request touches. To be judged
-// is what it may touch; to be written, what depends on a file of it by name: a link that
-// it adds is no reason to upgrade everything.
-func (q request) touched(ctx context.Context, verb verbs.Verb, remote *run.Remote) (func(scan.RootModule) bool, error) {
+// touching limits a command to what the pull request changes. To be judged is what it may
+// touch; to be written, what depends on a file of it by name: a link that it adds is no
+// reason to upgrade everything.
+func (q request) touching(ctx context.Context, verb verbs.Verb, remote *run.Remote, w run.Wanted) (run.Wanted, error) {
 	files, complete, err := q.repo.ChangedFiles(ctx, q.pull.Number, mostChanged)
+	if err == nil && !complete {
+		err = comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
+	}
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	if !complete {
-		return nil, comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
-	}
+	w.Changed, w.Touched = files, run.TouchedBy(remote, files)
 	if verb == verbs.Upgrade || verb == verbs.Lock {
-		return run.ConcernedBy(remote, files), nil
+		w.Touched = run.ConcernedBy(remote, files)
 	}
-	return run.TouchedBy(remote, files), nil
+	return w, nil
 }
 
 // changes reports whether the pull request changes a file.

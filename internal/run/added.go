@@ -87,7 +87,7 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		return s
 	}
 	lacking := err != nil && l.absent[name] // in a partial clone
-	switch named := slices.Contains(l.leftOut, name) && s.extent.changed == nil; {
+	switch named := slices.Contains(l.leftOut, name) && s.extent.differs == nil; {
 	case named && lacking:
 		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
 		return s
@@ -109,13 +109,13 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 // A file of a submodule may have some if another commit of the submodule was recorded.
 func mayAdd(e extent, l lockList, name string) bool {
 	if dir := l.submodule(name); dir != "" {
-		return e.changed == nil || e.changed.files[dir]
+		return e.differs == nil || e.differs.files[dir]
 	}
-	if e.changed == nil || e.changed.anywhere || e.changed.hasFile(name) || l.edited(name) {
+	if e.differs == nil || e.differs.anywhere || e.differs.hasFile(name) || l.edited(name) {
 		return true
 	}
 	to, err := filetree.Resolve(l.tree.FS(), name)
-	return err == nil && e.changed.hasFile(to)
+	return err == nil && e.differs.hasFile(to)
 }
 
 // leftOut returns a function that reports whether the run leaves out a directory. Only the
@@ -262,11 +262,11 @@ func (f found) lock() (name string, content []byte) {
 // changedSubmodules are the submodules of the tree that the change adds or moves. git lists
 // no other directory as changed.
 func changedSubmodules(s inventory) (dirs []string) {
-	if s.extent.changed == nil {
+	if s.extent.differs == nil {
 		return nil
 	}
 	files := s.trees[0].FS()
-	for name := range s.extent.changed.files {
+	for name := range s.extent.differs.files {
 		if info, err := fs.Lstat(files, name); err == nil && info.IsDir() {
 			dirs = append(dirs, name)
 		}

@@ -39,6 +39,7 @@ type Ask struct {
 	// limit.
 	change  *Change
 	touched func(scan.RootModule) bool
+	changed []string // files; nil: unknown, or as change says
 	// base reads the base of a pull request's head, if change does not name it; nil: the
 	// base is unknown.
 	base func(context.Context) (*Remote, error)
@@ -183,8 +184,10 @@ type PullHead struct {
 type Wanted struct {
 	Mode upgrade.Mode
 	Dirs []string
-	// Touched selects root modules; nil: all in Dirs.
+	// Touched selects root modules; nil: all in Dirs. Changed are the files that the pull
+	// request changes; nil: unknown.
 	Touched   func(scan.RootModule) bool
+	Changed   []string
 	Providers []provider.Pattern
 	Platforms []provider.Platform
 }
@@ -193,7 +196,7 @@ type Wanted struct {
 // nothing.
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
-		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
+		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, changed: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
 		targets: []target{{repository: h.Repository, files: h.Files, dirs: w.Dirs}},
 	}
 	if h.Fork {
@@ -226,7 +229,7 @@ func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Patt
 
 // about asks the same about directories of other files, to compare them.
 func (a Ask) about(files Files, dirs []string) Ask {
-	a.change, a.base, a.touched, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, true, true
+	a.change, a.base, a.touched, a.changed, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, nil, true, true
 	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
 	return a
 }

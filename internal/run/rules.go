@@ -96,12 +96,12 @@ func formerRoots(ctx context.Context, j job, p planned, base *Remote, dirs []str
 // a new directory, or by removing the lock file.
 func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) []found {
 	forbids := slices.ContainsFunc(by.Policy.Rules, func(r policy.Rule) bool { return r.Permitted != nil && !*r.Permitted })
-	if !forbids || p.extent.changed == nil {
+	if !forbids || p.extent.differs == nil {
 		return nil
 	}
 	t := p.trees[0]
 	var dirs []string
-	for dir := range p.extent.changed.dirs {
+	for dir := range p.extent.differs.dirs {
 		if _, err := fs.Stat(t.FS(), path.Join(dir, lockfile.Name)); err == nil {
 			continue
 		}

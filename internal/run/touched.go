@@ -133,6 +133,9 @@ func ConcernedBy(files *Remote, names []string) func(scan.RootModule) bool {
 type extent struct {
 	touched func(scan.RootModule) bool // nil: all
 	changed *changed                   // nil: unknown
+	// differs are the files that may differ from the base: those of changed, or of a comment's
+	// pull request; nil: unknown.
+	differs *changed
 	// base reads the files with which entries of lock files are compared, to see which ones
 	// are new; nil: there is no base, and all are. A base may be known although the changed
 	// files are not.
@@ -169,6 +172,9 @@ func filesOnGitHub(j job, commit string) func(context.Context) (*Remote, error) 
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
 	change, e, unknown := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}, ""
 	if change == nil {
+		if j.ask.changed != nil {
+			e.differs = newChanged(changedPathsIn(trees[0].FS(), j.ask.changed))
+		}
 		return e, nil, nil
 	}
 	var err error
@@ -195,7 +201,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
 	}
 	if e.changed != nil {
-		e.touched = e.changed.touches
+		e.touched, e.differs = e.changed.touches, e.changed
 	}
 	return e, nil, nil
 }
