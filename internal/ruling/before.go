@@ -2,7 +2,6 @@ package ruling
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -26,24 +25,13 @@ type versions map[provider.Addr]provider.Version
 // ReadBefore reads the lock files of a file tree. One that is not valid has no entries: what a
 // change has in its place is its own.
 func ReadBefore(files fs.FS) (*Before, error) {
+	contents, err := lockfile.Contents(files)
 	b := &Before{files: files, entries: map[string]versions{}}
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !lockfile.Is(name) {
-			return err
-		}
-		src, err := fs.ReadFile(files, name)
-		if errors.Is(err, fs.ErrNotExist) { // a link that leads nowhere
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		parsed, _ := lockfile.Parse(src, name)
-		if parsed != nil {
+	for name, content := range contents {
+		if parsed, _ := lockfile.Parse(content, name); parsed != nil {
 			b.entries[name] = versionsOf(parsed.Locks)
 		}
-		return nil
-	})
+	}
 	return b, err
 }
 

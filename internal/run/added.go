@@ -142,23 +142,17 @@ type baseLocks struct {
 // readBaseLocks reads the lock files of a file tree, but for those that the settings of the
 // base exclude.
 func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
-	b, opts := baseLocks{contents: map[string][]byte{}, known: lockfile.Known{}}, scan.Options{Exclude: by.Exclude}
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !lockfile.Resembles(name) || opts.Excludes(path.Dir(name)) {
-			return err
-		}
-		content, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil // what a change has in its place is its own
-		}
-		b.contents[name] = content
-		if lock, _ := lockfile.Parse(content, name); lock != nil {
+	contents, err := lockfile.Contents(files)
+	b, opts := baseLocks{contents: contents, known: lockfile.Known{}}, scan.Options{Exclude: by.Exclude}
+	for name, content := range contents {
+		if opts.Excludes(path.Dir(name)) {
+			delete(contents, name)
+		} else if lock, _ := lockfile.Parse(content, name); lock != nil {
 			for _, l := range lock.Locks {
 				b.known.Add(l)
 			}
 		}
-		return nil
-	})
+	}
 	return b, err
 }
 
@@ -184,7 +178,7 @@ func (b baseLocks) has(d problem.Problem, f found) bool {
 	if f.module.Lock == nil {
 		return false
 	}
-	of, about := lockfile.Release{Addr: d.Subject.Addr, Version: d.Subject.Version}, []provider.Hash{d.Subject.Hash}
+	of, about := lockfile.Locked{Addr: d.Subject.Addr, Version: d.Subject.Version}, []provider.Hash{d.Subject.Hash}
 	switch {
 	case d.Code == problem.CodeReReleased:
 		for _, s := range f.result.Refuted {
@@ -194,7 +188,7 @@ func (b baseLocks) has(d problem.Problem, f found) bool {
 		}
 	case d.Subject.Hash == "":
 		l, _ := f.module.Lock.Lock(of.Addr)
-		about = l.Claims()
+		about = lockfile.Claims(l)
 	}
 	return b.known.Has(of, about)
 }

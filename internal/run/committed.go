@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -19,10 +20,8 @@ import (
 // reads HEAD, since a sparse index does not list everything. The zero value means that
 // nothing is missing.
 type committed struct {
-	// names are the files and links that a run reads, sorted. types have the form of
-	// worktree.Revision.Walk. They also have directories and submodules, and all other paths
-	// in a sparse checkout.
-	names []string
+	// types are the files, links, directories and submodules that a run reads, by path, and
+	// all other paths in a sparse checkout. They have the form of worktree.Revision.Walk.
 	types map[string]fs.FileMode
 	// unknown says that the clone lacks tree objects, and that GitHub could not be asked. A
 	// path that is not listed may exist.
@@ -52,7 +51,7 @@ func (c committed) submodules() (names []string) {
 
 // locks are the paths of the lock files, sorted.
 func (c committed) locks() []string {
-	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return !lockfile.Is(name) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.types)), func(name string) bool { return c.types[name].IsDir() || !lockfile.Resembles(name) })
 }
 
 // absent reports whether a directory is known to be in the commit and not on disk.
@@ -73,14 +72,10 @@ func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
 	}
 	var files []string
 	for name, typ := range c.types {
-		if !typ.IsDir() && scan.Reads(name) {
-			c.names = append(c.names, name)
-		}
 		if !typ.IsDir() && typ != fs.ModeIrregular { // a submodule need not be checked out
 			files = append(files, name)
 		}
 	}
-	slices.Sort(c.names)
 	c.missing, c.deleted = worktree.NotOnDisk(t.root, files)
 	return c, nil
 }

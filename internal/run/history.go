@@ -2,14 +2,13 @@ package run
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
-	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // History compares the lock files in directories with those of a revision of their
@@ -43,7 +42,9 @@ func locksAt(t tree, revision string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.Contents(func(name string) bool { return lockfile.Is(name) && !inToolDir(name) && t.covers(path.Dir(name)) })
+	return at.Contents(func(name string) bool {
+		return lockfile.Resembles(name) && !inToolDir(name) && t.covers(path.Dir(name))
+	})
 }
 
 // blobAtHead is git's id of a file in the checked-out commit; empty if the file is missing
@@ -56,24 +57,21 @@ func blobAtHead(t tree, name string) (string, error) {
 	return head.Blob(name)
 }
 
-// locksIn returns the present lock files, by path in the tree.
+// locksIn returns the present lock files that are no links, by path in the tree.
 func locksIn(t tree) (map[string][]byte, error) {
-	locks := map[string][]byte{}
-	for _, dir := range t.dirs {
-		err := t.visible(strings.TrimSuffix(dir, "/..."), func(file, name string) error {
-			if !lockfile.Is(name) {
-				return nil
-			}
-			f, err := os.Open(file)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			locks[name], err = worktree.ReadBounded(f)
-			return err
-		})
+	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}}
+	if err := c.readHead(t); err != nil {
+		return nil, err
+	}
+	l, locks := listLocks(t, c), map[string][]byte{}
+	for _, name := range l.names() {
+		info, err := os.Lstat(t.path(name))
+		if err != nil || !info.Mode().IsRegular() || inToolDir(name) {
+			continue
+		}
+		locks[name], err = l.read(name)
 		if err != nil {
-			return nil, fmt.Errorf("searching %s: %w", dir, err)
+			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
 	}
 	return locks, nil

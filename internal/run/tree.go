@@ -238,24 +238,3 @@ func (t tree) locked(enters func(dir string) bool) (dirs []string) {
 	slices.Sort(dirs)
 	return dirs
 }
-
-// visible calls visit for each regular file at or below a directory of a tree on disk, with
-// its path and its name in the tree. It skips toolDirs and links.
-func (t tree) visible(start string, visit func(file, name string) error) error {
-	start = t.path(start)
-	return filepath.WalkDir(start, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && file != start && slices.Contains(toolDirs, d.Name()):
-			return fs.SkipDir
-		case !d.Type().IsRegular():
-			return nil
-		}
-		name, err := filepath.Rel(t.root, file)
-		if err != nil {
-			return err
-		}
-		return visit(file, filepath.ToSlash(name))
-	})
-}
