@@ -2,21 +2,20 @@ package run
 
 import (
 	"context"
-	"io/fs"
-	"path"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // downgradeKnown turns problems into warnings if the base has them, too: the author of a
 // change need not fix older mistakes. It reads the base only if there are problems, and
-// plans only the affected root modules.
+// asks no registry.
 func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	var dirs []string
 	for i, f := range p.found {
@@ -27,81 +26,81 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	if j.ask.verb != verbs.Check || j.ask.change == nil || p.extent.base == nil || len(dirs) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	base, err := planBase(ctx, j, p.extent, dirs)
+	files, err := p.extent.base(ctx)
+	var base planned
+	if err == nil {
+		base, err = rootsIn(ctx, j, files, dirs)
+	}
 	if err != nil {
 		d := problem.Of(err)
 		d.Severity, d.Message = problem.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
 		return []problem.Problem{d}
 	}
 	for i, f := range p.found {
-		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
+		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir && b.module.Lock != nil })
 		if at >= 0 {
-			m := &p.report.Modules[i]
-			downgradeModule(m, base.report.Modules[at], alike{f, base.found[at]})
+			downgradeModule(&p.report.Modules[i], alike{f.module, base.found[at].module})
 		}
 	}
 	return nil
 }
 
-// planBase plans the given root modules as the request does, on the base. It needs their
-// lock files there. Its report is not shown.
-func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (planned, error) {
-	files, err := narrowed.base(ctx)
-	if err != nil {
-		return planned{}, err
-	}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
-		_, err := fs.Stat(files.FS, path.Join(dir, lockfile.Name))
-		return err != nil
-	})
-	if len(dirs) == 0 {
-		return planned{}, nil
-	}
-	base, p, err := rootsIn(ctx, j, files, dirs)
-	if err != nil {
-		return p, err
-	}
-	return planAll(ctx, base, p), nil
-}
-
 // rootsIn finds the root modules in directories of other files, by the settings of a job.
-func rootsIn(ctx context.Context, j job, files Files, dirs []string) (job, planned, error) {
+func rootsIn(ctx context.Context, j job, files Files, dirs []string) (planned, error) {
 	a := j.ask.about(files, dirs)
-	other := newJob(j.Session, a, j.settings, a.targets[0], Visit{})
-	p, err := findRoots(ctx, other)
-	return other, p, err
+	return findRoots(ctx, newJob(j.Session, a, j.settings, a.targets[0], Visit{}))
 }
 
 // alike compares a root module with the same one on the base.
-type alike struct{ now, before found }
+type alike struct{ now, before scan.RootModule }
 
-// entry reports whether a provider's entry is unchanged, and its planned entry, too.
+// entry reports whether the plan of a provider follows from the same: the entry, the terms
+// of its requirement, and the rules of the tool.
 func (a alike) entry(addr provider.Addr) bool {
-	same := func(now, before []lockfile.Lock) bool {
-		return len(diff.Locks(only(before, addr), only(now, addr), nil)) == 0
+	of := func(m scan.RootModule) (l lockfile.Lock, terms []string) {
+		if m.Lock != nil {
+			l, _ = m.Lock.Lock(addr)
+		}
+		for _, r := range m.All().Requirements {
+			if r.Addr == addr {
+				terms = collect.Mapped(r.Terms, func(t scan.Term) string { return t.Constraint.String() })
+			}
+		}
+		return l, slices.Sorted(slices.Values(terms))
 	}
-	return same(a.now.result.Old, a.before.result.Old) && same(a.now.result.New, a.before.result.New)
+	now, wants := of(a.now)
+	before, wanted := of(a.before)
+	return a.now.Tool == a.before.Tool && now.Equal(before) && slices.Equal(wants, wanted)
 }
 
-func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
-	return slices.DeleteFunc(slices.Clone(locks), func(l lockfile.Lock) bool { return l.Addr != addr })
+// trouble reports whether the root module on the base has a problem of no single provider:
+// the same one, or modules that could not be read.
+func (a alike) trouble(d problem.Problem) bool {
+	before := a.before.All()
+	if d.Code == problem.CodeUnreadModule {
+		return !slices.ContainsFunc(a.now.All().Unread, func(u scan.Unread) bool {
+			return !slices.ContainsFunc(before.Unread, func(b scan.Unread) bool { return b.Module == u.Module && b.Reason == u.Reason })
+		})
+	}
+	return slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool { return b.Code == d.Code && b.Message == d.Message })
 }
 
 // downgradeModule turns problems into warnings if the base has them, too.
-func downgradeModule(m *report.Module, before report.Module, a alike) {
+func downgradeModule(m *report.Module, a alike) {
 	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
 	for i, d := range m.Diagnostics {
-		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool {
-			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Subject.Addr == d.Subject.Addr && b.Message == d.Message
-		})
-		if d.Severity == problem.SeverityError && had && !transient(d.Code) && (d.Subject.Addr == provider.Addr{} || a.entry(d.Subject.Addr)) {
+		had := a.entry(d.Subject.Addr)
+		if d.Subject.Addr == (provider.Addr{}) {
+			had = a.trouble(d)
+		}
+		if d.Severity == problem.SeverityError && had && !transient(d.Code) {
 			m.Diagnostics[i], m.Forgiven = asOnBase(d), true
 		}
 	}
 	if m.OnBase {
 		m.Forgiven = true
 		at := problem.Place{}
-		if lock := a.now.module.Lock; lock != nil {
+		if lock := a.now.Lock; lock != nil {
 			at.Path = lock.Path
 		}
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{

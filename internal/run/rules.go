@@ -81,7 +81,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 func formerRoots(ctx context.Context, j job, p planned, base *Remote, dirs []string) []scan.RootModule {
 	all := p.found
 	if base != nil {
-		_, before, err := rootsIn(ctx, j, base, dirs)
+		before, err := rootsIn(ctx, j, base, dirs)
 		if err != nil {
 			return nil
 		}
@@ -116,7 +116,7 @@ func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) []f
 	if len(dirs) == 0 {
 		return nil
 	}
-	_, there, err := rootsIn(ctx, j, j.target.files, dirs)
+	there, err := rootsIn(ctx, j, j.target.files, dirs)
 	if err != nil {
 		return nil
 	}
