@@ -6,8 +6,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Locked is the provider and the version of an entry.
-type Locked struct {
+// Pinned is the provider and the version of an entry.
+type Pinned struct {
 	Addr    provider.Addr
 	Version provider.Version
 }
@@ -15,11 +15,11 @@ type Locked struct {
 // Known are the hashes of the entries of several lock files, by release. An entry without
 // hashes has the empty hash: the tools take any package for it [terraform 1.11
 // internal/providercache/installer.go].
-type Known map[Locked]map[provider.Hash]bool
+type Known map[Pinned]map[provider.Hash]bool
 
 // Add adds the hashes of an entry.
 func (k Known) Add(l Lock) {
-	of := Locked{l.Addr, l.Version}
+	of := Pinned{l.Addr, l.Version}
 	if k[of] == nil {
 		k[of] = map[provider.Hash]bool{}
 	}
@@ -29,7 +29,7 @@ func (k Known) Add(l Lock) {
 }
 
 // Has reports whether all these hashes are known of a release.
-func (k Known) Has(of Locked, hashes []provider.Hash) bool {
+func (k Known) Has(of Pinned, hashes []provider.Hash) bool {
 	return !slices.ContainsFunc(hashes, func(h provider.Hash) bool { return !k[of][h] })
 }
 

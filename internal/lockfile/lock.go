@@ -16,7 +16,7 @@ const Name = ".terraform.lock.hcl"
 func Is(name string) bool { return path.Base(name) == Name }
 
 // Resembles reports whether a path is that of a lock file on some system. The file systems
-// of Windows and macOS do not tell upper from lower case.
+// of Windows and macOS treat upper and lower case alike.
 func Resembles(name string) bool { return strings.EqualFold(path.Base(name), Name) }
 
 // Lock is one entry: the selection of a provider and the hashes of its

@@ -56,18 +56,18 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 }
 
 // provenBy are the hashes that a plan has proven, by release.
-func provenBy(plans []found) map[lockfile.Locked][]provider.Hash {
-	all := map[lockfile.Locked]map[provider.Hash]provider.Platform{}
+func provenBy(plans []found) map[lockfile.Pinned][]provider.Hash {
+	all := map[lockfile.Pinned]map[provider.Hash]provider.Platform{}
 	for _, f := range plans {
 		for _, s := range f.result.Selections {
-			of := lockfile.Locked{Addr: s.Requirement.Addr, Version: s.To}
+			of := lockfile.Pinned{Addr: s.Requirement.Addr, Version: s.To}
 			if all[of] == nil {
 				all[of] = map[provider.Hash]provider.Platform{}
 			}
 			maps.Copy(all[of], s.Hashes)
 		}
 	}
-	proven := map[lockfile.Locked][]provider.Hash{}
+	proven := map[lockfile.Pinned][]provider.Hash{}
 	for of, hashes := range all {
 		proven[of] = slices.Collect(maps.Keys(hashes))
 	}
@@ -82,7 +82,7 @@ func provenBy(plans []found) map[lockfile.Locked][]provider.Hash {
 // from a mirror. A check has those, too, that match no package: it compares them with lists.
 // Nor does it have releases that may have been replaced. They are compared with lists and packages, or with lists alone if the plan
 // leaves the release. The sides of a merge are never judged: only proven hashes are written.
-func suspectsOf(j job, f found, proven map[lockfile.Locked][]provider.Hash) []verify.Suspect {
+func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash) []verify.Suspect {
 	lock, only := f.module.Lock, unseenLocks{only: j.plan.Only}
 	if lock == nil {
 		return nil
@@ -102,7 +102,7 @@ func suspectsOf(j job, f found, proven map[lockfile.Locked][]provider.Hash) []ve
 		}
 		e := verify.Suspect{
 			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: i >= 0 && s.From != s.To || contradicted,
-			Explained: proven[lockfile.Locked{Addr: l.Addr, Version: l.Version}],
+			Explained: proven[lockfile.Pinned{Addr: l.Addr, Version: l.Version}],
 		}
 		switch {
 		case f.added:

@@ -139,8 +139,8 @@ type baseLocks struct {
 	known    lockfile.Known
 }
 
-// readBaseLocks reads the lock files of a file tree, but for those that the settings of the
-// base exclude.
+// readBaseLocks reads the lock files of a file tree. It leaves out those that the settings
+// of the base exclude.
 func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
 	contents, err := lockfile.Contents(files)
 	b, opts := baseLocks{contents: contents, known: lockfile.Known{}}, scan.Options{Exclude: by.Exclude}
@@ -178,7 +178,7 @@ func (b baseLocks) has(d problem.Problem, f found) bool {
 	if f.module.Lock == nil {
 		return false
 	}
-	of, about := lockfile.Locked{Addr: d.Subject.Addr, Version: d.Subject.Version}, []provider.Hash{d.Subject.Hash}
+	of, about := lockfile.Pinned{Addr: d.Subject.Addr, Version: d.Subject.Version}, []provider.Hash{d.Subject.Hash}
 	switch {
 	case d.Code == problem.CodeReReleased:
 		for _, s := range f.result.Refuted {
@@ -342,8 +342,8 @@ func (f found) blamed(j job, onBase func(problem.Problem) bool) found {
 	return f
 }
 
-// withoutDownloads is the result of a run without a base. What only a download could prove
-// stays undecided, and everything else that is not proven is a finding.
+// withoutDownloads is the result of a run without a base. An h1 that only a download could
+// prove stays undecided. Any other hash that is not proven is a finding.
 func (f found) withoutDownloads() upgrade.Result {
 	r := f.result
 	var undecided []problem.Problem

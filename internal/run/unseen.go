@@ -41,7 +41,7 @@ var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	outOfScope:    {"that include or exclude leaves out of this run", ""},
 	notWanted:     {"that the configuration file leaves out", ""},
 	notInCheckout: {"missing in the sparse checkout", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
-	onlyHashes:    {"missing in the sparse checkout, but for their hashes,", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
+	onlyHashes:    {"missing in the sparse checkout, except for their hashes,", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
 	deletedHere:   {"that HEAD has and a local change deleted", "git restore FILE brings one back"},
 	behindLink:    {"shared by links", "put a file in place of the link"},
 	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},

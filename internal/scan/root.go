@@ -49,7 +49,7 @@ type Root struct {
 	Lock     *lockfile.File
 	Problems []problem.Problem
 
-	// Alone says that nothing but the lock file was read.
+	// Alone says that only the lock file was read.
 	Alone bool
 	// Shared says that the lock file is a link, or the target of one. It may have entries
 	// that other root modules require. Find leaves it false.
