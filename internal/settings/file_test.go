@@ -129,7 +129,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: settings.PlatformSet{All: true},
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
-		MaxDownload:      2 << 30,
+		MaxDownload:      4 << 30,
 		Severities:       settings.Severities{Raised: map[problem.Code]problem.Severity{"unsigned": problem.SeverityError, "tool-header": problem.SeverityWarning}},
 		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
