@@ -234,7 +234,7 @@ var All = []Setting{
 	},
 	{
 		Flag: "touched", Kind: Text, Verbs: []verbs.Verb{verbs.Check},
-		Doc:  "Look only at root modules that differ from this revision of the git repository, like origin/main. A changed file beside a root module counts, or beside a local module that it calls. A problem that the revision already has is a warning.",
+		Doc:  "Look only at root modules that differ from this revision of the git repository, like origin/main. A changed file beside a root module counts, or beside a local module that it calls. A problem that the revision already has is a warning. If the clone lacks the history, GitHub is asked, for which GITHUB_REPOSITORY and GITHUB_TOKEN must be set.",
 		take: asText(func(c *Settings) *string { return &c.Touched }),
 	},
 	{
