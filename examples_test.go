@@ -153,12 +153,14 @@ func TestExamplesAreSound(t *testing.T) {
 	if got := page.Jobs["relock"].If; got != ofPeople {
 		t.Errorf("if: %s, want %s", got, ofPeople)
 	}
-	// A required workflow that is skipped stays pending for ever.
-	check := workflows(t)["check.yml"]
-	for _, event := range []string{"pull_request", "merge_group"} {
-		if filter, ok := check.On[event]; !ok || filter != nil {
-			t.Errorf("check.yml runs on %s with the filter %v, want none", event, filter)
-		}
+	// A required workflow that is skipped stays pending for ever. A pull request is edited when
+	// it gets another base.
+	pulls := map[string]any{"types": []any{"opened", "synchronize", "reopened", "edited"}}
+	if diff := cmp.Diff(map[string]any{"pull_request": pulls, "merge_group": nil}, workflows(t)["check.yml"].On); diff != "" {
+		t.Errorf("on: in check.yml (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(any(pulls), workflows(t)["verify.yml"].On["pull_request"]); diff != "" {
+		t.Errorf("on: pull_request in verify.yml (-want +got):\n%s", diff)
 	}
 }
 
