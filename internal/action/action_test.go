@@ -174,6 +174,40 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// The test merge of a pull request says for which base it was made, unless it is another
+// commit or may be that of another base.
+func TestTested(t *testing.T) {
+	t.Parallel()
+	const pull = `{"pull_request": {"head": {"sha": "a0a"}, "base": {"sha": "b0b"}}}`
+	const retargeted = `{"changes": {"base": {"ref": {"from": "old"}}}, "pull_request": {"head": {"sha": "a0a"}, "base": {"sha": "b0b"}}}`
+	tests := []struct {
+		name, event, payload string
+		parents              []string
+		want                 string
+		tested               bool
+	}{
+		{"a newer base", "pull_request", pull, []string{"c0c", "a0a"}, "c0c", true},
+		{"a merge of the head's own", "pull_request", pull, []string{"d0d", "b0b"}, "b0b", false},
+		{"no merge", "pull_request", pull, []string{"c0c"}, "b0b", false},
+		{"an unknown commit", "pull_request", pull, nil, "b0b", false},
+		{"of the old base", "pull_request", retargeted, []string{"c0c", "a0a"}, "b0b", false},
+		{"of the new base", "pull_request", retargeted, []string{"b0b", "a0a"}, "b0b", true},
+		{"a title", "pull_request", `{"changes": {"title": {"from": "old"}}, ` + pull[1:], []string{"c0c", "a0a"}, "c0c", true},
+		{"a merge queue", "merge_group", `{"merge_group": {"base_sha": "e0e"}}`, []string{"c0c", "a0a"}, "e0e", false},
+		{"an empty event", "pull_request", `{}`, []string{"c0c", ""}, "", false},
+	}
+	for _, tt := range tests {
+		name := filepath.Join(t.TempDir(), "event.json")
+		if err := os.WriteFile(name, []byte(tt.payload), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := New(env{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name}.get, &strings.Builder{})
+		if got, tested := r.Tested(tt.parents); got != tt.want || tested != tt.tested {
+			t.Errorf("%s: Tested(%q) = %q, %t, want %q, %t", tt.name, tt.parents, got, tested, tt.want, tt.tested)
+		}
+	}
+}
+
 func TestVerb(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/github"
@@ -76,9 +75,6 @@ func changeOfReplaced(ctx context.Context, repo *github.Repository, rt *action.R
 		return run.Change{Base: tip, Head: c.Head}, nil
 	}
 	_, err := repo.Commit(ctx, c.Base)
-	if errors.Is(err, github.ErrNotFound) {
-		return c, nil
-	}
 	if err == nil {
 		c.Unknown = ""
 	}
