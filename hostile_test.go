@@ -82,6 +82,9 @@ var hostileActs = map[string]func(dir string) map[string]string{
 	"settings that include": func(string) map[string]string {
 		return map[string]string{".github/relock.yml": "version: 1\ninclude: [nowhere]\n"}
 	},
+	"settings that accept": func(string) map[string]string {
+		return map[string]string{".github/relock.yml": "version: 1\nverify:\n  accept-re-released: [hashicorp/null@3.2.4]\n"}
+	},
 	"settings without rules": func(string) map[string]string { return map[string]string{".github/relock.yml": "version: 1\n"} },
 	"no settings":            func(string) map[string]string { return map[string]string{".github/relock.yml": ""} },
 	"an ignore file":         func(string) map[string]string { return map[string]string{".gitignore": "*\n"} },

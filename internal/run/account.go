@@ -24,13 +24,14 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased, Admits: admits(j),
 	}
 	if j.ask.verb == verbs.Check {
-		opts.Allowance = verify.NewAllowance(j.settings.MaxDownload)
+		by, _ := p.inForce() // in error, no release is accepted
+		opts.Allowance, opts.AcceptReReleased = verify.NewAllowance(j.settings.MaxDownload), by.AcceptReReleased
 	}
 	eachSource(j, all, func(source *registry.Client, indices []int) {
 		var suspects []verify.Suspect
 		var of []int
 		for _, i := range indices {
-			some := suspectsOf(j, all[i], proven)
+			some := suspectsOf(j, all[i], proven, opts.AcceptReReleased)
 			suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 		}
 		for n, found := range verify.Judge(ctx, source, suspects, opts) {
@@ -77,12 +78,12 @@ func provenBy(plans []found) map[lockfile.Pinned][]provider.Hash {
 // suspectsOf are the entries of a lock file whose hashes must be judged. If the change may
 // have added any, these are all entries, whether the configuration requires them or not.
 //
-// In other lock files they are entries that a plan is about. It leaves out those that the
-// plan itself has judged: the provider failed, its release was replaced, its packages come
-// from a mirror. A check has those, too, that match no package: it compares them with lists.
-// Nor does it have releases that may have been replaced. They are compared with lists and packages, or with lists alone if the plan
-// leaves the release. The sides of a merge are never judged: only proven hashes are written.
-func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash) []verify.Suspect {
+// In other lock files they are the entries that the plan is about. Those that it has judged
+// itself are left out: the provider failed, its release was replaced, its packages come from
+// a mirror. A check compares those that match no package with lists all the same. An entry
+// whose release the plan leaves is compared with lists alone. The sides of a merge are never
+// judged: only proven hashes are written.
+func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash, mayDiffer []provider.ReleasePattern) []verify.Suspect {
 	lock, only := f.module.Lock, unseenLocks{only: j.plan.Only}
 	if lock == nil {
 		return nil
@@ -94,7 +95,7 @@ func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash) []ve
 		if i >= 0 {
 			s = f.result.Selections[i]
 		}
-		accepted := slices.ContainsFunc(j.plan.AcceptReReleased, func(some provider.ReleasePattern) bool { return some.Match(l.Addr, l.Version) })
+		accepted := slices.ContainsFunc(mayDiffer, func(some provider.ReleasePattern) bool { return some.Match(l.Addr, l.Version) })
 		settled := s.Err == nil && !s.To.IsZero() && !s.Replaced && !slices.Contains(s.Marks, provider.MarkMirror)
 		contradicted := j.ask.verb == verbs.Check && problem.Coded(s.Err, problem.CodeReReleased)
 		if !only.isAbout(l.Addr) || accepted || lock.Disputed[l.Addr] != nil || !settled && !contradicted && !f.added {

@@ -53,7 +53,7 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			}
 			got := suspectsOf(job{ask: Ask{verb: tt.verb}}, found{
 				module: scan.RootModule{Root: scan.Root{Lock: file}}, result: upgrade.Result{Selections: []upgrade.Selection{s}}, added: tt.added,
-			}, nil)
+			}, nil, nil)
 			if len(got) > 0 != tt.judged {
 				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
 			}

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -121,15 +120,14 @@ func mayAdd(e extent, l lockList, name string) bool {
 // leftOut returns a function that reports whether the run leaves out a directory. Only the
 // settings that judge can exclude a lock file that is judged: those of the base. They are
 // read if the settings at hand exclude one.
-func leftOut(ctx context.Context, j job, base func(context.Context) (*Remote, error)) func(dir string) bool {
-	judging := sync.OnceValue(func() scan.Options {
-		by, _, err := rulesInForce(ctx, j, base)
-		if err != nil {
-			return scan.Options{} // nothing is excluded
+func leftOut(j job, inForce func() (settings.Settings, error)) func(dir string) bool {
+	return func(dir string) bool {
+		if !j.ask.judges() || !j.scan.Excludes(dir) {
+			return j.scan.Excludes(dir)
 		}
-		return scan.Options{Exclude: by.Exclude}
-	})
-	return func(dir string) bool { return j.scan.Excludes(dir) && (!j.ask.judges() || judging().Excludes(dir)) }
+		by, _ := inForce() // in error, nothing is excluded
+		return scan.Options{Exclude: by.Exclude}.Excludes(dir)
+	}
 }
 
 // baseLocks has the lock files of the base that are judged themselves. A hash of an excluded
@@ -205,7 +203,7 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 	var base, fork baseLocks
 	var err error
 	if p.extent.base != nil && (len(submodules) > 0 || slices.ContainsFunc(p.all(), found.mayBlame)) {
-		base, fork, err = readLocks(ctx, j, p.extent)
+		base, fork, err = readLocks(ctx, p.inventory)
 	}
 	if err != nil {
 		d := problem.Of(err)
@@ -220,9 +218,9 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 			case alone:
 				all[i].result = f.withoutDownloads()
 			case !f.added || base.same(name, content) || fork.same(name, content):
-				all[i] = f.blamed(j, func(problem.Problem) bool { return true })
+				all[i] = f.blamed(p.inForce, func(problem.Problem) bool { return true })
 			default:
-				all[i] = f.blamed(j, func(d problem.Problem) bool { return base.has(d, f) })
+				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.has(d, f) })
 			}
 			if f.added && !alone && worktree.Within(name, toolCaches) {
 				all[i].result.Findings = append(all[i].result.Findings, lockInToolCache(name))
@@ -280,20 +278,20 @@ func replacedBySubmodule(dir string, n int) problem.Problem {
 
 // readLocks reads the lock files of the base, and those of the commit at which the change left
 // it; none, if that is the base.
-func readLocks(ctx context.Context, j job, e extent) (base, fork baseLocks, err error) {
-	by, _, err := rulesInForce(ctx, j, e.base)
+func readLocks(ctx context.Context, s inventory) (base, fork baseLocks, err error) {
+	by, err := s.inForce()
 	if err != nil {
 		return base, fork, err
 	}
-	files, err := e.base(ctx)
+	files, err := s.extent.base(ctx)
 	if err != nil {
 		return base, fork, err
 	}
 	base, err = readBaseLocks(files.FS, by)
-	if err != nil || e.fork == nil {
+	if err != nil || s.extent.fork == nil {
 		return base, fork, err
 	}
-	files, err = e.fork(ctx)
+	files, err = s.extent.fork(ctx)
 	if err != nil || files == nil {
 		return base, fork, err
 	}
@@ -303,7 +301,7 @@ func readLocks(ctx context.Context, j job, e extent) (base, fork baseLocks, err 
 
 // blamed is the root module with its findings as errors or, if the base has the same, as
 // warnings.
-func (f found) blamed(j job, onBase func(problem.Problem) bool) found {
+func (f found) blamed(inForce func() (settings.Settings, error), onBase func(problem.Problem) bool) found {
 	r := f.result
 	var findings, undecided []problem.Problem
 	for _, d := range r.Findings {
@@ -333,7 +331,8 @@ func (f found) blamed(j job, onBase func(problem.Problem) bool) found {
 			undecided = append(undecided, d)
 			continue
 		}
-		d.Severity = verify.SeverityOf(j.settings.Severities, d.Code, j.settings.Strict)
+		by, _ := inForce() // in error, none is less severe
+		d.Severity = verify.SeverityOf(by.Severities, d.Code, by.Strict)
 		findings = append(findings, d)
 	}
 	slices.SortStableFunc(findings, verify.ByEntry)

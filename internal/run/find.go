@@ -8,12 +8,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -36,8 +38,10 @@ type found struct {
 
 // inventory is what the file trees of a target hold.
 type inventory struct {
-	trees       []tree
-	extent      extent
+	trees  []tree
+	extent extent
+	// inForce reads the settings that judge lock files.
+	inForce     func() (settings.Settings, error)
 	found       []found
 	lost        map[lookupTerm]problem.Problem // named directories that do not exist
 	unlocked    []string                       // directories of root modules without a lock file
@@ -64,7 +68,8 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		return s, err
 	}
 	s.lost, s.unseen.only = map[lookupTerm]problem.Problem{}, j.plan.Only
-	left := leftOut(ctx, j, s.extent.base)
+	s.inForce = sync.OnceValues(func() (settings.Settings, error) { return rulesInForce(ctx, j, s.extent.base) })
+	left := leftOut(j, s.inForce)
 	for _, t := range s.trees {
 		c, err := committedIn(ctx, j, t)
 		if err != nil {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -28,9 +29,10 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	if j.ask.verb != verbs.Check && j.ask.verb != verbs.Verify {
 		return p
 	}
-	by, files, err := rulesInForce(ctx, j, p.extent.base)
+	by, err := p.inForce()
 	opts := rulingOptions(j, by)
-	unlocked := unlockedBy(ctx, j, p, by)
+	unlocked, unread := unlockedBy(ctx, j, p, by)
+	err = cmp.Or(err, unread)
 	all := slices.Concat(p.all(), unlocked)
 	modules := collect.Mapped(all, func(f found) ruling.Examined { return ruling.Examined{Root: f.module, Files: f.tree.FS()} })
 	if err == nil && (by.Judge == settings.JudgeOff || !ruling.Concerned(modules, opts)) {
@@ -38,6 +40,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	defer j.clock.stage(stageRules)()
 	var base *ruling.Before
+	var files *Remote
 	if err == nil && p.extent.base != nil {
 		files, err = p.extent.base(ctx)
 		if err == nil {
@@ -46,7 +49,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	if err != nil {
 		d := problem.Of(err)
-		d.Severity, d.Message = problem.SeverityError, "the lock files are not judged by the rules: the base could not be read: "+d.Message
+		d.Severity, d.Message = problem.SeverityError, "the lock files are not judged by the rules: "+d.Message
 		p.report.Diagnostics = append(p.report.Diagnostics, d)
 		return p
 	}
@@ -94,10 +97,10 @@ func formerRoots(ctx context.Context, j job, p planned, base *Remote, dirs []str
 // unlockedBy reads directories without a lock file as root modules, if a rule forbids any
 // provider: those in which the change has touched a file. So nobody gets round the rule by
 // a new directory, or by removing the lock file.
-func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) []found {
+func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) ([]found, error) {
 	forbids := slices.ContainsFunc(by.Policy.Rules, func(r policy.Rule) bool { return r.Permitted != nil && !*r.Permitted })
 	if !forbids || p.extent.differs == nil {
-		return nil
+		return nil, nil
 	}
 	t := p.trees[0]
 	var dirs []string
@@ -114,40 +117,43 @@ func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) []f
 		dirs = append(dirs, dir)
 	}
 	if len(dirs) == 0 {
-		return nil
+		return nil, nil
 	}
 	there, err := rootsIn(ctx, j, j.target.files, dirs)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(there.found, func(f found) bool { return f.module.Lock != nil })
+	return slices.DeleteFunc(there.found, func(f found) bool { return f.module.Lock != nil }), err
 }
 
 // rulesInForce returns the settings that judge lock files: those of the base, if it is
 // known, and of the operator. On the head of a pull request the run already has them,
 // unless the operator's file prevents reading the repository's own. Without a base they
-// are those of the working tree.
-func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remote, error)) (settings.Settings, *Remote, error) {
+// are those of the working tree. A file with a name of its own, which the base lacks, may
+// add rules, and excuses nothing; nor do settings at hand if the base's are not known.
+func rulesInForce(ctx context.Context, j job, base func(context.Context) (*Remote, error)) (settings.Settings, error) {
 	change, operators := j.ask.change, j.settings.File != "" && j.settings.Own == ""
 	if base == nil || j.ask.means.Of == nil || change == nil || j.ask.head != NoHead && !operators {
-		return j.settings, nil, nil
+		return j.settings, nil
 	}
 	files, err := base(ctx)
-	if err != nil {
-		return j.settings, nil, err
+	if err == nil {
+		var by settings.Settings
+		by, err = j.ask.means.Of(files.FS)
+		if err == nil {
+			return by, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
-	by, err := j.ask.means.Of(files.FS)
-	if errors.Is(err, fs.ErrNotExist) { // the named file is new in this change
-		return j.settings, files, nil
-	}
-	return by, files, err
+	by := j.settings
+	by.Exclude, by.Severities, by.AcceptReReleased = nil, settings.Severities{}, nil
+	return by, err
 }
 
 // rulingOptions are the options for judging lock files by settings. verify judges the
 // signer of every entry itself.
 func rulingOptions(j job, by settings.Settings) ruling.Options {
 	o := ruling.Options{
-		Rules: by.Policy, All: by.Judge == settings.JudgeAll, Severities: by.Severities, Strict: j.settings.Strict, Plan: j.plan,
+		Rules: by.Policy, All: by.Judge == settings.JudgeAll, Severities: by.Severities, Strict: by.Strict, Plan: j.plan,
 	}
 	o.Rules.Now, o.Plan.Dates = j.env.Now, dateSource(j, nil)
 	if j.ask.verb == verbs.Check {

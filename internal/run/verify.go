@@ -19,6 +19,8 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageVerify)()
 	all := withPlugins(j, p.all())
 	policy := policyOf(j)
+	by, _ := p.inForce() // in error, nothing is excused
+	policy.Signers, policy.Severities, policy.Strict, policy.Options.AcceptReReleased = by.Signers, by.Severities, by.Strict, by.AcceptReReleased
 	results := make([]verify.Verification, len(all))
 	eachSource(j, all, func(source *registry.Client, indices []int) {
 		proven, problems := verify.Prove(ctx, source, modulesAt(all, indices), policy)
