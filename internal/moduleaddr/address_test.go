@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"github.com/o/r//a/b?ref=1", "git::git@h:o/r", "s3::https://s3.amazonaws.com/b/k//..", "a.s3.b.amazonaws.com/k", "/x//y",
 		"https://u:p@h/a.zip//*?archive=zip", "acme/net/aws//x", "./a/../..", "https://h/a?x=https://u:p@h",
-		"A://:p@#:p@",
+		"A://:p@#:p@", "A://:p@/:p@",
 	} {
 		f.Add(text)
 	}
@@ -139,8 +139,10 @@ func FuzzParse(f *testing.F) {
 		if a.Kind != Remote || a.Package.URL.User == nil || strings.Contains(text, "@") && !strings.Contains(text, "://") {
 			return
 		}
-		// A fragment may say by chance what the credentials are.
-		shown, _, _ := strings.Cut(Shown(text), "#")
+		// A path or a fragment may say by chance what the credentials are.
+		_, shown, _ := strings.Cut(Shown(text), "://")
+		shown, _, _ = strings.Cut(shown, "#")
+		shown, _, _ = strings.Cut(shown, "/")
 		if _, secret := a.Package.URL.User.Password(); secret && strings.Contains(shown, a.Package.URL.User.String()+"@") {
 			t.Errorf("%q is shown as %q", text, Shown(text))
 		}
