@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
@@ -44,6 +47,30 @@ func Commit(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	return commit.String()
+}
+
+// Submodule commits a file of a repository together with a submodule at a commit.
+func Submodule(t *testing.T, root, file, name, commit string) {
+	t.Helper()
+	repo := Init(t, root)
+	work, err := repo.Worktree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := work.Add(file); err != nil {
+		t.Fatal(err)
+	}
+	staged, err := repo.Storer.Index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	staged.Entries = append(staged.Entries, &index.Entry{Name: name, Mode: filemode.Submodule, Hash: plumbing.NewHash(commit)})
+	if err := repo.Storer.SetIndex(staged); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := work.Commit("change", &git.CommitOptions{Author: Author}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Write appends texts to files below a directory, by their slash-separated paths. Files
