@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -48,6 +49,9 @@ type grounds struct {
 	// root is the repository whose base has the configuration file, by name; empty: by one
 	// of settings.FileNames.
 	root, name string
+	// proposes says that the run makes pull requests from the commit that is checked out. In
+	// a dry run on their own machine, people try settings that no commit has yet.
+	proposes bool
 }
 
 // groundsOf gathers what decides about the files of a run.
@@ -69,7 +73,8 @@ func groundsOf(env Env, verb verbs.Verb, given []settings.Values) grounds {
 		byLink = name == ""
 	}
 	head, _ := env.runtime().Head()
-	return grounds{env: env, given: given, config: config, read: read, root: root, name: name, facts: settings.Facts{
+	tries := values["dry-run"].Items[0] == "true" && env.Getenv("GITHUB_ACTIONS") != "true"
+	return grounds{env: env, given: given, config: config, read: read, root: root, name: name, proposes: verb == verbs.PR && !others && !tries, facts: settings.Facts{
 		Verb: verb, Head: head, BaseKnown: head && baseKnown(env, root, fileNames(name), values), OthersNamed: others, Path: path, ByLink: byLink,
 	}}
 }
@@ -147,6 +152,9 @@ func (g grounds) operator(ctx context.Context, from settings.From) (settings.Fil
 func (g grounds) own(ctx context.Context, files settings.Layers, from settings.Sources) (settings.File, error) {
 	switch files.Own {
 	case settings.FromDisk:
+		if g.proposes && (g.config == "" || g.facts.Path == settings.PathAtHand || g.facts.Path == settings.PathElsewhere) {
+			return g.ownOfHead()
+		}
 		if g.config == "" || files.Operator != settings.FromNowhere {
 			return fileHere(g.env)
 		}
@@ -169,6 +177,32 @@ func (g grounds) own(ctx context.Context, files settings.Layers, from settings.S
 		return own, nil
 	}
 	return settings.File{}, nil
+}
+
+// ownOfHead reads the configuration file of the commit that is checked out. Without git
+// there is none but that on disk.
+func (g grounds) ownOfHead() (settings.File, error) {
+	if g.facts.ByLink {
+		return settings.File{}, fmt.Errorf("the configuration file %s leads into the repository; name it by its path there", g.config)
+	}
+	head, err := revision(g.root, "HEAD")
+	if err != nil {
+		return ownFileAt(g.root, g.name, []string{g.root})
+	}
+	files, ok := head.Files(fileNames(g.name))
+	if !ok {
+		return settings.File{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "the configuration file of HEAD could not be read: it is a link, or the clone lacks it",
+			Hint: "commit it as a file; a partial clone gets it with git checkout HEAD -- " + fileNames(g.name)[0],
+		}}
+	}
+	own, err := settings.ReadFile(files, g.name)
+	if g.name != "" && errors.Is(err, fs.ErrNotExist) {
+		return settings.File{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "HEAD has no configuration file " + g.config, Hint: "commit it; --dry-run reads it from disk",
+		}}
+	}
+	return own, err
 }
 
 // scanned are the top directories of the repositories that the run reads from

@@ -13,7 +13,7 @@ import (
 // that make them: a field that is set elsewhere can be forgotten elsewhere.
 var made = map[string][]string{
 	"run.Ask":          {"ask.go"},
-	"run.job":          {"job.go", "replan.go"},
+	"run.job":          {"job.go"},
 	"settings.Sources": {"grounds.go"},
 }
 

@@ -29,8 +29,8 @@ const (
 // beforehand is the knowledge about a repository before its turn: an earlier
 // run's report, a plan, or both.
 type beforehand struct {
-	recalled *report.Report   // nil if the repository must be read
-	planned  *run.Undelivered // nil if it is not read yet
+	recalled *report.Report // nil if the repository must be read
+	planned  *run.Plan      // nil if it is not read yet
 	seen     *recorder
 	lookup   *run.Lookup
 	at       time.Time

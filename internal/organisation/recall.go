@@ -26,13 +26,11 @@ type recorder struct {
 	listed   github.Listed
 	requires map[neededProvider]bool
 	until    time.Time // when a rule ends its hold on something; zero for never
-	plans    int
-	partial  bool // something is unknown
+	partial  bool      // something is unknown
 }
 
 // Planned implements run.Recorder.
 func (r *recorder) Planned(ctx context.Context, b run.Basis) {
-	r.plans++
 	// At first GitHub refuses auto-merge. A list does not show when it would
 	// accept it.
 	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0
@@ -235,7 +233,7 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 		}
 	}
 	t.memory.forget(l)
-	if wrote || unsettled || seen.partial || seen.plans > 1 || found.Failed() || l.Heads == nil {
+	if wrote || unsettled || seen.partial || found.Failed() || l.Heads == nil {
 		if !r.Waits.IsZero() { // it must be read, and keeps its place among those that wait
 			t.memory.remember(l, remembered{Waits: r.Waits})
 		}

@@ -93,7 +93,7 @@ func TestWhatAPlanDependsOn(t *testing.T) {
 			r.Planned(t.Context(), run.Basis{
 				Branch: tt.branch, AutoMerge: tt.autoMerge, Results: selecting(t, tt.sel), Releases: offered{versions: []string{"3.1.0", "3.2.4"}, err: tt.err},
 			})
-			if r.partial != tt.partial || !r.until.Equal(tt.until) || r.plans != 1 {
+			if r.partial != tt.partial || !r.until.Equal(tt.until) {
 				t.Errorf("recorded %+v, want partial: %t, until: %s", r, tt.partial, tt.until)
 			}
 			want := neededProvider{Tool: provider.Terraform, ToolVersion: "1.11.4", Provider: "registry.terraform.io/hashicorp/null", Newest: "3.2.4"}
@@ -123,7 +123,6 @@ func TestWhatIsRemembered(t *testing.T) {
 			told.PullRequests = []report.PullRequest{{Operation: "none"}}
 		}},
 		"not_all_is_known": {edit: func(_ *turns, seen *recorder, _ *report.Report) { seen.partial = true }},
-		"planned_twice":    {edit: func(_ *turns, seen *recorder, _ *report.Report) { seen.plans = 2 }},
 		"failed": {edit: func(_ *turns, _ *recorder, told *report.Report) {
 			told.Diagnostics = []problem.Problem{{Code: problem.CodeGitHub}}
 		}},
@@ -133,7 +132,7 @@ func TestWhatIsRemembered(t *testing.T) {
 			t.Parallel()
 			all := &turns{session: &run.Session{}, memory: &memory{}, budget: &budget{}}
 			all.memory.remember(l, remembered{}) // of a run before
-			seen, told := &recorder{listed: l, plans: 1}, report.Report{}
+			seen, told := &recorder{listed: l}, report.Report{}
 			tt.edit(all, seen, &told)
 			all.remember(l, seen, told)
 			if _, got := all.memory.Repositories["7"]; got != tt.want {
@@ -166,7 +165,7 @@ func TestWaitingIsRemembered(t *testing.T) {
 			t.Parallel()
 			all := &turns{session: &run.Session{}, memory: &memory{}, budget: &budget{waits: tt.budget}}
 			all.memory.remember(l, remembered{Waits: then}) // of a run before
-			all.remember(l, &recorder{listed: l, plans: 1}, report.Report{PullRequests: tt.pulls})
+			all.remember(l, &recorder{listed: l}, report.Report{PullRequests: tt.pulls})
 			got, known := all.memory.Repositories["7"]
 			if tt.read { // what was read now was read when the session began, which has no time here
 				if !got.Waits.Equal(tt.since) || got.Full != tt.full {
@@ -202,7 +201,7 @@ func TestReportIsRecalled(t *testing.T) {
 		Diagnostics: []problem.Problem{{Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: "acme/web"}, Message: "1 lock file was not looked at"}},
 	}
 	all := &turns{session: &run.Session{}, memory: &memory{}, budget: &budget{}}
-	all.remember(l, &recorder{listed: l, plans: 1}, told)
+	all.remember(l, &recorder{listed: l}, told)
 	got := all.memory.Repositories["7"].report("acme/web")
 	if diff := cmp.Diff(told, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(safe.Markdown{}), cmp.Comparer(func(a, b provider.Version) bool { return a.Compare(b) == 0 })); diff != "" {
 		t.Errorf("recalled (-want +got):\n%s", diff)

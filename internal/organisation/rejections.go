@@ -38,7 +38,7 @@ type rejected struct {
 
 // judge records GitHub's answer about a repository. A good answer shows that
 // others may be read, too.
-func (d *rejections) judge(i int, name string, u run.Undelivered, good bool) {
+func (d *rejections) judge(i int, name string, u *run.Plan, good bool) {
 	said, line, ok := u.Rejection()
 	if ok {
 		if d.by == nil {

@@ -158,9 +158,8 @@ func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 	if r.seen != nil {
 		visit.Recorder = r.seen
 	}
-	planned := t.session.Plan(t.tallies[i].In(ctx), t.ask, l.Name, visit)
-	r.planned = &planned
-	r.limited = planned.Failed() && t.list.client.Ready(0, 0).Needed()
+	r.planned = t.session.Plan(t.tallies[i].In(ctx), t.ask, l.Name, visit)
+	r.limited = r.planned.Failed() && t.list.client.Ready(0, 0).Needed()
 	return r
 }
 
@@ -189,7 +188,7 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 		r = t.read(ctx, i, r)
 	}
 	if r.planned != nil { // else no request was about it
-		t.rejected.judge(i, t.list.picked.chosen[i].Name, *r.planned, t.tallies[i].Good())
+		t.rejected.judge(i, t.list.picked.chosen[i].Name, r.planned, t.tallies[i].Good())
 	}
 	if t.budget.waits {
 		t.waiting = append(t.waiting, waiter{index: i, late: t.budget.late})
@@ -205,7 +204,7 @@ func (t *turns) withRoom(ctx context.Context, i int, r beforehand) beforehand {
 	case !room:
 		t.budget.wait(opens)
 		if r.planned != nil {
-			t.session.Forget(*r.planned)
+			t.session.Forget(r.planned)
 			r.planned = nil
 		}
 	case r.planned == nil:
@@ -242,8 +241,8 @@ func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) 
 	if r.planned == nil {
 		found = *r.recalled
 	} else {
-		defer t.session.Forget(*r.planned)
-		found = t.session.Deliver(t.tallies[i].In(ctx), *r.planned)
+		defer t.session.Forget(r.planned)
+		found, _ = r.planned.Deliver(t.tallies[i].In(ctx)) // errors are in the report
 		found.Diagnostics = slices.DeleteFunc(found.Diagnostics, func(d problem.Problem) bool {
 			return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // most repositories have no root module
 		})

@@ -44,8 +44,15 @@ func withoutModules(r report.Report) safe.Markdown {
 		return safe.Const("No root module has a lock file.")
 	case r.Idle:
 		return safe.Const("Nothing was asked for.")
+	case slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeUnseen }):
+		return safe.Const("No lock file was looked at.")
 	}
 	return safe.Const("No root module was found.")
+}
+
+// SaysWhyEmpty reports whether a problem says why a report has no root module.
+func SaysWhyEmpty(d problem.Problem) bool {
+	return d.Code == problem.CodeNotRootModule || d.Code == problem.CodeUnseen
 }
 
 // besides is a clause about everything in the run that did not fail.

@@ -29,7 +29,6 @@ type plan struct {
 	behind string // base for the note "the branch is behind"; empty: no note
 	// unsettled is as in Outcome.
 	unsettled bool
-	stale     bool  // the proposal was made from an outdated state
 	waits     bool  // do nothing until there is room
 	until     Until // what has to happen first, if no pull request is open
 	reason    string
@@ -53,7 +52,7 @@ func decide(p Proposal, s state, opts Options) plan {
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
 	case !current && p.From != nil && s.standing(p.Base) != p.From.Head:
-		return plan{stale: true, reason: movedMeanwhile}
+		return plan{reason: movedMeanwhile}
 	case s.strangers(p.Base):
 		return plan{reason: waitsForDependents([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != p.Base:

@@ -31,13 +31,6 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 		}
 		outcomes = append(outcomes, t.Outcome)
 	}
-	if len(outcomes) > 0 {
-		warnings, err := r.otherBase(ctx, github.Commit{}, true)
-		if err != nil {
-			return failAll(proposals, err)
-		}
-		outcomes[0].Warnings = warnings
-	}
 	return append(outcomes, r.foreseeEnds(proposals, heads)...)
 }
 

@@ -21,7 +21,7 @@ func (s *scene) dryRun(token string, opts pr.Options, proposals ...pr.Proposal) 
 	s.sandbox.ResetRequests()
 	survey, err := pr.Look(context.Background(), repo, "main", nil, "", "all", "other")
 	s.must(err)
-	opts.Base, opts.Survey, opts.DryRun, opts.Checkout = "main", survey, true, true
+	opts.Base, opts.Survey, opts.DryRun = "main", survey, true
 	if opts.SHA == "" {
 		opts.SHA = s.head("main")
 	}
@@ -81,7 +81,7 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 			if tt.want != "" && (len(got) == 0 || got[0].Operation != tt.want) {
 				t.Errorf("outcomes = %+v, want %s first", got, tt.want)
 			}
-			s.wantRequests(3)
+			s.wantRequests(2)
 			for _, r := range s.sandbox.Requests() {
 				if r.Method != http.MethodGet {
 					t.Errorf("without a token it asks %s, want REST's GET alone", r)
@@ -116,22 +116,5 @@ func TestPreviewsFindAnOldPullRequest(t *testing.T) {
 	}
 	got := s.only(s.dryRun("", pr.Options{}, proposal(nextLock)))
 	s.want(got, pr.Updated, 1)
-	s.wantRequests(4)
-}
-
-// A checkout is seldom the head of the base. A preview is of the checkout.
-func TestDryRunsWarnOfAnotherCommit(t *testing.T) {
-	for name, token := range map[string]string{"with_a_token": sandbox.ActionsToken, "without": ""} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
-			at := s.head("main")
-			s.pushTo("main", "README.md", "newer\n")
-			got := s.dryRun(token, pr.Options{SHA: at}, proposal(newLock), proposalFor("other", newLock))
-			if len(got) != 2 || len(got[0].Warnings) != 1 || len(got[1].Warnings) > 0 {
-				t.Fatalf("outcomes = %+v, want one warning", got)
-			}
-			s.want(got[0], pr.Created, 0)
-			s.want(got[1], pr.Created, 0)
-		})
-	}
+	s.wantRequests(3)
 }

@@ -15,8 +15,8 @@ type Options struct {
 	// Base is the branch that the pull requests are for. SHA is the commit of it that the
 	// proposals were made from.
 	Base, SHA string
-	// Holds reports whether the proposals would be the same if made from another commit, to
-	// which the base has moved; nil: they would not.
+	// Holds reports whether another commit, to which the base has moved, has the same of all
+	// that matters to the proposals; nil: it does not.
 	Holds func(ctx context.Context, sha string) (bool, error)
 	// Bases are all branches that should have pull requests. relock closes its pull
 	// requests for other bases. Empty: the bases are not known, and those pull requests
@@ -60,9 +60,6 @@ type Options struct {
 	Again, Past Digests
 	// DryRun decides and writes nothing. Without a token, only dry runs work.
 	DryRun bool
-	// Checkout says that a dry run uses the checked-out commit. If the base is at another
-	// commit, that is a warning.
-	Checkout bool
 	// Log receives what is written; nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -124,9 +121,6 @@ type Outcome struct {
 	// the proposal waits for that person.
 	ClosedNumber int
 	ClosedURL    string
-	// Stale says that nothing was done because the group's current proposal has changed
-	// since the run read it. The proposal must be made again.
-	Stale bool
 	// Unsettled says that the branch is behind, and may need an update later. The event
 	// that decides it is in no list of pull requests.
 	Unsettled bool
@@ -143,9 +137,10 @@ type Outcome struct {
 // requests follow, by branch. A failed proposal does not stop the others.
 //
 // If there is nothing to do, Propose makes one request, or none after Look. It makes two
-// more for each proposal or branch of ours. The proposals must be made from the base's
-// present head. If the head has moved and Options.Holds returns false, the outcome is an
-// error that wraps a Moved, and nothing is written. Without a token, only dry runs work.
+// more for each proposal or branch of ours. The proposals must be made from a commit of the
+// base. If the base has moved since and Options.Holds returns false, each outcome that would
+// write has a Moved as its error, and nothing is written. Without a token, only dry runs
+// work.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
 	r := newRun(repo, opts)
 	if opts.Only != "" {

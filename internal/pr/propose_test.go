@@ -178,8 +178,8 @@ func TestProposeFollowsTheBase(t *testing.T) {
 						t.Fatalf("outcome %+v, want a proposal", o)
 					}
 					commits, err := s.hub.Commits(repoName, o.Branch)
-					if err != nil || len(commits) < 2 || commits[1].SHA != s.head("main") {
-						t.Errorf("the branch has %d commits (%v), want ours on the base's head", len(commits), err)
+					if err != nil || len(commits) < 2 || commits[1].SHA != checkout {
+						t.Errorf("the branch has %d commits (%v), want ours on the commit that was planned", len(commits), err)
 					}
 					return
 				}

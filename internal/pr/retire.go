@@ -30,7 +30,7 @@ func (t ending) once(ctx context.Context, head string) error {
 			return err
 		}
 	}
-	if base == t.opts.Base && !t.opts.DryRun {
+	if base == t.opts.Base {
 		if err := t.checkBase(ctx, s.base, true); err != nil {
 			return err
 		}
@@ -52,12 +52,6 @@ func (t ending) once(ctx context.Context, head string) error {
 		t.Reason = todo.reason
 	}
 	if t.opts.DryRun {
-		if base == t.opts.Base {
-			t.Warnings, err = t.otherBase(ctx, s.base, true)
-			if err != nil {
-				return err
-			}
-		}
 		t.Operation = todo.operation()
 		return nil
 	}

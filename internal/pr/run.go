@@ -20,12 +20,12 @@ type run struct {
 	open int
 	// recent are the newest commits of the base, once they are known.
 	recent []github.Commit
-	// tree is the base's tree, once it is known that the base is at opts.SHA.
-	tree string
+	// tree is the tree of opts.SHA, once it is known that the base is there, or has moved in
+	// nothing that matters, which is moved.
+	tree  string
+	moved bool
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
-	// warned says that a dry run has warned that the base's head is another commit.
-	warned bool
 }
 
 func newRun(repo *github.Repository, opts Options) *run {
@@ -183,13 +183,14 @@ func (r *run) history(ctx context.Context, from string) ([]github.Commit, error)
 	return recent, err
 }
 
-// checkBase makes sure that the proposals were made from the base's present head. If the
-// head is not known yet, checkBase asks for it only if something will be written.
+// checkBase makes sure that the base has what the proposals were made from: it is at their
+// commit, or what matters is the same. A run looks once. If the head is not known yet,
+// checkBase asks for it only if something will be written.
 func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) error {
+	if r.tree != "" || base.SHA == "" && !writes {
+		return nil
+	}
 	if base.SHA == "" {
-		if !writes || r.tree != "" {
-			return nil
-		}
 		recent, err := r.history(ctx, r.opts.Base)
 		if errors.Is(err, github.ErrNotFound) {
 			return &problem.Error{
@@ -206,67 +207,43 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 		}
 		base = recent[0]
 	}
-	if base.SHA != r.opts.SHA {
-		if err := r.follow(ctx, base.SHA); err != nil {
-			return err
-		}
+	if base.SHA == r.opts.SHA {
+		r.tree = base.Tree
+		return nil
 	}
-	r.tree = base.Tree
-	return nil
+	return r.follow(ctx, base.SHA)
 }
 
-// otherBase is checkBase for a dry run. For a checkout it warns once.
-func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([]error, error) {
-	err := r.checkBase(ctx, base, writes)
-	if err == nil || !r.opts.Checkout {
-		return nil, err
-	}
-	if r.warned {
-		return nil, nil
-	}
-	r.warned = true
-	return []error{err}, nil
-}
-
-// follow accepts the proposals for a commit to which the base has moved, if they would be
-// the same.
+// follow goes on after the base has moved to another commit, if nothing that matters has
+// changed. Branches begin at the commit from which the proposals were made.
 func (r *run) follow(ctx context.Context, sha string) error {
+	holds := false
 	if r.opts.Holds != nil {
-		holds, err := r.opts.Holds(ctx, sha)
+		var err error
+		holds, err = r.opts.Holds(ctx, sha)
 		if err != nil {
 			return err
 		}
-		if holds {
-			r.opts.Log.Info("the base has moved, but nothing that was read", "from", r.opts.SHA, "to", sha)
-			r.opts.SHA = sha
-			return nil
-		}
 	}
-	if r.opts.Checkout {
+	if !holds {
 		return &problem.Error{
 			Problem: problem.Problem{
-				Code: problem.CodeGitHub,
-				Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
-					r.opts.Base, short(r.opts.SHA), short(sha)),
-				Hint: "this output is about the checkout; a run proposes from the branch's head",
+				Code: problem.CodeGitHub, Message: fmt.Sprintf("branch %s has moved from %.7s to %.7s, which was not planned for", r.opts.Base, r.opts.SHA, sha), Hint: "run again",
 			},
+			Err: &Moved{SHA: sha},
 		}
 	}
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code: problem.CodeGitHub,
-			Message: fmt.Sprintf("branch %s has moved from %s to %s, which was not planned for",
-				r.opts.Base, short(r.opts.SHA), short(sha)),
-			Hint: "run again; nothing is proposed from another commit than the branch's head",
-		},
-		Err: &Moved{SHA: sha},
+	planned, err := r.repo.Commit(ctx, r.opts.SHA)
+	if err != nil {
+		return err
 	}
+	r.tree, r.moved = planned.Tree, true
+	r.opts.Log.Info("the base has moved, but nothing that matters", "from", r.opts.SHA, "to", sha)
+	return nil
 }
 
-// Moved is why nothing was proposed: the proposals were made from another commit than the
-// one that the base is at.
+// Moved is why nothing was proposed: the base is at this commit, and what matters there is
+// not what the proposals were made from.
 type Moved struct{ SHA string }
 
-func (m *Moved) Error() string { return "the branch is at " + m.SHA }
-
-func short(sha string) string { return sha[:min(len(sha), 7)] }
+func (m *Moved) Error() string { return "the base has moved to " + m.SHA }

@@ -35,22 +35,18 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	if todo.err != nil {
 		return todo.err
 	}
-	t.Stale, t.Unsettled = todo.stale, todo.unsettled
+	t.Unsettled = todo.unsettled
 	todo, err = t.limited(ctx, p, todo)
 	if err != nil {
 		return err
 	}
+	if err := t.checkBase(ctx, s.base, todo.push || todo.update); err != nil {
+		return err
+	}
 	if t.opts.DryRun {
-		t.Warnings, err = t.otherBase(ctx, s.base, todo.push || todo.update)
-		if err != nil {
-			return err
-		}
 		t.Operation = todo.operation()
 		t.wait(todo, s)
 		return nil
-	}
-	if err := t.checkBase(ctx, s.base, todo.push || todo.update); err != nil {
-		return err
 	}
 	if s.open() && todo.operation() == None && t.written != None {
 		t.Operation = t.written // the earlier attempt succeeded
@@ -207,6 +203,11 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 		if !t.cannotSwap(s, err) {
 			return err
 		}
+	}
+	if t.moved { // a merge with an older commit of the base would revert newer ones
+		return &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeGitHub, Message: fmt.Sprintf("branch %s stays as it is: %s has moved, and this server replaces no branch safely", t.Branch, t.opts.Base), Hint: "run again",
+		}}
 	}
 	// A commit whose parent is the branch's head is a fast-forward from that head only. So
 	// a person who pushes meanwhile loses nothing.

@@ -457,7 +457,7 @@ func (t *text) closing() {
 		return
 	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
 		parts = append(parts, "no root module has a lock file")
-	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeNotRootModule }):
+	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, outline.SaysWhyEmpty):
 		parts = append(parts, "0 root modules") // the line above has said why
 	case t.r.Idle:
 		parts = append(parts, "nothing was asked for")

@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -27,14 +26,14 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 		by, _ := p.inForce() // in error, no release is accepted
 		opts.Allowance, opts.AcceptReReleased = verify.NewAllowance(j.settings.MaxDownload), by.AcceptReReleased
 	}
-	eachSource(j, all, func(source *registry.Client, indices []int) {
+	for _, by := range bySource(j, all) {
 		var suspects []verify.Suspect
 		var of []int
-		for _, i := range indices {
+		for _, i := range by.indices {
 			some := suspectsOf(j, all[i], proven, opts.AcceptReReleased)
 			suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 		}
-		for n, found := range verify.Judge(ctx, source, suspects, opts) {
+		for n, found := range verify.Judge(ctx, by.source, suspects, opts) {
 			r, l := &all[of[n]].result, suspects[n].Lock
 			r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
 			for _, h := range found.Refuted {
@@ -44,7 +43,7 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 				*r = r.Accounted(l.Addr)
 			}
 		}
-	})
+	}
 	for i := range all {
 		slices.SortStableFunc(all[i].result.Findings, verify.ByEntry)
 		slices.SortStableFunc(all[i].result.Undecided, verify.ByEntry)

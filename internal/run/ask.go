@@ -262,13 +262,13 @@ func (a Ask) report() report.Report {
 }
 
 // bases are the base branches of the pull requests. If the ask wants none, it is the
-// present branch. An empty name means the default branch.
-func (a Ask) bases(at opened) []string {
+// branch of the target. An empty name means the default branch.
+func (a Ask) bases(t target, c settings.Settings) []string {
 	to, pulls := a.to.(Pulls)
-	if !pulls || to.Only != "" || len(at.settings.PullRequest.Base) == 0 {
-		return []string{at.target.base}
+	if !pulls || to.Only != "" || len(c.PullRequest.Base) == 0 {
+		return []string{t.base}
 	}
-	return at.settings.PullRequest.Base
+	return c.PullRequest.Base
 }
 
 // branchHere is the branch of a target's files. If the runner does not report the
@@ -276,7 +276,7 @@ func (a Ask) bases(at opened) []string {
 func branchHere(a Ask, t target) string {
 	c, checkout := t.files.(Checkout)
 	if _, pulls := a.to.(Pulls); checkout && pulls {
-		return cmp.Or(c.Branch, a.bases(opened{target: t, settings: a.means.Settings})[0])
+		return cmp.Or(c.Branch, a.bases(t, a.means.Settings)[0])
 	}
 	return t.base
 }

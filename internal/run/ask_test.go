@@ -88,7 +88,7 @@ func TestBases(t *testing.T) {
 		"rebuild":     {ToRebuild(m, "acme/infra", "main", &Remote{}, nil, Pulls{Only: "relock/all"}), several, []string{"main"}, "main"},
 	} {
 		of := tt.ask.targets[0]
-		got, at := tt.ask.bases(opened{target: of, settings: tt.c}), branchHere(tt.ask, of)
+		got, at := tt.ask.bases(of, tt.c), branchHere(tt.ask, of)
 		if !slices.Equal(got, tt.want) || at != tt.where {
 			t.Errorf("%s: bases %q and branch %q, want %q and %q", name, got, at, tt.want, tt.where)
 		}

@@ -209,18 +209,13 @@ func (p *proposer) failedOutsideRoots() bool {
 // providers only.
 func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsideRoots() }
 
-// baseBlob is git's id of a file on the base; empty if the base lacks the file. The commit
-// may have a file that the checkout lacks.
+// baseBlob is git's id of a file on the base; empty if the base lacks the file.
 func (p *proposer) baseBlob(name string) (string, error) {
-	t := p.trees[0]
-	content, err := fs.ReadFile(t.FS(), name)
-	switch {
-	case !errors.Is(err, fs.ErrNotExist):
-		return blobID(content), err
-	case t.remote != nil || t.loose:
+	content, err := fs.ReadFile(p.trees[0].FS(), name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	return blobAtHead(t, name)
+	return blobID(content), err
 }
 
 // blobID is git's id of a content; empty for an empty file.

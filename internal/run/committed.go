@@ -12,7 +12,6 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -133,11 +132,23 @@ func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 	return nil
 }
 
+// headOf is the commit that is checked out. If the runner has no git, its checkout has no
+// .git. Then the commit is the one that started the workflow.
+func headOf(t tree, of target) (string, error) {
+	clone, err := t.clone()
+	if checkout, _ := of.files.(Checkout); err != nil && checkout.Commit != "" {
+		return checkout.Commit, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return clone.Head()
+}
+
 // leaveOutMissing notes which lock files a checkout lacks. It removes root modules from the
-// inventory whose files are partly missing, since their requirements are unknown. If a
-// local change deleted a lock file, an existing pull request keeps its proposal for it.
-// Other verbs take the file as deleted. It returns the diagnostics of the scan that are
-// still true.
+// inventory whose files are partly missing, since their requirements are unknown. A file
+// that a local change deleted is gone. It returns the diagnostics of the scan that are still
+// true.
 func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
 	lacks := newChanged(changedFiles(c.missing))
 	unseen := map[string]bool{}
@@ -159,13 +170,7 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 	if c.unknown {
 		s.unseen.add(notInCheckout, j.names(t).Of, "./")
 	}
-	for _, name := range c.deleted {
-		if lockfile.Is(name) && j.ask.verb == verbs.PR {
-			s.unseen.add(deletedHere, j.names(t).Of, name)
-		}
-	}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
-	return diagnostics
+	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
 }
 
 // changedFiles are paths of files.

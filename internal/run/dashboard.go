@@ -13,10 +13,10 @@ import (
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/upgrade"
-
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Ticked are the boxes on relock's issue that a person has checked, from an event. The zero
@@ -47,9 +47,9 @@ type board struct {
 
 // boardFor is the board of a repository whose settings want an issue. It is nil for a run
 // over a part of the repository.
-func boardFor(a Ask, at opened) *board {
+func boardFor(a Ask, c settings.Settings) *board {
 	to, pulls := a.to.(Pulls)
-	if !pulls || to.Only != "" || !at.settings.Dashboard.Issue {
+	if !pulls || to.Only != "" || !c.Dashboard.Issue {
 		return nil
 	}
 	return &board{ticked: a.means.Ticked}
@@ -58,23 +58,21 @@ func boardFor(a Ask, at opened) *board {
 // idleEdit is the report of a run that the edit of an issue has started, and that does
 // nothing. A person may edit their own issue without any rights. Such an edit must cost one
 // question at most. nil: the run continues.
-func idleEdit(ctx context.Context, s *Session, a Ask, at opened) (*report.Report, error) {
-	by := a.means.Ticked
+func idleEdit(asking context.Context, j job) (*report.Report, error) {
+	by := j.ask.means.Ticked
 	if by.Issue == 0 {
 		return nil, nil
 	}
 	idle := func(reason string) *report.Report {
-		r := a.report()
+		r := j.ask.report()
 		r.Idle = true
-		r.Dashboards = []report.Dashboard{{Operation: "none", Repository: at.target.repository, Number: by.Issue, Reason: reason}}
+		r.Dashboards = []report.Dashboard{{Operation: "none", Repository: j.target.repository, Number: by.Issue, Reason: reason}}
 		return &r
 	}
-	if boardFor(a, at) == nil {
+	if boardFor(j.ask, j.settings) == nil {
 		return idle("dashboard.issue is not set"), nil
 	}
-	asking, stop := s.bounds.asking(ctx)
-	defer stop()
-	repo, err := s.clients.reach(accessFor(s.env, a, at.settings), at.target.repository)
+	repo, err := j.clients.reach(j.access, j.target.repository)
 	if err != nil {
 		return nil, err
 	}
@@ -220,20 +218,20 @@ func withoutCommon(r upgrade.Result) upgrade.Result {
 
 // keepDashboard updates the issue of a repository by the results of each base branch. What
 // the run did not see changes nothing.
-func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
-	board, repo := b.visit.board, b.first.planned.proposing.repo
+func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
+	board, repo := p.visit.board, p.proposing.repo
 	if board == nil || board.found == nil || repo == nil {
 		return r
 	}
-	asking, stop := b.session.bounds.asking(ctx)
+	asking, stop := p.session.bounds.asking(ctx)
 	defer stop()
-	acting, stop := b.session.bounds.finishing(ctx, asking)
+	acting, stop := p.session.bounds.finishing(ctx, asking)
 	defer stop()
-	said := report.Dashboard{Operation: "none", Repository: b.at.target.repository}
+	said := report.Dashboard{Operation: "none", Repository: p.given.repository}
 	if len(board.found.List) > 0 {
 		said.Number, said.URL = board.found.List[0].Number, board.found.List[0].URL
 	}
-	text, partial := b.glance(r, parts)
+	text, partial := p.glance(r, parts)
 	switch {
 	case partial, asking.Err() != nil:
 		said.Reason = "this run did not look at everything that the issue lists"
@@ -241,7 +239,7 @@ func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []
 		said.Unsettled, said.Reason = true, "it is not known whether its boxes may act"
 		r.Diagnostics = append(r.Diagnostics, problem.Of(board.unknown))
 	default:
-		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: b.at.settings.Dashboard.Labels, DryRun: b.at.settings.DryRun})
+		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: p.own.Dashboard.Labels, DryRun: p.own.DryRun})
 		said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
 		said.Unsettled = out.Unsettled
 		if out.Operation == "updated" {
@@ -250,28 +248,28 @@ func (b basesBegun) keepDashboard(ctx context.Context, r report.Report, parts []
 		if out.Err != nil {
 			r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
 		}
-		if b.session.env.Did != nil && out.Operation != "none" && !b.at.settings.DryRun {
-			b.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
+		if p.session.env.Did != nil && out.Operation != "none" && !p.own.DryRun {
+			p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
 		}
 	}
-	if b.at.settings.DryRun {
+	if p.own.DryRun {
 		said.Body = text.Body.String()
 	}
-	r.Dashboards, r.Stats = append(r.Dashboards, said), spent(b.first.job)
+	r.Dashboards, r.Stats = append(r.Dashboards, said), spent(p.job)
 	return r
 }
 
 // glance is the new content of the issue. partial reports whether the run saw only a part.
-func (b basesBegun) glance(r report.Report, parts []*unsaid) (text dashboard.Page, partial bool) {
+func (p *Plan) glance(r report.Report, parts []*unsaid) (text dashboard.Page, partial bool) {
 	rest := report.Report{Verb: r.Verb, PullRequests: r.PullRequests, Summarised: r.Summarised}
-	for _, p := range parts {
-		if p == nil {
+	for _, part := range parts {
+		if part == nil {
 			return text, true
 		}
-		rest.Modules, rest.Diagnostics = append(rest.Modules, p.modules...), append(rest.Diagnostics, p.diagnostics...)
-		partial = partial || p.partial
+		rest.Modules, rest.Diagnostics = append(rest.Modules, part.modules...), append(rest.Diagnostics, part.diagnostics...)
+		partial = partial || part.partial
 	}
 	text.Silent = outline.SilentIn(rest)
-	text.Body, text.Empty = b.ask.means.Dashboard(rest, b.at.settings.PullRequest.BranchPrefix)
+	text.Body, text.Empty = p.ask.means.Dashboard(rest, p.own.PullRequest.BranchPrefix)
 	return text, partial
 }

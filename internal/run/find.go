@@ -92,7 +92,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		}
 		s.unseen.setDirs(t, modules)
 		if j.ask.verb == verbs.PR {
-			s.unseen.setSelection(t, j.settings)
+			s.unseen.setSelection(j.settings)
 			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
 		first := len(s.found)
@@ -163,7 +163,7 @@ func committedIn(ctx context.Context, j job, t tree) (committed, error) {
 		return committed{}, nil
 	}
 	c, err := readCommitted(ctx, j, t)
-	if err != nil && j.ask.verb != verbs.PR && !worktree.Sparse(t.root) {
+	if err != nil && !worktree.Sparse(t.root) {
 		return committed{}, nil // what the disk has is enough
 	}
 	return c, err

@@ -47,16 +47,6 @@ func locksAt(t tree, revision string) (map[string][]byte, error) {
 	})
 }
 
-// blobAtHead is git's id of a file in the checked-out commit; empty if the file is missing
-// or empty.
-func blobAtHead(t tree, name string) (string, error) {
-	head, err := t.at("HEAD")
-	if err != nil {
-		return "", err
-	}
-	return head.Blob(name)
-}
-
 // locksIn returns the present lock files that are no links, by path in the tree.
 func locksIn(t tree) (map[string][]byte, error) {
 	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}}

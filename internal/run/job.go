@@ -33,14 +33,13 @@ type job struct {
 	modules *module.Client
 	dates   *memo.Memo[ask.Question, time.Time] // of releases; rules ask for them
 	clock   *clock
-	plans   int // how often the target was planned, including this time
 }
 
 // newJob makes the job for one file tree.
 func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	j := job{
 		Session: s, ask: a, settings: c, target: t, visit: visit, scan: a.searching(c), plan: a.planning(c), access: accessFor(s.env, a, c),
-		dates: &memo.Memo[ask.Question, time.Time]{}, clock: &clock{}, plans: 1,
+		dates: &memo.Memo[ask.Question, time.Time]{}, clock: &clock{},
 	}
 	client := s.clientFor(a)
 	j.source, j.modules = s.registries(a.head, c, client), s.modulesFor(j, client)
@@ -68,29 +67,8 @@ type planned struct {
 	proposing proposing
 	options   upgrade.Options // of the plan
 	report    report.Report
-	unsaid    *unsaid // nil until it was delivered
-}
-
-// inPlaceOf is the plan with a part of the file tree instead of the whole.
-func (b plannedBase) inPlaceOf(whole, part *Remote) plannedBase {
-	swapped := func(t tree) tree {
-		if t.remote == whole {
-			t.remote = part
-		}
-		return t
-	}
-	if b.job.target.remote() == whole {
-		b.job = b.job.of(part)
-	}
-	p := &b.planned
-	p.trees, p.found = slices.Clone(p.trees), slices.Clone(p.found)
-	for i := range p.trees {
-		p.trees[i] = swapped(p.trees[i])
-	}
-	for i := range p.found {
-		p.found[i].tree = swapped(p.found[i].tree)
-	}
-	return b
+	unsaid    *unsaid           // nil until it was delivered
+	notices   []problem.Problem // about what is read; they are in no pull request
 }
 
 // findRoots finds the root modules, and begins the report.
@@ -111,6 +89,19 @@ func describeAll(j job, p planned) planned {
 		p.report.Modules = append(p.report.Modules, report.FromScan(f.module).Named(j.names(f.tree)))
 	}
 	return p
+}
+
+// withUnits is the job with the files that its settings let units read.
+func withUnits(ctx context.Context, j job) (job, error) {
+	r := j.target.remote()
+	if r == nil {
+		return j, nil
+	}
+	files, err := r.withUnits(ctx, environments(j.settings))
+	if err != nil {
+		return j, err
+	}
+	return j.of(files), nil
 }
 
 // spent returns the costs of the run.

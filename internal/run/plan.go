@@ -21,7 +21,14 @@ import (
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
-	p.found = results(ctx, j, p)
+	planned := j.clock.stage(stagePlan)
+	p.found = withPlugins(j, p.found)
+	for _, by := range bySource(j, p.found) {
+		for n, r := range upgrade.Plan(ctx, timed{by.source, &j.clock.asked}, modulesAt(p.found, by.indices), p.options) {
+			p.found[by.indices[n]].result = r
+		}
+	}
+	planned()
 	learnSigners(ctx, j, p.found)
 	p = accountAll(ctx, j, p)
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
@@ -90,31 +97,24 @@ func changesOf(r upgrade.Result) []diff.Change {
 	return changes
 }
 
-// results plans all root modules.
-func results(ctx context.Context, j job, p planned) []found {
-	defer j.clock.stage(stagePlan)()
-	all := withPlugins(j, p.found)
-	eachSource(j, all, func(source *registry.Client, indices []int) {
-		for n, r := range upgrade.Plan(ctx, timed{source, &j.clock.asked}, modulesAt(all, indices), p.options) {
-			all[indices[n]].result = r
-		}
-	})
-	return all
+// sourced are root modules that ask one source, by their indices.
+type sourced struct {
+	source  *registry.Client
+	indices []int
 }
 
-// eachSource calls ask for each source with the indices of its root modules, so that
-// nothing is asked twice. Each root module with its own providers has its own source. All
-// others share one, which comes last.
-func eachSource(j job, all []found, ask func(source *registry.Client, indices []int)) {
-	var common []int
+// bySource divides root modules by their sources, so that nothing is asked twice. Each root
+// module with its own providers has its own source. All others share one, which comes last.
+func bySource(j job, all []found) (sources []sourced) {
+	common := sourced{source: j.source}
 	for i, f := range all {
 		if f.plugins == nil {
-			common = append(common, i)
-			continue
+			common.indices = append(common.indices, i)
+		} else {
+			sources = append(sources, sourced{f.plugins, []int{i}})
 		}
-		ask(f.plugins, []int{i})
 	}
-	ask(j.source, common)
+	return append(sources, common)
 }
 
 // modulesAt returns the root modules with the indices.

@@ -1,11 +1,9 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -59,7 +57,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 		}
 		return planAll(ctx, j, p), nil
 	}
-	p.proposing, err = proposingTo(j, p.inventory)
+	p.proposing, err = proposingTo(j)
 	if err != nil {
 		return p, err
 	}
@@ -86,7 +84,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 // prepare asks GitHub for what the plan needs: the base branch, and what people ignore by
 // comments.
 func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
-	p, err := proposingTo(j, s)
+	p, err := proposingTo(j)
 	if err != nil {
 		return p, err
 	}
@@ -107,10 +105,7 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 }
 
 // proposingTo is the target of the proposals, as far as it is known without a request.
-func proposingTo(j job, s inventory) (p proposing, err error) {
-	if len(s.trees) != 1 {
-		return p, errors.New("the directories are in different repositories; a pull request is about one")
-	}
+func proposingTo(j job) (p proposing, err error) {
 	p.client, err = j.clients.of(j.access, j.target.repository)
 	if err != nil {
 		return p, err
@@ -119,57 +114,38 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.head, err = headOf(s.trees[0], j.target)
-	p.base = j.target.base
-	return p, err
+	p.head, p.base = j.target.remote().Commit, j.target.base
+	return p, nil
 }
 
 // proposer brings what was planned to GitHub.
 type proposer struct {
 	job
 	planned
+	carrier *carrier
+	moved   move
 	// readNotes reads release notes once for all pull requests, and only if one is written;
 	// nil if nobody wants them.
 	readNotes func() []notes.Notes
 }
 
 // proposeAll brings the planned lock files to GitHub, one pull request for each group of
-// changes. Further facts for its text are asked for while the run may ask questions. moved
-// is as in runJob.
-func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ planned, moved string) {
+// changes. Further facts for its text are asked for while the run may ask questions. If the
+// base has moved meanwhile, root modules for which that matters are left out; nothing was
+// written before that is known.
+func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) planned {
 	defer j.clock.stage(stagePropose)()
-	p := &proposer{job: j, planned: known}
-	at := known.proposing
-	if j.settings.PullRequest.ReleaseNotes && !at.client.Anonymous() {
+	p := &proposer{job: j, planned: known, moved: move{at: known.proposing, found: known.found}}
+	if at := known.proposing; j.settings.PullRequest.ReleaseNotes && !at.client.Anonymous() {
 		p.readNotes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.client, known.found) })
 	}
-	carrier := newCarrier(p)
-	proposals := p.proposals(asking, carrier)
-	var spare func(string, []pr.File) bool
-	if !p.sawAll() || len(carrier.notices) > 0 {
-		spare = carrier.mustStay
+	proposals, outcomes := p.propose(ctx, asking, to)
+	if hasMoved(outcomes) {
+		p.leaveOutMoved()
+		proposals, outcomes = p.propose(ctx, asking, to)
 	}
-	if j.settings.DryRun {
-		for _, one := range proposals {
-			if one.Alone == "" {
-				one.Write() // nobody else wants the text
-			}
-		}
-	}
-	holds := at.holds(known.found)
-	if at.client.Anonymous() {
-		holds = nil // without a token, trees cost too many requests
-	}
-	// On a runner the checkout is the branch. Elsewhere it is somebody's own.
-	checkout := j.settings.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.client.Anonymous())
-	again, past := j.visit.board.wishes(ctx, at.repo, j.settings.PullRequest.BranchPrefix)
-	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
-		Base: at.base, Bases: j.settings.PullRequest.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: j.settings.PullRequest.BranchPrefix, Limit: j.settings.PullRequest.Limit,
-		Budget: j.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(j.settings.PullRequest.RebaseWhen), Ready: to.Ready,
-		Again: again, Past: past, Spare: spare, DryRun: j.settings.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
-	})
-	for _, key := range slices.Sorted(maps.Keys(carrier.notices)) {
-		p.report.Diagnostics = append(p.report.Diagnostics, carrier.notices[key]...)
+	for _, key := range slices.Sorted(maps.Keys(p.carrier.notices)) {
+		p.report.Diagnostics = append(p.report.Diagnostics, p.carrier.notices[key]...)
 	}
 	for _, o := range outcomes {
 		if o.Unbegun {
@@ -177,19 +153,54 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 			p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption) // nobody must take this text for complete
 			continue
 		}
-		if o.Stale && j.plans < mostPlans && asking.Err() == nil {
-			moved = cmp.Or(moved, at.head)
-			continue
-		}
-		var now *pr.Moved
-		if errors.As(o.Err, &now) && mayRepeat(j) && asking.Err() == nil {
-			moved = now.SHA
-			continue
-		}
-		p.record(o, proposals, carrier.over[o.Branch])
+		p.record(o, proposals, p.carrier.over[o.Branch])
 	}
 	p.unsaid = leftUnsaid(p, outcomes)
-	return p.planned, moved
+	return p.planned
+}
+
+// propose makes the proposals, and lets GitHub hold them.
+func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal, []pr.Outcome) {
+	at, pulls := p.proposing, p.settings.PullRequest
+	p.carrier = newCarrier(p)
+	proposals := p.proposals(asking, p.carrier)
+	var spare func(string, []pr.File) bool
+	if !p.sawAll() || len(p.carrier.notices) > 0 {
+		spare = p.carrier.mustStay
+	}
+	if p.settings.DryRun {
+		for _, one := range proposals {
+			if one.Alone == "" {
+				one.Write() // nobody else wants the text
+			}
+		}
+	}
+	holds := p.moved.holds
+	if p.moved.changed != nil { // what matters is left out, and more is for the next run
+		holds = func(context.Context, string) (bool, error) { return true, nil }
+	}
+	again, past := p.visit.board.wishes(ctx, at.repo, pulls.BranchPrefix)
+	return proposals, pr.Propose(ctx, at.repo, proposals, pr.Options{
+		Base: at.base, Bases: pulls.Base, SHA: at.head, Holds: holds, Survey: at.survey, Prefix: pulls.BranchPrefix, Limit: pulls.Limit,
+		Budget: p.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(pulls.RebaseWhen), Ready: to.Ready,
+		Again: again, Past: past, Spare: spare, DryRun: p.settings.DryRun, Log: p.env.Log, Begins: p.bounds.begins(), Done: func(o pr.Outcome) { did(p.job, o) },
+	})
+}
+
+// leaveOutMoved makes of the root modules for which the base has moved some that the run did
+// not look at: a pull request keeps what it proposes for them, and the next run plans them.
+func (p *proposer) leaveOutMoved() {
+	var kept []found
+	var modules []report.Module
+	for i, f := range p.found {
+		if p.moved.concerns(f) {
+			p.unseen.add(baseMoved, p.names(f.tree).Of, path.Join(f.module.Dir, lockfile.Name))
+		} else {
+			kept, modules = append(kept, f), append(modules, p.report.Modules[i])
+		}
+	}
+	p.found, p.report.Modules = kept, modules
+	p.report.Diagnostics = append(slices.Clip(p.report.Diagnostics), p.unseen.notice(baseMoved)...)
 }
 
 // did announces a change of a pull request at once.
@@ -197,22 +208,6 @@ func did(j job, o pr.Outcome) {
 	if j.env.Did != nil && o.Operation != pr.None && !j.settings.DryRun {
 		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.repository))
 	}
-}
-
-// headOf is the commit of the tree. If the runner has no git, its checkout has no .git.
-// Then the commit is the one that started the workflow.
-func headOf(t tree, of target) (string, error) {
-	if t.remote != nil {
-		return t.remote.Commit, nil
-	}
-	clone, err := t.clone()
-	if checkout, _ := of.files.(Checkout); err != nil && checkout.Commit != "" {
-		return checkout.Commit, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return clone.Head()
 }
 
 // share is the part of the changes that belongs to one group.

@@ -9,69 +9,231 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// runRepository carries out an ask for a repository that is not checked out, with the
-// configuration file of its default branch. Failures are in the report, so that other
-// repositories continue.
-func runRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) report.Report {
-	return beginRepository(ctx, s, a, t, visit).finish(ctx)
+// Plan is what a run does in a repository for a base branch, and what people read about it.
+// It is whole once it is made, and Deliver carries it out. Deliver also plans and delivers
+// the further base branches of the repository, one after the other, since the limit of pull
+// requests counts over all of them.
+type Plan struct {
+	session *Session
+	ask     Ask
+	visit   Visit
+	planned
+	job  job   // of the base branch
+	err  error // why there is no plan, or why it was not delivered
+	over bool  // the report says everything, and nothing is delivered
+	// given is the repository as the ask names it. here has the files of a branch that were
+	// read first, with that branch; empty if it is unknown.
+	given, here target
+	own         settings.Settings // of that branch
+	branch      string
+	bases       []string // the base branches; the plan is for the first one
 }
 
-// Undelivered is a repository that was read and planned. Its plan is delivered later, once.
-type Undelivered struct {
-	name  string
-	visit Visit
-	begun basesBegun
-	err   error // why there is no plan
+// makePlan reads a repository, and plans for its first base branch.
+func makePlan(ctx context.Context, s *Session, a Ask, t target, visit Visit) *Plan {
+	p := &Plan{session: s, ask: a, visit: visit, given: t, here: t, own: a.means.Settings, planned: planned{report: a.report()}}
+	p.err = p.open(ctx)
+	if p.err != nil || p.over {
+		return p
+	}
+	p.bases, p.visit.board = a.bases(p.here, p.own), boardFor(a, p.own)
+	if len(p.bases) > 1 {
+		visit.Lookup.several = true
+	}
+	p.planBase(ctx, p.bases[0])
+	return p
 }
 
-// beginRepository reads a repository, and plans for its first base branch.
-func beginRepository(ctx context.Context, s *Session, a Ask, t target, visit Visit) Undelivered {
-	u := Undelivered{name: t.repository, visit: visit, begun: basesBegun{ask: a}}
-	at, err := openDefault(ctx, s, a, t, visit.Known)
+// open reads what the ask gives of the repository: the files at hand, or those of the
+// default branch with its settings.
+func (p *Plan) open(ctx context.Context) (err error) {
+	asking, stop := p.session.bounds.asking(ctx)
+	defer stop()
+	if p.given.files != nil {
+		p.branch = branchHere(p.ask, p.given)
+		idle, err := idleEdit(asking, newJob(p.session, p.ask, p.own, p.given, p.visit))
+		if idle != nil {
+			p.report, p.over = *idle, true
+		}
+		return err
+	}
+	remote, branch, err := defaultFiles(asking, p.session, p.ask, p.given.repository, p.visit.Known)
 	if err != nil {
-		u.err = err
-		return u
+		return err
 	}
-	u.begun = beginBases(ctx, s, a, at, visit)
-	return u
+	p.here.files, p.here.base, p.branch = remote, branch, branch
+	p.own, err = p.ask.means.Of(remote.FS)
+	return err
 }
 
-// Failed reports whether the repository could not be read or planned for as a whole.
-func (u Undelivered) Failed() bool {
-	return u.err != nil || u.begun.first.err != nil || u.begun.first.planned.report.Failed()
-}
-
-// Rejection is why GitHub refused to show the repository, and the line of the report about
-// that. ok is false for other failures, and if there is none.
-func (u Undelivered) Rejection() (rejection github.Rejection, line problem.Problem, ok bool) {
-	rejection, ok = github.RejectionOf(u.err)
-	if !ok {
-		return rejection, line, false
+// planBase plans for a base branch: it finds, plans and checks. After the time for
+// questions, or an interrupt, nothing complete could be written.
+func (p *Plan) planBase(ctx context.Context, base string) {
+	asking, stop := p.session.bounds.asking(ctx)
+	defer stop()
+	p.planned = planned{report: p.ask.report()}
+	t, own, notices, err := p.at(asking, base)
+	if err != nil {
+		p.err = err
+		return
 	}
-	return rejection, about(u.name, u.err), true
-}
-
-// finish delivers what was planned.
-func (u Undelivered) finish(ctx context.Context) report.Report {
-	r, err := u.begun.ask.report(), u.err
+	p.job = newJob(p.session, p.ask, own, t, p.visit)
+	p.job, err = withUnits(asking, p.job)
 	if err == nil {
-		r, err = u.begun.finish(ctx)
-		r.Diagnostics = append(r.Diagnostics, u.begun.at.settings.Notices...)
+		p.planned, err = findRoots(asking, p.job)
+	}
+	p.notices = notices
+	var unknown []problem.Problem
+	if err == nil {
+		unknown, err = checkNamed(p.job, p.inventory)
+		p.report.Diagnostics = append(p.report.Diagnostics, unknown...)
+	}
+	_, pulls := p.ask.to.(Pulls)
+	switch verb := p.ask.verb; {
+	case err != nil:
+	case verb == verbs.Scan:
+		p.planned = describeAll(p.job, p.planned)
+	case verb == verbs.Why:
+		p.planned = explainAll(asking, p.job, p.planned)
+	case verb == verbs.Verify:
+		p.planned = judgeRules(asking, p.job, proveAll(asking, p.job, p.planned))
+	case pulls:
+		p.planned, err = planPulls(asking, p.job, p.planned)
+	default:
+		p.planned = planAll(asking, p.job, p.planned)
+		p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(asking, p.job, p.planned)...)
+		p.planned = judgeRules(asking, p.job, p.planned)
+	}
+	p.report.Diagnostics = append(p.report.Diagnostics, p.session.bounds.ended(asking)...)
+	p.report.Stats = spent(p.job)
+	p.over = err != nil && asking.Err() != nil // the report says so
+	if err == nil {
+		recordPlan(asking, p.job, p.planned)
+	} else if !p.over {
+		p.err = err
+	}
+}
+
+// at is the target with the files of one base branch, and the settings for it. They are
+// read from GitHub if they are not there yet.
+func (p *Plan) at(asking context.Context, base string) (t target, own settings.Settings, notices []problem.Problem, err error) {
+	t, own = p.here, p.own
+	t.base = base
+	access := accessFor(p.session.env, p.ask, own)
+	_, pulls := p.ask.to.(Pulls)
+	_, onDisk := t.files.(Checkout)
+	ofCommit := onDisk && pulls
+	if base == "" && (p.branch != "" || ofCommit) {
+		t.base, err = p.session.clients.defaultBranch(asking, access, t.repository)
+		if err != nil {
+			return t, own, nil, err
+		}
+	}
+	atHand := p.branch == t.base || p.branch == "" && ofCommit
+	if atHand && ofCommit {
+		t, notices, err = atCommit(asking, newJob(p.session, p.ask, own, t, p.visit), t)
+	}
+	if err != nil || atHand && (!ofCommit || t.remote() != nil) {
+		return t, own, notices, err
+	}
+	remote, name, err := p.session.clients.fetch(asking, access, t.repository, t.base)
+	if err != nil {
+		return t, own, notices, err
+	}
+	t.base = name
+	t = t.at(p.session.env.WorkDir, remote)
+	if len(notices) > 0 && !triesSettings(p.session.env, own) {
+		own, err = p.ask.means.Of(remote.FS)
+	}
+	return t, own, notices, err
+}
+
+// Deliver brings the plan to the ask's destination, and returns the report. Failures of a
+// repository that is not at hand are in the report, so that other repositories go on.
+func (p *Plan) Deliver(ctx context.Context) (report.Report, error) {
+	r, err := p.deliverAll(ctx)
+	if p.given.files == nil {
+		return p.inRepository(r, err), nil
+	}
+	return r, err
+}
+
+// deliverAll delivers for each base branch. A failure does not stop the others. The error of
+// a single base is returned.
+func (p *Plan) deliverAll(ctx context.Context) (report.Report, error) {
+	p.deliver(ctx)
+	if len(p.bases) <= 1 {
+		if p.err != nil {
+			return p.report, p.err
+		}
+		return p.keepDashboard(ctx, p.report, []*unsaid{p.unsaid}), nil
+	}
+	all, parts := p.ask.report(), []*unsaid(nil)
+	for i, base := range p.bases {
+		next := *p
+		if i > 0 && p.session.bounds.isInterrupted() {
+			parts = append(parts, nil)
+			break
+		}
+		if i > 0 {
+			next.err, next.over = nil, false
+			next.planBase(ctx, base)
+			next.deliver(ctx)
+		}
+		if next.err != nil {
+			p.visit.Lookup.unread = true
+			next.report.Diagnostics, next.unsaid = append(next.report.Diagnostics, about("branch "+base, next.err)), nil
+		}
+		all, parts = report.Join(all, next.report), append(parts, next.unsaid)
+	}
+	return p.keepDashboard(ctx, all, parts), nil
+}
+
+// deliver brings the planned lock files of one base branch to the ask's destination, and
+// adds the results to the report.
+func (p *Plan) deliver(ctx context.Context) {
+	if p.err != nil || p.over {
+		return
+	}
+	asking, stop := p.session.bounds.asking(ctx)
+	defer stop()
+	acting, stop := p.session.bounds.finishing(ctx, asking)
+	defer stop()
+	switch to := p.ask.to.(type) {
+	case Disk:
+		p.report = write(p.job, p.planned)
+	case *Push:
+		p.report, p.err = push(acting, p.job, p.planned, to)
+	case Pulls:
+		p.planned = proposeAll(acting, asking, p.job, p.planned, to)
+	}
+	p.report.Diagnostics = append(p.report.Diagnostics, p.notices...)
+	p.report.Stats = spent(p.job)
+}
+
+// inRepository is the report about one of several repositories. What belongs to it has its
+// name.
+func (p *Plan) inRepository(r report.Report, err error) report.Report {
+	name := p.given.repository
+	if at := p.here.remote(); at != nil {
+		r.Diagnostics = append(r.Diagnostics, p.own.Notices...)
 		for i, d := range r.Diagnostics {
-			if _, missing := fs.Stat(u.begun.at.target.remote().FS, d.Place.File()); missing == nil {
-				r.Diagnostics[i].Place.Package = u.name
+			if _, missing := fs.Stat(at.FS, d.Place.File()); missing == nil {
+				r.Diagnostics[i].Place.Package = name
 			}
 		}
 	}
 	for i, m := range r.Modules {
-		r.Modules[i] = m.Named(problem.Naming{Repository: u.name})
+		r.Modules[i] = m.Named(problem.Naming{Repository: name})
 	}
-	r.Unlocked, r.Excluded = ofRepository(u.name, r.Unlocked), ofRepository(u.name, r.Excluded)
+	r.Unlocked, r.Excluded = ofRepository(name, r.Unlocked), ofRepository(name, r.Excluded)
 	for i, d := range r.Diagnostics {
 		if d.Place == (problem.Place{}) && (d.Code == problem.CodeUnlocked || d.Code == problem.CodeUnseen) {
-			r.Diagnostics[i].Place = problem.Place{Package: u.name}
+			r.Diagnostics[i].Place = problem.Place{Package: name}
 		}
 	}
 	var wrong problem.Several
@@ -81,37 +243,56 @@ func (u Undelivered) finish(ctx context.Context) report.Report {
 		r.Diagnostics = append(r.Diagnostics, missing...)
 	case errors.As(err, &wrong): // in its configuration file
 		for _, d := range wrong {
-			d.Place.Package = u.name
+			d.Place.Package = name
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:
-		r.Diagnostics = append(r.Diagnostics, about(u.name, err))
+		r.Diagnostics = append(r.Diagnostics, about(name, err))
 	}
-	if err != nil {
-		u.visit.Lookup.unread = true
-	}
+	p.visit.Lookup.unread = p.visit.Lookup.unread || err != nil
 	return r
 }
 
-// withoutTree is the same without the file trees, except for the files that delivering
-// reads.
-func (u Undelivered) withoutTree() Undelivered {
-	if u.err != nil {
-		return u
+// Name is the repository, OWNER/NAME.
+func (p *Plan) Name() string { return p.given.repository }
+
+// Failed reports whether the repository could not be read or planned for as a whole.
+func (p *Plan) Failed() bool { return p.err != nil || p.report.Failed() }
+
+// Rejection is why GitHub refused to show the repository, and the line of the report about
+// that. ok is false for other failures, and if there is none.
+func (p *Plan) Rejection() (rejection github.Rejection, line problem.Problem, ok bool) {
+	rejection, ok = github.RejectionOf(p.err)
+	if !ok || p.here.files != nil {
+		return rejection, line, false
 	}
-	at, first := &u.begun.at.target, u.begun.first
-	named := slices.Concat(first.planned.report.Diagnostics, u.begun.at.settings.Notices)
-	whole := at.remote()
-	part := whole.part(named)
-	if read := first.job.target.remote(); read == whole {
-		u.begun.first = first.inPlaceOf(whole, part)
-	} else if read != nil {
-		u.begun.first = first.inPlaceOf(read, read.part(named))
+	return rejection, about(p.given.repository, p.err), true
+}
+
+// withoutTree drops the file trees, except for the files that delivering reads: thousands of
+// repositories may be planned ahead.
+func (p *Plan) withoutTree() *Plan {
+	whole, read := p.here.remote(), p.job.target.remote()
+	if p.err != nil || whole == nil {
+		return p
 	}
-	if !slices.Contains(u.begun.bases[1:], u.begun.at.branch) { // a further base reads the tree
-		at.files = part
+	part := whole.part(slices.Concat(p.report.Diagnostics, p.own.Notices))
+	if read != whole {
+		read = read.part(p.report.Diagnostics)
+	} else {
+		read = part
 	}
-	return u
+	p.job = p.job.of(read)
+	for i := range p.trees {
+		p.trees[i].remote = read
+	}
+	for i := range p.found {
+		p.found[i].tree.remote = read
+	}
+	if !slices.Contains(p.bases[1:], p.branch) { // a further base reads the tree
+		p.here.files = part
+	}
+	return p
 }
 
 // ofRepository are the paths that belong to a repository.
@@ -123,18 +304,11 @@ func ofRepository(repository string, paths []string) []string {
 	return named
 }
 
-// openDefault reads the default branch of a repository that is not checked out, and its
-// settings.
-func openDefault(ctx context.Context, s *Session, a Ask, t target, known *github.Listed) (opened, error) {
-	asking, stop := s.bounds.asking(ctx)
-	defer stop()
-	remote, branch, err := defaultFiles(asking, s, a, t.repository, known)
-	if err != nil {
-		return opened{}, err
-	}
-	own, err := a.means.Of(remote.FS)
-	t.files, t.base = remote, branch
-	return opened{t, own, branch}, err
+// about is the diagnostic of an error of one of several things.
+func about(which string, err error) problem.Problem {
+	d := problem.Of(err)
+	d.Message = which + ": " + d.Message
+	return d
 }
 
 // defaultFiles reads the files of the default branch, and its name. A list of repositories
@@ -154,36 +328,4 @@ func defaultFiles(ctx context.Context, s *Session, a Ask, repository string, kno
 	}
 	remote, err := snapshotOf(ctx, repo, known.Head, tree)
 	return remote, known.Branch, err
-}
-
-// filesAtBase is the target with the files of one base branch. It reads them from GitHub if
-// they are not there yet.
-func filesAtBase(ctx context.Context, s *Session, a Ask, at opened, base string) (target, error) {
-	asking, stop := s.bounds.asking(ctx)
-	defer stop()
-	t, access := at.target, accessFor(s.env, a, at.settings)
-	t.base = base
-	if base == "" && at.branch != "" {
-		var err error
-		t.base, err = s.clients.defaultBranch(asking, access, t.repository)
-		if err != nil {
-			return t, err
-		}
-	}
-	if t.base == at.branch {
-		return t, nil
-	}
-	remote, name, err := s.clients.fetch(asking, access, t.repository, t.base)
-	if err != nil {
-		return t, err
-	}
-	t.base = name
-	return t.at(s.env.WorkDir, remote), nil
-}
-
-// about is the diagnostic of an error of one of several things.
-func about(which string, err error) problem.Problem {
-	d := problem.Of(err)
-	d.Message = which + ": " + d.Message
-	return d
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/ruling"
 	"github.com/relock-dev/relock/internal/scan"
@@ -55,12 +54,12 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	opts.Former = func(dirs []string) []scan.RootModule { return formerRoots(ctx, j, p, files, dirs) }
 	rulings := make([]ruling.Ruling, len(all))
-	eachSource(j, all, func(source *registry.Client, indices []int) {
-		some := collect.Mapped(indices, func(i int) ruling.Examined { return modules[i] })
-		for n, v := range ruling.Make(ctx, source, some, base, opts) {
-			rulings[indices[n]] = v
+	for _, by := range bySource(j, all) {
+		some := collect.Mapped(by.indices, func(i int) ruling.Examined { return modules[i] })
+		for n, v := range ruling.Make(ctx, by.source, some, base, opts) {
+			rulings[by.indices[n]] = v
 		}
-	})
+	}
 	if at := slices.IndexFunc(rulings, func(v ruling.Ruling) bool { return v.Changed }); at >= 0 {
 		rulings[at].Findings = append(rulings[at].Findings, changedRules(j, all[at].tree.FS(), files.FS)...)
 	}

@@ -167,19 +167,16 @@ func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (repor
 }
 
 // Plan reads a repository and plans an ask of ToProposeOf for it, with the configuration
-// file of its default branch. Failures are in the report that Deliver returns. Several
-// repositories may be planned at once.
-func (s *Session) Plan(ctx context.Context, a Ask, repository string, visit Visit) Undelivered {
+// file of its default branch. Several repositories may be planned at once. The caller must
+// call Forget after Deliver.
+func (s *Session) Plan(ctx context.Context, a Ask, repository string, visit Visit) *Plan {
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
-	return beginRepository(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit).withoutTree()
+	return makePlan(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit).withoutTree()
 }
 
-// Deliver writes the plan of a repository. The caller must call Forget afterwards.
-func (s *Session) Deliver(ctx context.Context, u Undelivered) report.Report { return u.finish(ctx) }
-
 // Forget drops the clients of a repository: there may be thousands.
-func (s *Session) Forget(u Undelivered) { s.clients.forget(u.name) }
+func (s *Session) Forget(p *Plan) { s.clients.forget(p.given.repository) }
 
 // Env is the world around the runs of the session.
 func (s *Session) Env() Env { return s.env }

@@ -48,6 +48,7 @@ func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return tr
 type Remote struct {
 	FS     fs.FS // an fs.ReadLinkFS of the whole repository
 	Commit string
+	here   string // the working directory of a checkout, which nobody has named; else empty
 
 	// with reads the commit again, with the contents of further files; nil if it cannot.
 	with func(ctx context.Context, named map[string]bool) (*filetree.Tree, error)
@@ -78,7 +79,7 @@ func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet
 	if len(named) == 0 {
 		return r, nil
 	}
-	return &Remote{FS: files, Commit: r.Commit, with: r.with}, nil
+	return &Remote{FS: files, Commit: r.Commit, here: r.here, with: r.with}, nil
 }
 
 func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {
@@ -99,7 +100,7 @@ func (r *Remote) part(report []problem.Problem) *Remote {
 			named[to] = true
 		}
 	}
-	return &Remote{Commit: r.Commit, FS: whole.Part(func(name string) bool {
+	return &Remote{Commit: r.Commit, here: r.here, FS: whole.Part(func(name string) bool {
 		info, err := whole.Lstat(name)
 		return lockfile.Is(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
 	})}
@@ -134,6 +135,8 @@ func (Pulls) destination() {}
 func (t target) at(workDir string, remote *Remote) target {
 	if _, onDisk := t.files.(Checkout); onDisk {
 		t.dirs = fromTop(workDir, t.dirs)
+		here := *remote
+		here.here, remote = fromTop(workDir, []string{"."})[0], &here
 	}
 	t.files = remote
 	return t

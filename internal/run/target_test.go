@@ -29,7 +29,7 @@ func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
 		{"all_of_a_commit", target{files: &Remote{Commit: "before"}}, nil},
 	} {
 		got := tt.from.at(work, remote)
-		if diff := cmp.Diff(tt.want, got.dirs); diff != "" || got.remote() != remote {
+		if diff := cmp.Diff(tt.want, got.dirs); diff != "" || got.remote().Commit != remote.Commit {
 			t.Errorf("%s: at commit %v (-want +got):\n%s", tt.name, got.remote(), diff)
 		}
 	}

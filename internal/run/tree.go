@@ -194,7 +194,7 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		if !fs.ValidPath(clean) {
 			return t, fmt.Errorf("%s is not a directory of the repository; it must be relative to its top", dir)
 		}
-		if clean != "." {
+		if clean != "." && clean != r.here {
 			t.named = append(t.named, clean)
 		}
 		if search {

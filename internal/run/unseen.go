@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -25,13 +24,13 @@ const (
 	notWanted                        // include or exclude in the base's own configuration file leaves it out
 	notInCheckout                    // the commit has it, and the checkout does not
 	onlyHashes                       // so it is, but its hashes were judged
-	deletedHere                      // the commit has it, and a local change deleted it
 	behindLink                       // it is a link, or the target of one
 	inHiddenDir                      // it is in a directory that no search enters
 	addedTo                          // a Terragrunt stack would add to its configuration
 	notReadable                      // it, or its directory, could not be read
 	unanswered                       // a question about it has no answer
-	lastCause     = unanswered
+	baseMoved                        // the base branch changed what matters to it while the run planned
+	lastCause     = baseMoved
 )
 
 // unseenTexts has two texts for each cause: where such lock files are, for a sentence of
@@ -42,12 +41,12 @@ var unseenTexts = [lastCause + 1]struct{ where, hint string }{
 	notWanted:     {"that the configuration file leaves out", ""},
 	notInCheckout: {"missing in the sparse checkout", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
 	onlyHashes:    {"missing in the sparse checkout, except for their hashes,", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
-	deletedHere:   {"that HEAD has and a local change deleted", "git restore FILE brings one back"},
 	behindLink:    {"shared by links", "put a file in place of the link"},
 	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},
 	addedTo:       {"beside configuration to which a Terragrunt stack adds files", "let the stack generate elsewhere, or commit all that it generates there"},
 	notReadable:   {"in places that cannot be read", ""},
 	unanswered:    {"without an answer to every question", "run again later"},
+	baseMoved:     {"for which the base changed meanwhile", "the next run looks at what is there then"},
 }
 
 // wantedByBase reports whether the base itself leaves the lock file out. Then the file is
@@ -125,17 +124,10 @@ func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 	return cause, missing
 }
 
-// setSelection stores the limits of this run's search, and those of the committed
-// configuration file. Any other file was made for this run.
-func (u *unseenLocks) setSelection(t tree, c settings.Settings) {
+// setSelection stores the limits of this run's search, and those of the repository's
+// configuration file.
+func (u *unseenLocks) setSelection(c settings.Settings) {
 	u.selection = scan.Options{Include: c.Include, Exclude: c.Exclude}
-	if t.remote == nil && c.Own != "" && !t.loose {
-		id, err := blobAtHead(t, c.Own)
-		content, unread := fs.ReadFile(t.FS(), c.Own)
-		if err == nil && (unread != nil || id != blobID(content)) {
-			return
-		}
-	}
 	u.own = scan.Options{Include: c.OwnInclude, Exclude: c.OwnExclude}
 }
 
@@ -186,27 +178,33 @@ func (u *unseenLocks) asksForPart() bool {
 func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
 	for c := range lastCause + 1 {
-		var names []string
-		unknown := false
-		for _, m := range u.missed {
-			if m.cause == c {
-				names, unknown = append(names, m.shown), unknown || strings.HasSuffix(m.name, "/")
-			}
-		}
-		slices.Sort(names)
-		names = slices.Compact(names)
-		if len(names) > 0 {
-			lines = append(lines, problem.Problem{
-				Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
-				Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + firstOf(names, mostNamed),
-				Hint:    unseenTexts[c].hint,
-			})
-			if c == notReadable && (verb == verbs.Verify || verb == verbs.Check) {
-				lines[len(lines)-1].Severity = problem.SeverityError
-			}
+		lines = append(lines, u.notice(c)...)
+		if n := len(lines); c == notReadable && n > 0 && (verb == verbs.Verify || verb == verbs.Check) {
+			lines[n-1].Severity = problem.SeverityError
 		}
 	}
 	return lines
+}
+
+// notice is the line of a cause, if it has missed files.
+func (u *unseenLocks) notice(c unseenCause) []problem.Problem {
+	var names []string
+	unknown := false
+	for _, m := range u.missed {
+		if m.cause == c {
+			names, unknown = append(names, m.shown), unknown || strings.HasSuffix(m.name, "/")
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 0 {
+		return nil
+	}
+	return []problem.Problem{{
+		Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
+		Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + firstOf(names, mostNamed),
+		Hint:    unseenTexts[c].hint,
+	}}
 }
 
 // notLookedAt is the sentence that counts the missed lock files, and says where they are.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verify"
@@ -22,13 +21,13 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	by, _ := p.inForce() // in error, nothing is excused
 	policy.Signers, policy.Severities, policy.Strict, policy.Options.AcceptReReleased = by.Signers, by.Severities, by.Strict, by.AcceptReReleased
 	results := make([]verify.Verification, len(all))
-	eachSource(j, all, func(source *registry.Client, indices []int) {
-		proven, problems := verify.Prove(ctx, source, modulesAt(all, indices), policy)
-		for n, i := range indices {
+	for _, by := range bySource(j, all) {
+		proven, problems := verify.Prove(ctx, by.source, modulesAt(all, by.indices), policy)
+		for n, i := range by.indices {
 			results[i] = proven[n]
 		}
 		p.report.Diagnostics = append(p.report.Diagnostics, problems...)
-	})
+	}
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	for i, v := range results {
 		if policy.Ledger != nil {

@@ -2,9 +2,11 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -56,4 +58,21 @@ func recordPlan(ctx context.Context, j job, p planned) {
 // prefix of its settings.
 func (v Visit) unmarked(base, prefix string) bool {
 	return v.Known != nil && v.Known.Heads != nil && len(v.Known.Heads) == 0 && v.Prefix == prefix && base == v.Known.Branch
+}
+
+// KeepDone copies what was done to pull requests from an earlier report of the same run.
+func KeepDone(r, before report.Report) report.Report {
+	for _, done := range before.PullRequests {
+		if done.Operation == string(pr.None) {
+			continue
+		}
+		i := slices.IndexFunc(r.PullRequests, func(p report.PullRequest) bool { return p.Branch == done.Branch })
+		switch {
+		case i < 0:
+			r.PullRequests = append(r.PullRequests, done)
+		case r.PullRequests[i].Operation == string(pr.None) || done.Operation == string(pr.Created):
+			r.PullRequests[i].Operation, r.PullRequests[i].Reason = done.Operation, ""
+		}
+	}
+	return r
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -20,12 +19,12 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	all := withPlugins(j, p.found)
 	explained := make([][]upgrade.Selection, len(all))
-	eachSource(j, all, func(source *registry.Client, indices []int) {
-		reader := newRereader(j, p, indices)
-		for n, selections := range upgrade.Examine(ctx, timed{source, &j.clock.asked}, modulesAt(all, indices), p.options, reader) {
-			explained[indices[n]] = selections
+	for _, by := range bySource(j, all) {
+		reader := newRereader(j, p, by.indices)
+		for n, selections := range upgrade.Examine(ctx, timed{by.source, &j.clock.asked}, modulesAt(all, by.indices), p.options, reader) {
+			explained[by.indices[n]] = selections
 		}
-	})
+	}
 	p = describeAll(j, p)
 	for i, selections := range explained {
 		m := &p.report.Modules[i]

@@ -28,30 +28,30 @@ import (
 // A submodule has the files of its recorded commit if the disk has that commit checked out,
 // and else none. A listing shows a submodule as irregular, so that a search does not enter
 // it: its files belong to another repository.
-func (c Clone) Committed(head Revision) *filetree.Lazy {
-	return &filetree.Lazy{Source: &committed{root: c.root, stored: c.stored, top: head.commit.TreeHash, dirs: map[string]*directory{}}}
+func Committed(c Clone, head Revision) *filetree.Lazy {
+	return &filetree.Lazy{Source: &commitSource{root: c.root, stored: c.stored, top: head.commit.TreeHash, dirs: map[string]*treeList{}}}
 }
 
-// committed is the Source of Clone.Committed. go-git's storage is for one goroutine.
-type committed struct {
+// commitSource is the Source of Committed. go-git's storage is for one goroutine.
+type commitSource struct {
 	root   string
 	stored *filesystem.Storage
 	top    plumbing.Hash
 
 	mu   sync.Mutex
-	dirs map[string]*directory
+	dirs map[string]*treeList
 }
 
-// directory is a tree object, in this repository or in a submodule of it.
-type directory struct {
-	of      *committed // the repository that has the object
+// treeList is a tree object, in this repository or in a submodule of it.
+type treeList struct {
+	of      *commitSource // the repository that has the object
 	entries map[string]object.TreeEntry
 }
 
-// Complete reports whether the clone has all that a run reads of the commit that is checked
+// Whole reports whether the clone has all that a run reads of the commit that is checked
 // out: the lists of all directories, and the files that are read, on disk or as objects. A
 // partial clone of which a part is checked out lacks some.
-func (c Clone) Complete(head Revision, reads func(name string) bool) bool {
+func Whole(c Clone, head Revision, reads func(name string) bool) bool {
 	top, err := head.commit.Tree()
 	if err != nil {
 		return false
@@ -60,7 +60,7 @@ func (c Clone) Complete(head Revision, reads func(name string) bool) bool {
 		if entry.Mode != filemode.Symlink && (!isFile(entry.Mode) || !reads(name)) || c.stored.HasEncodedObject(entry.Hash) == nil {
 			return nil
 		}
-		content, err := file.ReadAtMost(filepath.Join(c.root, filepath.FromSlash(name)), largestBlob)
+		content, err := file.ReadAtMost(filepath.Join(c.root, filepath.FromSlash(name)), mostOfBlob)
 		if err == nil && plumbing.ComputeHash(plumbing.BlobObject, content) != entry.Hash {
 			err = fs.ErrNotExist
 		}
@@ -69,7 +69,7 @@ func (c Clone) Complete(head Revision, reads func(name string) bool) bool {
 }
 
 // Lstat implements filetree.Source.
-func (c *committed) Lstat(name string) (fs.FileInfo, error) {
+func (c *commitSource) Lstat(name string) (fs.FileInfo, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if name == "." {
@@ -86,13 +86,13 @@ func (c *committed) Lstat(name string) (fs.FileInfo, error) {
 }
 
 // ReadLink implements filetree.Source.
-func (c *committed) ReadLink(name string) (string, error) {
+func (c *commitSource) ReadLink(name string) (string, error) {
 	content, err := c.read(name)
 	return string(content), err
 }
 
 // ReadDir implements filetree.Source.
-func (c *committed) ReadDir(name string) ([]fs.DirEntry, error) {
+func (c *commitSource) ReadDir(name string) ([]fs.DirEntry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	dir, err := c.directory(name)
@@ -108,10 +108,10 @@ func (c *committed) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // ReadFile implements filetree.Source.
-func (c *committed) ReadFile(name string) ([]byte, error) { return c.read(name) }
+func (c *commitSource) ReadFile(name string) ([]byte, error) { return c.read(name) }
 
 // read returns the content of a file, or the target of a link.
-func (c *committed) read(name string) ([]byte, error) {
+func (c *commitSource) read(name string) ([]byte, error) {
 	c.mu.Lock()
 	entry, of, err := c.entry(name)
 	c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *committed) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if entry.Mode != filemode.Symlink {
-		content, err := file.ReadAtMost(filepath.Join(c.root, filepath.FromSlash(name)), largestBlob)
+		content, err := file.ReadAtMost(filepath.Join(c.root, filepath.FromSlash(name)), mostOfBlob)
 		if err == nil && plumbing.ComputeHash(plumbing.BlobObject, content) == entry.Hash {
 			return content, nil
 		}
@@ -132,8 +132,8 @@ func (c *committed) read(name string) ([]byte, error) {
 		return nil, errors.New("the clone lacks its content")
 	case err != nil:
 		return nil, err
-	case blob.Size > largestBlob:
-		return nil, fmt.Errorf("it is larger than %d MiB", largestBlob>>20)
+	case blob.Size > mostOfBlob:
+		return nil, fmt.Errorf("it is larger than %d MiB", mostOfBlob>>20)
 	}
 	r, err := blob.Reader()
 	if err != nil {
@@ -143,11 +143,11 @@ func (c *committed) read(name string) ([]byte, error) {
 	return content, errors.Join(err, r.Close())
 }
 
-// largestBlob bounds a file of a commit, in bytes. Package tfconfig reads no larger one.
-const largestBlob = 16 << 20
+// mostOfBlob bounds a file of a commit, in bytes. Package tfconfig reads no larger one.
+const mostOfBlob = 16 << 20
 
 // entry returns what a directory has at a path, and the repository of that directory.
-func (c *committed) entry(name string) (object.TreeEntry, *committed, error) {
+func (c *commitSource) entry(name string) (object.TreeEntry, *commitSource, error) {
 	dir, err := c.directory(path.Dir(name))
 	if err != nil {
 		return object.TreeEntry{}, nil, err
@@ -160,7 +160,7 @@ func (c *committed) entry(name string) (object.TreeEntry, *committed, error) {
 }
 
 // directory reads the list of a directory, once.
-func (c *committed) directory(name string) (*directory, error) {
+func (c *commitSource) directory(name string) (*treeList, error) {
 	if known := c.dirs[name]; known != nil {
 		return known, nil
 	}
@@ -170,12 +170,13 @@ func (c *committed) directory(name string) (*directory, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch id, of = entry.Hash, above; entry.Mode {
+		id, of = entry.Hash, above
+		switch entry.Mode {
 		case filemode.Dir:
 		case filemode.Submodule:
 			of = c.submodule(name, entry.Hash)
 			if of == nil {
-				c.dirs[name] = &directory{}
+				c.dirs[name] = &treeList{}
 				return c.dirs[name], nil
 			}
 			id = of.top
@@ -187,7 +188,7 @@ func (c *committed) directory(name string) (*directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the list of a directory in the commit: %w", err)
 	}
-	dir := &directory{of: of, entries: make(map[string]object.TreeEntry, len(tree.Entries))}
+	dir := &treeList{of: of, entries: make(map[string]object.TreeEntry, len(tree.Entries))}
 	for _, entry := range tree.Entries {
 		dir.entries[entry.Name] = entry
 	}
@@ -197,7 +198,7 @@ func (c *committed) directory(name string) (*directory, error) {
 
 // submodule is the repository of a submodule on disk; nil if the disk does not have the
 // recorded commit checked out.
-func (c *committed) submodule(name string, recorded plumbing.Hash) *committed {
+func (c *commitSource) submodule(name string, recorded plumbing.Hash) *commitSource {
 	root := filepath.Join(c.root, filepath.FromSlash(name))
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
 		return nil
@@ -210,7 +211,7 @@ func (c *committed) submodule(name string, recorded plumbing.Hash) *committed {
 	if err != nil || head.commit.Hash != recorded {
 		return nil
 	}
-	return &committed{root: root, stored: clone.stored, top: head.commit.TreeHash}
+	return &commitSource{root: root, stored: clone.stored, top: head.commit.TreeHash}
 }
 
 // infoOf describes an entry of a tree object.

@@ -20,7 +20,7 @@ func committedIn(t *testing.T, root string) *filetree.Lazy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clone.Committed(head)
+	return Committed(clone, head)
 }
 
 // lose takes the committed content of a file from a clone.
@@ -90,12 +90,12 @@ func TestCommittedOfAPartialClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := clone.Committed(head)
-	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !clone.Complete(head, isConfiguration) {
+	files := Committed(clone, head)
+	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !Whole(clone, head, isConfiguration) {
 		t.Errorf("main.tf holds %q, %v, want what is on disk", got, err)
 	}
 	worktreetest.Replace(t, root, map[string]string{"main.tf": "# edited\n"})
-	if got, err := fs.ReadFile(files, "main.tf"); err == nil || clone.Complete(head, isConfiguration) {
+	if got, err := fs.ReadFile(files, "main.tf"); err == nil || Whole(clone, head, isConfiguration) {
 		t.Errorf("main.tf holds %q, which is not committed", got)
 	}
 }
