@@ -31,8 +31,10 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 	show := j.names(l.tree).Of
 	read := map[string]int{}
 	for i := first; i < len(s.found); i++ {
-		if lock := s.found[i].module.Lock; lock != nil {
-			read[lock.Path] = i
+		if m := s.found[i].module; m.Lock != nil {
+			read[m.Lock.Path] = i
+		} else if problem.AnyError(m.Problems) {
+			read[path.Join(m.Dir, lockfile.Name)] = i
 		}
 	}
 	for _, dir := range l.unlisted {
@@ -81,7 +83,11 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		return s
 	}
 	content, err := l.read(name)
-	if isRead && err == nil && bytes.Equal(content, s.found[i].module.Lock.Source) {
+	var lock *lockfile.File // of the root module
+	if isRead {
+		lock = s.found[i].module.Lock
+	}
+	if lock != nil && err == nil && bytes.Equal(content, lock.Source) {
 		s.found[i].added = added
 		return s
 	}
@@ -94,6 +100,9 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
 	}
 	m := scan.Alone(name, content, err, j.scan)
+	if isRead && lock == nil && m.Lock == nil { // the root module has the error
+		return s
+	}
 	if lacking {
 		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
 	}
