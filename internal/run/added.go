@@ -113,17 +113,18 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 }
 
 // mayAdd reports whether a lock file may have entries that the base lacks. It may if the
-// file was changed, in the change or on disk alone, or what its link leads to.
+// file was changed, in the change or on disk alone, or what its link leads to. One that is
+// read through links may, too, if any link was changed.
 // A file of a submodule may have some if another commit of the submodule was recorded.
 func mayAdd(e extent, l lockList, name string) bool {
 	if dir := l.submodule(name); dir != "" {
 		return e.differs == nil || e.differs.files[dir]
 	}
-	if e.differs == nil || e.differs.anywhere || e.differs.hasFile(name) || l.edited(name) {
+	if e.differs == nil || e.differs.hasFile(name) || l.edited(name) {
 		return true
 	}
 	to, err := filetree.Resolve(l.tree.FS(), name)
-	return err == nil && e.differs.hasFile(to)
+	return to != name && (e.differs.anywhere || err == nil && e.differs.hasFile(to))
 }
 
 // leftOut returns a function that reports whether the run leaves out a directory. Only the
