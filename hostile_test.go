@@ -38,7 +38,10 @@ var hostileActs = map[string]func(dir string) map[string]string{
 	"nothing":          func(string) map[string]string { return nil },
 	"no configuration": func(dir string) map[string]string { return map[string]string{dir + "/main.tf": ""} },
 	"no requirement":   func(dir string) map[string]string { return map[string]string{dir + "/main.tf": "locals {}\n"} },
-	"no syntax":        func(dir string) map[string]string { return map[string]string{dir + "/main.tf": "resource {{{\n"} },
+	"another name": func(dir string) map[string]string {
+		return map[string]string{dir + "/main.tf": "", dir + "/sub/main.tf": hostileMain("3.2.4")}
+	},
+	"no syntax": func(dir string) map[string]string { return map[string]string{dir + "/main.tf": "resource {{{\n"} },
 	"a unit that copies no lock file": func(dir string) map[string]string {
 		return map[string]string{dir + "/terragrunt.hcl": "terraform {\n  copy_terraform_lock_file = false\n}\n"}
 	},
@@ -47,6 +50,12 @@ var hostileActs = map[string]func(dir string) map[string]string{
 	},
 	"a unit in JSON": func(dir string) map[string]string {
 		return map[string]string{dir + "/terragrunt.hcl.json": `{"terraform": {"copy_terraform_lock_file": false}}`}
+	},
+	"a unit with what a stack adds": func(dir string) map[string]string {
+		return map[string]string{
+			dir + "/terragrunt.hcl": "", dir + "/terragrunt.values.hcl": "copy = false\n",
+			dir + "/terragrunt.autoinclude.hcl": "terraform {\n  copy_terraform_lock_file = values.copy\n}\n",
+		}
 	},
 	"a unit that generates": func(dir string) map[string]string {
 		return map[string]string{dir + "/terragrunt.hcl": "generate \"main\" {\n  path      = \"main.tf\"\n  if_exists = \"overwrite\"\n  contents  = \"locals {}\"\n}\n"}
