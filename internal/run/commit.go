@@ -44,7 +44,7 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 	}
 	differ, _, err := clone.Changed(head, relevant)
 	switch {
-	case err == nil && worktree.Whole(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }):
+	case err == nil && worktree.HasAll(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }):
 		return t.at(j.env.WorkDir, &Remote{FS: worktree.Committed(clone, head), Commit: head.Commit}), differing(j, differ), nil
 	case err == nil:
 		err = errors.New("a sparse or partial clone")

@@ -48,10 +48,10 @@ type treeList struct {
 	entries map[string]object.TreeEntry
 }
 
-// Whole reports whether the clone has all that a run reads of the commit that is checked
+// HasAll reports whether the clone has all that a run reads of the commit that is checked
 // out: the lists of all directories, and the files that are read, on disk or as objects. A
 // partial clone of which a part is checked out lacks some.
-func Whole(c Clone, head Revision, reads func(name string) bool) bool {
+func HasAll(c Clone, head Revision, reads func(name string) bool) bool {
 	top, err := head.commit.Tree()
 	if err != nil {
 		return false

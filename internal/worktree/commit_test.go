@@ -91,11 +91,11 @@ func TestCommittedOfAPartialClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := Committed(clone, head)
-	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !Whole(clone, head, isConfiguration) {
+	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !HasAll(clone, head, isConfiguration) {
 		t.Errorf("main.tf holds %q, %v, want what is on disk", got, err)
 	}
 	worktreetest.Replace(t, root, map[string]string{"main.tf": "# edited\n"})
-	if got, err := fs.ReadFile(files, "main.tf"); err == nil || Whole(clone, head, isConfiguration) {
+	if got, err := fs.ReadFile(files, "main.tf"); err == nil || HasAll(clone, head, isConfiguration) {
 		t.Errorf("main.tf holds %q, which is not committed", got)
 	}
 }
