@@ -70,19 +70,19 @@ func TestBecameOfARebuild(t *testing.T) {
 	}
 }
 
-// What a command names and is nowhere is refused, with what was probably meant. Nobody
-// can write Markdown by the name of it.
+// What a command names and is nowhere is refused, with what to do next. Nobody can write
+// Markdown by the name of it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	missing := run.NotFound{
-		{Message: "no root module locks hashicorp/awss", Hint: "did you mean hashicorp/aws?"},
+		{Message: "no root module locks hashicorp/awss", Hint: "relock scan lists all"},
 		{Message: "there is no directory <img> here"},
 	}
 	var no *comment.Refusal
 	if !errors.As(refused(missing), &no) {
 		t.Fatalf("%v is no refusal", refused(missing))
 	}
-	const want = "Nothing was done: no root module locks hashicorp/awss (did you mean hashicorp/aws?); there is no directory &lt;img&gt; here."
+	const want = "Nothing was done: no root module locks hashicorp/awss (relock scan lists all); there is no directory &lt;img&gt; here."
 	if got := no.Why.Sentence().String(); got != want {
 		t.Errorf("it says\n%q, want\n%q", got, want)
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-
-	"github.com/agext/levenshtein"
 )
 
 // Pattern selects providers: [HOST/]NAMESPACE/TYPE with shell wildcards in
@@ -71,52 +69,6 @@ func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`)
 // NamesHost reports whether the pattern limits the host; a wildcard alone does
 // not.
 func (p Pattern) NamesHost() bool { return strings.Trim(p.host, "*?") != "" }
-
-// Slips is the number of different letters up to which a name counts as a
-// misspelling of another. Two swapped letters count as two.
-func Slips(name string) int {
-	switch n := len(name); {
-	case n < 4:
-		return 1
-	case n < 10:
-		return 2
-	}
-	return 3
-}
-
-// Near returns the provider that a pattern without a match probably means: one of
-// the same type, or one whose name differs in a few letters. ok is false if there
-// is none.
-func (p Pattern) Near(there []Addr) (near Addr, ok bool) {
-	typed := strings.Trim(p.typ, "*?") != ""
-	meant := p.typ
-	if !typed { // the pattern is for every provider of a namespace
-		meant = p.namespace
-	}
-	least := Slips(meant) + 1
-	for _, a := range there {
-		d := differs(p.host, a.Host.ForDisplay()) + differs(p.namespace, a.Namespace) + differs(p.typ, a.Type)
-		if typed && match(p.typ, a.Type) {
-			d = min(d, 1)
-		}
-		if d < least && d < len(meant) {
-			near, least, ok = a, d, true
-		}
-	}
-	return near, ok
-}
-
-// differs is the number of letters in which a part of a pattern differs from a
-// name. A part with wildcards that does not match differs in all letters.
-func differs(part, name string) int {
-	switch {
-	case match(part, name):
-		return 0
-	case strings.ContainsAny(part, `*?[\`):
-		return len(part) + len(name)
-	}
-	return levenshtein.Distance(strings.ToLower(part), strings.ToLower(name), nil)
-}
 
 // ReleasePattern selects one version of the providers that a pattern selects.
 type ReleasePattern struct {

@@ -2,12 +2,9 @@ package run
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
@@ -20,12 +17,6 @@ func speaksOf(cl settings.Clause, f found) bool {
 
 // idle warns of clauses that apply to nothing in the repository.
 func idle(clauses []settings.Clause, all []found) []problem.Problem {
-	there := map[provider.Addr]bool{}
-	for _, f := range all {
-		for _, a := range f.providers() {
-			there[a] = true
-		}
-	}
 	var warnings []problem.Problem
 	for _, cl := range clauses {
 		if slices.ContainsFunc(all, func(f found) bool { return speaksOf(cl, f) }) {
@@ -35,10 +26,8 @@ func idle(clauses []settings.Clause, all []found) []problem.Problem {
 			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Place: cl.Place,
 			Message: cl.Key + " matches nothing in this repository",
 		}
-		for _, p := range cl.Where.Providers {
-			if near, ok := p.Near(slices.SortedFunc(maps.Keys(there), provider.Addr.Compare)); ok && !p.Match(near) {
-				d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
-			}
+		if len(cl.Where.Providers) > 0 {
+			d.Hint = listsProviders
 		}
 		warnings = append(warnings, d)
 	}

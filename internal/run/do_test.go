@@ -141,18 +141,16 @@ func TestTargetsFailAlone(t *testing.T) {
 // of them has is a warning about the others.
 func TestSoughtOverTargets(t *testing.T) {
 	t.Parallel()
-	pattern := func(text string) lookupTerm {
-		p, err := provider.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return lookupTerm{pattern: p}
-	}
 	var s Lookup
-	s.addFound(pattern("hashicorp/aws"))
-	s.addLacking(pattern("hashicorp/aws"), "acme/two")
-	s.addLacking(pattern("hashicorp/gone"), "acme/one")
-	s.addLacking(pattern("hashicorp/gone"), "acme/two")
+	for _, n := range []lookupTerm{
+		{name: "hashicorp/aws", found: true},
+		{name: "hashicorp/aws", lacking: []string{"acme/two"}},
+		{name: "hashicorp/gone", lacking: []string{"acme/one"}},
+		{name: "hashicorp/gone", lacking: []string{"acme/two"}},
+	} {
+		n.single = true
+		s.add(n)
+	}
 	told := report.Report{Diagnostics: s.Problems()}
 	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != problem.SeverityWarning ||
 		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {

@@ -43,10 +43,10 @@ type inventory struct {
 	// inForce reads the settings that judge lock files.
 	inForce     func() (settings.Settings, error)
 	found       []found
-	lost        map[lookupTerm]problem.Problem // named directories that do not exist
-	unlocked    []string                       // directories of root modules without a lock file
-	passedOver  []string                       // directories with configuration that are no root modules
-	hidden      string                         // what hides lock files from git, and what to do; empty: nothing
+	lost        map[string]problem.Problem // named directories that do not exist, by shown name
+	unlocked    []string                   // directories of root modules without a lock file
+	passedOver  []string                   // directories with configuration that are no root modules
+	hidden      string                     // what hides lock files from git, and what to do; empty: nothing
 	unseen      unseenLocks
 	alone       []found  // lock files that are judged without their configuration
 	excluded    []string // lock files that include or exclude leaves out
@@ -67,7 +67,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.lost, s.unseen.only = map[lookupTerm]problem.Problem{}, j.plan.Only
+	s.lost, s.unseen.only = map[string]problem.Problem{}, j.plan.Only
 	s.inForce = sync.OnceValues(func() (settings.Settings, error) { return rulesInForce(ctx, j, s.extent.base) })
 	left := leftOut(j, s.inForce)
 	for _, t := range s.trees {
@@ -99,7 +99,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: markUncontacted(j, m)})
 		}
-		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, s, t, s.extent.changed.withoutUntouched(diagnostics)))
+		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, &s, t, s.extent.changed.withoutUntouched(diagnostics)))
 		s = withLocks(j, s, locks, first, left)
 		if len(s.alone) > 0 { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {

@@ -1,51 +1,39 @@
 package run
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"path"
-	"path/filepath"
+	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/worktree"
 )
 
 // checkNamed looks for the ask's names in the found root modules. If the run has no other
 // target and a name matches nothing, it fails, before anything is asked or written.
 func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
-	s, several := j.visit.Lookup, j.visit.Lookup != nil && j.visit.Lookup.several
-	if !several {
+	s := j.visit.Lookup
+	if s == nil || !s.several {
 		s = &Lookup{}
 	}
-	s.sees(in)
+	s.unread = s.unread || in.unread()
+	add := func(n lookupTerm) {
+		if !n.found {
+			n.lacking = []string{where(j)}
+		}
+		s.add(n)
+	}
 	for _, p := range j.ask.named {
 		here := slices.ContainsFunc(in.all(), func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
-		if here || in.nothing() {
-			s.addFound(lookupTerm{pattern: p})
-		} else {
-			s.addLacking(lookupTerm{pattern: p}, where(j))
-		}
+		add(lookupTerm{name: p.Given(), single: p.Literal(), found: here || in.nothing()})
 	}
 	for _, t := range in.trees {
-		for _, name := range t.named {
-			n := lookupTerm{dir: j.names(t).Of(name)}
-			if d, lost := in.lost[n]; lost {
-				s.addLacking(n, where(j))
-				s.lost[n] = d
-			} else {
-				s.addFound(n)
-			}
+		for _, dir := range t.named {
+			d, lost := in.lost[j.names(t).Of(dir)]
+			add(lookupTerm{name: "the directory " + j.names(t).Of(dir), single: true, found: !lost, lost: d})
 		}
 	}
-	if several {
+	if s.several {
 		return nil, nil
 	}
 	missing, notices := s.verdict()
@@ -69,19 +57,12 @@ func (s inventory) whole() bool {
 	return s.extent.touched == nil && len(s.found) > 0 && len(s.trees) == 1 && slices.Equal(s.trees[0].dirs, []string{everything})
 }
 
-// sees adds the providers of an inventory, and whether it may have missed some.
-func (s *Lookup) sees(in inventory) {
-	if s.there == nil {
-		s.there = map[provider.Addr]bool{}
-	}
-	for _, f := range in.all() {
-		for _, a := range f.providers() {
-			s.there[a] = true
-		}
+// unread reports whether the run may have missed some providers.
+func (s inventory) unread() bool {
+	return unreadable(s.diagnostics) || slices.ContainsFunc(s.all(), func(f found) bool {
 		read := f.module.All()
-		s.unread = s.unread || len(read.Unread) > 0 || problem.AnyError(read.Diagnostics)
-	}
-	s.unread = s.unread || unreadable(in.diagnostics)
+		return len(read.Unread) > 0 || problem.AnyError(read.Diagnostics)
+	})
 }
 
 // unreadable reports whether a scan did not read everything.
@@ -113,66 +94,25 @@ func where(j job) string {
 	return j.target.repository
 }
 
-// misses removes diagnostics about named directories that do not exist or have no root
-// module. The other targets of the run decide about those.
-func misses(j job, s inventory, t tree, diagnostics []problem.Problem) []problem.Problem {
-	if s.extent.touched != nil { // no directory is named: a setting limits what is touched
-		return diagnostics
-	}
-	unlocked := func(dir string) bool { // its root modules are reported
-		return slices.ContainsFunc(diagnostics, func(d problem.Problem) bool {
+// misses takes away diagnostics about named directories that do not exist or have no root
+// module, and stores them as lost. The other targets of the run decide about those.
+func misses(j job, s *inventory, t tree, diagnostics []problem.Problem) (kept []problem.Problem) {
+	for _, d := range diagnostics {
+		dir := d.Place.Path
+		unlocked := func(d problem.Problem) bool { // the root modules of dir are reported
 			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.Place.Path+"/", dir+"/")
-		})
-	}
-	kept := slices.Clone(diagnostics)
-	return slices.DeleteFunc(kept, func(d problem.Problem) bool {
-		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.Place.Path) || unlocked(d.Place.Path) {
-			return false
 		}
-		shown, message, hint := j.names(t).Of(d.Place.Path), d.Message, d.Hint
+		// If a setting limits what is touched, no directory is named.
+		named := d.Code == problem.CodeNotRootModule && s.extent.touched == nil && slices.Contains(t.named, dir)
+		if !named || slices.ContainsFunc(diagnostics, unlocked) {
+			kept = append(kept, d)
+			continue
+		}
+		shown := j.names(t).Of(dir)
 		if d.Severity == problem.SeverityWarning { // it exists, and has no root module
-			message = "no root module was found in " + shown
+			d.Message = "no root module was found in " + shown
 		}
-		if near, ok := nearDir(d.Place.Path, t.locked(j.scan.Enters)); ok {
-			hint = "did you mean " + j.names(t).Of(near) + "?"
-		}
-		s.lost[lookupTerm{dir: shown}] = problem.Problem{Code: problem.CodeNotFound, Message: message, Hint: hint}
-		return true
-	})
-}
-
-// nearDir returns the directory that was probably meant: one of the same name elsewhere, or
-// one whose path differs in a few letters. ok is false if there is none.
-func nearDir(name string, dirs []string) (near string, ok bool) {
-	least := provider.Slips(path.Base(name)) + 1
-	for _, dir := range dirs {
-		d := levenshtein.Distance(name, dir, nil)
-		if path.Base(name) == path.Base(dir) {
-			d = min(d, 1)
-		}
-		if d < least && d < len(path.Base(name)) {
-			near, least, ok = dir, d, true
-		}
+		s.lost[shown] = problem.Problem{Code: problem.CodeNotFound, Message: d.Message, Hint: cmp.Or(d.Hint, listsRoots)}
 	}
-	return near, ok
-}
-
-// noDirectory is the error of an unusable directory on disk. It names the directory that
-// was probably meant.
-func noDirectory(workDir, dir, abs string, err error) error {
-	d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return &problem.Error{Problem: d}
-	}
-	d.Hint = "name a directory that is there; without a name it is the working directory"
-	root, ok := worktree.FindRoot(filepath.Dir(abs))
-	if !ok {
-		return &problem.Error{Problem: d}
-	}
-	t := tree{root: root}
-	rel, relErr := filepath.Rel(t.root, abs)
-	if near, ok := nearDir(filepath.ToSlash(rel), t.locked(scan.Options{}.Enters)); ok && relErr == nil {
-		d.Hint = fmt.Sprintf("did you mean %s?", t.names(workDir).Of(near))
-	}
-	return &problem.Error{Problem: d}
+	return kept
 }

@@ -35,7 +35,7 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 		}
 		found := lockedDirs(workDir, path.Clean(name))
 		if len(found) == 0 {
-			d.Hint = "relock scan lists the root modules that are there"
+			d.Hint = listsRoots
 			return nil, &problem.Error{Problem: d}
 		}
 		all = append(all, found...)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -130,7 +131,7 @@ func placeOf(workDir, dir string) (place, error) {
 	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
 	abs := file.Absolute(workDir, name)
 	if info, err := os.Stat(abs); err != nil {
-		return place{}, noDirectory(workDir, dir, abs, err)
+		return place{}, noDirectory(dir, err)
 	} else if !info.IsDir() {
 		return place{}, fmt.Errorf("%s is not a directory", dir)
 	}
@@ -139,6 +140,15 @@ func placeOf(workDir, dir string) (place, error) {
 		return place{}, fmt.Errorf("%s: %w", dir, file.Cause(err))
 	}
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
+}
+
+// noDirectory is the error of an unusable directory on disk.
+func noDirectory(dir string, err error) error {
+	d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
+	if errors.Is(err, fs.ErrNotExist) {
+		d.Hint = listsRoots
+	}
+	return &problem.Error{Problem: d}
 }
 
 // top is the top of a tree for these directories, as far as they are on the volume. It is
