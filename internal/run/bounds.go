@@ -33,105 +33,135 @@ const (
 // errInterrupted is the reason for asking no further questions after an interrupt.
 var errInterrupted = errors.New("the run was interrupted")
 
-// bounds are the time in which a session may ask questions. A soft end waits while packages
-// keep arriving.
+// bounds are the times of a session. Its two contexts belong to no call: they are ends
+// that the contexts of calls follow.
 type bounds struct {
-	end  time.Time // zero: there is none
-	soft bool
-	why  error
+	questions    context.Context // ends with an interrupt, or with the time of a workflow
+	endQuestions context.CancelCauseFunc
+	writes       context.Context // ends writingTime after an interrupt
+	endWrites    context.CancelCauseFunc
 
-	interrupted chan struct{} // closed after the first interrupt
+	end  time.Time   // of the time for questions; zero: there is none
+	why  error       // that the time is over
+	soft *time.Timer // ends the questions; each package may put it off; nil: the end is fixed
 
 	mu      sync.Mutex
-	last    time.Time       // when the last package arrived
-	signal  <-chan struct{} // closed by the first interrupt; nil if nothing can interrupt
-	at      time.Time       // when the interrupt came
+	at      time.Time // of the interrupt; zero: there was none
 	unbegun report.Unbegun
 }
 
 // newBounds begins the time of a session. A limit of 0 is the default.
 func newBounds(limit time.Duration, onGitHub bool) *bounds {
-	b := &bounds{interrupted: make(chan struct{})}
-	if limit == 0 && onGitHub {
-		b.soft, limit = true, workflowTime
+	b := &bounds{}
+	b.questions, b.endQuestions = context.WithCancelCause(context.Background())
+	b.writes, b.endWrites = context.WithCancelCause(context.Background())
+	soft := limit == 0 && onGitHub
+	if soft {
+		limit = workflowTime
 	}
 	if limit > 0 {
 		b.end, b.why = time.Now().Add(limit), fmt.Errorf("the run's time of %s is over", limit)
 	}
+	if soft {
+		b.soft = time.AfterFunc(limit, func() { b.endQuestions(b.why) })
+	}
 	return b
 }
 
-// arrived stores that a package has arrived.
+// arrived puts off a soft end, since a package has arrived.
 func (b *bounds) arrived() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last = time.Now()
-}
-
-// left is the time until the end, as far as the end is known.
-func (b *bounds) left() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	end := b.end
-	if patient := b.last.Add(idleTime); b.soft && !b.last.IsZero() && patient.After(end) {
-		end = patient
+	if b.soft != nil {
+		b.soft.Reset(max(time.Until(b.end), idleTime))
 	}
-	return time.Until(end)
 }
 
-// heed returns the context of a request. After an interrupt, which is the end of ctx,
-// questions end at once, and all else ends after writingTime.
+// interrupt ends the questions at once, and the writes after writingTime.
+func (b *bounds) interrupt() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at.IsZero() {
+		b.at = time.Now()
+		b.endQuestions(errInterrupted)
+		time.AfterFunc(writingTime, func() { b.endWrites(errInterrupted) })
+	}
+}
+
+// until returns the context with a further end: so long after that of another context, and
+// with its cause.
+func until(ctx, other context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	end := func() { cancel(context.Cause(other)) }
+	if grace == 0 && other.Err() != nil {
+		end() // now: AfterFunc does not wait
+	}
+	forget := context.AfterFunc(other, func() { time.AfterFunc(grace, end) })
+	return ctx, func() {
+		forget()
+		cancel(nil)
+	}
+}
+
+// heed returns the context of a request. An interrupt, which is the end of ctx, ends the
+// questions at once, and all else after writingTime.
 func (b *bounds) heed(ctx context.Context) (context.Context, context.CancelFunc) {
-	b.mu.Lock()
-	if b.signal == nil {
-		b.signal = ctx.Done()
+	forget := context.AfterFunc(ctx, b.interrupt)
+	if ctx.Err() != nil {
+		b.interrupt()
 	}
-	b.mu.Unlock()
-	forget := context.AfterFunc(ctx, func() { b.isInterrupted() })
-	acting, stop := b.finishing(ctx, ctx)
+	acting, stop := until(context.WithoutCancel(ctx), b.writes, 0)
 	return acting, func() {
 		forget()
 		stop()
 	}
 }
 
-// isInterrupted reports whether the run was interrupted. Then nothing new begins.
-func (b *bounds) isInterrupted() bool {
-	interrupted, _ := b.since()
-	return interrupted
-}
-
-// since is how long ago the run was interrupted, if it was.
-func (b *bounds) since() (interrupted bool, ago time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	select {
-	case <-b.signal:
-		if b.at.IsZero() {
-			b.at = time.Now()
-			close(b.interrupted)
-		}
-		return true, time.Since(b.at)
-	default:
-		return false, 0
+// asking returns the context for a session's questions. It ends with an interrupt, and when
+// the time is over. A fixed end announces itself.
+func (b *bounds) asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	asking, stop := until(ctx, b.questions, 0)
+	if b.soft != nil || b.end.IsZero() {
+		return asking, stop
+	}
+	timed, cancel := context.WithDeadlineCause(asking, b.end, b.why)
+	return timed, func() {
+		cancel()
+		stop()
 	}
 }
+
+// finishing returns the context for finishing after the questions. It outlasts them by
+// proposingTime if the time is over, and by writingTime after an interrupt.
+func (b *bounds) finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
+	writing, stop := until(context.WithoutCancel(ctx), b.writes, 0)
+	acting, cancel := until(writing, asking, proposingTime)
+	return acting, func() {
+		cancel()
+		stop()
+	}
+}
+
+// within reports whether there was no interrupt, or one less than so long ago.
+func (b *bounds) within(grace time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.at.IsZero() || time.Since(b.at) < grace
+}
+
+// isInterrupted reports whether the run was interrupted. Then nothing new begins.
+func (b *bounds) isInterrupted() bool { return !b.within(0) }
+
+// saves reports whether a complete lock file may still be written to disk.
+func (b *bounds) saves() bool { return b.within(savingTime) }
 
 // begins returns a function that reports whether a pull request may begin. An interrupt
 // during the writing of pull requests stops further ones. After an interrupt during
 // questions to registries, complete pull requests may still begin for beginTime.
 func (b *bounds) begins() func() bool {
-	before := b.isInterrupted()
-	return func() bool {
-		interrupted, ago := b.since()
-		return !interrupted || before && ago < beginTime
+	grace := time.Duration(0)
+	if b.isInterrupted() {
+		grace = beginTime
 	}
-}
-
-// saves reports whether a complete lock file may still be written to disk.
-func (b *bounds) saves() bool {
-	interrupted, ago := b.since()
-	return !interrupted || ago < savingTime
+	return func() bool { return b.within(grace) }
 }
 
 // skip counts the work that did not begin because of an interrupt.
@@ -142,123 +172,16 @@ func (b *bounds) skip(rest report.Unbegun) {
 	b.unbegun.Repositories += rest.Repositories
 }
 
-// asking returns the context for a session's questions. It ends with an interrupt, and when
-// the time is over. A hard end announces itself.
-func (b *bounds) asking(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if b.isInterrupted() {
-		cancel(errInterrupted)
-	}
-	go func() {
-		select {
-		case <-b.interrupted:
-			cancel(errInterrupted)
-		case <-ctx.Done():
-		}
-	}()
-	timed, stop := b.timed(ctx)
-	return timed, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
-// timed returns a context that ends with the time.
-func (b *bounds) timed(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch {
-	case b.end.IsZero():
-		return ctx, func() {}
-	case !b.soft:
-		return context.WithDeadlineCause(ctx, b.end, b.why)
-	}
-	asking, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for left := b.left(); left > 0; left = b.left() {
-			select {
-			case <-time.After(left):
-			case <-asking.Done():
-				return
-			}
-		}
-		cancel(b.why)
-	}()
-	return asking, func() { cancel(nil) }
-}
-
-// watch notes when packages arrive. An earlier watcher keeps watching.
-func (b *bounds) watch(others func(string, int64) registry.Download) func(string, int64) registry.Download {
-	return func(name string, size int64) registry.Download {
-		d := download{bounds: b}
-		if others != nil {
-			d.other = others(name, size)
-		}
-		return d
-	}
-}
-
-// download is one watched download.
-type download struct {
-	bounds *bounds
-	other  registry.Download // may be nil
-}
-
-// Read implements registry.Download.
-func (d download) Read(n int64) {
-	if d.other != nil {
-		d.other.Read(n)
-	}
-}
-
-// Done implements registry.Download.
-func (d download) Done(err error) {
-	if err == nil {
-		d.bounds.arrived()
-	}
-	if d.other != nil {
-		d.other.Done(err)
-	}
-}
-
-// finishing returns the context for finishing after the questions. It outlasts the
-// questions by proposingTime if the time is over, and by writingTime after an interrupt.
-func (b *bounds) finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
-	acting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	go func() {
-		select {
-		case <-acting.Done():
-			return
-		case <-b.interrupted:
-		case <-asking.Done():
-			select {
-			case <-acting.Done():
-				return
-			case <-b.interrupted:
-			case <-time.After(proposingTime):
-				cancel(fmt.Errorf("the %s for what was complete are over", proposingTime))
-				return
-			}
-		}
-		_, ago := b.since()
-		select {
-		case <-acting.Done():
-		case <-time.After(writingTime - ago):
-			cancel(errInterrupted)
-		}
-	}()
-	return acting, func() { cancel(nil) }
-}
-
 // ended returns the problem of a run that ended early, with the reason.
 func (b *bounds) ended(asking context.Context) []problem.Problem {
 	if asking.Err() == nil {
 		return nil
 	}
-	if context.Cause(asking) != b.why {
-		return []problem.Problem{report.Interruption}
+	early := report.Interruption
+	if context.Cause(asking) == b.why {
+		early.Message = b.why.Error() + ", and what was not finished stays as it is"
 	}
-	late := report.Interruption
-	late.Message = b.why.Error() + ", and what was not finished stays as it is"
-	return []problem.Problem{late}
+	return []problem.Problem{early}
 }
 
 // counted is the result of a request. An interrupted request always returns a report, and
@@ -274,3 +197,33 @@ func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
 	defer b.mu.Unlock()
 	return report.Interrupted(r, b.unbegun), nil
 }
+
+// watch notes when packages arrive. An earlier watcher keeps watching.
+func (b *bounds) watch(others func(string, int64) registry.Download) func(string, int64) registry.Download {
+	return func(name string, size int64) registry.Download {
+		if others == nil {
+			return download{unwatched{}, b}
+		}
+		return download{others(name, size), b}
+	}
+}
+
+// download is one watched download.
+type download struct {
+	registry.Download
+	bounds *bounds
+}
+
+// Done implements registry.Download.
+func (d download) Done(err error) {
+	if err == nil {
+		d.bounds.arrived()
+	}
+	d.Download.Done(err)
+}
+
+// unwatched is a download without another watcher.
+type unwatched struct{}
+
+func (unwatched) Read(int64) {}
+func (unwatched) Done(error) {}

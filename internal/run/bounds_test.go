@@ -95,7 +95,7 @@ func TestFinishingOutlastsAsking(t *testing.T) {
 				}
 				time.Sleep(tt.late)
 				synctest.Wait()
-				finishing, stop := b.finishing(acting, asking)
+				finishing, stop := b.finishing(asking, asking) // as for one repository of several
 				defer stop()
 				if got := lasts(finishing); got != tt.want {
 					t.Errorf("what is known is carried through for %s, want %s", got, tt.want)
