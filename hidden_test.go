@@ -53,6 +53,7 @@ type hiddenFrom struct {
 	args  []string
 	fault string                 // of the servers, during that run
 	onPR  bool                   // the other verbs see it, or are not asked about it
+	disk  bool                   // only from verbs that read the disk, and not the commit
 	hides func(entryAt) bool     // entries that the run cannot look at, or must not
 	edit  func(dir string) error // of the checkout
 	files func(dir string) bool  // root modules of which the whole lock file is hidden
@@ -83,7 +84,7 @@ var waysToHide = []struct {
 	{"a file that is not committed", func(w *hidingWorld) hiddenFrom {
 		left := w.some(w.dirs)
 		hidden := func(dir string) bool { return slices.Contains(left, dir) }
-		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
+		return hiddenFrom{disk: true, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, ".github", "relock.yml"), []byte(w.settings+everywhere+"exclude: ["+strings.Join(left, ", ")+"]\n"), 0o600)
 		}}
 	}},
@@ -114,14 +115,14 @@ var waysToHide = []struct {
 	{"a sparse checkout", func(w *hidingWorld) hiddenFrom {
 		shown := w.some(w.dirs)
 		hidden := func(dir string) bool { return !slices.Contains(shown, dir) && w.locked(dir) }
-		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
+		return hiddenFrom{disk: true, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
 			return gitHere(dir, append([]string{"sparse-checkout", "set", ".github"}, shown...)...)
 		}}
 	}},
 	{"a lock file that is deleted in the checkout", func(w *hidingWorld) hiddenFrom {
 		gone := slices.DeleteFunc(w.some(w.dirs), func(dir string) bool { return !w.locked(dir) })
 		hidden := func(dir string) bool { return slices.Contains(gone, dir) }
-		return hiddenFrom{onPR: true, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(top string) error {
+		return hiddenFrom{onPR: true, disk: true, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(top string) error {
 			for _, dir := range gone {
 				if err := os.Remove(filepath.Join(top, filepath.FromSlash(dir), lockfile.Name)); err != nil {
 					return err
@@ -606,5 +607,8 @@ func (w *hidingWorld) unseen(from hiddenFrom) {
 	}
 	w.box.Mend()
 	w.log = append(w.log, "-- shown --")
+	if from.disk {
+		from = hiddenFrom{hides: func(entryAt) bool { return false }}
+	}
 	w.check(from, before, status, said)
 }

@@ -29,8 +29,8 @@ type recorder struct {
 	partial  bool      // something is unknown
 }
 
-// Planned implements run.Recorder.
-func (r *recorder) Planned(ctx context.Context, b run.Basis) {
+// add records what a plan depends on. The releases were asked for.
+func (r *recorder) add(ctx context.Context, b run.Basis) {
 	// At first GitHub refuses auto-merge. A list does not show when it would
 	// accept it.
 	r.partial = r.partial || b.Branch != r.listed.Branch || b.AutoMerge && len(r.listed.Heads) > 0

@@ -90,7 +90,7 @@ func TestWhatAPlanDependsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &recorder{listed: github.Listed{Branch: "main", Heads: tt.heads}, requires: map[neededProvider]bool{}}
-			r.Planned(t.Context(), run.Basis{
+			r.add(t.Context(), run.Basis{
 				Branch: tt.branch, AutoMerge: tt.autoMerge, Results: selecting(t, tt.sel), Releases: offered{versions: []string{"3.1.0", "3.2.4"}, err: tt.err},
 			})
 			if r.partial != tt.partial || !r.until.Equal(tt.until) {

@@ -155,10 +155,10 @@ func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 	l := t.list.picked.chosen[i]
 	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}}
 	r.seen, r.lookup, r.at = t.recorder(l), visit.Lookup, t.list.client.Now()
-	if r.seen != nil {
-		visit.Recorder = r.seen
-	}
 	r.planned = t.session.Plan(t.tallies[i].In(ctx), t.ask, l.Name, visit)
+	if b, ok := r.planned.Basis(); ok && r.seen != nil {
+		r.seen.add(ctx, b)
+	}
 	r.limited = r.planned.Failed() && t.list.client.Ready(0, 0).Needed()
 	return r
 }

@@ -35,7 +35,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageDiff)()
 	for i, f := range p.found {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
-		if j.visit.Recorder == nil && !j.ask.delivers() {
+		if !j.ask.delivers() {
 			p.found[i].result.Selections = nil // for thousands of root modules they need the most memory
 		}
 	}

@@ -111,9 +111,7 @@ func (p *Plan) planBase(ctx context.Context, base string) {
 	p.report.Diagnostics = append(p.report.Diagnostics, p.session.bounds.ended(asking)...)
 	p.report.Stats = spent(p.job)
 	p.over = err != nil && asking.Err() != nil // the report says so
-	if err == nil {
-		recordPlan(asking, p.job, p.planned)
-	} else if !p.over {
+	if !p.over {
 		p.err = err
 	}
 }

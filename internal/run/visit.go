@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
@@ -18,8 +17,6 @@ type Visit struct {
 	Prefix string
 	// Budget bounds what is opened and written; nil: only the settings do.
 	Budget pr.Budget
-	// Recorder receives what the plans depend on; nil: it is not recorded.
-	Recorder Recorder
 	// Lookup collects names in the request that the repository lacks. Repositories that are
 	// planned at the same time have one each.
 	Lookup *Lookup
@@ -27,31 +24,24 @@ type Visit struct {
 	board *board
 }
 
-// Recorder receives what the plans of a repository depend on, apart from its files.
-type Recorder interface {
-	// Planned is called after each plan, before anything is written. ctx is that
-	// of the run's questions.
-	Planned(ctx context.Context, b Basis)
-}
-
-// Basis is what one plan depends on, apart from the files of the repository.
+// Basis is what a plan depends on, apart from the files of the repository.
 type Basis struct {
-	Branch    string // branch of the plan
+	Branch    string // branch of the plan; empty: there are several
 	AutoMerge bool   // some pull requests use auto-merge
 	Results   []upgrade.Result
 	Releases  upgrade.Source // source of the answers in these results
 }
 
-// recordPlan passes a plan to the recorder of the visit.
-func recordPlan(ctx context.Context, j job, p planned) {
-	if j.visit.Recorder == nil {
-		return
+// Basis returns what the plan depends on; ok is false if there is none.
+func (p *Plan) Basis() (b Basis, ok bool) {
+	if p.err != nil || p.over {
+		return b, false
 	}
-	b := Basis{Branch: j.target.base, AutoMerge: j.settings.AutoMerges(), Releases: j.source}
-	for _, f := range p.found {
-		b.Results = append(b.Results, f.result)
+	b = Basis{AutoMerge: p.job.settings.AutoMerges(), Releases: p.job.source, Results: resultsOf(p.found)}
+	if len(p.bases) == 1 {
+		b.Branch = p.job.target.base
 	}
-	j.visit.Recorder.Planned(ctx, b)
+	return b, true
 }
 
 // unmarked reports whether a list shows that the repository has no branch of ours, with the
