@@ -61,7 +61,8 @@ type Proposal struct {
 	// nil: Subject is used in any case.
 	Styled func(prefix string) string
 	Body   safe.Markdown // of the pull request
-	// Write makes the body on demand, if that is expensive; nil: Body is the body.
+	// Write makes the body on demand, if that is expensive; nil: Body is the body. Propose
+	// calls it before its first write. It calls it later only if something has moved.
 	Write func() safe.Markdown
 	// Facts is a digest of the facts that the text has and the files do not, such as a
 	// release that was held back, and why. If it changes, relock writes the text again.

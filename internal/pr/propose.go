@@ -53,6 +53,9 @@ type Options struct {
 	// Begins reports whether the work on another branch may begin. It is called before each
 	// branch. nil: always.
 	Begins func() bool
+	// Written is called when the expected texts are made, before the first write to GitHub.
+	// A call of Proposal.Write after it should ask nothing. nil: no caller wants it.
+	Written func()
 	// Done receives each outcome as soon as it exists; nil: no caller wants it.
 	Done func(Outcome)
 	// Past are proposals that are made although the limit is reached. Again are also made
@@ -136,6 +139,9 @@ type Outcome struct {
 // The outcomes come in the order of the proposals. Those of closed and remaining pull
 // requests follow, by branch. A failed proposal does not stop the others.
 //
+// Before its first write, Propose makes the texts of the pull requests that it expects to
+// open or edit. If something moves meanwhile, it makes another text later.
+//
 // If there is nothing to do, Propose makes one request, or none after Look. It makes two
 // more for each proposal or branch of ours. The proposals must be made from a commit of the
 // base. If the base has moved since and Options.Holds returns false, each outcome that would
@@ -157,6 +163,7 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	if repo.Anonymous() {
 		return r.preview(ctx, proposals, heads)
 	}
+	proposals = r.makeTexts(ctx, proposals, heads)
 	// Closed pull requests make room for those that wait.
 	ended := r.retireAll(ctx, proposals, heads)
 	var outcomes []Outcome

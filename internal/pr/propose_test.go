@@ -682,3 +682,62 @@ func TestProposeBeginsNothingInARunThatEnds(t *testing.T) {
 		t.Errorf("a run that ends before it looks has %+v, and the pull request is %s", ended, s.pulls()[0].State)
 	}
 }
+
+// TestTextsAreMadeBeforeTheFirstWrite has two groups. The second waits for room at first.
+func TestTextsAreMadeBeforeTheFirstWrite(t *testing.T) {
+	s := newScene(t)
+	var made []string
+	writes := func() bool {
+		return slices.ContainsFunc(s.sandbox.Requests(), func(r sandbox.Request) bool { return r.Method != http.MethodGet && !r.Query })
+	}
+	proposed := func(content string, limit int) []string {
+		t.Helper()
+		made = nil
+		var all []pr.Proposal
+		for _, group := range []string{"all", "cloud"} {
+			p := proposalFor(group, content)
+			p.Write = func() safe.Markdown {
+				if writes() {
+					t.Errorf("the text of %s is made after a write", group)
+				}
+				made = append(made, group)
+				return safe.Const("Much to read.")
+			}
+			all = append(all, p)
+		}
+		survey, err := pr.Look(t.Context(), s.repo, "main", nil, "", "all", "cloud")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := func() {
+			if writes() {
+				t.Error("Written is called after a write")
+			}
+			made = append(made, "written")
+		}
+		for _, o := range s.proposeWith(pr.Options{Survey: survey, Limit: limit, Written: done}, all...) {
+			if o.Err != nil {
+				t.Errorf("Propose() failed for %s: %v", o.Group, o.Err)
+			}
+		}
+		return made
+	}
+	for _, tt := range []struct {
+		content string
+		limit   int
+		want    []string
+	}{
+		{newLock, 1, []string{"all", "written"}},
+		{newLock, 1, []string{"written"}}, // one is open, and the other waits
+		{newLock, 0, []string{"cloud", "written"}},
+		{newLock, 0, []string{"written"}},
+		{nextLock, 1, []string{"all", "cloud", "written"}},
+	} {
+		if got := proposed(tt.content, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("texts for %q with the limit %d: %v, want %v", tt.content, tt.limit, got, tt.want)
+		}
+	}
+	if body := s.pull(2).Body; !strings.HasPrefix(body, "Much to read.") {
+		t.Errorf("the text is %q", body)
+	}
+}

@@ -28,6 +28,15 @@ type surveyor struct {
 	// updated are the branches that this run has asked GitHub to update. It asks once for
 	// each.
 	updated map[string]bool
+	// early are the branches that were read before the first write. Each serves the first
+	// attempt only.
+	early map[string]branchRead
+}
+
+// branchRead is the answer of readBranch.
+type branchRead struct {
+	state
+	err error
 }
 
 func newSurveyor(repo *github.Repository, opts Options) *surveyor {
@@ -35,7 +44,7 @@ func newSurveyor(repo *github.Repository, opts Options) *surveyor {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &surveyor{repo: repo, opts: opts, updated: map[string]bool{}}
+	return &surveyor{repo: repo, opts: opts, updated: map[string]bool{}, early: map[string]branchRead{}}
 }
 
 // named reports whether a branch has a name that Branch makes.
@@ -120,7 +129,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 	if head != "" {
 		// A foreign branch whose commits are all in the base may be ours: it was merged
 		// with a person's commit on top.
-		if err := r.readBranch(ctx, &s, r.opts.Base); err != nil || s.owner == foreign && !s.contained {
+		if err := r.readOnce(ctx, &s); err != nil || s.owner == foreign && !s.contained {
 			return s, err
 		}
 	}
@@ -255,6 +264,17 @@ func (r *surveyor) demandsUpToDate(ctx context.Context) bool {
 func (s *state) seen(pull *github.PullRequest) {
 	s.pull = pull
 	s.marker, s.marked = ParseMarker(pull.Body)
+}
+
+// readOnce is readBranch, unless the branch was read before the first write.
+func (r *surveyor) readOnce(ctx context.Context, s *state) error {
+	known, ok := r.early[s.branch]
+	delete(r.early, s.branch)
+	if !ok || known.head != s.head {
+		return r.readBranch(ctx, s, r.opts.Base)
+	}
+	*s = known.state
+	return known.err
 }
 
 // readBranch finds out who owns the branch, and what it proposes to the base.

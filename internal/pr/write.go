@@ -276,8 +276,8 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 	return s.marker.Ignores, nil
 }
 
-// edit writes title and body again. Writing the text may take time, and people may add
-// ignores meanwhile. So edit reads the body again to keep them.
+// edit writes title and body again. People may have added ignores since the survey. So edit
+// reads the body again to keep them.
 func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}
 	wanted := p.Presentation

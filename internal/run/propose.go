@@ -130,15 +130,12 @@ type proposer struct {
 }
 
 // proposeAll brings the planned lock files to GitHub, one pull request for each group of
-// changes. Further facts for its text are asked for while the run may ask questions. If the
-// base has moved meanwhile, root modules for which that matters are left out; nothing was
-// written before that is known.
+// changes. Further facts for its text are asked for before the first write, while the run
+// may ask questions. If the base has moved meanwhile, root modules for which that matters
+// are left out; nothing was written before that is known.
 func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) planned {
 	defer j.clock.stage(stagePropose)()
 	p := &proposer{job: j, planned: known, moved: move{at: known.proposing, found: known.found}}
-	if at := known.proposing; j.settings.PullRequest.ReleaseNotes && !at.client.Anonymous() {
-		p.readNotes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.client, known.found) })
-	}
 	proposals, outcomes := p.propose(ctx, asking, to)
 	if hasMoved(outcomes) {
 		p.leaveOutMoved()
@@ -162,8 +159,13 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) pla
 // propose makes the proposals, and lets GitHub hold them.
 func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal, []pr.Outcome) {
 	at, pulls := p.proposing, p.settings.PullRequest
+	facts, stop := context.WithCancel(asking) // until the first write
+	defer stop()
+	if pulls.ReleaseNotes && !at.client.Anonymous() {
+		p.readNotes = sync.OnceValue(func() []notes.Notes { return readNotes(facts, p.job, at.client, p.found) })
+	}
 	p.carrier = newCarrier(p)
-	proposals := p.proposals(asking, p.carrier)
+	proposals := p.proposals(facts, p.carrier)
 	var spare func(string, []pr.File) bool
 	if !p.sawAll() || len(p.carrier.notices) > 0 {
 		spare = p.carrier.mustStay
@@ -183,7 +185,7 @@ func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal
 	return proposals, pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pulls.Base, SHA: at.head, Holds: holds, Survey: at.survey, Prefix: pulls.BranchPrefix, Limit: pulls.Limit,
 		Budget: p.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(pulls.RebaseWhen), Ready: to.Ready,
-		Again: again, Past: past, Spare: spare, DryRun: p.settings.DryRun, Log: p.env.Log, Begins: p.bounds.begins(), Done: func(o pr.Outcome) { did(p.job, o) },
+		Again: again, Past: past, Spare: spare, DryRun: p.settings.DryRun, Log: p.env.Log, Begins: p.bounds.begins(), Written: stop, Done: func(o pr.Outcome) { did(p.job, o) },
 	})
 }
 
