@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/worktree"
 )
@@ -217,4 +218,12 @@ func (l lockList) edited(name string) bool {
 func differsFrom(at worktree.Revision, name string, content []byte) bool {
 	id, err := at.Blob(name)
 	return err != nil || id != blobID(content)
+}
+
+// blobID is git's id of a content; empty for an empty file.
+func blobID(content []byte) string {
+	if len(content) == 0 {
+		return ""
+	}
+	return github.BlobID(content)
 }

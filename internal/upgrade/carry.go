@@ -3,7 +3,10 @@ package upgrade
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -14,21 +17,49 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Standing is an earlier plan's proposal for the entries of a root module, which is still
-// open.
-type Standing struct {
-	// Before are the entries that the proposal started from. After are the entries that it
-	// proposes. Both were read from files.
-	Before, After []lockfile.Lock
-	// Take selects the providers that the proposal is about.
-	Take func(provider.Addr) bool
-	// Refuted reports whether the run has found a hash of the entry to be false.
-	Refuted func(lockfile.Lock) bool
+// Carrier decides alone which parts of an open proposal are dropped. It keeps the entries
+// that the run has not seen. The plan replaces the rest.
+type Carrier struct {
+	options Options
+	roots   map[string]Result // the plans of all root modules that the run has read, by directory
+	refuted func(lockfile.Lock) bool
+	base    fs.FS
+	missed  func(dir string) bool
 }
+
+// NewCarrier returns the carrier of a run with the plans of all root modules that it has
+// read. opts are those of the plans. base has the files that the proposals are for. missed
+// reports whether the run did not look at the lock file of a directory in which it found no
+// root module, although the base may want it.
+func NewCarrier(results []Result, opts Options, base fs.FS, missed func(dir string) bool) Carrier {
+	k := Carrier{options: opts, roots: map[string]Result{}, refuted: refutedBy(results), base: base, missed: missed}
+	for _, r := range results {
+		k.roots[r.Module.Dir] = r
+	}
+	return k
+}
+
+// Proposed is a lock file of an open proposal.
+type Proposed struct {
+	Path string
+	// Old is the content that the proposal replaces, nil if there was no file.
+	Old, New []byte
+}
+
+// Misfit is why an open proposal must stay as it is. The zero value is that it need not.
+type Misfit int
+
+// The reasons.
+const (
+	OtherFile   Misfit = iota + 1 // it has a file that is no lock file
+	BaseUnread                    // a lock file of the base cannot be read
+	BaseChanged                   // the base has other entries by now than the proposal replaces
+)
 
 // Carriage says what happened to the entries of an open proposal that the new plan could
 // not decide.
 type Carriage struct {
+	Misfit Misfit
 	// FromPull says that the plan takes some entries from the proposal, since it did not
 	// see the answers.
 	FromPull bool
@@ -41,12 +72,148 @@ type Carriage struct {
 	Refused []lockfile.Lock
 }
 
+// Notices says which entries of a lock file the proposal loses.
+func (b Carriage) Notices(name string) []problem.Problem {
+	return collect.Mapped(b.Refused, func(l lockfile.Lock) problem.Problem {
+		what := l.Addr.String()
+		if !l.Version.IsZero() {
+			what += " " + l.Version.String()
+		}
+		return problem.Problem{
+			Code: problem.CodePolicy, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
+			Message: fmt.Sprintf("the pull request no longer keeps %s: the requirements, the rules or a finding of this run are against it", what),
+		}
+	})
+}
+
+// Carry adds a group's open proposal for a root module to the group's part of its plan.
+func (k Carrier) Carry(group string, part Result, f Proposed) (Result, Carriage) {
+	if k.unreadable(part.Module, f.Path) { // a person decides about its content
+		return part, Carriage{Misfit: BaseChanged}
+	}
+	entries, ok := k.entries(f)
+	if !ok {
+		return part, Carriage{Misfit: OtherFile}
+	}
+	entries.take = k.of(group, f)
+	with, became := part.carry(entries, k.options)
+	if len(became.Overtaken) > 0 {
+		became.Misfit = BaseChanged
+	}
+	return with, became
+}
+
+// Unseen is the plan of a root module that the run has not read: the group's open proposal,
+// if the base wants the lock file and has not got it. File is nil if nothing is kept.
+func (k Carrier) Unseen(group string, f Proposed) (Result, Carriage) {
+	dir := path.Dir(f.Path)
+	if _, read := k.roots[dir]; read || !k.missed(dir) {
+		return Result{}, Carriage{}
+	}
+	now, err := k.baseFile(f.Path)
+	if err != nil {
+		return Result{}, Carriage{Misfit: BaseUnread}
+	}
+	if bytes.Equal(now, f.New) {
+		return Result{}, Carriage{}
+	}
+	if !bytes.Equal(now, f.Old) {
+		return Result{}, Carriage{Misfit: BaseChanged}
+	}
+	entries, ok := k.entries(f)
+	if !ok {
+		return Result{}, Carriage{Misfit: OtherFile}
+	}
+	entries.take = k.of(group, f)
+	lock, _ := lockfile.Parse(f.New, f.Path)
+	m := scan.RootModule{Root: scan.Root{Dir: dir}}
+	m.Tool.Name = lock.Tool
+	if f.Old != nil {
+		m.Lock, _ = lockfile.Parse(f.Old, f.Path)
+	}
+	return unreadRoot(m, entries, f.New, k.options)
+}
+
+// Covers reports whether the run has decided about everything that the files propose and
+// the base lacks.
+func (k Carrier) Covers(files []Proposed) bool {
+	return !slices.ContainsFunc(files, func(f Proposed) bool {
+		if plan, read := k.roots[path.Dir(f.Path)]; read {
+			return !k.covers(plan, f)
+		}
+		if !k.missed(path.Dir(f.Path)) {
+			return false
+		}
+		now, err := k.baseFile(f.Path)
+		return err != nil || !bytes.Equal(now, f.New)
+	})
+}
+
+// baseFile is the content of a file on the base, empty if there is none.
+func (k Carrier) baseFile(name string) ([]byte, error) {
+	content, err := fs.ReadFile(k.base, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return content, err
+}
+
+// covers reports whether the plan of a root module decides about all entries that a file
+// proposes and the base lacks.
+func (k Carrier) covers(plan Result, f Proposed) bool {
+	entries, ok := k.entries(f)
+	if !ok {
+		return false
+	}
+	entries.take = func(provider.Addr) bool { return true }
+	_, became := plan.carry(entries, k.options)
+	return !became.FromPull && len(became.Overtaken)+len(became.Refused) == 0
+}
+
+// unreadable reports whether the lock file on the base cannot be read, or has a merge
+// conflict.
+func (k Carrier) unreadable(m scan.RootModule, name string) bool {
+	if m.Lock != nil {
+		return m.Lock.Conflict > 0
+	}
+	_, err := fs.Lstat(k.base, name)
+	return err == nil
+}
+
+// of selects the providers of a group in the root module with a lock file.
+func (k Carrier) of(group string, f Proposed) func(provider.Addr) bool {
+	return func(addr provider.Addr) bool { return k.options.Policy.GroupOf(path.Dir(f.Path), addr) == group }
+}
+
+// entries reads the entries that a file proposes. It reports whether old and new are lock
+// files.
+func (k Carrier) entries(f Proposed) (proposedEntries, bool) {
+	before, problems := lockfile.Parse(f.Old, f.Path)
+	after, more := lockfile.Parse(f.New, f.Path)
+	if len(problems)+len(more) > 0 {
+		return proposedEntries{}, false
+	}
+	return proposedEntries{before: before.Locks, after: after.Locks, refuted: k.refuted}, true
+}
+
+// proposedEntries are an earlier plan's proposal for the entries of a root module, which is
+// still open.
+type proposedEntries struct {
+	// before are the entries that the proposal started from. after are the entries that it
+	// proposes. Both were read from files.
+	before, after []lockfile.Lock
+	// take selects the providers that the proposal is about.
+	take func(provider.Addr) bool
+	// refuted reports whether the run has found a hash of the entry to be false.
+	refuted func(lockfile.Lock) bool
+}
+
 // Failed reports whether something failed, so that the plan knows less than it could.
 func (r Result) Failed() bool {
 	return r.untouched || slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil })
 }
 
-// Carry returns the plan with the proposed entries for the providers that failed, and for
+// carry returns the plan with the proposed entries for the providers that failed, and for
 // those that Options.Only leaves out. So an outage or a narrower run does not withdraw a
 // proposed change. A proposed entry is carried over only if nothing that it depends on has
 // changed:
@@ -55,11 +222,11 @@ func (r Result) Failed() bool {
 //   - The requirements and the rules allow its version.
 //   - Nothing that the run has learned speaks against it.
 //
-// opts are those of the plan. If a failure left the whole root module as it is, Carry takes
+// opts are those of the plan. If a failure left the whole root module as it is, carry takes
 // the whole proposal. Under Exact and Strict, and if an entry would be missing, it takes
 // all of the proposal or none.
-func (r Result) Carry(standing Standing, opts Options) (with Result, became Carriage) {
-	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
+func (r Result) carry(proposal proposedEntries, opts Options) (with Result, became Carriage) {
+	c := entryCarrier{proposal: proposal, result: r, behaviour: opts.behaviour()}
 	entries, selections := map[provider.Addr]lockfile.Lock{}, map[provider.Addr]Selection{}
 	for _, s := range r.Selections {
 		selections[s.Requirement.Addr] = s
@@ -105,17 +272,17 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, became Carr
 	return with, became
 }
 
-// Unseen returns the plan of a root module that the run has not read. It takes the open
+// unreadRoot returns the plan of a root module that the run has not read. It takes the open
 // proposal as it is, except for entries that the rules forbid or that the run has refuted.
 // Only the directory of m is known. The old lock file must be the one that the proposal
 // replaces.
-func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) (Result, Carriage) {
-	r := Result{Module: m, Old: standing.Before, File: content}
-	c := carrier{standing: standing, result: r, behaviour: opts.behaviour()}
+func unreadRoot(m scan.RootModule, proposal proposedEntries, content []byte, opts Options) (Result, Carriage) {
+	r := Result{Module: m, Old: proposal.before, File: content}
+	c := entryCarrier{proposal: proposal, result: r, behaviour: opts.behaviour()}
 	became := Carriage{}
 	for _, addr := range c.all() {
-		old, before := find(c.standing.Before, addr)
-		l, after := find(c.standing.After, addr)
+		old, before := find(c.proposal.before, addr)
+		l, after := find(c.proposal.after, addr)
 		if before == after && l.Equal(old) {
 			r.New = append(r.New, l)
 			continue
@@ -153,9 +320,9 @@ func (b *Carriage) note(f fate, l lockfile.Lock) {
 	}
 }
 
-// carrier decides which proposed entries can be carried over.
-type carrier struct {
-	standing  Standing
+// entryCarrier decides which proposed entries can be carried over.
+type entryCarrier struct {
+	proposal  proposedEntries
 	behaviour behaviour
 	result    Result
 }
@@ -171,18 +338,18 @@ const (
 )
 
 // all are the providers of the proposal, sorted.
-func (c carrier) all() []provider.Addr {
-	addrs := collect.Mapped(slices.Concat(c.standing.Before, c.standing.After), addrOf)
+func (c entryCarrier) all() []provider.Addr {
+	addrs := collect.Mapped(slices.Concat(c.proposal.before, c.proposal.after), addrOf)
 	slices.SortFunc(addrs, provider.Addr.Compare)
 	return slices.Compact(addrs)
 }
 
 // unseen are the providers of the proposal that the plan could not decide about.
-func (c carrier) unseen() []provider.Addr {
+func (c entryCarrier) unseen() []provider.Addr {
 	var addrs collect.Set[provider.Addr]
-	proposal := Result{Old: c.standing.Before, New: c.standing.After}
+	proposal := Result{Old: c.proposal.before, New: c.proposal.after}
 	add := func(addr provider.Addr) {
-		if c.standing.Take(proposal.successor(addr)) {
+		if c.proposal.take(proposal.successor(addr)) {
 			addrs.Add(addr)
 		}
 	}
@@ -201,9 +368,9 @@ func (c carrier) unseen() []provider.Addr {
 
 // carry decides about one entry. If the proposal removes the entry, the returned Lock has
 // no version.
-func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
-	was, before := find(c.standing.Before, addr)
-	l, after := find(c.standing.After, addr)
+func (c entryCarrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
+	was, before := find(c.proposal.before, addr)
+	l, after := find(c.proposal.after, addr)
 	old, now := find(c.result.Old, addr)
 	tree := c.result.Module.Tree
 	required := requirementFor(tree.Requirements, addr)
@@ -232,7 +399,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 // rewritten decides about an entry whose proposal changes its form alone. If the proposal
 // brings the entry to normal form, as a plan without failures does, the result is that
 // form. Any other form in the proposal is ignored.
-func (c carrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
+func (c entryCarrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
 	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
 	isNormal := func(l lockfile.Lock) bool {
 		return bytes.Equal(c.result.printed(l.Kept()), c.result.printed(normal))
@@ -246,7 +413,7 @@ func (c carrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
 // allowed reports whether a proposed entry may still replace the old one. The known
 // requirements, the current rules and what the run has learned decide. The age of a release
 // is not checked again: the rules let it through before.
-func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
+func (c entryCarrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
 	allows := func(v provider.Version) bool { return required == nil || required.Constraints().Allows(v) }
 	stays := !old.Version.IsZero() && allows(old.Version)
 	down := stays && l.Version.Precedence(old.Version) < 0
@@ -279,19 +446,19 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 // condemned reports whether a proposed entry must not replace the old one, whatever is
 // required. The rules forbid its version, no plan can have made its hashes, or the run has
 // found a false hash.
-func (c carrier) condemned(old, l lockfile.Lock) bool {
+func (c entryCarrier) condemned(old, l lockfile.Lock) bool {
 	rules := c.behaviour.options.Policy.About(c.result.Module.Dir, l.Addr)
 	rules.From = old.Version
 	// No plan adds a malformed hash.
 	malformed := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) }
 	held := rules.Judge(provider.Release{Version: l.Version}).Reason
-	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, malformed) || c.standing.Refuted != nil && c.standing.Refuted(l)
+	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, malformed) || c.proposal.refuted != nil && c.proposal.refuted(l)
 }
 
-// Refuted returns a function that reports whether the run found a hash of an entry to be
+// refutedBy returns a function that reports whether the run found a hash of an entry to be
 // false. A hash is false if it belongs to nothing. It is also false if another root
 // module's signed list of that release does not have it.
-func Refuted(results []Result) func(lockfile.Lock) bool {
+func refutedBy(results []Result) func(lockfile.Lock) bool {
 	type recorded struct {
 		addr    provider.Addr
 		version provider.Version

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -196,9 +197,9 @@ func (tt carryCase) run(t *testing.T) {
 	if len(problems) > 0 || tt.proposed != nil && bytes.Equal(proposed, first.File) {
 		t.Fatalf("the proposal is\n%s%v", proposed, problems)
 	}
-	standing := Standing{Before: first.Old, After: after.Locks, Take: func(provider.Addr) bool { return true }}
+	standing := proposedEntries{before: first.Old, after: after.Locks, take: func(provider.Addr) bool { return true }}
 	if tt.take != nil {
-		standing.Take = tt.take
+		standing.take = tt.take
 	}
 
 	if tt.requires == nil {
@@ -227,8 +228,8 @@ func (tt carryCase) run(t *testing.T) {
 	if tt.refuted != nil {
 		results = tt.refuted(results)
 	}
-	standing.Refuted = Refuted(results)
-	got, became := results[0].Carry(standing, opts)
+	standing.refuted = refutedBy(results)
+	got, became := results[0].carry(standing, opts)
 	if became.FromPull != (tt.carried != "") {
 		t.Errorf("Carry() = %t", became.FromPull)
 	}
@@ -283,10 +284,10 @@ func unseenOf(t *testing.T, opts Options, refuted func(lockfile.Lock) bool) (got
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	standing := Standing{Before: []lockfile.Lock{entry("a", "1.0.0"), entry("gone", "1.0.0")}, After: after.Locks, Refuted: refuted}
+	standing := proposedEntries{before: []lockfile.Lock{entry("a", "1.0.0"), entry("gone", "1.0.0")}, after: after.Locks, refuted: refuted}
 	m := scan.RootModule{Root: scan.Root{Dir: "live"}}
 	m.Tool.Name = provider.Terraform
-	got, became = Unseen(m, standing, proposed, opts)
+	got, became = unreadRoot(m, standing, proposed, opts)
 	return got, became, proposed
 }
 
@@ -294,7 +295,7 @@ func TestWhatNobodyLookedAtStaysAsItStands(t *testing.T) {
 	t.Parallel()
 	got, became, proposed := unseenOf(t, Options{}, nil)
 	if !bytes.Equal(got.File, proposed) || !became.FromPull || len(became.Refused)+len(became.Overtaken) > 0 {
-		t.Errorf("Unseen() = %+v with the file\n%s", became, got.File)
+		t.Errorf("unreadRoot() = %+v with the file\n%s", became, got.File)
 	}
 	var told []string
 	for _, s := range got.Selections {
@@ -328,6 +329,51 @@ func TestWhatNobodyLookedAtIsNotKeptAgainstTheRules(t *testing.T) {
 			}
 			if len(became.Refused) != 1 || became.Refused[0].Addr.Type != tt.refused {
 				t.Errorf("refused = %+v, want %s", became.Refused, tt.refused)
+			}
+		})
+	}
+}
+
+// TestCarrierKeepsUnseenFiles is about lock files of a proposal beside root modules that the
+// run has not read. Each holds entry a at 1.1.0 instead of 1.0.0.
+func TestCarrierKeepsUnseenFiles(t *testing.T) {
+	file := func(v string) []byte {
+		l := lockfile.New(addr("a"), version(v), provider.Constraints{}, []provider.Hash{dirH1("a-" + v)})
+		return (&lockfile.File{Tool: provider.Terraform, Locks: []lockfile.Lock{l}}).Print()
+	}
+	before, after := file("1.0.0"), file("1.1.0")
+	for name, tt := range map[string]struct {
+		on     string // the base's file
+		missed bool
+		after  []byte
+		misfit Misfit
+		kept   bool
+		covers bool
+	}{
+		"the base has the old file":     {on: string(before), missed: true, after: after, kept: true},
+		"the base has the new file":     {on: string(after), missed: true, after: after, covers: true},
+		"the base has another file":     {on: string(file("1.0.5")), missed: true, after: after, misfit: BaseChanged},
+		"the base has no file":          {missed: true, after: after, misfit: BaseChanged},
+		"the base's file is unreadable": {on: "?", missed: true, after: after, misfit: BaseUnread},
+		"the base does not want it":     {on: string(before), after: after, covers: true},
+		"the proposal is no lock file":  {on: string(before), missed: true, after: []byte("provider {"), misfit: OtherFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{}
+			if tt.on != "" {
+				files["live/.terraform.lock.hcl"] = &fstest.MapFile{Data: []byte(tt.on)}
+			}
+			if tt.on == "?" { // a directory
+				files = fstest.MapFS{"live/.terraform.lock.hcl/x": &fstest.MapFile{}}
+			}
+			k := NewCarrier(nil, Options{}, files, func(dir string) bool { return dir == "live" && tt.missed })
+			f := Proposed{Path: "live/.terraform.lock.hcl", Old: before, New: tt.after}
+			got, became := k.Unseen("all", f)
+			if became.Misfit != tt.misfit || (got.File != nil) != tt.kept || tt.kept && !bytes.Equal(got.File, tt.after) {
+				t.Errorf("Unseen() = %+v with the file %q", became, got.File)
+			}
+			if got := k.Covers([]Proposed{f}); got != tt.covers {
+				t.Errorf("Covers() = %t, want %t", got, tt.covers)
 			}
 		})
 	}
