@@ -59,7 +59,8 @@ func demonstrate(ctx context.Context, env command.Env, built, dir string) error 
 
 // prepare checks the repository out and sets the environment of a runner.
 func (d *demonstration) prepare() error {
-	if _, err := d.sandbox.GitHub().Clone(repository, "main", d.checkout); err != nil {
+	commit, err := d.sandbox.GitHub().Clone(repository, "main", d.checkout)
+	if err != nil {
 		return fmt.Errorf("checking out the demonstration's repository: %w", err)
 	}
 	rc := filepath.Join(d.dir, "terraformrc")
@@ -74,6 +75,10 @@ func (d *demonstration) prepare() error {
 		"GITHUB_SERVER_URL":   d.sandbox.URL(),
 		"GITHUB_EVENT_NAME":   "schedule",
 		"GITHUB_REPOSITORY":   repository,
+		"GITHUB_REF":          "refs/heads/main",
+		"GITHUB_REF_NAME":     "main",
+		"GITHUB_REF_TYPE":     "branch",
+		"GITHUB_SHA":          commit,
 		"GITHUB_WORKSPACE":    d.checkout,
 		"GITHUB_OUTPUT":       filepath.Join(d.dir, "outputs"),
 		"GITHUB_STEP_SUMMARY": filepath.Join(d.dir, "summary.md"),

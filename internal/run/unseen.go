@@ -178,10 +178,11 @@ func (u *unseenLocks) asksForPart() bool {
 func (u *unseenLocks) notices(verb verbs.Verb) []problem.Problem {
 	var lines []problem.Problem
 	for c := range lastCause + 1 {
-		lines = append(lines, u.notice(c)...)
-		if n := len(lines); c == notReadable && n > 0 && (verb == verbs.Verify || verb == verbs.Check) {
-			lines[n-1].Severity = problem.SeverityError
+		line := u.notice(c)
+		if len(line) > 0 && c == notReadable && (verb == verbs.Verify || verb == verbs.Check) {
+			line[0].Severity = problem.SeverityError
 		}
+		lines = append(lines, line...)
 	}
 	return lines
 }
