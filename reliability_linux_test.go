@@ -25,7 +25,7 @@ import (
 var (
 	wholeMatrix = flag.Bool("matrix", false, "TestReliability: also the faults that need a process of their own")
 	cellsShare  = flag.Int("share", 8, "TestReliability plays one of so many cells that no process is needed for; 1: all of them")
-	update      = flag.Bool("update", false, "write docs/reliability.md anew, as far as what was run says it")
+	update      = flag.Bool("update", false, "write docs/reliability.md and docs/traces.md anew, as far as what was run says it")
 )
 
 // mostTime is how long a run may take whatever happens to one kind of request.

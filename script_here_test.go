@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -40,6 +41,10 @@ func ownProcess() bool { return os.Getenv("RELOCK_BIN") != "" || runtime.GOOS ==
 
 // runRelock runs relock as main does, in this process where that is possible.
 func runRelock(ts *testscript.TestScript, neg bool, args []string) {
+	runRelockIn(sceneOf(ts).test.Context(), ts, neg, args)
+}
+
+func runRelockIn(ctx context.Context, ts *testscript.TestScript, neg bool, args []string) {
 	code := command.ExitOK
 	if ownProcess() || ofProcess(ts) {
 		err := ts.Exec("relock", args...)
@@ -50,7 +55,7 @@ func runRelock(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 		}
 	} else {
-		code = command.Main(sceneOf(ts).test.Context(), here(ts, args))
+		code = command.Main(ctx, here(ts, args))
 	}
 	if code != command.ExitOK {
 		ts.Logf("[exit status %d]", code)

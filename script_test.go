@@ -143,6 +143,14 @@ func installPrograms() (dir string, err error) {
 // done in this process, as script_here_test.go says. With -v each script ends with all
 // that was asked: so the judge compares programs.
 func TestScript(t *testing.T) {
+	params := scripts(t)
+	params.Dir = filepath.Join("testdata", "script")
+	testscript.Run(t, params)
+}
+
+// scripts is how scripts are played. The caller says which.
+func scripts(t *testing.T) testscript.Params {
+	t.Helper()
 	program(t, "sh") // where it is, the other programs of POSIX are, which scripts use
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"sandbox":        startSandbox,
@@ -174,8 +182,7 @@ func TestScript(t *testing.T) {
 			perform(ts, neg, append([]string{name}, args...))
 		}
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:  filepath.Join("testdata", "script"),
+	return testscript.Params{
 		Cmds: commands,
 		Setup: func(env *testscript.Env) error {
 			at := &scene{test: scripted{t, filepath.Base(env.WorkDir)}, taken: map[string]*http.Request{}}
@@ -196,7 +203,7 @@ func TestScript(t *testing.T) {
 			return !ownProcess(), nil
 		},
 		RequireUniqueNames: true,
-	})
+	}
 }
 
 // scripted is the test of all scripts that hears of one of them.

@@ -2,7 +2,6 @@ package house
 
 import (
 	"go/ast"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -10,13 +9,9 @@ import (
 	"testing"
 )
 
-// The map of the house, and the runs that it leads to.
-const (
-	mapFile   = "ARCHITECTURE.md"
-	traceFile = "docs/traces.md"
-)
+const mapFile = "ARCHITECTURE.md"
 
-// step is a row of a table of these: | 1 | `Type.name` | `file` | … |.
+// step is a row of a table of the map: | 1 | `Type.name` | `file` | … |.
 var step = regexp.MustCompile("(?m)^\\| \\d+ \\| `([\\w.]+)` \\| `(internal/[\\w/]+\\.go)` \\|")
 
 // maxDepth is how many calls lead from what a package exports to a row of the table,
@@ -72,76 +67,6 @@ func functionsOf(t *testing.T, steps [][]string) map[string][]function {
 // named is the index of the function that a step is about; -1 if there is none.
 func named(all []function, step []string) int {
 	return slices.IndexFunc(all, func(f function) bool { return f.name == step[1] && f.file == step[2] })
-}
-
-// What a trace may have: files that a reader opens, and calls from a step to one that is
-// written below it.
-const (
-	maxFiles = 12
-	maxCalls = 4
-)
-
-// TestTraces holds the runs of which docs/traces.md lists the functions, in the order in which
-// they are called: each is where the list says, and is called by one before it, directly or
-// through a few others. A call is known by its name alone.
-func TestTraces(t *testing.T) {
-	t.Parallel()
-	traces := strings.Split(string(read(t, traceFile)), "\n## ")[1:]
-	if len(traces) != 3 {
-		t.Errorf("%s has %d traces, want 3", traceFile, len(traces))
-	}
-	for _, text := range traces {
-		title, _, _ := strings.Cut(text, "\n")
-		steps := step.FindAllStringSubmatch(text, -1)
-		if len(steps) < 10 {
-			t.Errorf("the trace %q has %d steps, want 10 at least", title, len(steps))
-		}
-		packages, files := functionsOf(t, steps), map[string]bool{}
-		var all []function
-		for _, dir := range slices.Sorted(maps.Keys(packages)) {
-			all = append(all, packages[dir]...)
-		}
-		var before []int
-		for _, s := range steps {
-			files[s[2]] = true
-			i := named(all, s)
-			if i < 0 {
-				t.Errorf("the trace %q names %s in %s, which does not declare it", title, s[1], s[2])
-				continue
-			}
-			if len(before) > 0 && !slices.ContainsFunc(before, func(from int) bool { return calls(all, from, i) }) {
-				t.Errorf("in the trace %q nothing above %s calls it within %d calls", title, s[1], maxCalls)
-			}
-			before = append(before, i)
-		}
-		if len(files) > maxFiles {
-			t.Errorf("the trace %q leads through %d files, want %d at most", title, len(files), maxFiles)
-		}
-	}
-}
-
-// calls reports whether a function calls another, directly or through a few others.
-func calls(all []function, from, to int) bool {
-	reached := map[string]bool{all[from].short(): true}
-	next := []function{all[from]}
-	for range maxCalls {
-		var further []function
-		for _, f := range next {
-			if f.calls[all[to].short()] {
-				return true
-			}
-			for _, called := range all {
-				if name := called.short(); f.calls[name] && !reached[name] {
-					further = append(further, called)
-				}
-			}
-		}
-		for _, f := range further {
-			reached[f.short()] = true
-		}
-		next = further
-	}
-	return false
 }
 
 // function is a function of a package, or a method as TYPE.NAME, and what it calls by

@@ -161,14 +161,14 @@ func TestArchitectureNamesModules(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesWhatExists holds that what the map, the traces and the decisions put in backticks is there: a
+// TestArchitectureNamesWhatExists holds that what the map and the decisions put in backticks is there: a
 // file, a package, a name that is declared, a test, or a setting. What has a space is a command,
 // which other tests judge.
 func TestArchitectureNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	known := namesOfTheHouse(t)
 	spans := 0
-	for _, name := range slices.Concat([]string{mapFile, traceFile}, glob(t, decisionPages)) {
+	for _, name := range slices.Concat([]string{mapFile}, glob(t, decisionPages)) {
 		for _, m := range codeSpan.FindAllStringSubmatch(string(read(t, name)), -1) {
 			spans++
 			if span := m[1]; !strings.Contains(span, " ") && !known.has(span) {
