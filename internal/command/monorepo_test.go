@@ -53,7 +53,7 @@ var compared = flag.Int("compared", 50, "compare relock with the tools on `N` ro
 // It fails if any package is downloaded less or more often than once, and if a
 // lock file differs from terraform's.
 //
-//	go test -run '^$' -bench Monorepo -benchtime 1x -timeout 1h ./internal/command
+//	go test -run '^$' -bench 'Monorepo$' -benchtime 1x -timeout 1h ./internal/command
 func BenchmarkMonorepo(b *testing.B) {
 	m := newMonorepo(b)
 	n := *compared
