@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -265,6 +266,26 @@ func (p *Plan) Rejection() (rejection github.Rejection, line problem.Problem, ok
 		return rejection, line, false
 	}
 	return rejection, about(p.given.repository, p.err), true
+}
+
+// Basis is what a plan depends on, apart from the files of the repository.
+type Basis struct {
+	Branch    string // branch of the plan; empty: there are several
+	AutoMerge bool   // some pull requests use auto-merge
+	Results   []upgrade.Result
+	Releases  upgrade.Source // source of the answers in these results
+}
+
+// Basis returns what the plan depends on; ok is false if there is none.
+func (p *Plan) Basis() (b Basis, ok bool) {
+	if p.err != nil || p.over {
+		return b, false
+	}
+	b = Basis{AutoMerge: p.job.settings.AutoMerges(), Releases: p.job.source, Results: resultsOf(p.found)}
+	if len(p.bases) == 1 {
+		b.Branch = p.job.target.base
+	}
+	return b, true
 }
 
 // withoutTree drops the file trees, except for the files that delivering reads: thousands of

@@ -6,7 +6,6 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Visit is what a run over many repositories passes on for one of them.
@@ -22,26 +21,6 @@ type Visit struct {
 	Lookup *Lookup
 	// board is the board of the repository's issue; nil: it has none.
 	board *board
-}
-
-// Basis is what a plan depends on, apart from the files of the repository.
-type Basis struct {
-	Branch    string // branch of the plan; empty: there are several
-	AutoMerge bool   // some pull requests use auto-merge
-	Results   []upgrade.Result
-	Releases  upgrade.Source // source of the answers in these results
-}
-
-// Basis returns what the plan depends on; ok is false if there is none.
-func (p *Plan) Basis() (b Basis, ok bool) {
-	if p.err != nil || p.over {
-		return b, false
-	}
-	b = Basis{AutoMerge: p.job.settings.AutoMerges(), Releases: p.job.source, Results: resultsOf(p.found)}
-	if len(p.bases) == 1 {
-		b.Branch = p.job.target.base
-	}
-	return b, true
 }
 
 // unmarked reports whether a list shows that the repository has no branch of ours, with the
