@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
-	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -240,39 +239,24 @@ func Snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 // snapshotOf is Snapshot for a commit whose tree has this id. The id must be known, and an
 // archive must be the cheapest way to the files.
 func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string) (*Remote, error) {
-	files, err := readCommit(ctx, repo, commit, id)
+	with := func(ctx context.Context, named map[string]bool) (*filetree.Tree, error) {
+		return repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || named[name] })
+	}
+	files, err := with(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{FS: files, Commit: commit, with: func(ctx context.Context, named map[string]bool) (*filetree.Tree, error) {
-		return repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || named[name] })
-	}}, nil
+	r := &Remote{FS: files, Commit: commit, with: with}
+	return r.withUnits(ctx, nil)
 }
 
 // ReadCommit reads the files of a commit as Snapshot does.
 func ReadCommit(ctx context.Context, repo *github.Repository, commit string) (*filetree.Tree, error) {
-	return readCommit(ctx, repo, commit, "")
-}
-
-func readCommit(ctx context.Context, repo *github.Repository, commit, id string) (*filetree.Tree, error) {
-	files, err := repo.SnapshotOf(ctx, commit, id, reads)
-	// Only the configuration of Terragrunt units says which files they read. Such a file
-	// may name further files.
-	lacking := map[string]bool{}
-	for range mostRounds {
-		if err != nil {
-			return nil, err
-		}
-		names := slices.DeleteFunc(terragrunt.Lacks(ctx, files, nil), func(name string) bool { return lacking[name] })
-		if len(names) == 0 {
-			break
-		}
-		for _, name := range names {
-			lacking[name] = true
-		}
-		files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || lacking[name] })
+	r, err := Snapshot(ctx, repo, commit)
+	if err != nil {
+		return nil, err
 	}
-	return files, err
+	return r.FS.(*filetree.Tree), nil
 }
 
 // mostRounds bounds how often a commit is read again for newly named files. Files that are

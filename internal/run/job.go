@@ -94,7 +94,7 @@ func describeAll(j job, p planned) planned {
 // withUnits is the job with the files that its settings let units read.
 func withUnits(ctx context.Context, j job) (job, error) {
 	r := j.target.remote()
-	if r == nil {
+	if r == nil || len(j.settings.Environments) == 0 {
 		return j, nil
 	}
 	files, err := r.withUnits(ctx, environments(j.settings))

@@ -55,10 +55,11 @@ type Remote struct {
 }
 
 // withUnits is the commit with the contents of files that units read, for sets of values.
-// The settings name these files, and may be in the commit.
+// Only the configuration of units says which files these are, and such a file may name
+// further ones.
 func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet) (*Remote, error) {
 	files, ok := r.FS.(*filetree.Tree)
-	if !ok || r.with == nil || len(sets) == 0 {
+	if !ok || r.with == nil {
 		return r, nil
 	}
 	named := map[string]bool{}
@@ -70,14 +71,11 @@ func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet
 		for _, name := range lacking {
 			named[name] = true
 		}
-		read, err := r.with(ctx, named)
+		var err error
+		files, err = r.with(ctx, named)
 		if err != nil {
 			return nil, err
 		}
-		files = read
-	}
-	if len(named) == 0 {
-		return r, nil
 	}
 	return &Remote{FS: files, Commit: r.Commit, here: r.here, with: r.with}, nil
 }
