@@ -43,19 +43,16 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 		return t, readElsewhere("HEAD is not a commit of the base branch on GitHub", t.base), nil
 	}
 	differ, _, err := clone.Changed(head, relevant)
-	switch {
-	case err == nil && worktree.HasAll(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }):
+	if err == nil && worktree.HasAll(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }) {
 		return t.at(j.env.WorkDir, &Remote{FS: worktree.Committed(clone, head), Commit: head.Commit}), differing(j, differ), nil
-	case err == nil:
-		err = errors.New("a sparse or partial clone")
 	}
-	repo, lost := j.clients.reach(j.access, t.repository)
-	if lost != nil {
-		return t, nil, fmt.Errorf("reading HEAD: %w: %w", err, lost)
+	repo, err := j.clients.reach(j.access, t.repository)
+	if err != nil {
+		return t, nil, err
 	}
-	remote, lost := Snapshot(ctx, repo, head.Commit)
-	if lost != nil {
-		return t, nil, fmt.Errorf("reading HEAD, which the clone does not have in whole: %w", lost)
+	remote, err := Snapshot(ctx, repo, head.Commit)
+	if err != nil {
+		return t, nil, fmt.Errorf("reading HEAD, which this clone does not have in whole: %w", err)
 	}
 	return t.at(j.env.WorkDir, remote), nil, nil
 }
