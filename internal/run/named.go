@@ -109,8 +109,11 @@ func misses(j job, s *inventory, t tree, diagnostics []problem.Problem) (kept []
 			continue
 		}
 		shown := j.names(t).Of(dir)
-		if d.Severity == problem.SeverityWarning { // it exists, and has no root module
+		switch {
+		case d.Severity == problem.SeverityWarning: // it exists, and has no root module
 			d.Message = "no root module was found in " + shown
+		case strings.ContainsAny(dir, wildcards):
+			d = noMatch(shown)
 		}
 		s.lost[shown] = problem.Problem{Code: problem.CodeNotFound, Message: d.Message, Hint: cmp.Or(d.Hint, listsRoots)}
 	}

@@ -195,7 +195,8 @@ func (t tree) around() (fsys fs.FS, within string) {
 }
 
 // in returns the tree with the directories of a command. They are relative to its top and
-// must be in it.
+// must be in it. A pattern that matches nothing stays, like the name of a directory that
+// does not exist: another repository may have it.
 func (r *Remote) in(dirs []string) (tree, error) {
 	t := tree{remote: r}
 	for _, dir := range dirs {
@@ -210,7 +211,17 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		if search {
 			clean += "/..."
 		}
-		t.dirs = append(t.dirs, clean)
+		found, err := dirsMatching(clean, func(dir string) fs.FS {
+			sub, _ := fs.Sub(r.FS, dir) // its only error is of an invalid path
+			return sub
+		})
+		if err != nil {
+			return t, err
+		}
+		if len(found) == 0 {
+			found = []string{clean}
+		}
+		t.dirs = append(t.dirs, found...)
 	}
 	if len(t.dirs) == 0 {
 		t.dirs = []string{everything}
