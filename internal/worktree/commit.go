@@ -190,6 +190,9 @@ func (c *commitSource) directory(name string) (*treeList, error) {
 	}
 	dir := &treeList{of: of, entries: make(map[string]object.TreeEntry, len(tree.Entries))}
 	for _, entry := range tree.Entries {
+		if !fs.ValidPath(entry.Name) || entry.Name != path.Base(entry.Name) || entry.Name == "." {
+			return nil, filetree.ErrName // a search would go in circles
+		}
 		dir.entries[entry.Name] = entry
 	}
 	c.dirs[name] = dir

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
@@ -126,5 +129,57 @@ func TestCommittedSubmodule(t *testing.T) {
 	worktreetest.Commit(t, sub) // another one is checked out
 	if _, err := fs.Stat(committedIn(t, root), "shared/net/main.tf"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the submodule is at another commit, and Stat() = %v", err)
+	}
+}
+
+// A submodule of a submodule has files, too.
+func TestCommittedSubmoduleOfASubmodule(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	sub, inner := filepath.Join(root, "shared"), filepath.Join(root, "shared", "inner")
+	worktreetest.Write(t, inner, map[string]string{"net/main.tf": "# net\n"})
+	deep := worktreetest.Commit(t, inner)
+	worktreetest.Write(t, sub, map[string]string{"main.tf": "# shared\n"})
+	worktreetest.Submodule(t, sub, "main.tf", "inner", deep)
+	commit, err := openClone(t, sub).Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktreetest.Write(t, root, map[string]string{"main.tf": "# a\n"})
+	worktreetest.Submodule(t, root, "main.tf", "shared", commit)
+	worktreetest.Replace(t, root, map[string]string{"shared/inner/net/main.tf": "# edited\n"})
+	if got, err := fs.ReadFile(committedIn(t, root), "shared/inner/net/main.tf"); string(got) != "# net\n" {
+		t.Errorf("shared/inner/net/main.tf holds %q, %v, want what is committed there", got, err)
+	}
+	worktreetest.Commit(t, inner)
+	if _, err := fs.Stat(committedIn(t, root), "shared/inner/net"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the inner submodule is at another commit, and Stat() = %v", err)
+	}
+}
+
+// A name that git refuses to check out leads a search nowhere.
+func TestCommittedRefusesNames(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"..", ".", "a/b"} {
+		root := t.TempDir()
+		worktreetest.Write(t, root, map[string]string{"main.tf": "# a\n"})
+		worktreetest.Commit(t, root)
+		clone := openClone(t, root)
+		head, err := clone.At("HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := object.Tree{Entries: []object.TreeEntry{{Name: bad, Mode: filemode.Dir, Hash: head.commit.TreeHash}}}
+		stored := clone.stored.NewEncodedObject()
+		if err := tree.Encode(stored); err != nil {
+			t.Fatal(err)
+		}
+		head.commit.TreeHash, err = clone.stored.SetEncodedObject(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fs.ReadDir(Committed(clone, head), "."); !errors.Is(err, filetree.ErrName) {
+			t.Errorf("a directory named %q: ReadDir() = %v, want %v", bad, err, filetree.ErrName)
+		}
 	}
 }
