@@ -31,6 +31,9 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 	if err != nil {
 		return t, nil, err
 	}
+	if clone.Unborn() {
+		return t, readElsewhere("the branch that is checked out has no commit", t.base), nil
+	}
 	head, err := clone.At("HEAD")
 	if err != nil {
 		return t, nil, err
@@ -40,7 +43,7 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 		return t, nil, err
 	}
 	if !on {
-		return t, readElsewhere("HEAD is not a commit of the base branch on GitHub", t.base), nil
+		return t, readElsewhere("the base branch does not have HEAD", t.base), nil
 	}
 	differ, _, err := clone.Changed(head, relevant)
 	if err == nil && worktree.HasAll(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }) {
@@ -54,7 +57,7 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 	if err != nil {
 		return t, nil, fmt.Errorf("reading HEAD, which this clone does not have in whole: %w", err)
 	}
-	return t.at(j.env.WorkDir, remote), nil, nil
+	return t.at(j.env.WorkDir, remote), differing(j, differ), nil
 }
 
 // oneRoot is the repository of all directories.
@@ -97,7 +100,7 @@ func isOnBase(ctx context.Context, j job, t target, commit string) (bool, error)
 func readElsewhere(why, base string) []problem.Problem {
 	return []problem.Problem{{
 		Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
-		Message: why + ", so " + base + " is read from there, and the files on disk are not", Hint: "push what the pull requests must know of",
+		Message: why + ", so " + base + " is read from GitHub, and the files on disk are not", Hint: "push what the pull requests must know of",
 	}}
 }
 

@@ -82,7 +82,7 @@ func (p *Plan) planBase(ctx context.Context, base string) {
 		p.err = err
 		return
 	}
-	p.job = newJob(p.session, p.ask, own, t, p.visit)
+	p.own, p.job = own, newJob(p.session, p.ask, own, t, p.visit)
 	p.job, err = withUnits(asking, p.job)
 	if err == nil {
 		p.planned, err = findRoots(asking, p.job)
