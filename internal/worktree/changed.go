@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -139,10 +140,12 @@ func Within(name string, dirs []string) bool {
 // path is where a file is on disk.
 func (w workingTree) path(name string) string { return filepath.Join(w.root, filepath.FromSlash(name)) }
 
-// edited reports whether a file of HEAD that was not listed has another content on disk.
+// edited reports whether a file of HEAD that was not listed has another content on disk. Line
+// ends do not count: git may have converted them, as it does on Windows.
 func (w workingTree) edited(name string) bool {
 	content, err := os.ReadFile(w.path(name))
-	return err != nil || plumbing.ComputeHash(plumbing.BlobObject, content) != w.head[name].Hash
+	return err != nil || plumbing.ComputeHash(plumbing.BlobObject, content) != w.head[name].Hash &&
+		plumbing.ComputeHash(plumbing.BlobObject, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))) != w.head[name].Hash
 }
 
 // matters reports whether an uncommitted file may matter: by its path, or because
