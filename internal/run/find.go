@@ -143,17 +143,7 @@ func keptBy(t tree) func(name string) bool {
 		return nil
 	}
 	ignored := worktree.ReadIgnoreFiles(t.root)
-	return func(name string) bool {
-		if file, _ := ignored.By(name); file == "" {
-			return true
-		}
-		head, err := t.at("HEAD")
-		if err != nil {
-			return false
-		}
-		id, err := head.Blob(name)
-		return err == nil && id != ""
-	}
+	return func(name string) bool { return ignored.By(name) == (problem.Place{}) }
 }
 
 // committedIn returns the commit of a checkout: the disk may lack files of it, and may have
@@ -208,11 +198,11 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 func ignoredBy(t tree, show func(string) string) func(name string) string {
 	ignored := worktree.ReadIgnoreFiles(t.root)
 	return func(name string) string {
-		file, line := ignored.By(name)
-		if file == "" {
-			return ""
+		by := ignored.By(name)
+		if by != (problem.Place{}) {
+			by.Path = show(by.Path)
 		}
-		return fmt.Sprintf("%s:%d", show(file), line)
+		return by.String()
 	}
 }
 

@@ -4,9 +4,16 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sort"
 	"strings"
+	"sync"
 
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // IgnoreFiles are the ignore files of a repository on disk [git, gitignore(5)], read when
@@ -14,66 +21,136 @@ import (
 // which says nothing about the repository, is not among them. They are for one goroutine.
 type IgnoreFiles struct {
 	files fs.FS
-	rules map[string][]ignoreRule // by the path of the file
+	rules map[string][]ignoreRule  // by the path of the file
+	dirs  map[string]problem.Place // by directory: the line that ignores it, or one above it
+	paths func() (trackedPaths, error)
 }
 
 // ReadIgnoreFiles returns the ignore files of the repository whose working tree begins at
 // root.
 func ReadIgnoreFiles(root string) *IgnoreFiles {
-	return &IgnoreFiles{files: os.DirFS(root), rules: map[string][]ignoreRule{}}
+	return &IgnoreFiles{
+		files: os.DirFS(root), rules: map[string][]ignoreRule{}, dirs: map[string]problem.Place{},
+		paths: sync.OnceValues(func() (trackedPaths, error) { return readTracked(root) }),
+	}
 }
 
 // ignoreRule is a line of an ignore file.
 type ignoreRule struct {
-	gitignore.Pattern
-	line int
+	line    int
+	negates bool     // it takes back what lines before it ignore
+	dirs    bool     // it is about directories alone
+	name    string   // a pattern of the last element of a path; empty: glob counts
+	glob    []string // patterns of all elements, from the directory of the file on
 }
 
-// By returns the ignore file and the line by which git ignores a file; no file if none
-// does. A file that is committed is not ignored, whatever the line says.
-func (g *IgnoreFiles) By(name string) (file string, line int) {
-	parts := strings.Split(name, "/")
-	for n := 1; n <= len(parts); n++ { // what is below an ignored directory is ignored
-		file, line = g.decides(parts[:n], n < len(parts))
-		if file != "" {
-			return file, line
-		}
+// readRule reads a line of an ignore file.
+func readRule(text string, line int) ignoreRule {
+	r := ignoreRule{line: line}
+	if !strings.HasSuffix(text, `\ `) {
+		text = strings.TrimRight(text, " ")
 	}
-	return "", 0
+	text, r.negates = strings.CutPrefix(text, "!")
+	text, r.dirs = strings.CutSuffix(text, "/")
+	text = strings.ReplaceAll(text, "[!", "[^") // the form of path.Match
+	if !strings.Contains(text, "/") {
+		r.name = text
+		return r
+	}
+	r.glob = strings.Split(strings.TrimPrefix(text, "/"), "/")
+	if r.glob[len(r.glob)-1] == "**" { // not the directory itself
+		r.glob = append(r.glob, "*")
+	}
+	return r
 }
 
-// Ignores reports whether git ignores a file or a directory that is below no ignored
-// directory, and is not committed.
+// matches reports whether the line is about a path, by its elements below the directory of
+// the file. A file in a directory that the line is about is another path.
+func (r ignoreRule) matches(elements []string, isDir bool) bool {
+	if r.dirs && !isDir {
+		return false
+	}
+	if r.name != "" {
+		matched, _ := path.Match(r.name, elements[len(elements)-1])
+		return matched
+	}
+	return globs.MatchesElements(r.glob, elements)
+}
+
+// By returns the line by which git ignores a file; the zero Place if git tracks the file,
+// or no line ignores it. A repository that cannot be read tracks nothing.
+func (g *IgnoreFiles) By(name string) problem.Place {
+	by := g.dir(path.Dir(name))
+	if by.Path == "" {
+		by = g.decides(strings.Split(name, "/"), false)
+	}
+	if by.Path == "" {
+		return by
+	}
+	if tracked, err := g.paths(); err == nil && tracked.has(name) {
+		return problem.Place{}
+	}
+	return by
+}
+
+// ByDir returns the line by which git ignores a directory; the zero Place if git tracks a
+// file in it, or no line ignores it. A repository that cannot be read ignores none.
+func (g *IgnoreFiles) ByDir(name string) problem.Place {
+	by := g.dir(name)
+	if by.Path == "" {
+		return by
+	}
+	if tracked, err := g.paths(); err != nil || tracked.has(name) {
+		return problem.Place{}
+	}
+	return by
+}
+
+// dir returns the line that ignores a directory, or one above it: no other line takes that
+// back.
+func (g *IgnoreFiles) dir(name string) problem.Place {
+	if name == "." {
+		return problem.Place{}
+	}
+	by, known := g.dirs[name]
+	if !known {
+		by = g.dir(path.Dir(name))
+		if by.Path == "" {
+			by = g.decides(strings.Split(name, "/"), true)
+		}
+		g.dirs[name] = by
+	}
+	return by
+}
+
+// Ignores reports whether a line ignores a file or a directory that is below no ignored
+// directory.
 func (g *IgnoreFiles) Ignores(name string, isDir bool) bool {
-	by, _ := g.decides(strings.Split(name, "/"), isDir)
-	return by != ""
+	return g.decides(strings.Split(name, "/"), isDir).Path != ""
 }
 
 // decides returns the line that ignores a path, of which the last that matches counts.
-func (g *IgnoreFiles) decides(parts []string, isDir bool) (by string, line int) {
-	files := []string{".git/info/exclude"}
-	for n := range parts {
-		files = append(files, path.Join(path.Join(parts[:n]...), ".gitignore"))
-	}
-	for i, file := range files {
-		var domain []string
-		if i > 1 {
-			domain = parts[:i-1]
+func (g *IgnoreFiles) decides(parts []string, isDir bool) (by problem.Place) {
+	for n := -1; n < len(parts); n++ {
+		file := ".git/info/exclude"
+		if n >= 0 {
+			file = path.Join(path.Join(parts[:n]...), ".gitignore")
 		}
-		for _, rule := range g.read(file, domain) {
-			switch rule.Match(parts, isDir) {
-			case gitignore.Exclude:
-				by, line = file, rule.line
-			case gitignore.Include:
-				by, line = "", 0
+		for _, rule := range g.read(file) {
+			if !rule.matches(parts[max(n, 0):], isDir) {
+				continue
+			}
+			by = problem.Place{Path: file, Line: rule.line}
+			if rule.negates {
+				by = problem.Place{}
 			}
 		}
 	}
-	return by, line
+	return by
 }
 
 // read returns the rules of a file, once. One that cannot be read has none.
-func (g *IgnoreFiles) read(file string, domain []string) []ignoreRule {
+func (g *IgnoreFiles) read(file string) []ignoreRule {
 	if rules, known := g.rules[file]; known {
 		return rules
 	}
@@ -82,7 +159,7 @@ func (g *IgnoreFiles) read(file string, domain []string) []ignoreRule {
 		for n, line := range strings.Split(string(content), "\n") {
 			line = strings.TrimSuffix(line, "\r")
 			if line != "" && !strings.HasPrefix(line, "#") {
-				rules = append(rules, ignoreRule{gitignore.ParsePattern(line, domain), n + 1})
+				rules = append(rules, readRule(line, n+1))
 			}
 		}
 	}
@@ -101,4 +178,60 @@ func (g *IgnoreFiles) content(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return ReadBounded(f)
+}
+
+// trackedPaths are the paths that git tracks: those of HEAD, and of the index.
+type trackedPaths struct {
+	head   *object.Tree
+	staged []*index.Entry // sorted by name
+}
+
+// readTracked reads what a repository tracks. Without an index that go-git can read, that
+// is what HEAD has.
+func readTracked(root string) (trackedPaths, error) {
+	c, err := OpenClone(root)
+	if err != nil {
+		return trackedPaths{}, err
+	}
+	tracked := trackedPaths{head: &object.Tree{}}
+	if !c.Unborn() {
+		head, err := c.At("HEAD")
+		if err != nil {
+			return trackedPaths{}, err
+		}
+		tracked.head, err = head.commit.Tree()
+		if err != nil {
+			return trackedPaths{}, err
+		}
+	}
+	if staged, err := c.stored.Index(); err == nil {
+		tracked.staged = staged.Entries
+	}
+	return tracked, nil
+}
+
+// has reports whether git tracks a file, or one in a directory. All paths below a submodule
+// count as tracked.
+func (t trackedPaths) has(name string) bool {
+	if t.isStaged(name) {
+		return true
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if entry, err := t.head.FindEntry(at); err == nil {
+			return at == name || entry.Mode == filemode.Submodule
+		}
+	}
+	return false
+}
+
+// isStaged reports whether the index has a file, or one in a directory.
+func (t trackedPaths) isStaged(name string) bool {
+	from := func(name string) (first string) {
+		i := sort.Search(len(t.staged), func(i int) bool { return t.staged[i].Name >= name })
+		if i < len(t.staged) {
+			first = t.staged[i].Name
+		}
+		return first
+	}
+	return from(name) == name || strings.HasPrefix(from(name+"/"), name+"/")
 }
