@@ -44,7 +44,7 @@ func Idle(ctx context.Context, workDir string, c settings.Settings) ([]problem.P
 		return nil, nil
 	}
 	t := tree{root: root}
-	opts := Ask{}.searching(c)
+	opts := withIgnored(Ask{}.searching(c), t, t.names(workDir))
 	opts.Orphans = true
 	modules, diagnostics, err := rootModules(ctx, t.FS(), terragrunt.Options{Scan: opts, Environments: environments(c)})
 	if err != nil || unreadable(diagnostics) || len(modules) == 0 {

@@ -133,17 +133,7 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 
 // unitOptions say how the Terragrunt units of a tree are read.
 func unitOptions(j job, t tree, source scan.Source, opts scan.Options) terragrunt.Options {
-	return terragrunt.Options{Source: source, Scan: opts, Environments: environments(j.settings), List: j.ask.verb == verbs.Scan, Kept: keptBy(t)}
-}
-
-// keptBy returns a function that reports whether git keeps a file: it is committed, or not
-// ignored. nil: git keeps all files.
-func keptBy(t tree) func(name string) bool {
-	if t.remote != nil || t.loose {
-		return nil
-	}
-	ignored := worktree.ReadIgnoreFiles(t.root)
-	return func(name string) bool { return ignored.By(name) == (problem.Place{}) }
+	return terragrunt.Options{Source: source, Scan: opts, Environments: environments(j.settings), List: j.ask.verb == verbs.Scan}
 }
 
 // committedIn returns the commit of a checkout: the disk may lack files of it, and may have
@@ -182,28 +172,13 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.Around, opts.Within = t.around()
 	}
 	opts.PassedOver = j.ask.verb == verbs.Scan
-	if t.remote == nil && !t.loose {
-		opts.HiddenBy = ignoredBy(t, j.names(t).Of)
-	}
+	opts = withIgnored(opts, t, j.names(t))
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.ask.head == NoHead { // a person could put these values into a module's address
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
-}
-
-// ignoredBy returns a function that returns the line by which git ignores a file, such as
-// .gitignore:3; empty if no line does.
-func ignoredBy(t tree, show func(string) string) func(name string) string {
-	ignored := worktree.ReadIgnoreFiles(t.root)
-	return func(name string) string {
-		by := ignored.By(name)
-		if by != (problem.Place{}) {
-			by.Path = show(by.Path)
-		}
-		return by.String()
-	}
 }
 
 // foresee asks registries for versions while modules are fetched. It is nil if nothing is

@@ -24,8 +24,9 @@ import (
 // Found returns the facts about the repository on disk that matter for its settings. It
 // reads files and lock files, and asks no server.
 func Found(ctx context.Context, workDir string) (settings.Found, error) {
-	opts := scan.Options{Orphans: true}
-	modules, _, err := rootModules(ctx, tree{root: worktree.RootOf(workDir)}.FS(), terragrunt.Options{Scan: opts})
+	t := tree{root: worktree.RootOf(workDir)}
+	opts := withIgnored(scan.Options{Orphans: true}, t, t.names(workDir))
+	modules, _, err := rootModules(ctx, t.FS(), terragrunt.Options{Scan: opts})
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}

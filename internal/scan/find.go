@@ -50,13 +50,11 @@ type Options struct {
 	// none that match an Exclude or are below a directory that does. A named DIR is found
 	// in any case. A search enters a hidden directory only if an Include has its name.
 	Include, Exclude []string
-	// Ignored reports whether git ignores a path; nil: git ignores none. A search skips
-	// ignored directories, and treats ignored lock files as missing.
-	Ignored func(path string) bool
-	// HiddenBy returns the line of an ignore file by which git ignores a path, such as
-	// .gitignore:3; empty: no line. A search that finds no lock file calls it. nil:
-	// unknown.
-	HiddenBy func(path string) string
+	// IgnoredDir returns the line of an ignore file by which git ignores a directory, and
+	// HiddenBy the one by which it ignores a file, such as .gitignore:3; empty: no line.
+	// nil: git ignores nothing. A search skips ignored directories, unless a DIR names one
+	// of them, or one in it or around it.
+	IgnoredDir, HiddenBy func(path string) string
 	// MergeBase returns the common ancestor of a lock file with conflict markers, during a
 	// merge. It returns nil if that is unknown. It may be nil, too.
 	MergeBase func(path string) []byte
@@ -78,6 +76,9 @@ type Options struct {
 	// Generated reports whether a directory of the file tree is in memory only, because a
 	// Terragrunt stack generates it. A search finds it, locked or not. nil: there are none.
 	Generated func(dir string) bool
+	// CopiedLock reports whether a stack copies a lock file to where the repository has
+	// none. A search treats it as missing. nil: there are none.
+	CopiedLock func(name string) bool
 
 	// Absent reports whether the repository has a directory that the file tree lacks, as in
 	// a sparse checkout; nil: none is missing.
@@ -324,14 +325,14 @@ func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind)
 func (f *finder) generated(dir string) bool { return f.opts.Generated != nil && f.opts.Generated(dir) }
 
 // addMade adds directories without a lock file whose configuration another program makes.
-// It leaves out two kinds: git ignores a lock file there, or they were made for an unknown
-// stack.
+// It leaves out two kinds: a stack copies a lock file there, or they were made for an
+// unknown stack.
 func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 	if !slices.Contains(f.opts.Made, TerragruntUnit) {
 		return false
 	}
 	unlocked := func(at tfconfig.Directory) bool {
-		return (f.opts.Create || f.opts.Unlocked) && terragruntUnit(at) && !f.ignored(at.Join(lockfile.Name)) && !strings.Contains("/"+at.Path+"/", "/"+terragruntStack+"/")
+		return (f.opts.Create || f.opts.Unlocked) && terragruntUnit(at) && !f.copied(at) && !strings.Contains("/"+at.Path+"/", "/"+terragruntStack+"/")
 	}
 	added := false
 	for _, at := range dirs {
@@ -351,7 +352,7 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	}
 	configured := slices.DeleteFunc(slices.Clone(unlocked), func(at tfconfig.Directory) bool { return !f.lockable(at) })
 	if len(configured) == 0 {
-		return "", "name a directory that holds configuration of Terraform or OpenTofu"
+		return "", cmp.Or(f.skipped(base, unlocked), "name a directory that holds configuration of Terraform or OpenTofu")
 	}
 	const most = 3
 	var names []string // relative to base
@@ -422,12 +423,12 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.
 			switch {
 			case !e.IsDir() && e.Name() == terragruntStackFile && f.opts.TerragruntStack != nil:
 				f.opts.TerragruntStack(dirs[i].Path)
-			case !e.IsDir() || e.Name() == gitDir || f.ignored(name):
+			case !e.IsDir() || e.Name() == gitDir:
 			case !utf8.ValidString(e.Name()): // package fs opens no such name
 				if !f.excluded(name) {
 					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
-			case f.opts.Enters(name):
+			case f.opts.Enters(name) && f.ignored(name) == "":
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
 			}
 		}
@@ -450,7 +451,44 @@ func (o Options) spells(dir string) bool {
 	return slices.ContainsFunc(o.Include, func(glob string) bool { return globs.LeadsTo(glob, dir, hiddenName) })
 }
 
-func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
+// ignored returns the line by which git ignores a directory that a search skips for this
+// reason; empty if the search does not.
+func (f *finder) ignored(dir string) string {
+	if f.opts.IgnoredDir == nil {
+		return ""
+	}
+	by := f.opts.IgnoredDir(dir)
+	if by != "" && slices.ContainsFunc(f.opts.Dirs, func(named string) bool {
+		name, _ := cutEverything(named)
+		return strings.HasPrefix(name+"/", dir+"/") || strings.HasPrefix(dir, name+"/") && f.opts.IgnoredDir(name) != ""
+	}) {
+		return ""
+	}
+	return by
+}
+
+// skipped says which directory in others the search has skipped since git ignores it;
+// empty: none.
+func (f *finder) skipped(base tfconfig.Directory, dirs []tfconfig.Directory) string {
+	for _, at := range dirs {
+		entries, _ := at.Entries()
+		for _, e := range entries {
+			name := at.Join(e.Name())
+			if !e.IsDir() || !f.opts.Enters(name) {
+				continue
+			}
+			if by := f.ignored(name); by != "" {
+				return fmt.Sprintf("git ignores %s by %s: name the directory, and relock reads it", filetree.Relative(base.Path, name), by)
+			}
+		}
+	}
+	return ""
+}
+
+// copied reports whether a stack copies the lock file of a directory.
+func (f *finder) copied(at tfconfig.Directory) bool {
+	return f.opts.CopiedLock != nil && f.opts.CopiedLock(at.Join(lockfile.Name))
+}
 
 // Selects reports whether Include and Exclude let a search find root modules in a
 // directory.
@@ -473,13 +511,13 @@ func (o Options) Excludes(dir string) bool {
 }
 
 func (f *finder) locked(at tfconfig.Directory) bool {
-	return at.Has(lockfile.Name) && !f.ignored(at.Join(lockfile.Name))
+	return at.Has(lockfile.Name) && !f.copied(at)
 }
 
 // fresh returns the directories without a lock file that by every sign hold a root module.
 // No module or test calls them. They have content that only root modules have, or a glob
-// includes them. They are not in the usual places of called modules and examples. A lock
-// file there would not be ignored. With PassedOver, fresh also returns others that nothing
+// includes them. They are not in the usual places of called modules and examples. No stack
+// copies a lock file there. With PassedOver, fresh also returns others that nothing
 // calls, and that are not in the usual places of called modules.
 func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, others []tfconfig.Directory, err error) {
 	// The glob of all directories is the setting's default, so it names none.
@@ -502,7 +540,7 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, 
 	}
 	for _, at := range dirs {
 		switch {
-		case f.ignored(at.Join(lockfile.Name)):
+		case f.copied(at):
 		case topOfStack(at):
 			likely = append(likely, at)
 		case !f.lockable(at):

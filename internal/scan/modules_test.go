@@ -123,13 +123,20 @@ func optionsOf(t *testing.T, args []string) Options {
 	}
 	list("include", &opts.Include)
 	list("exclude", &opts.Exclude)
-	var ignored []string
+	var ignored, copied []string
 	list("ignored", &ignored)
+	list("copied", &copied)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	opts.Dirs = flags.Args()
-	opts.Ignored = func(path string) bool { return globs.InAny(ignored, path) }
+	opts.CopiedLock = func(name string) bool { return slices.Contains(copied, name) }
+	opts.IgnoredDir = func(dir string) string {
+		if globs.InAny(ignored, dir) {
+			return ".gitignore:1"
+		}
+		return ""
+	}
 	return opts
 }
 

@@ -103,6 +103,15 @@ func (o *stackTree) in(name string) (g *stackDir, rel string) {
 	}
 }
 
+// reaches reports whether a directory is generated, or leads to one that is.
+func (o *stackTree) reaches(dir string) bool {
+	if o == nil {
+		return false
+	}
+	g, _ := o.in(dir)
+	return g != nil || o.leads[dir] != nil
+}
+
 // keeps reports whether a path is what the file tree has there, and not the copy of a
 // generated directory.
 func (o *stackTree) keeps(g *stackDir, name, rel string) bool {

@@ -40,8 +40,6 @@ type Options struct {
 	List bool
 	// Environments are the sets of values that units are read with.
 	Environments []EnvironmentSet
-	// Kept reports whether git keeps a file that is there; nil: it keeps all.
-	Kept func(name string) bool
 }
 
 // Roots changes the units among root modules into root modules that scan.Load can read:

@@ -19,10 +19,10 @@ import (
 // FS is the file tree together with the directories that stacks generate in it.
 func (s *Stacks) FS() fs.FS { return s.tree }
 
-// hides reports whether a lock file of the tree is a copy that a stack generates. Such a
+// copies reports whether a lock file of the tree is a copy that a stack generates. Such a
 // file is not in the repository.
-func (s *Stacks) hides(name string) bool {
-	if s.tree.generates == nil || !lockfile.Is(name) {
+func (s *Stacks) copies(name string) bool {
+	if s.tree.generates == nil {
 		return false
 	}
 	g, _ := s.tree.generates.in(path.Dir(name))
@@ -31,8 +31,15 @@ func (s *Stacks) hides(name string) bool {
 
 // Options are the options for a search of FS.
 func (s *Stacks) Options(opts scan.Options) scan.Options {
-	ignored := opts.Ignored
-	opts.Ignored = func(name string) bool { return s.hides(name) || ignored != nil && ignored(name) }
+	if ignored := opts.IgnoredDir; ignored != nil {
+		opts.IgnoredDir = func(dir string) string {
+			if s.tree.generates.reaches(dir) {
+				return ""
+			}
+			return ignored(dir)
+		}
+	}
+	opts.CopiedLock = s.copies
 	opts.Generated = func(dir string) bool { return s.units[dir] != nil }
 	return opts
 }
@@ -236,7 +243,7 @@ func (s *Stacks) inMemory(dir string) bool {
 // returns whether the unit is a root module of its own.
 func (s *Stacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
-	keeps := !hasElement(r.Dir, generatedDir) || opts.Kept == nil || opts.Kept(name)
+	keeps := !hasElement(r.Dir, generatedDir) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
 	own := s.base.isFile(name) && keeps
 	copied := func(u *stackUnit) bool { return u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name)) }
 	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })
