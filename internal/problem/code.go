@@ -23,6 +23,7 @@ const (
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
 	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool with unknown rules
 	CodeUnlocked        Code = "unlocked"         // a root module without a lock file
+	CodeIgnoredLock     Code = "ignored-lock"     // lock files that git ignores
 	CodePassedOver      Code = "passed-over"      // directories with configuration that are no root modules
 	CodeTerragruntUnit  Code = "terragrunt-unit"  // a lock file whose configuration Terragrunt generates
 	CodeStack           Code = "stack"            // a lock file whose configuration is that of a stack

@@ -47,6 +47,7 @@ type inventory struct {
 	unlocked    []string                   // directories of root modules without a lock file
 	passedOver  []string                   // directories with configuration that are no root modules
 	hidden      string                     // what hides lock files from git, and what to do; empty: nothing
+	ignored     ignoredLocks
 	unseen      unseenLocks
 	alone       []found  // lock files that are judged without their configuration
 	excluded    []string // lock files that include or exclude leaves out
@@ -90,6 +91,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for i, m := range modules {
 			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]
 		}
+		s.ignored.add(j, t, opts, modules)
 		s.unseen.setDirs(t, modules)
 		if j.ask.verb == verbs.PR {
 			s.unseen.setSelection(j.settings)
@@ -116,7 +118,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		s.unlocked = nil // a command about the files of a pull request is about none of them
 	}
 	slices.Sort(s.excluded)
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.unseen.notices(j.ask.verb))
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.ignored.notices(), s.unseen.notices(j.ask.verb))
 	return s, usable(j, s.all())
 }
 
