@@ -1,5 +1,5 @@
 // Package house has tests that read the repository, and run nothing. They hold which
-// package imports which, the laws of the shape of the code, the list of its words, the
+// package imports which, the laws of the shape of the code, the
 // sources of the rules of the tools, and what the documents say of all that.
 //
 // The tests open what they judge in their own process. go test keeps the result of a

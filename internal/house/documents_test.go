@@ -7,11 +7,34 @@ import (
 	"testing"
 )
 
-// TestReadmeIsShort keeps for the documents what only some need to know.
-func TestReadmeIsShort(t *testing.T) {
+// documents are pages that have a bound together, by patterns, and how many words they
+// may have as wc -w counts them.
+var documents = []struct {
+	pages []string
+	most  int
+}{
+	{[]string{"README.md", "docs/*.md", decisionPages}, 59_000},
+	{[]string{"README.md"}, 1_300},
+	{[]string{mapFile}, 2_500},
+}
+
+// TestDocumentsAreShort holds the bounds: a new page needs another one to become shorter.
+func TestDocumentsAreShort(t *testing.T) {
 	t.Parallel()
-	if size := len(read(t, "README.md")); size >= 9000 {
-		t.Errorf("the README has %d bytes; detail belongs into docs", size)
+	for _, d := range documents {
+		words := 0
+		for _, pattern := range d.pages {
+			pages := glob(t, pattern)
+			if len(pages) == 0 {
+				t.Errorf("no page is %s", pattern)
+			}
+			for _, name := range pages {
+				words += len(strings.Fields(string(read(t, name))))
+			}
+		}
+		if words > d.most {
+			t.Errorf("%s have %d words, want %d at most", strings.Join(d.pages, ", "), words, d.most)
+		}
 	}
 }
 

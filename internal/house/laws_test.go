@@ -23,7 +23,7 @@ import (
 // keep it.
 const debtFile = "internal/house/testdata/debt.txt"
 
-var payDebt = flag.Bool("paid", false, "TestLaws and TestEnglish: take out of "+debtFile+" and "+englishFile+" what is no debt any more")
+var payDebt = flag.Bool("paid", false, "TestLaws: take out of "+debtFile+" what is no debt any more")
 
 // law is a rule for the shape of the code. It holds for every package of the module,
 // but not for tests.
@@ -77,7 +77,6 @@ func TestLaws(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Log("\n" + figuresOf(house))
 }
 
 // breaches compares what a law found with its list of debt.

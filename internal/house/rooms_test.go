@@ -44,17 +44,6 @@ func (s *room) ours() []string {
 // fileOf is the name of a file, from the root of the repository.
 func (s *room) fileOf(file *ast.File) string { return s.fset.Position(file.Package).Filename }
 
-// roomAt is the package in a directory.
-func roomAt(t *testing.T, dir string) *room {
-	t.Helper()
-	house := rooms(t)
-	i := slices.IndexFunc(house, func(s *room) bool { return s.path == path.Join(module, dir) })
-	if i < 0 {
-		t.Fatalf("no package is in %s", dir)
-	}
-	return house[i]
-}
-
 // nameOf is how the house calls a package.
 func nameOf(path string) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "internal/"), "main")
