@@ -62,7 +62,9 @@ func ration(asking context.Context, shard *Shard) (r github.Ration) {
 	return r
 }
 
-// turns is an ask while it visits the repositories of an owner.
+// turns is an ask while it visits the repositories of an owner. Everything that a run
+// decides is decided at the turns, in their order: so the number of readers changes no
+// result.
 type turns struct {
 	session  *run.Session
 	ask      run.Ask

@@ -7,8 +7,9 @@
 // nothing, since every workflow acts as github-actions[bot]. The digest in the trailers
 // identifies the proposal: while it stays the same, relock pushes and edits nothing.
 //
-// [Propose] reads, decides and writes in this order. It begins again if GitHub reports that
-// something has moved meanwhile. It never force-pushes over a commit that it has not read.
+// [Propose] reads, decides and writes in this order: a surveyor reads the state, decide is
+// pure, and a task writes. It begins again if GitHub reports that something has moved
+// meanwhile. It never force-pushes over a commit that it has not read.
 // Some facts must survive from run to run, such as the ignores that people ask for in
 // comments. They are in a [Marker], hidden in the body. The package writes titles, commit
 // subjects and notes about its pull requests. The caller computes the changes, and writes

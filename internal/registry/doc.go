@@ -18,6 +18,11 @@
 //
 // A mirror's package must match the mirror's own hashes.
 //
+// A Client answers many small questions instead of a few large ones. Callers mostly want
+// one fact, such as a size or a date, and each fact may cost a request. Each place of
+// packages is a file, from its requests to its hashes. What reads and checks an answer
+// asks nothing.
+//
 // Each question is asked once in a run, unless the tool changes the answer. Each archive is
 // downloaded once. No answer outlives a run. Only the hashes of packages are remembered, by
 // their verified zh.

@@ -6,4 +6,14 @@
 // changes, and report keeps everything as one value. Then lock files go to disk, to a
 // branch, or into pull requests. The command line, the Action and comments make asks, and
 // have no such logic themselves.
+//
+// Values of a job are made once and not changed. A Session has what all jobs of an Ask
+// share: the HTTP client, the answers of registries, and the caches.
+//
+// The end of the time and an interrupt only end the context in which scan and plan ask
+// (bounds.go). What was not finished has failed, like anything else that fails, and what
+// acts on the results has a context of its own.
+//
+// A lock file that a run did not look at is unknown, and not gone (unseen.go). Only
+// upgrade.Carrier decides what an open pull request loses.
 package run

@@ -13,5 +13,13 @@
 // within bounds of size and effort. A value that depends on more than the files and Options
 // is not statically known. Then the call is unread.
 //
+// If nobody names the release of the tool, it is the newest one that the required_version
+// constraints of the module tree allow. The tree is read by the newest rules to find it,
+// and then again by its own rules.
+//
+// A root module that runs with several sets of values is read once for each set that makes
+// a difference. The readings are joined before the result is returned, so callers do not
+// know of them.
+//
 // Package tfconfig reads the files of one directory.
 package scan

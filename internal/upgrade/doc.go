@@ -13,6 +13,10 @@
 // registries and mirrors are asked between the steps, in ask.go, each distinct one once.
 // Only that code waits for a network. All other code is pure.
 //
+// A failure is a value. A provider that fails is a Selection with an error, and its entry
+// keeps its bytes; the others go on. Where it had no entry, the whole lock file stays as it
+// is, since half a lock file is worse than an old one.
+//
 // The rules are those of "terraform init -upgrade" followed by "terraform providers lock"
 // (and tofu's). Options and the functions below state the deliberate differences.
 package upgrade
