@@ -25,7 +25,7 @@ import (
 var (
 	wholeMatrix = flag.Bool("matrix", false, "TestReliability: also the faults that need a process of their own")
 	cellsShare  = flag.Int("share", 8, "TestReliability plays one of so many cells that no process is needed for; 1: all of them")
-	update      = flag.Bool("update", false, "write docs/reliability.md and docs/traces.md anew, as far as what was run says it")
+	update      = flag.Bool("update", false, "write the tables of testdata/reliability and docs/traces.md again, as far as what was run says it")
 )
 
 // mostTime is how long a run may take whatever happens to one kind of request.
@@ -89,9 +89,9 @@ var matrixFaults = []struct {
 // second run, with what the first one remembers, must leave what a faultless world
 // gives.
 //
-// docs/reliability.md has the table. Time is virtual, except where another program or the
-// memory of a process counts. Without a flag the test plays one of eight cells in virtual
-// time. To play all of them, and to write the document again:
+// matrixTable has the table. Time is virtual, except where another program or the memory of a
+// process counts. Without a flag the test plays one of eight cells in virtual time. To play
+// all of them, and to write the table again:
 //
 //	go test -run Reliability -matrix -parallel 24 -timeout 60m . [-update]
 func TestReliability(t *testing.T) {
@@ -125,7 +125,7 @@ func TestReliability(t *testing.T) {
 					if got := c.String(); *update {
 						told[f.name+k.name] = got
 					} else if want := told[f.name+k.name]; !sameState(got, want) {
-						t.Errorf("it is %s, and %s has %q; -update writes it\n%s", got, reliability, want, c.Output)
+						t.Errorf("it is %s, and %s has %q; -update writes it\n%s", got, matrixTable, want, c.Output)
 					}
 				})
 			}

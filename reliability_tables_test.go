@@ -6,44 +6,28 @@ import (
 	"testing"
 )
 
-const reliability = "docs/reliability.md"
-
-// reliabilityTable is a table of docs/reliability.md that a test writes: it is between two lines,
-// of which this is the first.
+// reliabilityTable is a file with a table that a test writes and compares. docs/reliability.md
+// says what its cells mean.
 type reliabilityTable string
 
-// The tables, and the line after each.
 const (
-	matrixTable reliabilityTable = "<!-- The table is written by go test -run Reliability -matrix -update. -->\n"
-	writesTable reliabilityTable = "<!-- The table is written by go test -run EveryWriteEveryFailure -update. -->\n"
-	tableEnd                     = "<!-- End of the table. -->\n"
+	matrixTable reliabilityTable = "testdata/reliability/requests.md"
+	writesTable reliabilityTable = "testdata/reliability/writes.md"
 )
 
 // tableNames are what the rows and columns of a table are called.
 type tableNames struct{ rows, columns []string }
 
-// cut divides the document into what is before the table, the table, and the rest.
-func (table reliabilityTable) cut(t *testing.T) (before, within, after string) {
-	t.Helper()
-	text, err := os.ReadFile(reliability)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(text), string(table))
-	within, after, ok := strings.Cut(rest, tableEnd)
-	if !ok {
-		t.Fatalf("%s has no place for the table", reliability)
-	}
-	return before, within, after
-}
-
 // read returns the cells by the names of row and column, one behind the other.
 func (table reliabilityTable) read(t *testing.T) map[string]string {
 	t.Helper()
-	_, within, _ := table.cut(t)
+	text, err := os.ReadFile(string(table))
+	if err != nil {
+		t.Fatal(err)
+	}
 	told := map[string]string{}
 	var head []string
-	for line := range strings.Lines(strings.TrimSpace(within)) {
+	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
@@ -60,7 +44,7 @@ func (table reliabilityTable) read(t *testing.T) map[string]string {
 	return told
 }
 
-// write writes the cells into the document.
+// write writes the cells into the file.
 func (table reliabilityTable) write(t *testing.T, names tableNames, told map[string]string) {
 	t.Helper()
 	var b strings.Builder
@@ -76,6 +60,5 @@ func (table reliabilityTable) write(t *testing.T, names tableNames, told map[str
 		}
 		b.WriteString("\n")
 	}
-	before, _, after := table.cut(t)
-	mustWrite(t, reliability, []byte(before+string(table)+"\n"+b.String()+"\n"+tableEnd+after))
+	mustWrite(t, string(table), []byte(b.String()))
 }

@@ -53,7 +53,7 @@ const notOfREST = "REST has none"
 // undisturbed run alone; one more run changes nothing. In a workflow that answers a comment,
 // the next run is the same event again, as "Re-run jobs" has it.
 //
-// docs/reliability.md has the table, and testdata/writes.txt what the spoilt runs say:
+// writesTable has the table, and testdata/writes.txt what the spoilt runs say:
 //
 //	go test -run EveryWriteEveryFailure . [-update]
 func TestEveryWriteEveryFailure(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEveryWriteEveryFailure(t *testing.T) {
 					if *update {
 						told[w.String()+f.name] = c.String()
 					} else if want := told[w.String()+f.name]; c.String() != want {
-						t.Errorf("it is %q, and %s has %q; -update writes it\n%s", c, reliability, want, c.first.Output)
+						t.Errorf("it is %q, and %s has %q; -update writes it\n%s", c, writesTable, want, c.first.Output)
 					}
 				})
 			}

@@ -14,7 +14,7 @@ import (
 // TestEveryWriteIsListed reads internal/github for the methods that write to GitHub: those
 // that call a method of go-github that does more than read, that make a request with another
 // method than GET, or that say of a request to GraphQL that it writes. The table of
-// docs/reliability.md has a row for each that is called, and for nothing else.
+// writes has a row for each that is called, and for nothing else.
 func TestEveryWriteIsListed(t *testing.T) {
 	t.Parallel()
 	all := functionsOf(t, "internal/github/*.go")
