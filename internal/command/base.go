@@ -118,7 +118,7 @@ func withRepository(env Env, s settings.Settings, act func(*github.Repository) e
 	return act(repo)
 }
 
-// baseFiles are those of the named files that a base that is known has.
+// baseFiles reads the named files at the base of a change. It fails if the base is not known.
 func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, names []string) (files fs.FS, err error) {
 	base, _, err := baseOf(ctx, env, s, root)
 	if err != nil {

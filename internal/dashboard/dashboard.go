@@ -8,7 +8,7 @@
 // checked it may write.
 //
 // The text is the caller's. [Keep] decides by a digest of it, so that the same
-// text is never written twice, and a person who closes the issue has closed it.
+// text is never written twice. It writes nothing to an issue that a person has closed.
 package dashboard
 
 import (

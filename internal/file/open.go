@@ -37,8 +37,8 @@ func Open(name string) (*os.File, error) {
 // Read returns the content of a file that Open opens.
 func Read(name string) ([]byte, error) { return ReadAtMost(name, math.MaxInt64) }
 
-// ReadAtMost returns so many bytes of that at most. Anyone who must not take a part for
-// the whole asks for one more than there may be.
+// ReadAtMost returns the content of a file, or its first bytes if it has more than most. To
+// notice that, a caller asks for one byte more than it allows.
 func ReadAtMost(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {

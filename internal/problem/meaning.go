@@ -22,7 +22,7 @@ const (
 	asNote    = SeverityNote
 )
 
-// Meanings are all codes of findings, as in docs/verify.md.
+// Meanings are all codes of findings, as in docs/troubleshooting.md.
 var Meanings = []Meaning{
 	{CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},

@@ -20,10 +20,6 @@ const (
 	referenceEnd   = "<!-- settings:end -->\n"
 )
 
-// firstRelease is the version of relock that settings are in since, unless later
-// says otherwise.
-const firstRelease = "1.0"
-
 // later are the settings that came with a later release than the first.
 var later = map[string]string{}
 
@@ -160,11 +156,11 @@ func reference() string {
 	return b.String()
 }
 
-// facts are where a setting is set, what it takes, its default, an example, and
-// since when there is one.
+// facts are where a setting is set, what it takes, its default, an example, and the release
+// that it came with if that is not the first one.
 func (s Setting) facts() []string {
 	var facts []string
-	if s.Kind != Text {
+	if s.Kind != Text && s.Kind != Bool && !s.structured() { // the default or the table of others shows it
 		facts = append(facts, "Values: "+s.takes())
 	}
 	if value := cmp.Or(s.InputDefault, strings.ReplaceAll(s.Default, ",", ", ")); value != "" {
@@ -177,12 +173,19 @@ func (s Setting) facts() []string {
 	}
 	var places []string
 	if s.Key != "" {
-		places = append(places, "key `"+s.Key+"`")
+		places = append(places, "key")
 	}
 	if s.Flag != "" {
-		places = append(places, "flag `--"+s.Flag+"` of "+joined(s.Verbs))
+		flag := "flag `--" + s.Flag + "`"
+		if len(s.Verbs) <= 3 {
+			flag += " of " + joined(s.Verbs)
+		}
+		places = append(places, flag)
 	}
-	if s.Input != "" {
+	switch {
+	case s.Input == s.Name():
+		places = append(places, "input")
+	case s.Input != "":
 		places = append(places, "input `"+s.Input+"`")
 	}
 	if s.Env != "" {
@@ -192,7 +195,10 @@ func (s Setting) facts() []string {
 	if !s.structured() {
 		facts = append(facts, "Example: `"+s.example()+"`")
 	}
-	return append(facts, "Since: "+cmp.Or(later[s.Name()], firstRelease))
+	if since := later[s.Name()]; since != "" {
+		facts = append(facts, "Since: "+since)
+	}
+	return facts
 }
 
 // joined lists verbs.
@@ -211,7 +217,7 @@ func joined(all []verbs.Verb) string {
 	return strings.Join(names, ", ")
 }
 
-// takes says what the value of a setting may be.
+// takes says what the value of a setting may be. Examples show the form of a list.
 func (s Setting) takes() string {
 	switch {
 	case s.Key == "version":
@@ -220,6 +226,12 @@ func (s Setting) takes() string {
 		return "a list of " + s.options()
 	case len(s.Values) > 0:
 		return s.options()
+	case s.Kind == List && s.Single:
+		return "a text or a list"
+	case s.Kind == List:
+		return "a list"
+	case s.Kind == Text:
+		return "text"
 	}
 	return expected(s)
 }

@@ -101,7 +101,7 @@ func (s Sources) unsound(c Settings) error {
 	}
 	return &problem.Error{Problem: problem.Problem{
 		Code: problem.CodeSettings, Place: c.Places["verify.severity"], Message: "verify.severity: " + err.Error(),
-		Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
+		Hint: "docs/troubleshooting.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
 	}}
 }
 

@@ -36,7 +36,7 @@ var All = []Setting{
 	},
 	{
 		Key: "include", Kind: List, Default: "**",
-		Doc:  "Globs of the directories in which root modules are searched. ** matches any depth, but no directory whose name begins with a dot, and no node_modules. Write out such a name, as in .infra/**.",
+		Doc:  "Globs of the directories in which root modules are searched. ** enters no node_modules and no directory whose name begins with a dot: write out such a name, as in .infra/**.",
 		take: asTexts(globs.IsGlob, func(c *Settings) *[]string { return &c.Include }),
 	},
 	{
@@ -46,7 +46,7 @@ var All = []Setting{
 	},
 	{
 		Input: "directories", Kind: List,
-		Doc:  "Directories of root modules, patterns of them like prod/*, or DIR/... to search below one, separated by comma or newline. Empty: the whole repository is searched for root modules with a lock file.",
+		Doc:  "Directories of root modules, patterns like prod/*, or DIR/... to search below one. Empty: the whole repository is searched.",
 		take: asTexts(anyText, func(c *Settings) *[]string { return &c.Directories }),
 	},
 	{
@@ -62,7 +62,7 @@ var All = []Setting{
 	},
 	{
 		Key: "platforms", Flag: "platform", Input: "platforms", Kind: Platforms, Default: "auto", Verbs: judging,
-		Doc:  "Platforms that each lock file must cover, in a list like linux_amd64, darwin_arm64. all is every platform that a release serves. auto is those that the lock file covers now if there are two or more, else the common ones. A platform that a release does not serve is reported and left out, but fails the provider if the command line names it.",
+		Doc:  "Platforms that each lock file must cover. all is every platform that a release serves. auto is those that the lock file covers now if there are two or more, else the common ones. A platform that a release does not serve is reported and left out, but fails the provider if the command line names it.",
 		take: asPlatforms,
 	},
 	{
@@ -115,13 +115,13 @@ var All = []Setting{
 	},
 	{
 		Key: "verify.severity", Kind: Map,
-		Doc:     "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
+		Doc:     "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; the operator's can make them less bad, too.",
 		lenient: lessSevere,
 		take:    asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities.Raised }),
 	},
 	{
 		Key: "registries", Kind: Named, Operator: true,
-		Doc:   "Hosts of registries with the credentials for them. Only a file that --config or the input config names may hold them, and only outside of the repositories that are read.",
+		Doc:   "Hosts of registries with the credentials for them. Only the operator's file may have them.",
 		check: isHost,
 		sound: otherHost,
 		build: addRegistry,
@@ -141,7 +141,7 @@ var All = []Setting{
 	},
 	{
 		Key: "module-vars", Kind: Map, Most: maxSets,
-		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files. A map holds for every root module. Instead, it may be a list of up to 16 sets. A root module is run with one set at a time, and its lock file must serve all of them. They are no secrets.",
+		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files. A map holds for every root module. A list has up to 16 sets: a root module is run with one at a time, and its lock file must serve all. They are no secrets.",
 		take:  asWhole(addVariable, func(c *Settings) *map[string]string { return &c.ModuleVars }),
 		sound: setSoundly,
 		build: addVariableSet,
@@ -295,7 +295,7 @@ var All = []Setting{
 	},
 	{
 		Key: "rules", Kind: Records,
-		Doc:   "Policies on which releases are taken. Every matching rule applies, and later ones outrank earlier ones in what both say. No rule moves a version down.",
+		Doc:   "Which releases are taken. Every matching rule applies; later ones outrank earlier ones. No rule moves a version down.",
 		sound: ruleActs,
 		build: addRule,
 		Fields: []Setting{
@@ -357,7 +357,7 @@ var All = []Setting{
 			},
 			{
 				Key: "rules[].platforms", Kind: List, Instead: "platforms",
-				Doc:  "Platforms that count for these providers, instead of those of the setting platforms, such as for one that is not released for all of them. --platform on the command line outranks it.",
+				Doc:  "Platforms for these providers, in place of the setting platforms: for example, if a provider is not released for all of those. --platform on the command line outranks it.",
 				take: asWhole(addPlatform, func(r *policy.Rule) *[]provider.Platform { return &r.Platforms }),
 			},
 		},
@@ -365,7 +365,7 @@ var All = []Setting{
 	{
 		Key: "judge", Flag: "judge", Input: "judge", Kind: Choice, Default: "changed", Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
 		Values: []string{JudgeOff, JudgeChanged, JudgeAll},
-		Doc:    "Which entries of lock files check and verify judge by the rules, also those that relock did not write. With changed, an entry whose version the change adds or replaces fails the run if a rule refuses it, and a refusal of any other entry is a warning. With all, every refusal fails it.",
+		Doc:    "Which entries check and verify judge by the rules, also those that relock did not write. changed: a refused entry fails the run if the change adds or replaces its version, and is a warning otherwise. all: every refusal fails it.",
 		take:   asText(func(c *Settings) *string { return &c.Judge }),
 	},
 	{
@@ -453,7 +453,7 @@ var All = []Setting{
 	},
 	{
 		Key: "pull-request.labels", Kind: List, Default: "dependencies,terraform",
-		Doc:  "Labels of pull requests. Those that somebody names here are created where they do not exist, which takes \"issues: write\"; the default ones are set where they exist.",
+		Doc:  "Labels of pull requests. relock creates a label that you name here, which takes \"issues: write\". It sets a default label only if the repository has it.",
 		take: asTexts(isLabel, func(c *Settings) *[]string { return &c.PullRequest.Labels }),
 	},
 	{
@@ -488,12 +488,12 @@ var All = []Setting{
 	},
 	{
 		Key: "pull-request.rebase-when", Kind: Choice, Default: "auto", Values: []string{"auto", "behind-base", "conflicted"},
-		Doc:  "When the branch of a pull request that proposes the same gets what its base has got since. auto: if that alone keeps it from being merged, and it is approved or set to merge by itself. behind-base: whenever the base demands branches that are up to date, which may be a run of every check each night. conflicted: never. In any case, a branch that proposes something else or conflicts is made again.",
+		Doc:  "When to bring a pull request up to date with its base although its proposal is the same. auto: if only that keeps it from being merged, and it is approved or set to merge by itself. behind-base: whenever the base demands branches that are up to date, which may run every check each night. conflicted: never. A branch with another proposal or a conflict is always made again.",
 		take: asText(func(c *Settings) *string { return &c.PullRequest.RebaseWhen }),
 	},
 	{
 		Key: "pull-request.limit", Kind: Number, Default: "10", Min: 1,
-		Doc:  "How many pull requests of relock may be open at once in a repository; what is beyond waits for a later run.",
+		Doc:  "How many pull requests of relock may be open at once in a repository; the others wait.",
 		take: asNumber(func(c *Settings) *int { return &c.PullRequest.Limit }),
 	},
 	{
@@ -508,7 +508,7 @@ var All = []Setting{
 	},
 	{
 		Key: "dashboard.issue", Kind: Bool, Default: "false",
-		Doc:  "Keep one issue, \"Lock files at a glance\". It lists what waits, is held back, was closed by a person, was not read, or breaks a rule. People ask there for what waits. It takes \"issues: write\". A person who closes the issue has closed it.",
+		Doc:  "Keep one issue, \"Lock files at a glance\". It lists what waits, is held back, was closed by a person, was not read, or breaks a rule. Its boxes ask for what waits. It takes \"issues: write\". While the issue is closed, relock writes nothing to it.",
 		take: asBool(func(c *Settings) *bool { return &c.Dashboard.Issue }),
 	},
 	{
@@ -564,17 +564,17 @@ var All = []Setting{
 	},
 	{
 		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: fleets,
-		Doc:  "Conditions on the repositories of an organisation, like topic=terraform, name=infra-*, visibility=private, property.team=platform, or file!=.norelock for those without that file; fork=any takes forks, too. One of those with the same key must hold, and none with !=.",
+		Doc:  "Conditions on the repositories of an organisation, like topic=terraform, name=infra-*, visibility=private, property.team=platform, or file!=.norelock for those without that file; fork=any takes forks, too. Of several conditions with one key, one must hold. A repository that has what a != names is left out.",
 		take: asEach(ParseCondition, func(c *Settings) *[]Condition { return &c.Organisation.Where }),
 	},
 	{
 		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: fleets,
-		Doc:  "How many pull requests a run opens at most over all repositories of an organisation. The others wait for a later run.",
+		Doc:  "How many pull requests a run opens at most over all repositories of an organisation. The others wait.",
 		take: asNumber(func(c *Settings) *int { return &c.Organisation.MaxNew }),
 	},
 	{
 		Flag: "fleet", Input: "fleet", Kind: Text, Verbs: []verbs.Verb{verbs.PR},
-		Doc:  "File that remembers the repositories of an organisation, so that those in which nothing has changed are not read. It names private repositories: keep it out of caches that others share. Empty: none.",
+		Doc:  "File that remembers the repositories of an organisation, so that unchanged ones are not read. It names private repositories: keep it out of caches that others share. Empty: none.",
 		take: asText(func(c *Settings) *string { return &c.Organisation.Memory }),
 	},
 	{
@@ -614,7 +614,7 @@ var All = []Setting{
 	},
 	{
 		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate, verbs.Shards),
-		Doc:  "Path of the configuration file. A file outside of the repositories that are read is the operator's. For proposals, the repository's own file overrides it. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
+		Doc:  "Path of the configuration file. One outside of the repositories that are read is the operator's. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		take: asText(func(c *Settings) *string { return &c.File }),
 	},
 	{
@@ -635,7 +635,7 @@ var All = []Setting{
 	},
 	{
 		Flag: "sarif-category", Input: "sarif-category", Kind: Text, Verbs: []verbs.Verb{verbs.Check, verbs.Verify},
-		Doc:  "Keeps apart the uploads of several runs to code scanning for one commit, such as those of the jobs of a matrix. An upload replaces an earlier one of the same verb and category.",
+		Doc:  "Keeps apart uploads to code scanning for one commit, such as those of a matrix. An upload replaces an earlier one of the same verb and category.",
 		take: asText(func(c *Settings) *string { return &c.SARIFCategory }),
 	},
 	{
@@ -656,7 +656,7 @@ var All = []Setting{
 	},
 	{
 		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment),
-		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. Anything that is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
+		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. Anything that is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m. A run goes on beyond that as long as packages arrive, at most 5 minutes apart.",
 		take: asOne(optional(parseTimeout), func(c *Settings) *time.Duration { return &c.Timeout }),
 	},
 	{
