@@ -192,7 +192,7 @@ func (s Setting) facts() []string {
 		places = append(places, "variable `"+s.Env+"`")
 	}
 	facts = append(facts, "Set by: "+strings.Join(places, "; "))
-	if !s.structured() {
+	if !s.structured() && s.Kind != Bool {
 		facts = append(facts, "Example: `"+s.example()+"`")
 	}
 	if since := later[s.Name()]; since != "" {
