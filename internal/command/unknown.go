@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // refuseUnknown makes a command that only holds others, and all such below it, refuse
@@ -57,7 +57,7 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 		Message: fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()),
 		Hint:    cmd.CommandPath() + " --help lists the commands",
 	}
-	if near := nearestWord(words[0], names); near != "" {
+	if near := typed.Nearest(words[0], names); near != "" {
 		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
 	if known := commandHabit(cmd, words); known != "" {
@@ -87,15 +87,15 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		return err
 	}
 	name := missing.GetSpecifiedName()
-	typed := "--" + name
+	flag := "--" + name
 	if letters := missing.GetSpecifiedShortnames(); letters != "" { // a long flag behind one dash is read as many short ones
 		if letters == "elp" {
 			letters = "help" // its first letter is a flag
 		}
 		name, _, _ = strings.Cut(letters, "=")
-		typed = "-" + name
+		flag = "-" + name
 	}
-	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: "unknown flag: " + typed, Hint: flagHint(cmd, name)}}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: "unknown flag: " + flag, Hint: flagHint(cmd, name)}}
 }
 
 // flagHint says what to write in place of a flag that a command does not have.
@@ -105,7 +105,7 @@ func flagHint(cmd *cobra.Command, name string) string {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := nearestWord(name, names); near != "" {
+	if near := typed.Nearest(name, names); near != "" {
 		return "did you mean --" + near + "?"
 	}
 	if len(commandsWith(cmd.Root(), name)) > 0 {
@@ -152,8 +152,8 @@ func noWords(cmd *cobra.Command, words []string) error {
 // valueApart refuses the value of a flag for which an equals sign is needed, if it is written
 // as a word of its own: it would be taken for a directory.
 func valueApart(env Env, cmd *cobra.Command, words []string) error {
-	for i, typed := range env.Args {
-		name, long := strings.CutPrefix(typed, "--")
+	for i, arg := range env.Args {
+		name, long := strings.CutPrefix(arg, "--")
 		f := cmd.Flags().Lookup(name)
 		if !long || f == nil || f.NoOptDefVal == "" || i+1 == len(env.Args) || !slices.Contains(words, env.Args[i+1]) {
 			continue
@@ -163,26 +163,9 @@ func valueApart(env Env, cmd *cobra.Command, words []string) error {
 			continue
 		}
 		return &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", typed, word, word),
-			Hint: fmt.Sprintf("write %s=%s", typed, word),
+			Code: problem.CodeSettings, Message: fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", arg, word, word),
+			Hint: fmt.Sprintf("write %s=%s", arg, word),
 		}}
 	}
 	return nil
-}
-
-// nearestWord is the one of some words that can be meant by another one: it
-// begins with that, or differs by a slip of the pen. Empty if none can.
-func nearestWord(word string, words []string) string {
-	word = strings.ToLower(word)
-	begun := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, word) })
-	if len(begun) == 1 {
-		return begun[0]
-	}
-	best, least := "", 3
-	for _, w := range words {
-		if d := levenshtein.Distance(word, w, nil); d < least && d < len(word) {
-			best, least = w, d
-		}
-	}
-	return best
 }

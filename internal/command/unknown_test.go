@@ -6,18 +6,6 @@ import (
 	"testing"
 )
 
-func TestNearestWord(t *testing.T) {
-	t.Parallel()
-	words := []string{"scan", "check", "upgrade", "lock", "config", "comment", "completion"}
-	for word, want := range map[string]string{
-		"chek": "check", "up": "upgrade", "upgarde": "upgrade", "co": "", "conf": "config", "x": "", "everything": "", "scna": "scan",
-	} {
-		if got := nearestWord(word, words); got != want {
-			t.Errorf("nearestWord(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 // Whoever mistypes a word or a flag reads what was meant, and the status is that of
 // a wrong command line.
 func TestMistypedCommandLines(t *testing.T) {

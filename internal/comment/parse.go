@@ -10,12 +10,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/pflag"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // prefix begins a command. It is no mention: @relock would notify a stranger.
@@ -93,11 +94,8 @@ func unprintable(r rune) bool {
 // unknown suggests the verb that was probably meant.
 func unknown(word string) error {
 	no := &Refusal{Why: safe.Const("there is no such command"), NoVerb: true}
-	for _, u := range Verbs {
-		if levenshtein.Distance(word, string(u.Verb), nil) <= 2 {
-			no.Why = no.Why.And("; did you mean %s?", safe.Code(prefix+" "+string(u.Verb)))
-			break
-		}
+	if near := typed.Nearest(word, collect.Mapped(Verbs, func(u Usage) string { return string(u.Verb) })); near != "" {
+		no.Why = no.Why.And("; did you mean %s?", safe.Code(prefix+" "+near))
 	}
 	return no
 }
@@ -249,9 +247,9 @@ func platformsOf(words []string) ([]provider.Platform, error) {
 		if w == "" {
 			continue
 		}
-		p, err := provider.ParseKnownPlatform(w)
-		if near, ok := provider.NearPlatform(w); err != nil && ok {
-			return nil, Refuse(safe.Format("providers are not built for this platform; did you mean %s?", safe.Code(near.String())))
+		p, err := typed.KnownPlatform(w)
+		if near := typed.NearPlatform(w); err != nil && near != "" {
+			return nil, Refuse(safe.Format("providers are not built for this platform; did you mean %s?", safe.Code(near)))
 		}
 		if err != nil {
 			return nil, Refuse(safe.Const("a platform must be one that providers are built for, like linux_amd64"))

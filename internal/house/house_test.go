@@ -19,7 +19,7 @@ import (
 var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0, "collect": 0, "verbs": 0, "examples": 0,
 	"problem": 1,
-	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
+	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2, "typed": 2,
 	"lockfile": 3, "policy": 3, "box": 3, "cliconfig": 3, "filetree": 3,
 	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
 	"scan": 5, "ledger": 5, "setup": 5,

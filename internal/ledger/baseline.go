@@ -7,6 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // Baseline is the list of findings that people accept for a time. The methods of a nil
@@ -32,7 +33,7 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 		message := ""
 		switch {
 		case l.Code != "" && !known:
-			message = fmt.Sprintf("there is no code %q", l.Code)
+			message = typed.NoCode(l.Code).Error()
 		case l.Fingerprint == "" && meaning.Pinned:
 			message = fmt.Sprintf("%s is accepted by its fingerprint alone, one by one", l.Code)
 		case from.After(today):

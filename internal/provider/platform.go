@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/agext/levenshtein"
 )
 
 // Platform is an operating system and a processor architecture, in Go's terms.
@@ -53,41 +51,6 @@ func known(architectures map[string]string) []Platform {
 // offer unknown platforms. A user may not ask for one: relock would look for its
 // hashes for ever.
 func (p Platform) Known() bool { return slices.Contains(KnownPlatforms, p) }
-
-// otherWords are people's words for Go's, and other separators.
-var otherWords = strings.NewReplacer(
-	"x86_64", "amd64", "x64", "amd64", "aarch64", "arm64", "i386", "386", "x86", "386",
-	"macos", "darwin", "osx", "darwin", "-", "_", "/", "_",
-)
-
-// NearPlatform returns the known platform that an unknown text probably means; ok
-// is false if that is unclear.
-func NearPlatform(s string) (near Platform, ok bool) {
-	s = otherWords.Replace(strings.ToLower(s))
-	least := 3
-	for _, p := range KnownPlatforms {
-		if d := levenshtein.Distance(s, p.String(), nil); d < least {
-			near, least, ok = p, d, true
-		}
-	}
-	return near, ok
-}
-
-// ParseKnownPlatform reads a platform that a user asks for. It refuses a platform
-// that is not Known, and names the one that was probably meant.
-func ParseKnownPlatform(s string) (Platform, error) {
-	p, err := ParsePlatform(s)
-	if err == nil && p.Known() {
-		return p, nil
-	}
-	if near, ok := NearPlatform(s); ok {
-		return Platform{}, fmt.Errorf("providers are not built for a platform %q; did you mean %s?", s, near)
-	}
-	if err == nil {
-		err = fmt.Errorf("providers are not built for a platform %q; it must be like linux_amd64", s)
-	}
-	return Platform{}, err
-}
 
 // ParsePlatform reads OS_ARCH: two words around exactly one underscore, as
 // providers lock does. It accepts any words.

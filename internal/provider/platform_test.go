@@ -26,33 +26,6 @@ func TestParsePlatform(t *testing.T) {
 	}
 }
 
-func TestParseKnownPlatform(t *testing.T) {
-	t.Parallel()
-	for _, p := range slices.Concat(DefaultPlatforms, []Platform{{"linux", "s390x"}, {"darwin", "386"}, {"windows", "arm"}}) {
-		if got, err := ParseKnownPlatform(p.String()); err != nil || got != p {
-			t.Errorf("ParseKnownPlatform(%s) = %v, %v; want it as it is", p, got, err)
-		}
-	}
-	for s, want := range map[string]string{
-		"darwn_arm64":   "darwin_arm64",
-		"linux_amd_64":  "linux_amd64",
-		"linux/amd64":   "linux_amd64",
-		"linux-x86_64":  "linux_amd64",
-		"macos_aarch64": "darwin_arm64",
-		"Windows_X64":   "windows_amd64",
-		"ios_arm64":     "",
-		"js_wasm":       "",
-		"made_up":       "",
-		"linux":         "",
-		"":              "",
-	} {
-		near, ok := NearPlatform(s)
-		if _, err := ParseKnownPlatform(s); err == nil || ok != (want != "") || ok && near.String() != want {
-			t.Errorf("ParseKnownPlatform(%q) has the error %v and NearPlatform says %v, %v; want an error and %q", s, err, near, ok, want)
-		}
-	}
-}
-
 // TestKnownPlatformsAreThoseOfGo holds the list to the toolchain's, so that a new
 // port is not forgotten.
 func TestKnownPlatformsAreThoseOfGo(t *testing.T) {

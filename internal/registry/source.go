@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agext/levenshtein"
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
@@ -256,31 +255,13 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 	}
 }
 
-// unknownHint names the usual mistakes:
-//
-//   - No source, which means a provider of HashiCorp's.
-//   - A namespace that is nearly a well-known one.
-//   - No credentials: registries then answer 404.
+// unknownHint names the usual mistakes: no source, which means a provider of HashiCorp's, and
+// no credentials, without which registries answer 404.
 func unknownHint(addr provider.Addr) string {
 	if addr.Namespace == "hashicorp" {
 		return "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
 	}
-	hint := "check the source in required_providers; for a private provider, check the credentials for " + addr.Host.ForDisplay()
-	if addr.Host == provider.Terraform.DefaultHost() || addr.Host == provider.OpenTofu.DefaultHost() {
-		for _, namespace := range wellKnown {
-			if d := levenshtein.Distance(addr.Namespace, namespace, nil); d == 1 || d == 2 {
-				return fmt.Sprintf("did you mean %s/%s? if not, %s", namespace, addr.Type, hint)
-			}
-		}
-	}
-	return hint
-}
-
-// wellKnown are the namespaces of popular providers in the public registries. Names of
-// fewer than six letters are left out: too many other names are near them.
-var wellKnown = []string{
-	"hashicorp", "opentofu", "cloudflare", "cyrilgdn", "databricks", "datadog", "digitalocean", "gavinbunney", "gitlabhq",
-	"grafana", "hetznercloud", "integrations", "kreuzwerker", "mongodb", "newrelic", "pagerduty", "snowflake-labs",
+	return "check the source in required_providers; for a private provider, check the credentials for " + addr.Host.ForDisplay()
 }
 
 func noPackage(want provider.Want) error { return unavailable(want, nil) }

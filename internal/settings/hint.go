@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // expected describes the values that a setting may have in the file.
@@ -61,7 +63,7 @@ func suggestion(path string, sc scope) string {
 	if s, ok := lookup(flag, path); ok && s.Key == "" {
 		return fmt.Sprintf("--%s is a flag of the command line, not a key of the file", path)
 	}
-	if near, ok := nearest(path); ok {
+	if near := nearest(path); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	var known []string
@@ -75,27 +77,26 @@ func suggestion(path string, sc scope) string {
 	return "known keys here are " + strings.Join(known, ", ")
 }
 
-// nearest returns the known key that differs least from an unknown one, if the difference
-// may be a typing error. A key in another section counts, but one in the same section is
-// nearer.
-func nearest(path string) (string, bool) {
-	type difference struct{ word, path int }
-	best, least := "", difference{word: 3}
+// nearest is the known key that an unknown one probably means; empty if there is none. It may
+// be a key of another section that ends alike, and rather one of a section than of an entry.
+func nearest(path string) string {
+	var keys []string
 	for s := range rows {
-		if s.Key == "" {
-			continue
-		}
-		d := difference{path: levenshtein.Distance(path, s.Key, nil)}
-		if strings.Contains(s.Key, "[].") != strings.Contains(path, "[].") {
-			d.path += len(s.Key) // a field of an entry is further away than a key of all
-		}
-		d.word = min(d.path, levenshtein.Distance(last(path), last(s.Key), nil))
-		nearer := d.word < least.word || d.word == least.word && d.path < least.path
-		if nearer && d.word < len(last(path)) {
-			best, least = s.Key, d
+		if s.Key != "" {
+			keys = append(keys, s.Key)
 		}
 	}
-	return best, best != ""
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return strings.Count(a, "[].") - strings.Count(b, "[].")
+	})
+	if near := typed.Nearest(path, keys); near != "" {
+		return near
+	}
+	ends := collect.Mapped(keys, last)
+	if near := typed.Nearest(last(path), ends); near != "" {
+		return keys[slices.Index(ends, near)]
+	}
+	return ""
 }
 
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // must unwraps what a check has accepted before.
@@ -39,7 +40,7 @@ func asPlatforms(target any, items []string) (bad int, err error) {
 
 // addPlatform leaves out what is there.
 func addPlatform(to *[]provider.Platform, item string) error {
-	p, err := provider.ParseKnownPlatform(item)
+	p, err := typed.KnownPlatform(item)
 	if err == nil && !slices.Contains(*to, p) {
 		*to = append(*to, p)
 	}

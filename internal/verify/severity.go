@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/typed"
 )
 
 // SeverityOf is the severity of findings with a code, according to the configured
@@ -34,7 +35,7 @@ func Sound(s settings.Severities) error {
 	for _, codes := range []map[problem.Code]problem.Severity{s.Chosen, s.Given, s.Raised} {
 		for _, code := range slices.Sorted(maps.Keys(codes)) {
 			if _, known := problem.MeaningOf(code); !known {
-				return fmt.Errorf("there is no code %q", code)
+				return typed.NoCode(code)
 			}
 		}
 	}
