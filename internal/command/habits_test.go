@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/relock-dev/relock/internal/settings"
 )
 
 // nextOf runs a command line that cannot be understood and returns the hint.
@@ -26,53 +24,36 @@ func nextOf(t *testing.T, env Env, words ...string) string {
 	return strings.TrimPrefix(lines[len(lines)-1], "  next: ")
 }
 
-// TestHabits types what each row is about, and holds that the program answers with the row and
-// that its advice to every command is understood.
+// TestHabits types the words of each row, flags behind every command. The program answers with
+// the row, and its advice is understood.
 func TestHabits(t *testing.T) {
 	t.Parallel()
 	commands := everyCommand(t, Env{})
 	root := commands[0]
 	env, _ := place(t)
-	seen := map[string]bool{} // by command and hint
 	for i, h := range habits {
-		for _, typed := range h.typed {
-			reached := false
-			check := func(cmd *cobra.Command, words ...string) {
-				hint := h.hint(cmd)
-				known := seen[cmd.CommandPath()+hint]
-				if known && reached {
-					return
-				}
-				if next := nextOf(t, env, words...); next != hint {
-					t.Errorf("relock %s: hint %q, want %q of row %d", strings.Join(words, " "), next, hint, i)
-				}
-				if !known {
-					advised(t, root, cmd, hint)
-				}
-				reached, seen[cmd.CommandPath()+hint] = true, true
-			}
+		advised(t, root, h)
+		for _, typed := range strings.Fields(h.typed) {
 			if !strings.HasPrefix(typed, "-") {
-				words := strings.Fields(typed)
-				if at, rest, _ := root.Find(words); len(rest) > 0 {
-					check(at, words...)
-					check(at, append(slices.Clone(words), "-out=x")...)
-					check(at, append([]string{"help"}, words...)...)
-				}
-			} else {
-				for _, cmd := range commands {
-					first := slices.IndexFunc(habits, func(other habit) bool { return other.has(strings.TrimLeft(typed, "-")) && other.isFor(cmd) })
-					if first == i && !hasFlag(cmd, typed) && cmd.Name() != "help" {
-						check(cmd, append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), root.Name())), typed)...)
+				for _, words := range [][]string{{typed}, {typed, "-out=x"}, {"help", typed}} {
+					if next := nextOf(t, env, words...); next != h.hint {
+						t.Errorf("relock %s: hint %q, want %q of row %d", strings.Join(words, " "), next, h.hint, i)
 					}
 				}
+				continue
 			}
-			if !reached {
-				t.Errorf("row %d: no command line with %s reaches it", i, typed)
-			}
-		}
-		for _, name := range h.of {
-			if !slices.ContainsFunc(commands, func(cmd *cobra.Command) bool { return commandWords(cmd) == name }) {
-				t.Errorf("row %d is for %s, which is no command", i, name)
+			for _, cmd := range commands {
+				if hasFlag(cmd, typed) || cmd.Name() == "help" {
+					continue
+				}
+				want := h.hint
+				if h.flag != "" && cmd.Flags().Lookup(h.flag) == nil {
+					want = flagOfOthers(cmd, h.flag)
+				}
+				words := append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), root.Name())), typed)
+				if next := nextOf(t, env, words...); next != want {
+					t.Errorf("relock %s: hint %q, want %q of row %d", strings.Join(words, " "), next, want, i)
+				}
 			}
 		}
 	}
@@ -91,36 +72,32 @@ var (
 	advisedFlag = regexp.MustCompile(`^write (--[^:]+?)(?::|$)`)
 	namedVerb   = regexp.MustCompile(`\brelock ((?:config )?[a-z-]+)`)
 	namedFlag   = regexp.MustCompile(`(?:^| )--([a-z-]+)`)
-	namedKey    = regexp.MustCompile(`\bkey ([a-z.-]+) of the configuration file`)
-	prose       = []string{"relock asks", "relock reads", "relock runs", "relock in"} // relock itself, and no verb
+	prose       = []string{"relock runs", "relock in"} // relock itself, and no verb
 )
 
-// advised holds that a hint to a command names only what there is, and what can be typed.
-func advised(t *testing.T, root, cmd *cobra.Command, hint string) {
+// advised holds that a hint names only what there is, and what can be typed.
+func advised(t *testing.T, root *cobra.Command, h habit) {
 	t.Helper()
-	if line := advisedLine.FindStringSubmatch(hint); line != nil {
+	if line := advisedLine.FindStringSubmatch(h.hint); line != nil {
 		if err := understood(line[1]); err != nil {
-			t.Errorf("%q: it would be refused: %v", hint, err)
+			t.Errorf("%q: it would be refused: %v", h.hint, err)
 		}
 	}
-	if flag := advisedFlag.FindStringSubmatch(hint); flag != nil {
-		if err := understood(cmd.CommandPath() + " " + flag[1]); err != nil {
-			t.Errorf("%q: %s would refuse it: %v", hint, cmd.CommandPath(), err)
+	if flag := advisedFlag.FindStringSubmatch(h.hint); flag != nil {
+		for _, name := range commandsWith(root, h.flag) {
+			if err := understood("relock " + name + " " + flag[1]); err != nil {
+				t.Errorf("%q: %s would refuse it: %v", h.hint, name, err)
+			}
 		}
 	}
-	for _, verb := range namedVerb.FindAllStringSubmatch(hint, -1) {
+	for _, verb := range namedVerb.FindAllStringSubmatch(h.hint, -1) {
 		if _, rest, err := root.Find(strings.Fields(verb[1])); (err != nil || len(rest) > 0) && !slices.Contains(prose, verb[0]) {
-			t.Errorf("%q names relock %s, which is no command", hint, verb[1])
+			t.Errorf("%q names relock %s, which is no command", h.hint, verb[1])
 		}
 	}
-	for _, flag := range namedFlag.FindAllStringSubmatch(hint, -1) {
-		if len(commandsWith(root, flag[1])) == 0 && flag[1] != "help" {
-			t.Errorf("%q names --%s, which no command has", hint, flag[1])
-		}
-	}
-	for _, key := range namedKey.FindAllStringSubmatch(hint, -1) {
-		if !settings.IsKey(key[1]) {
-			t.Errorf("%q names the key %s, which the configuration file does not have", hint, key[1])
+	for _, flag := range namedFlag.FindAllStringSubmatch(h.hint, -1) {
+		if len(commandsWith(root, flag[1])) == 0 {
+			t.Errorf("%q names --%s, which no command has", h.hint, flag[1])
 		}
 	}
 }

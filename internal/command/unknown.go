@@ -60,17 +60,11 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if near := typed.Nearest(words[0], names); near != "" {
 		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
-	if known := commandHabit(cmd, words); known != "" {
+	if known := habitHint(cmd, words[0]); known != "" && !cmd.HasParent() {
 		d.Hint = known
-	}
-	if words[0] == "demo" && !cmd.HasParent() {
-		d.Hint = tryIt
 	}
 	return &problem.Error{Problem: d}
 }
-
-// tryIt is the hint for people who look for a demonstration among the verbs.
-const tryIt = "go run github.com/relock-dev/relock/demo@latest shows the main job on this machine"
 
 // unknownFlag says which flag was meant, which verbs have it, or what its value is. Behind a word that is
 // no command, it is the word that is wrong.
@@ -100,7 +94,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 
 // flagHint says what to write in place of a flag that a command does not have.
 func flagHint(cmd *cobra.Command, name string) string {
-	if known := flagHabit(cmd, name); known != "" {
+	if known := habitHint(cmd, "-"+name); known != "" {
 		return known
 	}
 	var names []string

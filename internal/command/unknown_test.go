@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whoever mistypes a word or a flag reads what was meant, and the status is that of
+// A person who mistypes a word or a flag reads what was meant, and the status is that of
 // a wrong command line.
 func TestMistypedCommandLines(t *testing.T) {
 	t.Parallel()
@@ -18,16 +18,16 @@ func TestMistypedCommandLines(t *testing.T) {
 		"help chek":              "next: did you mean relock check?",
 		"check --jbos 2":         "next: did you mean --jobs?",
 		"scan --exact":           "next: --exact is a flag of relock lock, upgrade",
-		"upgrade --dry-run":      "next: write relock check: it says what would change, and writes nothing",
+		"upgrade --dry-run":      "next: relock check writes nothing, and says what upgrade would change",
 		"check --nonsense":       "next: relock check --help lists the flags",
 		"check --platform":       "next: write --platform OS_ARCH",
 		"scan --format":          "next: write --format text|json",
 		"version more":           "relock:",
 		"scan --format markdown": "scan has no markdown format; it must be text or json",
-		"demo":                   "next: " + tryIt,
-		"help demo":              "next: " + tryIt,
-		"demo --help":            "next: " + tryIt,
-		"demo --keep kept":       "next: " + tryIt,
+		"demo":                   "next: go run github.com/relock-dev/relock/demo@latest shows",
+		"help demo":              "next: go run github.com/relock-dev/relock/demo@latest shows",
+		"demo --help":            "next: go run github.com/relock-dev/relock/demo@latest shows",
+		"demo --keep kept":       "next: go run github.com/relock-dev/relock/demo@latest shows",
 		"chek --jobs 2":          "next: did you mean relock check?",
 		"config vaildate --x":    "next: did you mean relock config validate?",
 		"action":                 "action runs as a step of a GitHub workflow",
