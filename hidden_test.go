@@ -348,7 +348,7 @@ func (w *hidingWorld) entries(ref string) map[entryAt]string {
 			w.Fatal(problems)
 		}
 		for _, l := range lock.Locks {
-			all[entryAt{path.Dir(name), l.Addr.String()}] = string(lockfile.Print(lock.Tool, []lockfile.Lock{l.Kept()}))
+			all[entryAt{path.Dir(name), l.Addr.String()}] = string((&lockfile.File{Tool: lock.Tool, Locks: []lockfile.Lock{l.Kept()}}).Print())
 		}
 	}
 	return all

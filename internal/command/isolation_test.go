@@ -117,7 +117,7 @@ func (e *estate) run(t *testing.T, files map[string]string, faults []string, arg
 		o.locks[root] = readLock(t, filepath.Join(dir, root))
 		file, _ := lockfile.Parse([]byte(o.locks[root]), lockfile.Name)
 		for _, l := range file.Locks {
-			o.entries[root+" "+l.Addr.String()] = string(lockfile.Print(provider.Terraform, []lockfile.Lock{l}))
+			o.entries[root+" "+l.Addr.String()] = string((&lockfile.File{Tool: provider.Terraform, Locks: []lockfile.Lock{l}}).Print())
 		}
 	}
 	return o

@@ -21,7 +21,7 @@ func typical(t testing.TB) []byte {
 		}
 		locks = append(locks, New(addr(t, "registry.terraform.io/hashicorp/"+name), version(t, "5.31.0"), constraints(t, ">= 4.0.0, ~> 5.0, != 5.3.1"), hashes))
 	}
-	return Print(provider.Terraform, locks)
+	return printed(provider.Terraform, locks)
 }
 
 // BenchmarkParse reads a lock file in the tools' own form, and one with an extra blank
@@ -47,6 +47,6 @@ func BenchmarkPrint(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Print(f.Tool, f.Locks)
+		f.Print()
 	}
 }

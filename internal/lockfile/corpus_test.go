@@ -65,7 +65,7 @@ func checkPrinted(t *testing.T, number string, src, want []byte) {
 		t.Errorf("%s was refused:\n%s", number, listing(diags))
 		return
 	}
-	if diff := cmp.Diff(string(want), string(Print(f.Tool, f.Locks))); diff != "" {
+	if diff := cmp.Diff(string(want), string(f.Print())); diff != "" {
 		t.Errorf("%s: Print (-want +got):\n%s", number, diff)
 	}
 	if got, want := f.Canonical(), bytes.Equal(src, want); got != want {

@@ -49,7 +49,7 @@ func parsed(src []byte) []txtar.File {
 	if f == nil {
 		return []txtar.File{{Name: "errors", Data: listing(diags)}}
 	}
-	files := []txtar.File{{Name: "out.hcl", Data: Print(f.Tool, f.Locks)}}
+	files := []txtar.File{{Name: "out.hcl", Data: f.Print()}}
 	if len(f.Warnings) > 0 {
 		files = append(files, txtar.File{Name: "warnings", Data: listing(f.Warnings)})
 	}
@@ -125,7 +125,7 @@ func TestParseAcceptsWindowsText(t *testing.T) {
 		if f.Canonical() {
 			t.Errorf("%s: Canonical() = true, want false", name)
 		}
-		if diff := cmp.Diff(string(src), string(Print(f.Tool, f.Locks))); diff != "" {
+		if diff := cmp.Diff(string(src), string(f.Print())); diff != "" {
 			t.Errorf("%s: Print (-want +got):\n%s", name, diff)
 		}
 		if l := f.Locks[0]; l.Line() != 4 || l.HashLine(l.Hashes[1]) != 9 {
@@ -166,7 +166,7 @@ func TestParseDoesNotRefuseManyEntries(t *testing.T) {
 		locks = append(locks, New(addr(t, fmt.Sprintf("registry.terraform.io/acme/p%d", i)), version(t, "1.0.0"),
 			constraints(t, ">= 1.0.0"), []provider.Hash{"h1:AAAA", "zh:00"}))
 	}
-	if f := mustParse(t, Print(provider.Terraform, locks)); len(f.Locks) != len(locks) {
+	if f := mustParse(t, printed(provider.Terraform, locks)); len(f.Locks) != len(locks) {
 		t.Errorf("Parse found %d locks, want %d", len(f.Locks), len(locks))
 	}
 }
@@ -198,19 +198,19 @@ func FuzzParse(f *testing.F) {
 		if first == nil {
 			return
 		}
-		printed := Print(first.Tool, first.Locks)
-		second := mustParse(t, printed)
+		text := first.Print()
+		second := mustParse(t, text)
 		if diff := cmp.Diff(first.Locks, second.Locks); diff != "" {
 			t.Errorf("read, printed, read (-first +second):\n%s", diff)
 		}
 		if !second.Canonical() {
-			t.Errorf("printed again:\n%s\nprinted first:\n%s", Print(second.Tool, second.Locks), printed)
+			t.Errorf("printed again:\n%s\nprinted first:\n%s", second.Print(), text)
 		}
 		var kept []Lock
 		for _, l := range first.Locks {
 			kept = append(kept, l.Kept())
 		}
-		if diff := cmp.Diff(first.Locks, mustParse(t, Print(first.Tool, kept)).Locks); diff != "" {
+		if diff := cmp.Diff(first.Locks, mustParse(t, printed(first.Tool, kept)).Locks); diff != "" {
 			t.Errorf("read, printed as kept, read (-first +second):\n%s", diff)
 		}
 	})

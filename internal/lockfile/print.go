@@ -10,19 +10,15 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Print returns the content of a lock file as the tool would write it. The locks may be in
-// any order. Without a tool the header is Terraform's, which Terraform also gives to a file
-// without a header [terraform 1.11 internal/depsfile/locks_file.go].
+// Print returns the content of a lock file as the tool would write it, with the header of
+// the command that keeps it. The locks may be in any order. Without a tool the header is
+// Terraform's, which Terraform also gives to a file without a header
+// [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // The layout is fixed: two comment lines, then for each entry, by address, an empty line
 // and its block. Version and constraints are aligned with each other. Each hash has a line,
 // with a comma at its end. An entry without constraints or hashes does not have the
 // argument.
-func Print(tool provider.ToolName, locks []Lock) []byte {
-	return (&File{Tool: tool, Locks: locks}).Print()
-}
-
-// Print prints the file's locks, with the header of the command that keeps it.
 func (f *File) Print() []byte {
 	b := append(make([]byte, 0, sizeOf(f.Locks)), header(f.Tool, f.Keeper)...)
 	for _, l := range slices.SortedFunc(slices.Values(f.Locks), Lock.Compare) {

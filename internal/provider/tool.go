@@ -17,15 +17,6 @@ const (
 	OpenTofu  ToolName = "opentofu"
 )
 
-// ParseToolName reads "terraform" or "opentofu".
-func ParseToolName(s string) (ToolName, error) {
-	switch n := ToolName(s); n {
-	case Terraform, OpenTofu:
-		return n, nil
-	}
-	return "", fmt.Errorf("invalid tool %q: it must be terraform or opentofu", s)
-}
-
 // DefaultHost is the registry host of an address without a host.
 func (n ToolName) DefaultHost() svchost.Hostname {
 	if n == OpenTofu {

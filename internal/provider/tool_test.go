@@ -29,20 +29,6 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
-func TestParseToolName(t *testing.T) {
-	t.Parallel()
-	for _, name := range []ToolName{Terraform, OpenTofu} {
-		if got, err := ParseToolName(string(name)); err != nil || got != name {
-			t.Errorf("ParseToolName(%q) = %q, %v", name, got, err)
-		}
-	}
-	for _, s := range []string{"", "auto", "tofu", "Terraform"} {
-		if got, err := ParseToolName(s); err == nil {
-			t.Errorf("ParseToolName(%q) = %q, want an error", s, got)
-		}
-	}
-}
-
 // TestHas names for each rule the last release without it, the first with it
 // and, where it was dropped, the last with it and the first without it again.
 func TestHas(t *testing.T) {

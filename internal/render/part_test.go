@@ -30,7 +30,7 @@ func planned(t *testing.T) upgrade.Result {
 		lockfile.New(addr("hashicorp/random"), version("3.6.0"), constraints("~> 3.0"), hashes("random", 2)),
 		lockfile.New(addr("hashicorp/tls"), version("4.0.0"), constraints("~> 4.0"), hashes("tls", 2)),
 	}
-	file, problems := lockfile.Parse(lockfile.Print(provider.Terraform, old), "envs/prod/.terraform.lock.hcl")
+	file, problems := lockfile.Parse((&lockfile.File{Tool: provider.Terraform, Locks: old}).Print(), "envs/prod/.terraform.lock.hcl")
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -48,7 +48,7 @@ func planned(t *testing.T) upgrade.Result {
 		Module: m, Old: file.Locks, New: []lockfile.Lock{renewed, file.Locks[1].Kept(), file.Locks[2].Kept()}, Selections: selections,
 		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Message: "no answer", Subject: problem.Subject{Addr: addr("hashicorp/tls")}}},
 	}
-	r.File = lockfile.Print(provider.Terraform, r.New)
+	r.File = (&lockfile.File{Tool: provider.Terraform, Locks: r.New}).Print()
 	return r
 }
 

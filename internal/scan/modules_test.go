@@ -94,8 +94,8 @@ func optionsOf(t *testing.T, args []string) Options {
 	flags := flag.NewFlagSet("want", flag.ContinueOnError)
 	flags.Func("tool", "", func(s string) (err error) {
 		name, version, _ := strings.Cut(s, "@")
-		if opts.Tool, err = provider.ParseToolName(name); err != nil || version == "" {
-			return err
+		if opts.Tool = provider.ToolName(name); version == "" {
+			return nil
 		}
 		opts.ToolVersion, err = provider.ParseVersion(version)
 		return err

@@ -222,7 +222,7 @@ func TestUnit_excluded(t *testing.T) {
 		"if = true":                                         false,
 		"actions = [\"init\"]":                              false,
 	} {
-		u := NewConfigs(tree("-- u/terragrunt.hcl --\nexclude {\n  " + block + "\n}\n")).Unit("u")
+		u := NewConfigs(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
 		if u.Excluded != want {
 			t.Errorf("with exclude { %s } the unit is excluded: %t, want %t", block, u.Excluded, want)
 		}

@@ -28,7 +28,7 @@ func tree(text string) fstest.MapFS {
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
 	a := NewAssembler(NewConfigs(fsys), nil, "")
-	made := a.Assemble(t.Context(), a.units.Unit(unit), provider.Newest(provider.Terraform))
+	made := a.Assemble(t.Context(), a.units.unit(unit, nil), provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {
 		how := "unknown"

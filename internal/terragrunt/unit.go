@@ -101,9 +101,6 @@ type Generated struct {
 	Place      problem.Place
 }
 
-// Unit reads the unit of a directory without values from outside.
-func (r *Configs) Unit(dir string) Unit { return r.unit(dir, nil) }
-
 // unit reads the unit of a directory with a set of values; nil: without one.
 func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile), tree: r.tree}

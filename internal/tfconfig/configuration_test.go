@@ -86,10 +86,7 @@ func printConfigurations(t *testing.T, w io.Writer, files fs.FS, args []string) 
 	flags := flag.NewFlagSet("want", flag.ContinueOnError)
 	flags.Func("tool", "", func(s string) (err error) {
 		name, version, versioned := strings.Cut(s, "@")
-		if tool.Name, err = provider.ParseToolName(name); err != nil {
-			return err
-		}
-		tool = provider.Newest(tool.Name)
+		tool = provider.Newest(provider.ToolName(name))
 		if versioned {
 			tool.Version, err = provider.ParseVersion(version)
 		}

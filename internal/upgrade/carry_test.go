@@ -279,7 +279,7 @@ func unseenOf(t *testing.T, opts Options, refuted func(lockfile.Lock) bool) (got
 	entry := func(typ, v string) lockfile.Lock {
 		return lockfile.New(addr(typ), version(v), provider.Constraints{}, []provider.Hash{dirH1(typ + v), zh(typ + v)})
 	}
-	proposed = append([]byte("# somebody's words\n"), lockfile.Print(provider.Terraform, []lockfile.Lock{entry("a", "1.1.0"), entry("b", "1.1.0")})...)
+	proposed = append([]byte("# somebody's words\n"), (&lockfile.File{Tool: provider.Terraform, Locks: []lockfile.Lock{entry("a", "1.1.0"), entry("b", "1.1.0")}}).Print()...)
 	after, problems := lockfile.Parse(proposed, "lock")
 	if len(problems) > 0 {
 		t.Fatal(problems)

@@ -19,7 +19,9 @@ import (
 // has only the two sides, as git leaves it.
 func merged(t *testing.T, requirements, base, ours, theirs []string) scan.RootModule {
 	t.Helper()
-	print := func(locks []string) []byte { return lockfile.Print(provider.Terraform, entries(t, locks)) }
+	print := func(locks []string) []byte {
+		return (&lockfile.File{Tool: provider.Terraform, Locks: entries(t, locks)}).Print()
+	}
 	source := lockfile.Marked(print(ours), print(theirs))
 	if base != nil {
 		content, _, diagnostics := lockfile.Merge(print(base), print(ours), print(theirs), "root/.terraform.lock.hcl")

@@ -368,7 +368,7 @@ func (w *faultyWorld) write(t *testing.T) {
 		locks[i] = lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
 	}
 	w.mixed = w.differ(locks)
-	source := lockfile.Print(w.tool.Name, locks)
+	source := (&lockfile.File{Tool: w.tool.Name, Locks: locks}).Print()
 	file, diagnostics := lockfile.Parse(source, "root/"+lockfile.Name)
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
@@ -693,7 +693,7 @@ func entry(locks []lockfile.Lock, addr provider.Addr) string {
 	if !ok {
 		return ""
 	}
-	return string(lockfile.Print(provider.Terraform, []lockfile.Lock{lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)}))
+	return string((&lockfile.File{Tool: provider.Terraform, Locks: []lockfile.Lock{lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)}}).Print())
 }
 
 // checkWishes looks for versions that go down and for lost platforms.

@@ -43,7 +43,7 @@ func TestOnly(t *testing.T) {
 			if diff := cmp.Diff(tt.want, summary(part)); diff != "" {
 				t.Errorf("new lock file (-want +got):\n%s", diff)
 			}
-			if part.File != nil && string(part.File) != string(lockfile.Print(provider.Terraform, part.New)) {
+			if part.File != nil && string(part.File) != string((&lockfile.File{Tool: provider.Terraform, Locks: part.New}).Print()) {
 				t.Errorf("the file is not that of the entries:\n%s", part.File)
 			}
 			var told []string
@@ -128,7 +128,7 @@ func TestExactWritesWhatNothingRequiresInNormalForm(t *testing.T) {
 		r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{m}, Options{Platforms: linux, Mode: Complete, Exact: exact})[0]
 		var want []byte // nothing is written
 		if exact {
-			want = lockfile.Print(provider.Terraform, r.Old)
+			want = (&lockfile.File{Tool: provider.Terraform, Locks: r.Old}).Print()
 		}
 		if diff := cmp.Diff(string(want), string(r.File)); diff != "" {
 			t.Errorf("lock file under exact %t (-want +got):\n%s", exact, diff)

@@ -147,7 +147,7 @@ func module(t *testing.T, requirements, locks []string) scan.RootModule {
 	if locks == nil {
 		return m
 	}
-	source := lockfile.Print(provider.Terraform, entries(t, locks))
+	source := (&lockfile.File{Tool: provider.Terraform, Locks: entries(t, locks)}).Print()
 	file, diagnostics := lockfile.Parse(source, "root/.terraform.lock.hcl")
 	if len(diagnostics) > 0 {
 		t.Fatalf("Parse: %v", diagnostics)

@@ -50,7 +50,7 @@ func (p *plot) prove(t *testing.T) (Verification, []problem.Problem) {
 	for i, l := range written.Locks {
 		written.Locks[i] = lockfile.New(l.Addr, l.Version, constraints, l.Hashes)
 	}
-	text := p.lock(string(lockfile.Print(tool.Name, written.Locks)))
+	text := p.lock(string((&lockfile.File{Tool: tool.Name, Locks: written.Locks}).Print()))
 	file, problems := lockfile.Parse([]byte(text), "root/.terraform.lock.hcl")
 	if len(problems) > 0 {
 		t.Fatalf("%s\n%v", text, problems)
