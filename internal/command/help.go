@@ -36,7 +36,7 @@ var flagSections = []section{
 var commandSections = []section{
 	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "shards", "report", "comment", "action"}},
-	{"Setting up", []string{"setup", "config", "cache", "merge-driver", "completion"}},
+	{"Setting up", []string{"setup", "config", "merge-driver", "completion"}},
 }
 
 // exampleLines are command lines to start from, each with a remark, by the path of the
@@ -85,8 +85,7 @@ var exampleLines = map[string][][2]string{
 		{"relock report merge reports/*.json", "the result of all jobs"},
 		{"relock report merge --format markdown reports/*.json", "as a text for people"},
 	},
-	"relock comment":     {{"relock comment --format json", "in a workflow, print the answer for programs"}},
-	"relock cache merge": {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
+	"relock comment": {{"relock comment --format json", "in a workflow, print the answer for programs"}},
 	"relock setup": {
 		{"relock setup", "write the workflow, and see what to do next"},
 		{"relock setup --check --comments", "also check pull requests and answer comments"},

@@ -45,7 +45,7 @@ func TestMistypedCommandLines(t *testing.T) {
 // Every command has help that names it.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "help", "help config", "config", "help config init", "cache merge --help", "diff --help"} {
+	for _, line := range []string{"", "help", "help config", "config", "help config init", "config init --help", "diff --help"} {
 		var stdout, stderr bytes.Buffer
 		status := Main(t.Context(), Env{Args: strings.Fields(line), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }})
 		name := strings.TrimSpace("relock " + strings.TrimSuffix(strings.TrimPrefix(line, "help"), "--help"))
