@@ -102,15 +102,6 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 		r, err := answer(ctx, env, from, s)
 		return r, s, err
 	}
-	switch verbs.Verb(s.Command) {
-	case verbs.Shards:
-		r, err := shardsStep(ctx, env, rt, from, s)
-		return r, s, err
-	case verbs.MergeReports:
-		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
-		r.Diagnostics = append(r.Diagnostics, joinCaches(env, s.Cache, s.Organisation.Caches)...)
-		return r, s, err
-	}
 	verb, err := verbOf(s.Command, rt)
 	if err != nil {
 		return report.Report{}, s, err
@@ -226,6 +217,27 @@ func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions
 		errs = append(errs, rt.Annotate(a))
 	}
 	return errors.Join(errs...)
+}
+
+// keptReport is where a report is for others: as JSON and as a page.
+type keptReport struct {
+	json      []byte
+	doc, page string
+}
+
+// keepReport writes a report to a directory.
+func keepReport(r report.Report, dir string) (keptReport, error) {
+	var text, html bytes.Buffer
+	if err := errors.Join(report.JSON(&text, r), render.HTML(&html, r)); err != nil {
+		return keptReport{}, err
+	}
+	kept := keptReport{text.Bytes(), filepath.Join(dir, reportFile), filepath.Join(dir, pageFile)}
+	for name, content := range map[string][]byte{kept.doc: kept.json, kept.page: html.Bytes()} {
+		if err := file.Replace(name, content, file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+			return kept, fmt.Errorf("writing the report %s: %w", filepath.Base(name), file.Cause(err))
+		}
+	}
+	return kept, nil
 }
 
 // keepResults writes what code scanning reads beside the report.

@@ -151,7 +151,7 @@ func TestStepThatCannotBegin(t *testing.T) {
 func TestRefusedEvents(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"pull_request_target", "workflow_run"} {
-		for _, command := range []string{"auto", "pr", "upgrade", "lock", "check", "verify", "comment", "shards", "merge"} {
+		for _, command := range []string{"auto", "pr", "upgrade", "lock", "check", "verify", "comment"} {
 			env, _, printed := stepIn(t, "GITHUB_EVENT_NAME="+event, "INPUT_COMMAND="+command)
 			var status exit
 			err := runAction(t.Context(), env)

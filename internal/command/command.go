@@ -135,7 +135,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetErr(env.Stderr)
 	root.AddCommand(
 		scanCommand(env), whyCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), verifyCommand(env), diffCommand(env),
-		mergeDriverCommand(env), prCommand(env), shardsCommand(env), reportCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
+		mergeDriverCommand(env), prCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
 		actionCommand(env), versionCommand(env),
 	)
 	root.SetHelpCommand(helpCommand(root))

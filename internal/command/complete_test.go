@@ -41,7 +41,6 @@ func TestCompletions(t *testing.T) {
 		"lock --format ":                   {"text", "json", "markdown", "html"},
 		"scan --format ":                   {"text", "json"},
 		"config show --format ":            {"text", "json"},
-		"report merge --format ":           {"text", "json", "markdown", "html"},
 		"pr --group-by ":                   {"all", "provider", "directory", "namespace"},
 		"lock --provider ":                 {"example.com/corp/tool", "hashicorp/aws"},
 		"scan --why ":                      {"example.com/corp/tool", "hashicorp/aws"},

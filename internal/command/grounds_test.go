@@ -85,7 +85,7 @@ func TestFilesOfARun(t *testing.T) {
 		for _, head := range []string{"", "head, ", "head, base unknown, "} {
 			for _, others := range []string{"", "others, "} {
 				verbsOf := map[string][]string{}
-				for _, verb := range []string{"scan", "upgrade", "lock", "check", "verify", "pr", "none", "shards", "merge", "comment", "config show", "config", "diff", "merge-driver"} {
+				for _, verb := range []string{"scan", "upgrade", "lock", "check", "verify", "pr", "none", "comment", "config show", "config", "diff", "merge-driver"} {
 					got := filesOf(t, verb, top, commit, place.config, place.dir, head, others)
 					verbsOf[got] = append(verbsOf[got], verb)
 				}

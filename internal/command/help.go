@@ -35,7 +35,7 @@ var flagSections = []section{
 // come last.
 var commandSections = []section{
 	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
-	{"Pull requests", []string{"pr", "shards", "report", "comment", "action"}},
+	{"Pull requests", []string{"pr", "comment", "action"}},
 	{"Setting up", []string{"setup", "config", "merge-driver", "completion"}},
 }
 
@@ -80,11 +80,6 @@ var exampleLines = map[string][][2]string{
 		{"relock pr --dry-run --format markdown", "show the texts and change nothing"},
 		{"relock pr --repo acme/infra", "without a checkout"},
 	},
-	"relock shards": {{"relock shards --org acme --shards 16", "plan 16 jobs for the repositories of acme"}},
-	"relock report merge": {
-		{"relock report merge reports/*.json", "the result of all jobs"},
-		{"relock report merge --format markdown reports/*.json", "as a text for people"},
-	},
 	"relock comment": {{"relock comment --format json", "in a workflow, print the answer for programs"}},
 	"relock setup": {
 		{"relock setup", "write the workflow, and see what to do next"},
@@ -107,9 +102,9 @@ var exampleLines = map[string][][2]string{
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
 	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION",
-	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shards": "NUMBER", "shard": "I/N",
-	"config": "FILE", "cache": "FILE", "plan": "FILE", "fleet": "FILE", "costs": "FILE", "ledger": "FILE", "baseline": "FILE",
-	"caches": "PATTERN", "output": "DIR", "severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER",
+	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shard": "I/N",
+	"config": "FILE", "cache": "FILE", "fleet": "FILE", "ledger": "FILE", "baseline": "FILE",
+	"severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER",
 	"max-download": "SIZE", "max-bytes": "BYTES", "timeout": "DURATION", "sarif-category": "NAME",
 }
 

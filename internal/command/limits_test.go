@@ -3,9 +3,8 @@ package command
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,8 @@ type busy struct {
 	*sandbox.Sandbox
 	session
 	dir          string
-	repositories int
+	all          int
+	repositories int // that runs are about
 	mu           sync.Mutex
 	time         time.Time
 }
@@ -48,7 +48,7 @@ func newBusy(t *testing.T, repositories int) *busy {
 		world += fmt.Sprintf("-- github/acme/r%02d/main/main.tf --\nresource \"null_resource\" \"x\" {}\n-- github/acme/r%02[1]d/main/.terraform.lock.hcl --\n"+
 			"provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n", i)
 	}
-	b := &busy{Sandbox: serveText(t, world), dir: t.TempDir(), repositories: repositories, time: time.Now()}
+	b := &busy{Sandbox: serveText(t, world), dir: t.TempDir(), all: repositories, repositories: repositories, time: time.Now()}
 	b.GitHub().SetMachine(b.now)
 	b.session = session{home: t.TempDir(), clock: github.Clock{
 		Now:   b.now,
@@ -67,7 +67,7 @@ func (b *busy) relock(t *testing.T, args ...string) (int, string) {
 // proposed is how many repositories have a pull request, which is the only one.
 func (b *busy) proposed(t *testing.T) (n int) {
 	t.Helper()
-	for i := range b.repositories {
+	for i := range b.all {
 		name := fmt.Sprintf("acme/r%02d", i)
 		pulls, err := b.GitHub().Pulls(name)
 		if err != nil || len(pulls) > 1 {
@@ -78,23 +78,17 @@ func (b *busy) proposed(t *testing.T) (n int) {
 	return n
 }
 
-// planned divides the run into one shard, which may make so many contents in an hour.
-func (b *busy) planned(t *testing.T, contents int) (verb []string) {
+// shard restricts the organisation to a shard, and returns the arguments of its runs.
+func (b *busy) shard(t *testing.T, shard string) (args []string) {
 	t.Helper()
-	plan := filepath.Join(b.dir, "plan.json")
-	if status, said := b.relock(t, "shards", "--org", "acme", "--shards", "1"); status != ExitOK {
-		t.Fatalf("shards = %d\n%s", status, said)
+	args = []string{"pr", "--org", "acme", "--shard", shard, "--max-new", "1500"}
+	status, said := b.relock(t, append(args[:len(args):len(args)], "--dry-run")...)
+	found := regexp.MustCompile(`(?m)^acme: (\d+) repositories: \d+ outdated; left out: \d+ in other shards$`).FindStringSubmatch(said)
+	if status != ExitOK || found == nil {
+		t.Fatalf("a dry run = %d\n%s", status, said)
 	}
-	text, err := os.ReadFile(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := regexp.MustCompile(`"contents": 450,`)
-	if !all.Match(text) {
-		t.Fatalf("the plan has no share of contents:\n%s", text)
-	}
-	write(t, plan, all.ReplaceAll(text, fmt.Appendf(nil, `"contents": %d,`, contents)))
-	return []string{"pr", "--plan", "plan.json", "--shard", "1/1"}
+	b.repositories, _ = strconv.Atoi(found[1])
+	return args
 }
 
 // TestHourOfContents holds that a run makes no more than its share of an hour: what it has
@@ -102,11 +96,12 @@ func (b *busy) planned(t *testing.T, contents int) (verb []string) {
 // time. GitHub refuses nothing.
 func TestHourOfContents(t *testing.T) {
 	t.Run("in_several_runs", func(t *testing.T) {
-		b := newBusy(t, 9)
+		b := newBusy(t, 120)
+		args := b.shard(t, "2/15")
 		b.GitHub().LimitContents(sandbox.ContentLimit{Minute: 80, Hour: 30})
 		for runs := 1; b.proposed(t) < b.repositories; runs++ {
 			before := b.proposed(t)
-			status, said := b.relock(t, b.planned(t, 30)...)
+			status, said := b.relock(t, args...)
 			left := b.repositories - b.proposed(t)
 			if status != ExitOK || b.proposed(t) < min(before+4, b.repositories) {
 				t.Fatalf("run %d = %d with %d pull requests after %d, want some more\n%s", runs, status, b.proposed(t), before, said)
@@ -121,12 +116,13 @@ func TestHourOfContents(t *testing.T) {
 		}
 	})
 	t.Run("in_one_that_has_the_time", func(t *testing.T) {
-		b := newBusy(t, 9)
+		b := newBusy(t, 120)
+		args := b.shard(t, "2/15")
 		b.GitHub().LimitContents(sandbox.ContentLimit{Minute: 80, Hour: 30})
 		began := b.now()
-		status, said := b.relock(t, append(b.planned(t, 30), "--timeout", "9h")...)
+		status, said := b.relock(t, append(args, "--timeout", "9h")...)
 		if status != ExitOK || b.proposed(t) != b.repositories || !strings.Contains(said, "contents that GitHub lets be made in an hour, 30, is used up until ") {
-			t.Errorf("the run = %d with %d pull requests, want 0 and 9\n%s", status, b.proposed(t), said)
+			t.Errorf("the run = %d with %d pull requests, want 0 and %d\n%s", status, b.proposed(t), b.repositories, said)
 		}
 		if _, hour, refused := b.GitHub().Contents(); refused > 0 || b.now().Sub(began) < time.Hour {
 			t.Errorf("%d contents in an hour, %d refused, in %v, want none and more than an hour", hour, refused, b.now().Sub(began))

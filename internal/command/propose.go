@@ -19,7 +19,7 @@ import (
 // one that is checked out.
 func propose(ctx context.Context, env Env, from settings.Sources, s settings.Settings, dirs []string) (report.Report, error) {
 	none := report.Report{Verb: verbs.PR}
-	org, err := organisationOf(env, from, s)
+	org, err := organisationOf(from, s)
 	if err != nil {
 		return none, err
 	}
@@ -49,32 +49,29 @@ func propose(ctx context.Context, env Env, from settings.Sources, s settings.Set
 }
 
 // organisationOf is which repositories of an owner a run is about; nil if it is about others.
-func organisationOf(env Env, from settings.Sources, s settings.Settings) (*organisation.Organisation, error) {
-	if err := ofOne(s); err != nil {
-		return nil, err
-	}
-	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
-		org, err := ofShard(env, from, s)
-		return &org, err
-	}
-	if s.Organisation.Owner == "" {
+func organisationOf(from settings.Sources, s settings.Settings) (*organisation.Organisation, error) {
+	of := s.Organisation
+	switch {
+	case of.Owner != "" && len(s.Repositories) > 0:
+		return nil, errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
+	case of.Owner == "" && len(of.Where) > 0:
+		return nil, errors.New("--where chooses among the repositories of an organisation; name it with --org")
+	case of.Owner == "" && of.Shard != settings.Shard{}:
+		return nil, errors.New("--shard is a part of the repositories of an organisation; name it with --org")
+	case of.Owner == "":
 		return nil, nil
 	}
-	org := ofOwner(from, s)
-	return &org, nil
+	return &organisation.Organisation{
+		Owner: of.Owner, Where: of.Where, MaxNew: of.MaxNew, Shard: of.Shard, Memory: remembering(s), Settings: from.Identity(s),
+	}, nil
 }
 
-// ofOne refuses settings that name repositories in two ways, or conditions on none.
-func ofOne(s settings.Settings) error {
-	switch {
-	case s.Organisation.Owner != "" && len(s.Repositories) > 0:
-		return errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
-	case s.Organisation.Plan != "" && (s.Organisation.Owner != "" || len(s.Repositories) > 0):
-		return errors.New("--plan says which repositories; leave out --org and --repo")
-	case s.Organisation.Plan == "" && s.Organisation.Owner == "" && len(s.Organisation.Where) > 0:
-		return errors.New("--where chooses among the repositories of an organisation; name it with --org")
+// remembering is the path of the memory, for a run that looks at all of a repository.
+func remembering(s settings.Settings) string {
+	if len(s.Providers) > 0 || len(s.Directories) > 0 {
+		return ""
 	}
-	return nil
+	return s.Organisation.Memory
 }
 
 // paused says that nothing is done, and where somebody has decided so.

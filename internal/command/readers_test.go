@@ -111,12 +111,10 @@ type fleetPlay struct {
 	longest  time.Duration
 	faults   []string
 	requests int        // that are left of the hour; 0: all
-	share    int        // of the requests, in the plan that the first run makes; 0: what that says
+	hour     int        // requests that GitHub says an hour has; 0: 5,000
 	runs     [][]string // the arguments of each
 	figures  *fleetFigures
 }
-
-var requestsOfShard = regexp.MustCompile(`"requests": \d+`)
 
 var hexadecimal = regexp.MustCompile(`[0-9a-f]{40}`)
 
@@ -156,6 +154,9 @@ func (p fleetPlay) play(t *testing.T) (runs []fleetRun, said string) {
 	if p.requests > 0 {
 		s.GitHub().LimitRate(sandbox.UserToken, p.requests)
 	}
+	if p.hour > 0 {
+		s.GitHub().AnnounceRate(sandbox.UserToken, p.hour)
+	}
 	var talk bytes.Buffer
 	began := time.Now()
 	for n, args := range p.runs {
@@ -166,13 +167,6 @@ func (p fleetPlay) play(t *testing.T) (runs []fleetRun, said string) {
 		s.GitHub().LimitContents(sandbox.ContentLimit{Minute: 80, Hour: 500})
 		start := time.Now()
 		runs = append(runs, p.one(t, s, in, dir, &talk, args))
-		if plan := filepath.Join(dir, "plan.json"); n == 0 && p.share > 0 {
-			text, err := os.ReadFile(plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, plan, requestsOfShard.ReplaceAll(text, fmt.Appendf(nil, `"requests": %d`, p.share)))
-		}
 		points, refused := s.GitHub().Points()
 		_, contents, more := s.GitHub().Contents()
 		if points > github.PointsAMinute || refused+more > 0 {
@@ -293,16 +287,19 @@ func TestStopIsTheSame(t *testing.T) {
 			var want []fleetRun
 			for _, readers := range []int{1, mostReaders} {
 				synctest.Test(t, func(t *testing.T) {
-					p := fleetPlay{world: groupedWorld(4), readers: readers, longest: 250 * time.Millisecond, share: share}
+					p := fleetPlay{world: groupedWorld(4), readers: readers, longest: 250 * time.Millisecond, hour: (10*share + 8) / 9}
 					if readers == 1 { // which is still about to read when it is the turn
 						p.faults = []string{"GET /github/api/v3/repos/acme/*/tarball/... delay=100s"}
 					}
-					p.runs = [][]string{{"shards", "--org", "acme", "--shards", "1"}, {"pr", "--plan", "plan.json", "--shard", "1/1", "--format", "json"}}
+					p.runs = [][]string{{"pr", "--org", "acme", "--shard", "1/1", "--format", "json"}}
 					got, said := p.play(t)
 					if want == nil {
 						want = got
 					}
-					if diff := cmp.Diff(want[1].Report, got[1].Report); diff != "" || !slices.Equal(want[1].Writes, got[1].Writes) {
+					if said := fmt.Sprintf("the run's share of %d requests an hour is used up", share); !strings.Contains(fmt.Sprint(got[0].Report), said) {
+						t.Errorf("the report does not say %q: %v", said, got[0].Report["errors"])
+					}
+					if diff := cmp.Diff(want[0].Report, got[0].Report); diff != "" || !slices.Equal(want[0].Writes, got[0].Writes) {
 						t.Errorf("with %d readers it is not as with one (-want +got):\n%s\n%s", readers, diff, said)
 					}
 				})

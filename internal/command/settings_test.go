@@ -146,7 +146,7 @@ func TestFormatsOfEveryVerb(t *testing.T) {
 	few, most := "text or json", "text, json, markdown or html"
 	all := map[string]string{
 		"scan": few, "why": few, "config show": few,
-		"upgrade": most, "lock": most, "diff": most, "pr": most, "comment": most, "report merge": most,
+		"upgrade": most, "lock": most, "diff": most, "pr": most, "comment": most,
 		"check": "text, json, markdown, html or sarif", "verify": "text, json, markdown, html or sarif",
 	}
 	said := map[string]string{}

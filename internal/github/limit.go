@@ -143,6 +143,7 @@ type rates struct {
 	paid    time.Time      // until when the writes so far take, one after the other
 	givenUp time.Time      // until when a limit lasts that nobody waited for
 	left    map[string]int // requests, by the name of the limit, as the last answer said
+	hour    int            // requests that GitHub allows in one; 0: not known
 	share   Ration
 	sent    int // requests, in the hour from since on
 	since   time.Time
@@ -346,6 +347,9 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 				l.left, l.renewed = make(map[string]int), make(map[string]time.Time)
 			}
 			l.answered(req, left, time.Unix(seconds+1, 0)) // the clocks may differ
+		}
+		if hour, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit")); err == nil && (l.hour == 0 || hour < l.hour) {
+			l.hour = hour
 		}
 		l.mu.Unlock()
 	}

@@ -54,20 +54,20 @@ type shares struct {
 	log   *slog.Logger
 }
 
-// Share says what the run may take. No request is refused for it: a caller that
-// begins something asks Ready. What makes content is spread over the hour.
+// Share says what the run may take from now on. No request is refused for it: a
+// caller that begins something asks Ready. What makes content is spread over the hour.
 func (s shares) Share(r Ration) {
 	s.rates.mu.Lock()
 	defer s.rates.mu.Unlock()
-	s.rates.share = r
+	s.rates.share, s.rates.sent = r, 0
 }
 
-// Left is how many requests of REST are left of the hour, by the last answer; 0 if
-// none has said so.
-func (s shares) Left() int {
+// Hour is how many requests GitHub allows in an hour, by its answers; 0 if none has
+// said so. If the limits of REST and GraphQL differ, it is the lower one.
+func (s shares) Hour() int {
 	s.rates.mu.Lock()
 	defer s.rates.mu.Unlock()
-	return s.rates.left["core"]
+	return s.rates.hour
 }
 
 // Ready says whether work with so many requests and so many new contents may begin, by the

@@ -145,16 +145,6 @@ func (c *Cache) Lookup(zh provider.Hash) (Entry, bool) {
 	return e, ok
 }
 
-// Len returns the number of packages with an entry.
-func (c *Cache) Len() int {
-	if c == nil {
-		return 0
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.entries)
-}
-
 // Add adds an entry, unless it is known already. It fails if the entry is
 // incomplete, or cannot be written. The memory is right in both cases.
 func (c *Cache) Add(e Entry) error {
@@ -176,17 +166,6 @@ func (c *Cache) Add(e Entry) error {
 	}
 	c.records++
 	return appendTo(c.path, record)
-}
-
-// Merge adds the entries of other caches' files. The caller must trust them like
-// this one.
-func (c *Cache) Merge(paths ...string) error {
-	var failed []error
-	for _, path := range paths {
-		err := readEntries(path, func(e Entry) { failed = append(failed, c.Add(e)) })
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
 }
 
 // Close prunes the file if more than half of its records are useless, or if it is

@@ -307,7 +307,6 @@ func TestCacheLeavesOtherFilesAlone(t *testing.T) {
 		for how, f := range map[string]func(string) error{
 			"OpenCache":         func(path string) error { _, err := OpenCache(path); return err },
 			"OpenReadOnlyCache": func(path string) error { _, err := OpenReadOnlyCache(path); return err },
-			"Merge":             func(path string) error { return newCache().Merge(path) },
 		} {
 			if err := f(path); !errors.Is(err, ErrNoCache) {
 				t.Errorf("%s of a file with %s = %v, want %v", how, name, err, ErrNoCache)
@@ -406,9 +405,6 @@ func TestNilCacheRemembersNothing(t *testing.T) {
 	var c *Cache
 	add(t, c, known(1, FromPackage))
 	misses(t, c, known(1, FromPackage))
-	if n := c.Len(); n != 0 {
-		t.Errorf("Len() = %d, want 0", n)
-	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -424,34 +420,6 @@ func TestCacheEntriesAreTheCallers(t *testing.T) {
 	finds(t, c, known(1, FromPackage))
 	got.Hashed.Programs[0] = "changed"
 	finds(t, c, known(1, FromPackage))
-}
-
-func TestMergeCaches(t *testing.T) {
-	t.Parallel()
-	into, one, two := cachePath(t), cachePath(t), cachePath(t)
-	add(t, open(t, into), known(1, FromRegistry), known(2, FromPackage), known(3, FromPackage))
-	add(t, open(t, one), known(1, FromPackage), known(2, FromRegistry))
-	add(t, open(t, two), known(4, FromPackage), other(3, FromPackage))
-
-	c := open(t, into)
-	if err := c.Merge(one, two); err != nil {
-		t.Fatal(err)
-	}
-	text := read(t, into)
-	for _, c := range []*Cache{c, open(t, into)} {
-		finds(t, c, known(1, FromPackage), known(2, FromPackage), known(4, FromPackage))
-		misses(t, c, known(3, FromPackage))
-		if n := c.Len(); n != 3 {
-			t.Errorf("Len() = %d, want 3", n)
-		}
-	}
-	if err := c.Merge(one, two, into); err != nil || read(t, into) != text {
-		t.Errorf("merging once more: %v, file %q, want %q", err, read(t, into), text)
-	}
-	write(t, one, "something else")
-	if err := c.Merge(one, two+".missing"); !errors.Is(err, ErrNoCache) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Merge = %v, want an error for each file", err)
-	}
 }
 
 // TestCacheIsBounded holds that of a long file the end is read.

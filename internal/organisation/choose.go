@@ -11,8 +11,11 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// notChosen is the reason for repositories that conditions leave out.
-const notChosen = "not chosen"
+// The reasons for repositories that conditions leave out, or the shard.
+const (
+	notChosen = "not chosen"
+	notHere   = "in other shards"
+)
 
 // picked is the result of pickAmong.
 type picked struct {
@@ -20,29 +23,24 @@ type picked struct {
 	chosen []github.Listed
 	// unlisted are those that GitHub did not give, unless the known facts leave
 	// them out.
-	unlisted []Unlisted
+	unlisted []notGiven
 	// left counts the left out repositories by reason.
 	left map[string]int
 }
 
-// Unlisted is a repository that is in GitHub's list, but whose data GitHub did
-// not give. It is part of the plan of a run.
-type Unlisted struct {
-	Name    string `json:"name"` // empty if that is not known
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-	Unseen  bool   `json:"unseen"` // the token does not see it: no failure
+// notGiven is a repository that is in GitHub's list, but whose data GitHub did
+// not give.
+type notGiven struct {
+	name   string // empty if that is not known
+	err    *problem.Error
+	unseen bool // the token does not see it: no failure
 }
 
-func newUnlisted(r github.Listed) Unlisted {
-	d := problem.Of(r.Err)
-	return Unlisted{Name: r.Name, Message: d.Message, Hint: d.Hint, Unseen: errors.Is(r.Err, github.ErrNotFound)}
-}
-
-// Problem says why the run does nothing about the repository.
-func (u Unlisted) Problem() problem.Problem {
-	d := problem.Problem{Code: problem.CodeGitHub, Message: u.Message, Hint: u.Hint}
-	if u.Unseen {
+// problem says why the run does nothing about the repository.
+func (u notGiven) problem() problem.Problem {
+	d := problem.Of(u.err)
+	d = problem.Problem{Code: problem.CodeGitHub, Message: d.Message, Hint: d.Hint}
+	if u.unseen {
 		d.Severity = problem.SeverityWarning
 	}
 	return d
@@ -51,15 +49,18 @@ func (u Unlisted) Problem() problem.Problem {
 // pickAmong chooses repositories of a list. Conditions on one key are
 // alternatives, and one that excludes outranks them. Conditions on several keys
 // must all hold. Repositories without pull requests are always left out, and
-// forks unless a condition is about them.
-func pickAmong(all []github.Listed, where []settings.Condition) picked {
+// forks unless a condition is about them. A repository that GitHub did not give is
+// in every shard, unless its id is known.
+func pickAmong(all []github.Listed, where []settings.Condition, shard settings.Shard) picked {
 	p := picked{left: map[string]int{}}
 	for _, r := range all {
 		switch reason := unfit(r, where); {
 		case reason != "":
 			p.left[reason]++
+		case (r.ID != 0 || r.Err == nil) && !inShard(shard, r.ID):
+			p.left[notHere]++
 		case r.Err != nil:
-			p.unlisted = append(p.unlisted, newUnlisted(r))
+			p.unlisted = append(p.unlisted, notGiven{r.Name, r.Err, errors.Is(r.Err, github.ErrNotFound)})
 			if r.Name == "" {
 				p.left["that GitHub did not name"]++
 			}

@@ -50,7 +50,7 @@ func TestPick(t *testing.T) {
 			}
 			conditions = append(conditions, c)
 		}
-		picked := pickAmong(estate, conditions)
+		picked := pickAmong(estate, conditions, settings.Shard{})
 		chosen, left := picked.chosen, picked.left
 		var names []string
 		out := 0
@@ -64,7 +64,7 @@ func TestPick(t *testing.T) {
 			t.Errorf("pickAmong(%q) = %s and %v, want %s", where, got, left, want)
 		}
 	}
-	left := pickAmong(estate, nil).left
+	left := pickAmong(estate, nil, settings.Shard{}).left
 	want := map[string]int{"archived": 1, "disabled by GitHub": 1, "without a commit": 1, "a fork": 1}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)

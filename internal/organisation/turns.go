@@ -1,8 +1,7 @@
-// Package organisation carries out an ask for the repositories of an owner. It
-// lists and chooses them, and divides them into shards. It reads several at once,
-// and gives one after the other its turn to be written. It remembers repositories
-// without work, or without room for it. Package run does the work in one
-// repository.
+// Package organisation carries out an ask for the repositories of an owner, or of
+// one shard of them. It lists and chooses them. It reads several at once, and gives
+// one after the other its turn to be written. It remembers repositories without
+// work, or without room for it. Package run does the work in one repository.
 package organisation
 
 import (
@@ -11,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
@@ -32,10 +30,11 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		if err != nil {
 			return report.Report{}, err
 		}
-		l.client.Share(ration(asking, org.Shard))
+		l.client.Share(ration(asking, org.Shard, l.client.Hour()))
+		opens := portion(org.Shard, org.MaxNew)
 		t := &turns{
 			session: s, ask: a, org: org, list: l, readers: cmp.Or(org.Readers, mostReaders),
-			budget: &budget{client: l.client, left: org.MaxNew}, share: max(1, org.MaxNew/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
+			budget: &budget{client: l.client, left: opens}, share: max(1, opens/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
 			reports: make([]report.Report, len(l.picked.chosen)),
 		}
 		for range l.picked.chosen {
@@ -49,17 +48,6 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		trouble = append(trouble, t.save()...)
 		return t.report(asking, trouble), nil
 	})
-}
-
-// ration is a run's part of GitHub's limits: that of its shard, if it has one.
-func ration(asking context.Context, shard *Shard) (r github.Ration) {
-	if shard != nil {
-		r.Requests, r.Contents, r.Points = shard.Requests, shard.Contents, shard.Points
-	}
-	if _, bounded := asking.Deadline(); bounded {
-		r.Patience = time.Hour + time.Minute // a run with a set time limit waits for the next hour
-	}
-	return r
 }
 
 // turns is an ask while it visits the repositories of an owner. Everything that a run
@@ -293,7 +281,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	}
 	all := report.Join(append(reports, begun...)...)
 	all.Verb, all.DryRun, all.Fleet = t.ask.Verb(), t.ask.Settings().DryRun, &fleet
-	all = WithUnlisted(all, t.list.picked.unlisted)
+	all = withUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.rejected.lines(t.done < len(t.order)), trouble), t.session.Spent()
 	if t.done < len(t.order) {
 		all.Diagnostics = append(all.Diagnostics, t.stopped(asking))
@@ -306,7 +294,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 
 // stopped says why a run has not reached all repositories.
 func (t *turns) stopped(asking context.Context) problem.Problem {
-	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: finished work stays, and costs little the next time"}
+	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards (--shard): finished work stays, and costs little the next time"}
 	why := "the time of the run is over"
 	if t.until.Needed() {
 		why, d.Hint = t.until.String(), "run again after that: finished work stays, and costs little the next time"

@@ -372,6 +372,15 @@ func (g *GitHub) LimitRate(token string, requests int) {
 	g.rate(token, graphQL).left = requests
 }
 
+// AnnounceRate changes how many requests an hour has, as answers to the token say, and
+// not how many are answered.
+func (g *GitHub) AnnounceRate(token string, requests int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rate(token, http.MethodGet).limit = requests
+	g.rate(token, graphQL).limit = requests
+}
+
 // decode reads the JSON object of a request.
 func (c *apiCall) decode(v any) error {
 	err := json.Unmarshal(c.body, v)

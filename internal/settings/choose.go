@@ -53,7 +53,7 @@ const (
 )
 
 // othersNamed are the settings that name repositories that are not checked out.
-var othersNamed = []string{"repo", "org", "plan"}
+var othersNamed = []string{"repo", "org"}
 
 // OthersNamed reports whether values name repositories that are not checked out.
 func OthersNamed(values Values) bool {
@@ -116,15 +116,15 @@ func (c fileRow) holds(f Facts) bool {
 // The verbs and places that are alike here.
 var (
 	checkoutVerbs  = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify}
-	fleetVerbs     = []verbs.Verb{verbs.Shards, verbs.MergeReports, ""} // "" is refused after the settings are read
+	refusedVerbs   = []verbs.Verb{""} // after the settings are read
 	fileVerbs      = []verbs.Verb{verbs.Diff, verbs.MergeDriver, verbs.ConfigValidate}
 	showingVerbs   = []verbs.Verb{verbs.ConfigShow}
 	proposingVerbs = []verbs.Verb{verbs.PR}
 	answeringVerbs = []verbs.Verb{verbs.Comment}
 
-	workingVerbs = slices.Concat(checkoutVerbs, fleetVerbs)
+	workingVerbs = slices.Concat(checkoutVerbs, refusedVerbs)
 	headVerbs    = slices.Concat(workingVerbs, proposingVerbs)
-	othersVerbs  = slices.Concat(fleetVerbs, proposingVerbs)
+	othersVerbs  = slices.Concat(refusedVerbs, proposingVerbs)
 	readingVerbs = slices.Concat(answeringVerbs, showingVerbs)
 
 	ownPaths      = []Path{PathNone, PathAtHand, PathElsewhere}

@@ -63,7 +63,7 @@ func TestChooseHasOneRowForAllFacts(t *testing.T) {
 	bools := []bool{false, true}
 	for _, verb := range []verbs.Verb{
 		"", verbs.Scan, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR, verbs.Verify,
-		verbs.Diff, verbs.MergeDriver, verbs.Comment, verbs.Shards, verbs.MergeReports, verbs.ConfigValidate, verbs.ConfigShow,
+		verbs.Diff, verbs.MergeDriver, verbs.Comment, verbs.ConfigValidate, verbs.ConfigShow,
 	} {
 		for path := PathNone; path <= PathElsewhere; path++ {
 			for _, head := range bools {
@@ -94,8 +94,8 @@ func TestChooseHasOneRowForAllFacts(t *testing.T) {
 // Inputs may name other repositories for a step that is about the checkout.
 func TestGivenToAVerb(t *testing.T) {
 	t.Parallel()
-	given := []Values{Flags(map[string][]string{"repo": {"a/b"}, "org": {"a"}, "plan": {"p.json"}, "tool": {"opentofu"}})}
-	for verb, others := range map[verbs.Verb]bool{verbs.Verify: false, verbs.Scan: false, verbs.PR: true, verbs.Shards: true} {
+	given := []Values{Flags(map[string][]string{"repo": {"a/b"}, "org": {"a"}, "tool": {"opentofu"}})}
+	for verb, others := range map[verbs.Verb]bool{verbs.Verify: false, verbs.Scan: false, verbs.PR: true} {
 		got := GivenTo(verb, given)
 		if OthersNamed(Merge(got...)) != others || got[0]["tool"].Items[0] != "opentofu" {
 			t.Errorf("%s is given %v, want other repositories: %t", verb, got, others)

@@ -139,7 +139,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Place: problem.Place{Path: "relock.yml", Line: 19}},
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Place: problem.Place{Path: "relock.yml", Line: 20}},
 		},
-		Organisation:      settings.Organisation{Where: []settings.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
+		Organisation:      settings.Organisation{Where: []settings.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true},
 		UnreadableModules: "preserve", Unlocked: "fail", Strict: true, AllowDowngrade: true,
 		VariableSets: []settings.VariableSet{
 			{Name: "prod", Values: map[string]string{"environment": "prod"}, Directories: []string{"prod/**"}},

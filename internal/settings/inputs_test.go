@@ -21,7 +21,7 @@ type actionInput struct{ name, description string }
 // inputGroups are the inputs as people meet them. action.yml is made from this list.
 var inputGroups = []inputGroup{
 	{"Everyday", []actionInput{
-		{"command", "What to run: auto (by the event), pr, check, verify, upgrade, lock, scan, comment, shards or merge."},
+		{"command", "What to run: auto (by the event), pr, check, verify, upgrade, lock, scan or comment."},
 		{"directories", "Directories of root modules, like prod/network, prod/* or DIR/...; without it, relock searches the whole repository."},
 		{"platforms", "Platforms that each lock file must cover: auto, all, or a list like linux_amd64, darwin_arm64."},
 		{"providers", "Patterns of the providers to work on, like hashicorp/aws or */aws; without it, all providers."},
@@ -61,12 +61,7 @@ var inputGroups = []inputGroup{
 		{"where", "Conditions on those repositories, like topic=terraform, name=infra-*, visibility=private, property.team=platform, file!=.norelock or fork=any."},
 		{"max-new", "How many pull requests a run opens at most over all repositories; the default is 50."},
 		{"fleet", "File that remembers repositories, so that relock skips unchanged ones; it names private repositories."},
-		{"shards", "How many jobs share a run over an organisation, 256 at most; the default is 8."},
-		{"costs", "JSON report of an earlier run, so that shards share the work evenly."},
-		{"plan", "File that says which shard has which repositories; the command shards writes it, and pr reads it."},
-		{"shard", "The shard of the plan that this job does, like 3/8."},
-		{"reports", "JSON reports of shards, or patterns of their paths, which the command merge joins."},
-		{"caches", "Trusted hash caches of shards, or patterns of their paths, which the command merge adds to the cache."},
+		{"shard", "Part of those repositories that this job does, like 3/8, with as much of max-new and GitHub's limits."},
 	}},
 }
 

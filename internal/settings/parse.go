@@ -192,21 +192,14 @@ func isOwner(s string) error {
 	return nil
 }
 
-// parseShards reads a number of jobs, of which the matrix of a workflow may have 256
-// [docs.github.com, "Running variations of jobs in a workflow"].
-func parseShards(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n > 256 {
-		return 0, fmt.Errorf("%q is more than the 256 jobs that a workflow's matrix may have", s)
+func parseShard(s string) (Shard, error) {
+	number, of, _ := strings.Cut(s, "/")
+	i, _ := strconv.Atoi(number)
+	n, _ := strconv.Atoi(of)
+	if !shard().MatchString(s) || i > n {
+		return Shard{}, fmt.Errorf("%q is no shard; it must be like 3/8, and from 1/8 to 8/8", s)
 	}
-	return n, nil
-}
-
-func isShard(s string) error {
-	if s != "" && !shard().MatchString(s) {
-		return fmt.Errorf("%q is no shard; it must be like 3/8", s)
-	}
-	return nil
+	return Shard{i, n}, nil
 }
 
 func isAppID(s string) error {

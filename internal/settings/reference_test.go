@@ -89,12 +89,7 @@ var examples = map[string]string{
 	"repo":                        "acme/infra",
 	"org":                         "acme",
 	"fleet":                       "fleet.json",
-	"shards":                      "16",
-	"costs":                       "relock-report.json",
-	"plan":                        "plan.json",
 	"shard":                       "3/8",
-	"reports":                     "reports/**/relock-report.json",
-	"caches":                      "shards/hashes-*/hashes",
 	"org.where":                   "[topic=terraform, file!=.norelock]",
 	"org.max-new":                 "20",
 	"org.pause":                   "true",
@@ -205,14 +200,11 @@ func (s Setting) facts() []string {
 func joined(all []verbs.Verb) string {
 	var names []string
 	for _, verb := range all {
-		switch verb { // which the command line names by two words
-		case verbs.MergeReports:
-			names = append(names, "report merge")
-		case verbs.ConfigValidate:
+		if verb == verbs.ConfigValidate {
 			names = append(names, "config validate", "config show")
-		default:
-			names = append(names, string(verb))
+			continue
 		}
+		names = append(names, string(verb))
 	}
 	return strings.Join(names, ", ")
 }

@@ -155,13 +155,13 @@ type Organisation struct {
 	MaxNew int  // pull requests that a run opens
 	Pause  bool // no run does anything
 
-	Shards      int    // into which a run is divided
-	Shard       string // that the run is about, I/N
-	Plan, Costs string // paths; empty: none
-	Memory      string // path; empty: none
-	// Reports and Caches are paths of what shards have left, or patterns of these.
-	Reports, Caches []string
+	Shard  Shard  // that the run is about
+	Memory string // path; empty: none
 }
+
+// Shard is one of the parts of an organisation, Number of Of. The zero value is the
+// whole.
+type Shard struct{ Number, Of int }
 
 // PullRequest is the settings of pull requests.
 type PullRequest struct {

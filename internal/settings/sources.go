@@ -110,15 +110,6 @@ func (s Sources) unsound(c Settings) error {
 // override.
 func (s Sources) Identity(of Settings) string { return identityOf(of.Values, s.Operator.Enforced) }
 
-// OperatorsIdentity identifies what the operator's file decides; empty if it decides
-// nothing.
-func (s Sources) OperatorsIdentity() string {
-	if id := identityOf(s.Operator.Values, s.Operator.Enforced); id != identityOf(nil, nil) {
-		return id
-	}
-	return ""
-}
-
 // identityOf identifies values, and those that are enforced.
 func identityOf(values, enforced Values) string {
 	sum := sha256.Sum256([]byte(values.Deciding().Show() + enforced.Deciding().Show()))

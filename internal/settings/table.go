@@ -15,7 +15,7 @@ import (
 // The verbs that share flags.
 var (
 	everyVerb = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
-	reporting = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment, verbs.MergeReports}
+	reporting = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.Verify, verbs.Diff, verbs.PR, verbs.Comment}
 	scanning  = []verbs.Verb{verbs.Scan, verbs.Why, verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	planning  = []verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}
 	hashing   = append(slices.Clone(planning), verbs.Comment, verbs.Verify)
@@ -23,7 +23,6 @@ var (
 	judging   = append(slices.Clone(planning), verbs.Verify)
 	verifying = []verbs.Verb{verbs.Verify}
 	proving   = []verbs.Verb{verbs.Verify, verbs.Comment}
-	fleets    = []verbs.Verb{verbs.PR, verbs.Shards}
 )
 
 // All is the table of settings, in the order in which people read it. It must not be
@@ -523,8 +522,8 @@ var All = []Setting{
 	},
 	{
 		Input: "command", Kind: Choice, Default: "auto",
-		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment", "shards", "merge"},
-		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments. shards and merge begin and end a run over an organisation in several jobs.",
+		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment"},
+		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments.",
 		take:   asText(func(c *Settings) *string { return &c.Command }),
 	},
 	{
@@ -558,17 +557,17 @@ var All = []Setting{
 		take: asTexts(isRepository, func(c *Settings) *[]string { return &c.Repositories }),
 	},
 	{
-		Flag: "org", Input: "org", Kind: Text, Verbs: fleets,
+		Flag: "org", Input: "org", Kind: Text, Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "Organisation, or user, whose repositories are read from GitHub. It takes a GitHub App that is installed there, or somebody's token. Empty: none.",
 		take: asOne(asGiven(isOwner), func(c *Settings) *string { return &c.Organisation.Owner }),
 	},
 	{
-		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: fleets,
+		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "Conditions on the repositories of an organisation, like topic=terraform, name=infra-*, visibility=private, property.team=platform, or file!=.norelock for those without that file; fork=any takes forks, too. Of several conditions with one key, one must hold. A repository that has what a != names is left out.",
 		take: asEach(ParseCondition, func(c *Settings) *[]Condition { return &c.Organisation.Where }),
 	},
 	{
-		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: fleets,
+		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: []verbs.Verb{verbs.PR},
 		Doc:  "How many pull requests a run opens at most over all repositories of an organisation. The others wait.",
 		take: asNumber(func(c *Settings) *int { return &c.Organisation.MaxNew }),
 	},
@@ -578,34 +577,9 @@ var All = []Setting{
 		take: asText(func(c *Settings) *string { return &c.Organisation.Memory }),
 	},
 	{
-		Flag: "shards", Input: "shards", Kind: Number, Default: "8", Min: 1, Verbs: []verbs.Verb{verbs.Shards},
-		Doc:  "Into how many parts, each a job of a workflow's matrix, a run over an organisation is divided; 256 at most.",
-		take: asOne(parseShards, func(c *Settings) *int { return &c.Organisation.Shards }),
-	},
-	{
-		Flag: "costs", Input: "costs", Kind: Text, Verbs: []verbs.Verb{verbs.Shards},
-		Doc:  "JSON report of an earlier run over the organisation, so that shards share what repositories cost. Empty: all cost alike.",
-		take: asText(func(c *Settings) *string { return &c.Organisation.Costs }),
-	},
-	{
-		Flag: "plan", Input: "plan", Kind: Text, Verbs: []verbs.Verb{verbs.PR, verbs.Shards},
-		Doc:  "File that says which shard has which repositories. shards writes it, to plan.json if you name none. pr reads from it what its shard has to do.",
-		take: asText(func(c *Settings) *string { return &c.Organisation.Plan }),
-	},
-	{
 		Flag: "shard", Input: "shard", Kind: Text, Verbs: []verbs.Verb{verbs.PR},
-		Doc:  "The shard of the plan, like 3/8.",
-		take: asOne(asGiven(isShard), func(c *Settings) *string { return &c.Organisation.Shard }),
-	},
-	{
-		Input: "reports", Kind: List,
-		Doc:  "JSON reports of shards, or patterns of their paths, which the command merge makes one report of.",
-		take: asTexts(anyText, func(c *Settings) *[]string { return &c.Organisation.Reports }),
-	},
-	{
-		Input: "caches", Kind: List,
-		Doc:  "Hash caches of shards, or patterns of their paths, which the command merge adds to the cache. They must be as trusted as that.",
-		take: asTexts(anyText, func(c *Settings) *[]string { return &c.Organisation.Caches }),
+		Doc:  "One of the parts into which the ids of the repositories divide an organisation, like 3/8. It has as much of max-new and of GitHub's limits. Empty: the whole.",
+		take: asOne(optional(parseShard), func(c *Settings) *Shard { return &c.Organisation.Shard }),
 	},
 	{
 		Key: "org.pause", Kind: Bool, Default: "false", Operator: true,
@@ -613,12 +587,12 @@ var All = []Setting{
 		take: asBool(func(c *Settings) *bool { return &c.Organisation.Pause }),
 	},
 	{
-		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate, verbs.Shards),
+		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate),
 		Doc:  "Path of the configuration file. One outside of the repositories that are read is the operator's. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		take: asText(func(c *Settings) *string { return &c.File }),
 	},
 	{
-		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow, verbs.MergeReports),
+		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow),
 		Values: []string{"text", "json", "markdown", "html", "sarif"},
 		Only:   map[string][]verbs.Verb{"markdown": reporting, "html": reporting, "sarif": {verbs.Check, verbs.Verify}},
 		Meanings: map[string]string{

@@ -20,8 +20,6 @@ const (
 	Diff           Verb = "diff"         // compares two versions of lock files
 	MergeDriver    Verb = "merge-driver" // merges two versions of a lock file
 	Comment        Verb = "comment"      // answers a comment under a pull request
-	Shards         Verb = "shards"       // divides a run over an organisation into jobs
-	MergeReports   Verb = "merge"        // joins the reports of these jobs; a verb of the Action alone
 	ConfigValidate Verb = "config"       // checks the configuration file
 	ConfigShow     Verb = "config show"  // prints the settings
 )
