@@ -38,17 +38,6 @@ func (p Place) Whole() Place { return Place{Path: p.Path, Package: p.Package} }
 // empty.
 func (p Place) Named() Place { return Place{Path: p.File(), Line: p.Line, From: p.From, To: p.To} }
 
-// Unnamed reverses Named: the part of the path after the last "//" is in a
-// package, unless the "//" is that of a URL.
-func (p Place) Unnamed() Place {
-	i := strings.LastIndex(p.Path, "//")
-	if i <= 0 || p.Path[i-1] == ':' {
-		return p
-	}
-	p.Package, p.Path = p.Path[:i], p.Path[i+2:]
-	return p
-}
-
 // String returns FILE:LINE, FILE, or nothing.
 func (p Place) String() string {
 	if p.Line == 0 {

@@ -46,7 +46,7 @@ var documented = map[string]reflect.Type{
 // places.
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
-	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed planned required_providers
+	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed required_providers
 	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed why created updated room run person`)
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
@@ -104,8 +104,8 @@ func keysOf(t reflect.Type, seen map[reflect.Type]bool, keys map[string]bool) {
 		t = t.Elem()
 	}
 	own := slices.Contains(slices.Collect(maps.Values(documented)), t) && len(seen) > 0
-	_, text := reflect.New(t).Interface().(encoding.TextUnmarshaler)
-	_, whole := reflect.New(t).Interface().(json.Unmarshaler)
+	_, text := reflect.Zero(t).Interface().(encoding.TextMarshaler)
+	_, whole := reflect.Zero(t).Interface().(json.Marshaler)
 	if own || text || whole || seen[t] || t.Kind() != reflect.Struct {
 		return
 	}

@@ -5,12 +5,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"time"
 	"unicode/utf8"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -32,8 +28,8 @@ import (
 )
 
 // This file defines the JSON of a report. A type that JSON shows as it is carries
-// the tags itself. Every other type has a row here; the functions below a row
-// write and read it. Nothing reads the modules of scan and verify.
+// the tags itself. Every other type has a row here, which the functions below it
+// write.
 
 // formatVersion is the version of the JSON output. A later relock may add keys to
 // it; existing keys keep their name and meaning.
@@ -121,19 +117,6 @@ func (s *stream) end() error {
 	return s.w.Flush()
 }
 
-// FromJSON reads the JSON report of a run that proposes. It is for commands that
-// join reports.
-func FromJSON(r io.Reader) (Report, error) {
-	var doc document
-	if err := json.NewDecoder(r).Decode(&doc); err != nil {
-		return Report{}, fmt.Errorf("it is no report: %w", err)
-	}
-	if doc.FormatVersion != formatVersion || doc.PullRequests == nil {
-		return Report{}, errors.New("it is no report of the verb pr, or of another version of relock")
-	}
-	return doc.report(), nil
-}
-
 // document is the report of a run.
 type document struct {
 	FormatVersion int                `json:"format_version"`
@@ -187,20 +170,8 @@ func documentOf(r Report) document {
 	return doc
 }
 
-func (d document) report() Report {
-	r := Report{
-		Verb: verbs.PR, Modules: collect.Mapped(d.Modules, planJSON.module), Unlocked: d.Unlocked, PassedOver: d.PassedOver, Excluded: d.Excluded,
-		Notes: collect.Mapped(d.Notes, notesJSON.notes), PullRequests: d.PullRequests, Dashboards: d.Dashboards, DryRun: d.DryRun, Asked: Asked{Providers: d.Providers},
-		Diagnostics: problemsFrom(d.Errors, d.Warnings), Stats: orZero(d.Stats),
-	}
-	if d.Fleet != nil {
-		r.Fleet, r.DryRun = d.Fleet.fleet(), d.Fleet.DryRun
-	}
-	return r
-}
-
-// rowOf is the row of a root module. Unchanged providers are written only for
-// joined reports.
+// rowOf is the row of a root module. All versions in use, and unchanged providers,
+// are written only in a run over an organisation.
 func rowOf(m Module, r Report) any {
 	switch {
 	case m.Scan != nil:
@@ -266,31 +237,12 @@ func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []pr
 	return errors, warnings
 }
 
-func problemsFrom(errors, warnings []problemJSON) []problem.Problem {
-	var all []problem.Problem
-	for i, p := range slices.Concat(errors, warnings) {
-		d := problem.Problem{Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}.Unnamed(), Subject: problem.Subject{Addr: p.Provider}, Host: svchost.Hostname(p.Host), Hint: p.Hint, Dirs: p.Dirs, Outage: p.Outage}
-		if i >= len(errors) {
-			d.Severity = problem.SeverityWarning
-		}
-		all = append(all, d)
-	}
-	return all
-}
-
 // shownHost is a host in the form that people write.
 type shownHost svchost.Hostname
 
 // MarshalText implements encoding.TextMarshaler.
 func (h shownHost) MarshalText() ([]byte, error) {
 	return []byte(svchost.Hostname(h).ForDisplay()), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (h *shownHost) UnmarshalText(text []byte) error {
-	host, err := svchost.ForComparison(string(text))
-	*h = shownHost(host)
-	return err
 }
 
 // scanJSON is a root module of a scan.
@@ -366,18 +318,8 @@ func (w shaper) term(t scan.Term) scan.Term {
 	return t
 }
 
-func readTerm(t scan.Term) scan.Term {
-	t.Place = t.Place.Unnamed()
-	return t
-}
-
 func (w shaper) call(u scan.Unread) scan.Unread {
 	u.Place = w.place(u.Place)
-	return u
-}
-
-func readCall(u scan.Unread) scan.Unread {
-	u.Place = u.Place.Unnamed()
 	return u
 }
 
@@ -424,61 +366,6 @@ func planOf(m Module) planJSON {
 	return j
 }
 
-func (j planJSON) module() Module {
-	m := Module{
-		Dir: j.Dir, Tool: j.Tool, Assumed: j.Assumed, Pending: j.Pending, Written: j.Written, Partial: j.Partial, Left: j.Left, HashesOnly: j.HashesOnly,
-		InUse: j.InUse, Changes: collect.Mapped(j.Changes, changeJSON.change), Unread: collect.Mapped(j.Unread, readCall), Findings: collect.Mapped(j.Findings, findingJSON.finding),
-	}
-	changed, kept := map[provider.Addr]*Facts{}, map[provider.Addr]*Kept{}
-	for i := range m.Changes {
-		changed[m.Changes[i].Addr] = &m.Changes[i].Facts
-	}
-	// of returns the facts of a provider. It is unchanged, at this version,
-	// unless there is a change for it.
-	of := func(addr provider.Addr, at provider.Version) *Facts {
-		if f := changed[addr]; f != nil {
-			return f
-		}
-		if kept[addr] == nil {
-			kept[addr] = &Kept{Addr: addr, Version: at}
-		}
-		return &kept[addr].Facts
-	}
-	for _, k := range j.Kept {
-		f := of(k.Provider, k.Version)
-		f.Coverage, f.Signer = k.Platforms, orZero(k.Signer)
-	}
-	for _, h := range j.Held {
-		if changed[h.Provider] == nil { // else the change has it already
-			f := of(h.Provider, orZero(h.Stays))
-			f.Held = append(f.Held, h.held())
-		}
-	}
-	for _, missing := range j.Missing {
-		f := of(missing.Provider, missing.Version)
-		f.Missing, f.Since, f.Serving = missing.Platforms, missing.Since, orZero(missing.ServedBy)
-	}
-	j.Warnings = slices.DeleteFunc(j.Warnings, func(p problemJSON) bool {
-		if p.Code != problem.CodeRegistryWarning {
-			return false
-		}
-		f := of(p.Provider, provider.Version{})
-		f.Warnings = append(f.Warnings, p.Message)
-		return true
-	})
-	m.Diagnostics = problemsFrom(j.Errors, j.Warnings)
-	for _, addr := range slices.SortedFunc(maps.Keys(kept), provider.Addr.Compare) {
-		m.Kept = append(m.Kept, *kept[addr])
-	}
-	for i := range m.Changes {
-		m.Changes[i].Origins = j.Fetched
-	}
-	for i := range m.Kept {
-		m.Kept[i].Origins = j.Fetched
-	}
-	return m
-}
-
 type changeJSON struct {
 	Provider       provider.Addr        `json:"provider"`
 	ProviderFrom   provider.Addr        `json:"provider_from,omitzero"`
@@ -513,20 +400,6 @@ func (w shaper) changeOf(c Change) changeJSON {
 		j.To = &v
 	}
 	return j
-}
-
-func (j changeJSON) change() Change {
-	return Change{
-		Change: diff.Change{
-			Addr: j.Provider, AddrFrom: j.ProviderFrom, Kind: j.Kind, Bump: j.Bump, From: orZero(j.From), To: orZero(j.To),
-			ConstraintsFrom: j.ConstraintFrom, ConstraintsTo: j.Constraints,
-			Platforms: j.Completed, HashesAdded: j.HashesAdded, HashesRemoved: j.HashesRemoved,
-		},
-		Facts: Facts{
-			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: time.Time(j.Released), Marks: j.Marks,
-			Held: collect.Mapped(j.Held, heldJSON.held), FromPull: j.FromPull,
-		},
-	}
 }
 
 // heldJSON says why a newer release was not taken. Outside of a change it also
@@ -585,20 +458,6 @@ func (w shaper) measure(m upgrade.Measure) upgrade.Measure {
 	return m
 }
 
-func readMeasure(m upgrade.Measure) upgrade.Measure {
-	m.Term, m.Against, m.Call.Place = readTerm(m.Term), readTerm(m.Against), m.Call.Unnamed()
-	return m
-}
-
-func (j heldJSON) held() upgrade.Held {
-	return upgrade.Held{
-		Version: j.Version, Published: time.Time(j.Released), By: policy.Hold{Reason: j.Reason, Rule: j.Rule, Eligible: time.Time(j.Eligible)},
-		Term:   scan.Term{Constraint: j.Constraint, Module: j.Module, Place: j.Place.Unnamed(), Unit: j.Unit, Sets: j.Sets, Source: j.Source, Expression: j.Expression},
-		Others: collect.Mapped(j.Also, readTerm),
-		Help:   upgrade.Advice{Version: orZero(j.HelpTo), Leaves: orZero(j.Leaves), Measures: collect.Mapped(j.Help, readMeasure)},
-	}
-}
-
 // missingJSON is a provider whose release lacks platforms.
 type missingJSON struct {
 	Provider  provider.Addr                          `json:"provider"`
@@ -644,15 +503,6 @@ func (w shaper) findingOf(f problem.Problem) findingJSON {
 	}
 }
 
-func (j findingJSON) finding() problem.Problem {
-	return problem.Problem{
-		Code: j.Code, Severity: j.Severity, Subject: problem.Subject{
-			Addr: j.Provider, Version: j.Version.version, Versioned: j.Version.known, Hash: j.Hash,
-			Platform: j.Platform,
-		}, Place: problem.Place{Path: j.File, Line: j.Line, From: j.Column}.Unnamed(), ProvenBy: j.ProvenBy, Message: j.Message, Hint: j.Hint,
-	}
-}
-
 func (w shaper) markedOf(f problem.Problem) findingJSON {
 	j := w.findingOf(f)
 	j.Fingerprint = f.Fingerprint()
@@ -678,15 +528,6 @@ func (v entryVersion) MarshalText() ([]byte, error) {
 		return nil, nil
 	}
 	return v.version.MarshalText()
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (v *entryVersion) UnmarshalText(text []byte) error {
-	v.known = len(text) > 0
-	if !v.known {
-		return nil
-	}
-	return v.version.UnmarshalText(text)
 }
 
 // verifiedJSON is the verification of a root module.
@@ -738,13 +579,6 @@ func notesOf(n notes.Notes) notesJSON {
 	return j
 }
 
-func (j notesJSON) notes() notes.Notes {
-	n := notes.Notes{Addr: j.Provider, From: j.From, To: j.To, Releases: j.Releases, More: j.More, Problem: j.Problem}
-	n.Repository, _ = provider.ParseRepository(j.Repository)
-	n.Repository.Tag = j.Tag
-	return n
-}
-
 // fleetJSON is a Fleet in JSON.
 type fleetJSON struct {
 	Owner        string         `json:"owner"`
@@ -764,8 +598,6 @@ func fleetOf(r Report) *fleetJSON {
 	}
 	return j
 }
-
-func (j fleetJSON) fleet() *Fleet { return &Fleet{j.Owner, j.Listed, j.LeftOut, j.Repositories} }
 
 // settingsJSON are the settings that are in force.
 type settingsJSON struct {
@@ -789,15 +621,6 @@ func orNil[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// orZero is what a pointer points to; the zero value for nil.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }
 
 // array is a list that is never null.

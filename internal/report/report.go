@@ -12,7 +12,6 @@ package report
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -300,16 +299,6 @@ func (e Elapsed) Seconds() float64 { return float64(time.Duration(e).Millisecond
 
 // MarshalJSON implements json.Marshaler with Seconds.
 func (e Elapsed) MarshalJSON() ([]byte, error) { return json.Marshal(e.Seconds()) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (e *Elapsed) UnmarshalJSON(text []byte) error {
-	var seconds float64
-	if err := json.Unmarshal(text, &seconds); err != nil {
-		return err
-	}
-	*e = Elapsed(math.Round(seconds*1000)) * Elapsed(time.Millisecond)
-	return nil
-}
 
 // FromScan makes the report of a scanned root module.
 func FromScan(m scan.RootModule) Module {
