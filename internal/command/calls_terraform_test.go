@@ -73,7 +73,7 @@ func helped(t *testing.T, said string) (kind, release string, to provider.Versio
 	var doc struct {
 		Modules []struct {
 			Held []struct {
-				To   provider.Version `json:"help_to"`
+				To   string `json:"help_to"`
 				Help []struct{ Kind, Release string }
 			}
 		}
@@ -82,7 +82,11 @@ func helped(t *testing.T, said string) (kind, release string, to provider.Versio
 		t.Fatalf("nothing, or more than one thing, helps (%v):\n%s", err, said)
 	}
 	held := doc.Modules[0].Held[0]
-	return held.Help[0].Kind, held.Help[0].Release, held.To
+	to, err := provider.ParseVersion(held.To)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held.Help[0].Kind, held.Help[0].Release, to
 }
 
 // TestWhatWouldHelpIsTrueForTerraform plays recorded calls of public modules: upgrade names a

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,16 +24,6 @@ var sectionKinds = []string{"breaking", "note", "deprecation", "other"}
 
 // MarshalText implements encoding.TextMarshaler with the kind's name.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(sectionKinds[k]), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (k *Kind) UnmarshalText(text []byte) error {
-	i := slices.Index(sectionKinds, string(text))
-	if i < 0 {
-		return fmt.Errorf("%q is no kind of a section", text)
-	}
-	*k = Kind(i)
-	return nil
-}
 
 // Section is a part of a release's notes under one heading.
 type Section struct {

@@ -124,16 +124,6 @@ func (s Severity) String() string { return severities[s] }
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler with ParseSeverity.
-func (s *Severity) UnmarshalText(text []byte) error {
-	parsed, err := ParseSeverity(string(text))
-	if err != nil {
-		return err
-	}
-	*s = parsed
-	return nil
-}
-
 // ParseSeverity reads the name of a severity.
 func ParseSeverity(s string) (Severity, error) {
 	if i := slices.Index(severities, s); i >= 0 {

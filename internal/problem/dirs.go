@@ -31,11 +31,3 @@ func (d Dirs) Named(names Naming) Dirs {
 
 // MarshalJSON implements json.Marshaler with a list.
 func (d Dirs) MarshalJSON() ([]byte, error) { return json.Marshal(d.List()) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *Dirs) UnmarshalJSON(src []byte) error {
-	var dirs []string
-	err := json.Unmarshal(src, &dirs)
-	*d = DirsOf(dirs)
-	return err
-}

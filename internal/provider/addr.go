@@ -169,18 +169,3 @@ func (a Addr) Lockable() bool { return a != (Addr{}) && !a.Builtin() && !a.Legac
 
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler with ParseFullAddr. An empty text is
-// no address.
-func (a *Addr) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*a = Addr{}
-		return nil
-	}
-	parsed, err := ParseFullAddr(string(text))
-	if err != nil {
-		return err
-	}
-	*a = parsed
-	return nil
-}

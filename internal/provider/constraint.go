@@ -133,21 +133,6 @@ func (c Constraints) String() string {
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler with ParseConstraints. An empty text
-// is no term.
-func (c *Constraints) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*c = Constraints{}
-		return nil
-	}
-	parsed, err := ParseConstraints(string(text))
-	if err != nil {
-		return err
-	}
-	*c = parsed
-	return nil
-}
-
 // Allows reports whether a version may be selected: it meets every term, and an
 // exact term names it if it is a prerelease. 0.0.0 is never allowed.
 func (c Constraints) Allows(v Version) bool {
@@ -204,20 +189,6 @@ func (t Term) MarshalText() ([]byte, error) {
 		return nil, nil
 	}
 	return []byte(t.String()), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (t *Term) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*t = Term{}
-		return nil
-	}
-	parsed, err := parseTerm(string(text))
-	if err != nil {
-		return fmt.Errorf("invalid version constraint: %w", err)
-	}
-	*t = parsed
-	return nil
 }
 
 // Raised returns the term in the same form for a release above its bound. A term

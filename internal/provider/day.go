@@ -24,18 +24,3 @@ func (d Day) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(d.String())
 }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *Day) UnmarshalJSON(text []byte) error {
-	var on *string
-	if err := json.Unmarshal(text, &on); err != nil {
-		return err
-	}
-	if on == nil {
-		*d = Day{}
-		return nil
-	}
-	at, err := time.Parse(time.DateOnly, *on)
-	*d = Day(at)
-	return err
-}

@@ -52,16 +52,6 @@ func (p Pattern) Given() string {
 // MarshalText implements encoding.TextMarshaler with Given's form.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.Given()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler with ParsePattern.
-func (p *Pattern) UnmarshalText(text []byte) error {
-	parsed, err := ParsePattern(string(text))
-	if err != nil {
-		return err
-	}
-	*p = parsed
-	return nil
-}
-
 // Literal reports whether the pattern has no wildcards. Then its author means one
 // provider, which should exist.
 func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }

@@ -72,13 +72,3 @@ func (p Platform) Compare(q Platform) int {
 
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (p Platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler with ParsePlatform.
-func (p *Platform) UnmarshalText(text []byte) error {
-	parsed, err := ParsePlatform(string(text))
-	if err != nil {
-		return err
-	}
-	*p = parsed
-	return nil
-}

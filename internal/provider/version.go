@@ -81,16 +81,6 @@ func (v Version) String() string {
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler with ParseVersion.
-func (v *Version) UnmarshalText(text []byte) error {
-	parsed, err := ParseVersion(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
-}
-
 // Core returns the version without prerelease and metadata.
 func (v Version) Core() Version { return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch} }
 

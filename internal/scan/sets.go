@@ -82,14 +82,6 @@ func (n SetNames) String() string {
 // MarshalJSON implements json.Marshaler with a list of the names.
 func (n SetNames) MarshalJSON() ([]byte, error) { return json.Marshal(n.List()) }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *SetNames) UnmarshalJSON(src []byte) error {
-	var names []string
-	err := json.Unmarshal(src, &names)
-	*n = NamesOfSets(names...)
-	return err
-}
-
 // givenValues are the values with which a root module is read: those of the first set. All
 // sets have the same values for the variables that the root module has asked for.
 type givenValues struct {
