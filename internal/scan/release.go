@@ -51,17 +51,16 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 		}
 		all = append(all, constraints...)
 	}
-	allowed := slices.DeleteFunc(candidates, func(v provider.Version) bool {
-		return v.Compare(first) < 0 || !pin.Admits(v) || !all.Check(goversion.Must(goversion.NewVersion(v.String())))
-	})
+	admits := func(v provider.Version) bool {
+		return pin.Admits(v) && (len(all) == 0 || all.Check(goversion.Must(goversion.NewVersion(v.String()))))
+	}
+	allowed := slices.DeleteFunc(candidates, func(v provider.Version) bool { return v.Compare(first) < 0 || !admits(v) })
 	if len(allowed) == 0 {
 		return choice{none: true}
 	}
 	open := slices.ContainsFunc([]provider.Version{
 		{Major: newest.Major, Minor: newest.Minor, Patch: newest.Patch + 1}, {Major: newest.Major, Minor: newest.Minor + 1}, {Major: newest.Major + 1},
-	}, func(v provider.Version) bool {
-		return pin.Admits(v) && all.Check(goversion.Must(goversion.NewVersion(v.String())))
-	})
+	}, admits)
 	known := slices.DeleteFunc(slices.Clone(allowed), func(v provider.Version) bool { return v.Compare(newest) > 0 })
 	if len(known) == 0 {
 		return choice{version: newest, newer: true}
