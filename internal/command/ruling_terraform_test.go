@@ -1,12 +1,14 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/worktree/worktreetest"
 )
@@ -23,17 +25,25 @@ versions: {1.0.0: {published: 2020-01-01}, 2.0.0: {published: 2999-01-01}}
 `)
 	repository := filepath.Join(t.TempDir(), "repository")
 	root := filepath.Join(repository, "live")
-	worktreetest.Write(t, repository, map[string]string{"live/main.tf": "terraform {\n  required_providers {\n    alpha = { source = \"hashicorp/alpha\", version = \"1.0.0\" }\n  }\n}\n"})
-	lock := func() {
+	// lock is what terraform locks of the versions, over the lock file that is there.
+	lock := func(versions string) map[string]string {
 		t.Helper()
+		files := map[string]string{"live/main.tf": fmt.Sprintf("terraform {\n  required_providers {\n    alpha = { source = \"hashicorp/alpha\", version = %q }\n  }\n}\n", versions)}
+		worktreetest.Replace(t, repository, files)
 		if ok, said := runTools(t, program, s, root, t.TempDir(), "", []string{"init", "-upgrade", "-input=false", "-no-color"}, []string{"providers", "lock", "-platform=linux_amd64"}); !ok {
 			t.Fatal(said)
 		}
 		if err := os.RemoveAll(filepath.Join(root, ".terraform")); err != nil {
 			t.Fatal(err)
 		}
+		text, err := os.ReadFile(filepath.Join(root, lockfile.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["live/"+lockfile.Name] = string(text)
+		return files
 	}
-	lock()
+	before, after := lock("1.0.0"), lock(">= 1.0.0")
 	requests := map[string][]string{}
 	for name, tt := range map[string]struct {
 		config string
@@ -53,14 +63,10 @@ versions: {1.0.0: {published: 2020-01-01}, 2.0.0: {published: 2999-01-01}}
 		"hold-until":        {"rules:\n  - hold-until: 2999-01-01\n", "", ""},
 		"judge: off":        {"judge: off\nrules:\n  - allow-versions: \"< 2\"\n", "", ""},
 	} {
-		worktreetest.Replace(t, repository, map[string]string{
-			".github/relock.yml": "version: 1\nplatforms: [linux_amd64]\n" + tt.config,
-			"live/main.tf":       "terraform {\n  required_providers {\n    alpha = { source = \"hashicorp/alpha\", version = \"1.0.0\" }\n  }\n}\n",
-		})
-		lock()
+		worktreetest.Replace(t, repository, before)
+		worktreetest.Replace(t, repository, map[string]string{".github/relock.yml": "version: 1\nplatforms: [linux_amd64]\n" + tt.config})
 		worktreetest.Commit(t, repository)
-		worktreetest.Replace(t, repository, map[string]string{"live/main.tf": "terraform {\n  required_providers {\n    alpha = { source = \"hashicorp/alpha\", version = \">= 1.0.0\" }\n  }\n}\n"})
-		lock()
+		worktreetest.Replace(t, repository, after)
 		s.ResetRequests()
 		status, said := runIn(t, s, repository, slices.Concat([]string{"check", "--touched", "HEAD", "--format", "json", "live"}, as)...)
 		for _, r := range s.Requests() {
