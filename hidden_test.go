@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	hiddenWorlds = flag.Int("hidden", 2, "TestWhatIsHiddenStays plays so many worlds for each way to hide something")
+	hiddenWorlds = flag.Int("hidden", 1, "TestWhatIsHiddenStays and TestHiddenRepositoriesStay play so many worlds for each way to hide something")
 	hiddenSeed   = flag.Uint64("hidden-seed", 1, "and this is the seed of the first one")
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-var interrupts = flag.Int("interrupts", 4, "how often TestInterrupted interrupts a run")
+var interrupts = flag.Int("interrupts", 2, "how often TestInterrupted interrupts a run")
 
 // The multitude that is interrupted: enough for every part of a run to take a while on
 // one processor.

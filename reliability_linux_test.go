@@ -24,7 +24,7 @@ import (
 
 var (
 	wholeMatrix = flag.Bool("matrix", false, "TestReliability: also the faults that need a process of their own")
-	cellsShare  = flag.Int("share", 8, "TestReliability plays one of so many cells that no process is needed for; 1: all of them")
+	cellsShare  = flag.Int("share", 8, "TestReliability and TestEveryWriteEveryFailure play one of so many cells that no process is needed for; 1: all of them")
 	update      = flag.Bool("update", false, "write the tables of testdata/reliability and docs/traces.md again, as far as what was run says it")
 )
 

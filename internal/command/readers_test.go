@@ -233,7 +233,7 @@ func worldRepositories(world string) map[string]bool {
 	return all
 }
 
-var readerSeeds = flag.Uint64("readers-seeds", 5, "how many organisations TestReadersChangeNothing plays")
+var readerSeeds = flag.Uint64("readers-seeds", 2, "how many organisations TestReadersChangeNothing plays")
 
 // TestReadersChangeNothing holds that a run over an organisation reports, writes and remembers
 // the same however many repositories are read at once and whatever answers are late; with
