@@ -25,7 +25,6 @@ import (
 //go:embed world.txtar
 var archive []byte
 
-// repository is the repository of that world.
 const repository = "acme/infrastructure"
 
 // demonstration is the Action in a world of its own.

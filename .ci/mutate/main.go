@@ -17,7 +17,6 @@ import (
 
 const table = ".ci/mutate/mutants.txt"
 
-// mutant is one mistake.
 type mutant struct {
 	name     string
 	file     string

@@ -221,7 +221,6 @@ func (m *merged) addProtocols(path string, item *ast.ObjectItem) {
 	m.limits = Limits{Retries: retries(b.Retries), Timeout: seconds(b.Timeout)}.over(m.limits)
 }
 
-// addOCICredentials reads an oci_credentials block.
 func (m *merged) addOCICredentials(path string, item *ast.ObjectItem) {
 	body, ok := item.Val.(*ast.ObjectType)
 	if !ok || len(item.Keys) != 2 {

@@ -113,7 +113,6 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// rootCommand is the program, with a command for each verb.
 func rootCommand(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "relock",

@@ -61,7 +61,6 @@ func ownFileAt(dir, name string, tops []string) (settings.File, error) {
 // readBounded reads so much of a configuration file that an excess is seen.
 func readBounded(path string) ([]byte, error) { return file.ReadAtMost(path, settings.MaxFileSize+1) }
 
-// readOperators reads the operator's configuration file.
 func readOperators(env Env, name string) (settings.File, error) {
 	return settings.ReadOperatorFile(name, func() ([]byte, error) { return readBounded(file.Absolute(env.WorkDir, name)) })
 }

@@ -114,7 +114,6 @@ func printHelp(cmd *cobra.Command) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), help(cmd))
 }
 
-// help is what relock says of a command.
 func help(cmd *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(fitted(cmp.Or(cmd.Long, cmd.Short+".")) + "\n")

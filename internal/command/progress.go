@@ -136,7 +136,6 @@ func (l *lines) end() {
 	}
 }
 
-// packageCount is a number of packages.
 func packageCount(n int) string {
 	if n == 1 {
 		return "1 package"
@@ -373,7 +372,6 @@ func (b *bars) end() {
 	}
 }
 
-// bar is a download with a bar.
 type bar struct {
 	of         *bars
 	bar        *mpb.Bar

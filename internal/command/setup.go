@@ -46,7 +46,6 @@ modules, and the git repository of relock, and never GitHub's API.`,
 	return cmd
 }
 
-// setupOptions are the flags of setup.
 type setupOptions struct{ stdout, check, comments bool }
 
 // runSetup decides what a repository gets, writes that, and says how to go on.

@@ -44,7 +44,6 @@ func (t *Trail) willWrite() {
 	}
 }
 
-// add notes what was done.
 func (t *Trail) add(done string) {
 	if t != nil {
 		t.mu.Lock()

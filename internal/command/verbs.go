@@ -191,7 +191,6 @@ func sarifOptions(env Env, cfg settings.Settings) render.SARIFOptions {
 	}}
 }
 
-// status is the exit status of a report.
 func status(r report.Report) error {
 	switch {
 	case slices.ContainsFunc(r.Diagnostics, unmet):

@@ -62,13 +62,11 @@ func judgeBy(ctx context.Context, env Env, s settings.Settings, seen ledgerFile,
 	return r, err
 }
 
-// ledgerFile is the ledger of a run.
 type ledgerFile struct {
 	*ledger.Ledger
 	judged
 }
 
-// readLedger reads the ledger that is named.
 func readLedger(ctx context.Context, env Env, s settings.Settings) (l ledgerFile, err error) {
 	if s.Ledger == "" {
 		return l, nil
@@ -81,7 +79,6 @@ func readLedger(ctx context.Context, env Env, s settings.Settings) (l ledgerFile
 	return l, err
 }
 
-// baselineFile is the baseline of a run.
 type baselineFile struct {
 	*ledger.Baseline
 	judged

@@ -121,7 +121,6 @@ func (f Inside) Problems(providerType string, p provider.Platform) []string {
 	return problems
 }
 
-// headerOf reads the header of a program.
 func headerOf(e *zip.File) image {
 	r, err := e.Open()
 	if err != nil {

@@ -41,7 +41,6 @@ type mergedHead struct {
 	conflicts map[string]bool
 }
 
-// baseMerge merges the base of a pull request.
 type baseMerge struct {
 	repo  *github.Repository
 	pull  github.PullRequest

@@ -39,7 +39,6 @@ const (
 	provable                // it probably covers these platforms, and a few packages can prove it
 )
 
-// numberRow is a row of the table of numbers.
 type numberRow struct {
 	name string
 	fits func(number) bool

@@ -248,7 +248,6 @@ func rewrite(ctx context.Context, repo *github.Repository, page github.Issue, t 
 	return out
 }
 
-// failed is the outcome after an error.
 func (o Outcome) failed(err error) Outcome {
 	o.Reason = whyNot(err)
 	if !errors.Is(err, github.ErrGone) && !errors.Is(err, github.ErrForbidden) {

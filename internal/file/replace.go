@@ -97,7 +97,6 @@ func (o Options) fill(f *os.File, content []byte) error {
 	return errors.Join(err, o.step("close", f.Close))
 }
 
-// step makes one step of a replacement.
 func (o Options) step(name string, act func() error) error {
 	if o.watch != nil {
 		if err := o.watch(name); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 )
 
-// openFile is an open file of a tree.
 type openFile struct {
 	*bytes.Reader
 	found fs.FileInfo
@@ -48,7 +47,6 @@ func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	return left, nil
 }
 
-// pathFailure is the error of an operation at a path.
 func pathFailure(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }

@@ -66,7 +66,6 @@ func (e graphqlError) place(list ...string) (i int, ok bool) {
 	return int(at), ok
 }
 
-// mutate sends one GraphQL mutation.
 func (r *Repository) mutate(ctx context.Context, doing string, needs permission, mutation string, input map[string]any) error {
 	ctx = behaving(ctx, requestBehaviour{write: true, needs: needs})
 	errs, err := r.client.graph.post(ctx, mutation, map[string]any{"input": input}, nil)

@@ -59,7 +59,6 @@ const (
 // issueFields are what GraphQL is asked for of an issue.
 const issueFields = `number url body state author { __typename login } editor { __typename login }`
 
-// issueNode is an issue as GraphQL has it.
 type issueNode struct {
 	Number           int
 	URL, Body, State string

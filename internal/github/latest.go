@@ -23,7 +23,6 @@ const pullFields = `number id url title body state isDraft locked baseRefName ba
  headRefOid headRefName headRepository { nameWithOwner } isCrossRepository maintainerCanModify
  labels(first: 50) { nodes { name } } autoMergeRequest { mergeMethod }`
 
-// pullNode is a pull request as GraphQL has it.
 type pullNode struct {
 	Number              int
 	ID, URL             string

@@ -230,7 +230,6 @@ func listQuery(owner string, o ListOptions, size int, after string) *graphQuery 
 	return &q
 }
 
-// listedNode is a repository as GraphQL lists it.
 type listedNode struct {
 	DatabaseID       int64
 	NameWithOwner    string

@@ -138,7 +138,6 @@ func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 	return provider.ZH(hex.EncodeToString(digest.Sum(nil))), nil
 }
 
-// addContent adds the hashes of the content, read by the library.
 func (s *Hashed) addContent(archive io.ReaderAt) error {
 	z, err := zipfile.Open(archive, s.Sum.Size)
 	if err != nil {

@@ -51,7 +51,6 @@ func main() {
 	os.Exit(status)
 }
 
-// options are what the command line says.
 type options struct {
 	base, head   string // head empty: the checkout as it lies
 	seeds        int    // generated worlds

@@ -24,7 +24,6 @@ import (
 // judged are the releases with which the cases were recorded.
 var judged = []struct{ tool, version string }{{"terraform", "1.11.4"}, {"tofu", "1.12.6"}}
 
-// allWorlds are the worlds that the options choose.
 func allWorlds(top string, o options) ([]world, error) {
 	requirements, err := requirementWorlds(filepath.Join(top, "internal", "scan", "testdata", "cases.json"))
 	if err != nil {

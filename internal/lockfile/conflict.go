@@ -167,7 +167,6 @@ func markerLine(src []byte) int {
 	return 0
 }
 
-// conflictAt is the problem of a conflict marker.
 func conflictAt(path string, line int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},

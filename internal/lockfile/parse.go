@@ -308,5 +308,4 @@ func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
 	}
 }
 
-// report adds an error.
 func (p *parser) report(d problem.Problem) { p.errors = p.errors.With(d, problem.CodeInvalidLock) }

@@ -73,7 +73,6 @@ func (l Lock) appendBlock(b []byte) []byte {
 	return append(b, '}')
 }
 
-// hashIndent is before each hash.
 const hashIndent = "    "
 
 func appendArgument(b []byte, name, value string) []byte {

@@ -55,7 +55,6 @@ func isPackage(name string) bool {
 	return archive && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
 }
 
-// load returns a saved package.
 func (c *cache) load(id string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false

@@ -14,7 +14,6 @@ import (
 // redact is a URL for messages. A text that is no URL of a host has nothing to remove.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
-// invalidAddress is the error of an invalid module address.
 func invalidAddress(format string, args ...any) error {
 	return &problem.Error{Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}}
 }
@@ -82,7 +81,6 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// statusError is the error of an answer with a failing status.
 func statusError(u *url.URL, status int, hint string) error {
 	said := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {

@@ -16,7 +16,6 @@ var gitSchemes = map[string]bool{"https": true, "http": true, "ssh": true, "git"
 
 const gitHint = "only https, http, ssh, git and file URLs are read as git repositories"
 
-// gitRemote is a git repository in a source.
 type gitRemote struct {
 	url   *url.URL // the URL for git, without go-getter's arguments
 	key   []byte   // the ssh key; nil: ssh finds one

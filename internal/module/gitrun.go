@@ -287,7 +287,6 @@ func (p *gitProgram) remedy() string {
 // does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
 const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
 
-// failure is the error of a git command.
 func (p *gitProgram) failure(ctx context.Context, command string, said complaint, err error) error {
 	switch late := context.Cause(ctx); {
 	case transport.Unanswered(late):

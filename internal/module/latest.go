@@ -74,7 +74,6 @@ func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (strin
 	return commit, nil
 }
 
-// withRef returns a source address with another ref.
 func withRef(source, ref string) (string, error) {
 	place, query, _ := strings.Cut(source, "?")
 	values, err := url.ParseQuery(query)

@@ -42,7 +42,6 @@ type registry struct {
 	tool  provider.Tool
 }
 
-// registries are the module registries.
 type registries struct {
 	transport *transport.Client
 	tools     map[provider.ToolName]toolConfig

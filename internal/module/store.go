@@ -28,7 +28,6 @@ const (
 	maxStorePage = 16 << 20 // bytes of a page of a list: a thousand long names take four
 )
 
-// bucket is a bucket of an object store.
 type bucket interface {
 	// list returns a page of the objects whose names have a prefix. from is "" for the
 	// first page, and the previous next for any other. next is "" on the last page.

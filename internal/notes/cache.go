@@ -17,8 +17,7 @@ import (
 
 const (
 	// maxCache bounds the file of a Cache: some hundred releases.
-	maxCache = 4 << 20
-	// cacheVersion is that of the file's format.
+	maxCache     = 4 << 20
 	cacheVersion = 1
 )
 
@@ -45,7 +44,6 @@ type remembered struct {
 	provider.Announcement
 }
 
-// cacheFile is the file of a Cache.
 type cacheFile struct {
 	Version  int          `json:"relock_notes"`
 	Releases []remembered `json:"releases"`

@@ -116,7 +116,6 @@ type causeKey struct {
 	said    safe.Markdown // used if of is empty
 }
 
-// add adds a symptom to its cause.
 func (all *causes) add(s symptom) {
 	what := cmp.Or(s.what, s.whole)
 	keys := []causeKey{{concern: s.concern, said: what}}

@@ -709,7 +709,6 @@ func (d Vocabulary) SaidIn(c *Topic) safe.Markdown {
 	return d.Said(c).And(" (in %s)", where)
 }
 
-// firstPlaces returns the first few places.
 func firstPlaces(places []safe.Markdown) safe.Markdown {
 	text := safe.Join(", ", places[:min(len(places), fewPlaces)]...)
 	if more := len(places) - fewPlaces; more > 0 {

@@ -78,7 +78,6 @@ func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider
 	return releases, nil
 }
 
-// versions asks for the list of versions.
 func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
 	all := placeQuery{want: provider.Want{Addr: addr}}
 	return once(ctx, &d.answers.listed, d.place, all, func(q placeQuery) (list versionList, err error) {

@@ -33,7 +33,6 @@ type directoryMirror struct {
 	sums     memo.Memo[string, hash.Hashed]                   // by the path
 }
 
-// localPackage is one package in a directory.
 type localPackage struct {
 	version  provider.Version
 	platform provider.Platform

@@ -96,7 +96,6 @@ type installation struct {
 	implied bool
 }
 
-// method is an installation method.
 type method struct {
 	source
 	serves func(provider.Addr) bool

@@ -255,7 +255,6 @@ func (t *text) cells(c report.Change) []cell {
 	return []cell{{t.outline.Words.Name(c.Addr), plain}, {t.outline.Words.Move(c), plain}, {safe.Text(t.outline.Words.Label(c)), s}}
 }
 
-// toneStyles are the colours of tones.
 var toneStyles = map[outline.Tone]style{outline.ToneBad: red, outline.ToneMajor: yellow, outline.ToneGood: green, outline.ToneNone: dim}
 
 // together writes changes that several root modules share.

@@ -296,7 +296,6 @@ func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
 	return requirementJSON{q.Addr, q.Constraints(), collect.Mapped(q.Terms, w.term)}
 }
 
-// place is a place in JSON.
 func (w shaper) place(p problem.Place) problem.Place { return w.names.Place(p).Named() }
 
 func (w shaper) pin(p *versionfile.Pin) *versionfile.Pin {

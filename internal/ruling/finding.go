@@ -108,7 +108,6 @@ func (e ruled) undecided(why string, err error) problem.Problem {
 	return d
 }
 
-// helpWith says what to do about findings of a code.
 func helpWith(code problem.Code) string {
 	meaning, _ := problem.MeaningOf(code)
 	return meaning.Help

@@ -99,7 +99,6 @@ func (c *clients) inOwner(to access, repository string) (*github.Client, error) 
 	return c.known[name], nil
 }
 
-// clientName is the name of a client for one repository.
 func clientName(repository string, teams, labels bool) string {
 	return fmt.Sprint(repository, " with teams: ", teams, ", labels: ", labels)
 }
@@ -200,7 +199,6 @@ func (c *clients) reach(to access, repository string) (*github.Repository, error
 	return repositoryOf(client, repository)
 }
 
-// defaultBranch returns the name of a repository's default branch.
 func (c *clients) defaultBranch(ctx context.Context, to access, repository string) (string, error) {
 	repo, err := c.reach(to, repository)
 	if err != nil {

@@ -159,7 +159,6 @@ func fetching(j job) scan.Source {
 	return shown{j.modules, j.env.Fetching}
 }
 
-// scanOptions are the options for scanning a tree.
 func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts := j.scan
 	opts.Dirs = t.dirs

@@ -104,7 +104,6 @@ func withUnits(ctx context.Context, j job) (job, error) {
 	return j.of(files), nil
 }
 
-// spent returns the costs of the run.
 func spent(j job) report.Stats {
 	all := j.Session.Spent()
 	all.Stages = j.clock.times()

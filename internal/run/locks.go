@@ -21,7 +21,6 @@ import (
 // people.
 var toolDirs = append([]string{".git", "node_modules"}, toolCaches...)
 
-// inToolDir reports whether a file is below one of toolDirs.
 func inToolDir(name string) bool { return worktree.Within(name, toolDirs) }
 
 // toolCaches are directories that the tools fill. On disk, their content is nobody's work.

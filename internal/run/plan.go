@@ -88,7 +88,6 @@ func describe(j job, f found) report.Module {
 	return m
 }
 
-// changesOf are the changes of a plan.
 func changesOf(r upgrade.Result) []diff.Change {
 	changes := diff.Locks(r.Old, r.New, platformsOf(r))
 	if r.File != nil && len(changes) == 0 {
@@ -117,7 +116,6 @@ func bySource(j job, all []found) (sources []sourced) {
 	return append(sources, common)
 }
 
-// modulesAt returns the root modules with the indices.
 func modulesAt(all []found, indices []int) []scan.RootModule {
 	modules := make([]scan.RootModule, len(indices))
 	for n, i := range indices {

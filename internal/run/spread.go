@@ -35,7 +35,6 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 	return all, nil
 }
 
-// noMatch is the problem of a pattern that matches nothing.
 func noMatch(pattern string) problem.Problem {
 	return problem.Problem{Code: problem.CodeNotFound, Message: pattern + ": no directory with a lock file matches", Hint: listsRoots}
 }

@@ -32,7 +32,6 @@ type Change struct {
 	Unknown string
 }
 
-// changed are the changed files.
 type changed struct {
 	dirs      map[string]bool // of the files
 	files     map[string]bool // with all directories above them, which end in a slash

@@ -30,7 +30,6 @@ type App struct {
 	Repositories []string
 }
 
-// registeredApp is an App that GitHub knows.
 type registeredApp struct {
 	App
 	key           *rsa.PrivateKey

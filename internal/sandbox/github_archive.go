@@ -172,7 +172,6 @@ func (x exportRules) has(name string, isDir bool, attribute string) bool {
 	return false
 }
 
-// tarGz is a compressed tar archive.
 type tarGz struct {
 	gz  *gzip.Writer
 	tar *tar.Writer

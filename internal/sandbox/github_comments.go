@@ -35,14 +35,12 @@ type issueComment struct {
 	reactions        []reaction
 }
 
-// reaction is a person's reaction to a comment.
 type reaction struct {
 	id             int64
 	login, content string
 	created        time.Time
 }
 
-// reactionContents are all reactions that GitHub has.
 var reactionContents = []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
 
 func (g *GitHub) addComment(p *pullRequest, by, body string) *issueComment {

@@ -414,7 +414,6 @@ func (p *person) signature(token object.Signature) (object.Signature, error) {
 	return token, nil
 }
 
-// commitDoc is a commit as git knows it.
 func (c *apiCall) commitDoc(commit *object.Commit) doc {
 	return doc{
 		"sha": commit.Hash.String(), "node_id": "C_" + commit.Hash.String(),

@@ -12,7 +12,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// organizationRoutes are the routes of an organization.
 var organizationRoutes = []route{
 	{"GET", "/orgs/{login}/properties/values", http.StatusOK, (*apiCall).listProperties, right{}},
 }

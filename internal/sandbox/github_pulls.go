@@ -14,7 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// pullRoutes are those of pull requests.
 var pullRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/pulls", http.StatusOK, (*apiCall).listPulls, readPulls},
 	{"POST", "/repos/{owner}/{repo}/pulls", http.StatusCreated, (*apiCall).createPull, proposeChanges},
@@ -101,7 +100,6 @@ func (r *gitRepository) pulls() []*pullRequest {
 	return slices.DeleteFunc(slices.Clone(r.issues), func(p *pullRequest) bool { return !p.isPull() })
 }
 
-// open returns the open pull requests.
 func (r *gitRepository) open() []*pullRequest {
 	return slices.DeleteFunc(r.pulls(), func(p *pullRequest) bool { return !p.open })
 }

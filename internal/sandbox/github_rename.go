@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// branchRoutes are those of branches.
 var branchRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/branches/{branch...}", http.StatusOK, (*apiCall).getBranch, readContents},
 }

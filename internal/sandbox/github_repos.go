@@ -118,7 +118,6 @@ func (c *apiCall) repositoryDoc(r *gitRepository) doc {
 	return d
 }
 
-// forks counts the forks of a repository.
 func (g *GitHub) forks(r *gitRepository) int {
 	count := 0
 	for _, other := range g.repos {

@@ -126,7 +126,6 @@ func announce(entity *openpgp.Entity) (publicKey, error) {
 	return publicKey{ID: entity.PrimaryKey.KeyIdString(), Armor: text.String()}, nil
 }
 
-// key returns the named key.
 func (k keyring) key(name string) (*signingKey, error) {
 	key, ok := k[name]
 	if !ok {

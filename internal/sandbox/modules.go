@@ -14,7 +14,6 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// moduleAddr is the address of a module in a registry.
 type moduleAddr struct {
 	host                    svchost.Hostname
 	namespace, name, system string

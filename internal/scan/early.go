@@ -30,7 +30,6 @@ type earlyEvaluation struct {
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 
-// rootVisit is the visit of a tree's root module.
 func rootVisit(root *tfconfig.Configuration, opts *Options, given *givenValues) *visit {
 	e := &earlyEvaluation{root: root, opts: opts, set: given}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
@@ -54,7 +53,6 @@ func (v *visit) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
 	return v.scope.Value(expr)
 }
 
-// refer evaluates a reference.
 func (v *visit) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch root + "." + name {
 	case "path.module":

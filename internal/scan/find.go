@@ -176,7 +176,6 @@ func TerragruntStacks(ctx context.Context, fsys fs.FS, opts Options) ([]string, 
 	return dirs, err
 }
 
-// finder is one run of Find.
 type finder struct {
 	tfconfig.Mistakes
 	tree  *tfconfig.Tree
@@ -558,7 +557,6 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, 
 	return slices.DeleteFunc(likely, isCalled), slices.DeleteFunc(others, isCalled), err
 }
 
-// configured reports whether a directory holds configuration.
 func (f *finder) configured(at tfconfig.Directory) bool { return at.Configured(f.likelyTool(at)) }
 
 // lockable reports whether a directory holds its whole configuration, so that a lock file

@@ -151,7 +151,6 @@ func (r Root) at() tfconfig.Directory {
 	return tfconfig.Directory{Tree: r.Searched, Path: r.Dir}
 }
 
-// config is the configuration.
 func (r Root) config() *tfconfig.Configuration {
 	if r.Kind == Stack {
 		return r.at().Stack(r.Tool)

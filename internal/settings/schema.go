@@ -146,7 +146,6 @@ func recordsSchema(s Setting) map[string]any {
 	return list
 }
 
-// recordSchema is the schema of one record.
 func recordSchema(s Setting) map[string]any {
 	o := object("", "")
 	delete(o, "description")

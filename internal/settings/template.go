@@ -59,7 +59,6 @@ func readTemplate(s string) (Template, error) {
 	return Template(s), nil
 }
 
-// placeholderDocs explains each placeholder.
 func placeholderDocs() string {
 	docs := make([]string, len(Placeholders))
 	for i, p := range Placeholders {

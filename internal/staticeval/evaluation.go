@@ -8,7 +8,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// evaluation is one evaluation of an expression.
 type evaluation struct {
 	bound   *Bound
 	of      expression

@@ -11,7 +11,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// providerBlock is a configuration of a provider.
 type providerBlock struct {
 	Place   problem.Place
 	ref     providerRef

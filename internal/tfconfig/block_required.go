@@ -14,7 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// requiredBlock is a required_providers block.
 type requiredBlock struct {
 	Place   problem.Place
 	entries []requiredProvider

@@ -6,7 +6,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// terraformSchema returns the schema of a terraform block for a tool.
 func terraformSchema(tool provider.Tool) *hcl.BodySchema {
 	s := &hcl.BodySchema{
 		Attributes: attributes("required_version", "experiments", "language"),

@@ -147,7 +147,6 @@ type merger struct {
 	needs     []Need
 }
 
-// read reads a file of the directory.
 func (m *merger) read(name string, override bool, decode func(src []byte, d *decoder)) {
 	d := &decoder{tool: m.c.Tool, file: m.c.Directory.Place(name), override: override}
 	src, err := m.c.Directory.Read(name)

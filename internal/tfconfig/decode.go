@@ -83,7 +83,6 @@ func configurationSchema(tool provider.Tool) *hcl.BodySchema {
 	return s
 }
 
-// decodeFile reads a configuration file.
 func decodeFile(src []byte, d *decoder) file {
 	f := file{override: d.override}
 	d.src = src

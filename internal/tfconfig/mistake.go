@@ -11,7 +11,6 @@ import (
 // form, because people trust the places where they are shown.
 type Mistakes struct{ Diags []problem.Problem }
 
-// report adds an error.
 func (p *Mistakes) report(d problem.Problem) {
 	p.Diags = problem.Several(p.Diags).With(d, problem.CodeInvalidConfig)
 }

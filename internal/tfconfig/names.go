@@ -73,10 +73,9 @@ func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) >
 
 // The extensions. .tf comes first: a .tofu file replaces the .tf file of the same name.
 var (
-	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
-	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
-	bothExtensions = slices.Concat(tfExtensions, tofuExtensions)
-	// variableExtensions are the extensions of files with values of variables.
+	tfExtensions       = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
+	tofuExtensions     = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
+	bothExtensions     = slices.Concat(tfExtensions, tofuExtensions)
 	variableExtensions = []string{".tfvars", ".tfvars.json"}
 )
 

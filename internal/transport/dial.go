@@ -144,7 +144,6 @@ func embedded(ip netip.Addr, at [4]int, several bool) kind {
 	return kindOf(netip.AddrFrom4(inner))
 }
 
-// kindSet is a set of kinds of addresses.
 type kindSet uint8
 
 func (s kindSet) has(k kind) bool     { return s&(1<<k) != 0 }

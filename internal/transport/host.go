@@ -32,7 +32,6 @@ type hosts struct {
 	silent   map[string]bool
 }
 
-// host is the state of one host.
 type host struct {
 	places   chan struct{} // holds an element for each open question
 	circuit  circuit

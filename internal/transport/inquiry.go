@@ -190,7 +190,6 @@ func (q *inquiry) rest(n int) {
 	}
 }
 
-// remains is the remaining time of the question.
 func (q *inquiry) remains() time.Duration {
 	left := q.left
 	if !q.since.IsZero() {
@@ -219,7 +218,6 @@ func unwanted(ctx context.Context) bool {
 	return caller.Err() != nil || bounded && !time.Now().Before(end)
 }
 
-// failure is the error of the question.
 func (q *inquiry) failure(u *url.URL, err error) *problem.Error {
 	// A try that ended with the question's time has no other reason.
 	err = lateness(q.ctx, err)

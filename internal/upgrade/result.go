@@ -114,7 +114,6 @@ const (
 	HeldByProtocol   policy.Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
-// resultOf builds the result of a root module.
 func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) Result {
 	r := Result{
 		Module: root.module, Partial: root.basis == onRecords, Left: root.basis == onNothing, Old: entriesBefore(root.module.Lock, proofs),
@@ -219,7 +218,6 @@ func (p proven) explain() []problem.Problem {
 	return diagnostics
 }
 
-// compare sorts by address.
 func (s Selection) compare(t Selection) int { return s.Requirement.Addr.Compare(t.Requirement.Addr) }
 
 // signed reports whether the run has seen the signed list of the selected release.
@@ -355,7 +353,6 @@ func (r Result) successor(addr provider.Addr) provider.Addr {
 	return addr
 }
 
-// addrOf is the provider of an entry.
 func addrOf(l lockfile.Lock) provider.Addr { return l.Addr }
 
 func find(locks []lockfile.Lock, addr provider.Addr) (lockfile.Lock, bool) {

@@ -71,7 +71,6 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 	return c
 }
 
-// packagePart is a case's package for a platform.
 type packagePart struct {
 	*accountCase
 	platform provider.Platform

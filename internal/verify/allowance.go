@@ -28,7 +28,6 @@ func (a *Allowance) take(bytes int64) bool {
 	return true
 }
 
-// takeAll takes all that is left.
 func (a *Allowance) takeAll() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -102,14 +102,12 @@ func (t tool) about(first provider.Version, repository string) issue {
 	}
 }
 
-// release is a release on GitHub.
 type release struct {
 	Tag        string `json:"tag_name"`
 	Draft      bool   `json:"draft"`
 	Prerelease bool   `json:"prerelease"`
 }
 
-// issue is an issue on GitHub.
 type issue struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`

@@ -47,7 +47,6 @@ func Origin(root, server string) (repository string, notices []problem.Problem, 
 // mainRemote is the remote that git clone makes.
 const mainRemote = "origin"
 
-// remote is a remote of a clone.
 type remote struct {
 	name       string
 	host       string // of its server; empty if there is none

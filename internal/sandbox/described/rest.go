@@ -19,7 +19,6 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// rest is the description of REST.
 type rest struct {
 	doc   *openapi3.T
 	paths []template // the most specific first
