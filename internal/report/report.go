@@ -30,7 +30,7 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Report is the result of one run.
+// Report is the result of one run, for every form of output.
 type Report struct {
 	// Verb is the verb of the command line.
 	Verb verbs.Verb
@@ -109,7 +109,8 @@ type Module struct {
 	Tool  provider.Tool
 	// Assumed is true if nothing names the release of the tool.
 	Assumed bool
-	// Scan is the requirements of the root module; only the verb scan fills it.
+	// Scan is the scanned root module with its requirements. Only the verbs scan and why
+	// fill it.
 	Scan *scan.RootModule
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change

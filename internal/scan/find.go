@@ -50,10 +50,11 @@ type Options struct {
 	// none that match an Exclude or are below a directory that does. A named DIR is found
 	// in any case. A search enters a hidden directory only if an Include has its name.
 	Include, Exclude []string
-	// IgnoredDir returns the line of an ignore file by which git ignores a directory, and
-	// HiddenBy the one by which it ignores a file, such as .gitignore:3; empty: no line.
-	// nil: git ignores nothing. A search skips ignored directories, unless a DIR names one
-	// of them, or one in it or around it.
+	// IgnoredDir returns the line of an ignore file, such as .gitignore:3, by which git
+	// ignores a directory. HiddenBy returns the one by which git ignores a file. They
+	// return nothing if there is no such line. nil: git ignores nothing. A search skips
+	// ignored directories, but enters those on the way to a DIR. It also enters those below
+	// a DIR that is ignored itself.
 	IgnoredDir, HiddenBy func(path string) string
 	// MergeBase returns the common ancestor of a lock file with conflict markers, during a
 	// merge. It returns nil if that is unknown. It may be nil, too.

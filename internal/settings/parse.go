@@ -277,7 +277,7 @@ func lessSevere(given, own string) bool {
 	return of(own) > of(given)
 }
 
-// addSeverity reads CODE=SEVERITY. Which codes there are, verify knows.
+// addSeverity reads CODE=SEVERITY. It takes any code; Sources.Sound refuses unknown ones.
 func addSeverity(to *map[problem.Code]problem.Severity, item string) error {
 	code, text, _ := strings.Cut(item, "=")
 	severity, err := problem.ParseSeverity(text)
