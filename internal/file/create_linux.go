@@ -10,7 +10,7 @@ import (
 // one: NFS the first, FAT the second.
 var waysToCreate = []func(from, to string) error{renameAnew, os.Link, lookAndRename}
 
-// renameAnew renames a file, and fails if there is one of the new name.
+// renameAnew renames a file, and fails if the new name exists.
 func renameAnew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if err != nil {

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// waysToCreate are the ways in which create tries.
+// waysToCreate has the only way of create on Windows.
 var waysToCreate = []func(from, to string) error{renameAnew}
 
-// renameAnew renames a file, and fails if there is one of the new name. os.Rename
-// would replace that
-// [learn.microsoft.com/windows/win32/api/winbase/nf-winbase-movefileexw].
+// renameAnew renames a file, and fails if the new name exists. os.Rename would replace that
+// file [learn.microsoft.com/windows/win32/api/winbase/nf-winbase-movefileexw].
 func renameAnew(from, to string) error {
 	err := moveFile(from, to)
 	if err != nil {

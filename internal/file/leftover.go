@@ -18,11 +18,11 @@ import (
 // can find out which process made them.
 var ours = regexp.MustCompile(`^.+\.relock-([0-9a-f]{8})-([0-9]+)-[0-9]+$`)
 
-// patience is the age from which a temporary file counts as left behind, if nobody
-// knows whether its process still runs. A run ends earlier.
+// patience is the age at which a temporary file counts as left behind if it is unknown
+// whether its process still runs. No run takes that long.
 const patience = time.Hour
 
-// pattern is what os.CreateTemp and os.MkdirTemp make a name of.
+// pattern returns the pattern of a temporary name for os.CreateTemp and os.MkdirTemp.
 func pattern(prefix string) string {
 	return fmt.Sprintf("%s.relock-%s-%d-*", prefix, machine(), os.Getpid())
 }
@@ -61,7 +61,7 @@ func Sweep(dir string) {
 	}
 }
 
-// left reports whether an entry of a directory is temporary and nobody's.
+// left reports whether a directory entry is temporary and was left behind by a killed run.
 func left(e os.DirEntry, now time.Time) bool {
 	parts := ours.FindStringSubmatch(e.Name())
 	if parts == nil || !e.Type().IsRegular() && !e.IsDir() {
@@ -75,8 +75,8 @@ func left(e os.DirEntry, now time.Time) bool {
 	return err == nil && now.Sub(info.ModTime()) > patience
 }
 
-// runs reports whether there is a process of that number. Windows has no signals:
-// there it is known from the process being found.
+// runs reports whether a process has that number. Windows has no signals, but
+// os.FindProcess fails there if no process has the number.
 func runs(process int) bool {
 	p, err := os.FindProcess(process)
 	if err != nil {

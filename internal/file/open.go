@@ -10,19 +10,19 @@ import (
 	"syscall"
 )
 
-// ErrIrregular is the error for what is no regular file: a directory, a device,
-// a named pipe.
+// ErrIrregular is the error for a file that is not regular, such as a directory, a device
+// or a named pipe.
 var ErrIrregular = errors.New("it is not a regular file")
 
-// Open opens a regular file for reading, through links. It waits for nobody: a
-// named pipe would keep a run waiting for ever, and a device may do something
-// when it is opened. Errors are those of os.Open, or wrap ErrIrregular.
+// Open opens a regular file for reading, and follows links. It opens no other files: a
+// named pipe could block a run for ever, and opening a device may have effects. The errors
+// are those of os.Open, or wrap ErrIrregular.
 func Open(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err := regular(name, info, err); err != nil {
 		return nil, err
 	}
-	// Somebody may put a pipe there now. Windows has none among its files.
+	// Another program may put a pipe there now. On Windows, no pipe is among the files.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func Open(name string) (*os.File, error) {
 // Read returns the content of a file that Open opens.
 func Read(name string) ([]byte, error) { return ReadAtMost(name, math.MaxInt64) }
 
-// ReadAtMost returns the content of a file, or its first bytes if it has more than most. To
-// notice that, a caller asks for one byte more than it allows.
+// ReadAtMost returns the content of a file, but at most its first bytes. A caller that must
+// notice a larger file asks for one byte more than it allows.
 func ReadAtMost(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
@@ -48,7 +48,8 @@ func ReadAtMost(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Cause returns what is wrong with a file, without its path, which the caller names.
+// Cause returns an error without the file's path, for messages that name the path
+// themselves.
 func Cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -64,13 +65,13 @@ func regular(name string, info fs.FileInfo, err error) error {
 	return err
 }
 
-// Tree returns a file tree of which only regular files and directories
-// opens, through links; other files are ErrIrregular. Unlike Open, it would wait
-// for a pipe that takes the place of a file just then.
+// Tree returns a file tree in which only regular files and directories can be opened, also
+// through links. Other files fail with ErrIrregular. Unlike Open, it would block on a pipe
+// that replaces a file at that moment.
 func Tree(fsys fs.FS) fs.FS { return tree{fsys, "."} }
 
-// tree is the file tree below a directory of another. That of fs.Sub would open
-// a file to describe it.
+// tree is the file tree below a directory of another one. It replaces fs.Sub, which opens a
+// file to describe it.
 type tree struct {
 	fsys fs.FS
 	dir  string

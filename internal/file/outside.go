@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// Outside reports whether a file, which may be missing, lies outside of
-// directories, both by its name and by what links make of it.
+// Outside reports whether a file is outside of all directories, both by its name and after
+// its links are followed. The file may be missing. If its links cannot be followed, it
+// counts as inside.
 func Outside(name string, dirs []string) bool {
 	target, err := resolved(name)
 	if err != nil {
@@ -19,7 +20,8 @@ func Outside(name string, dirs []string) bool {
 	return !slices.ContainsFunc(dirs, func(dir string) bool { return below(name, dir) || below(target, dir) })
 }
 
-// resolved is what links make of a path; what is missing has none.
+// resolved returns a path with its links followed. Missing elements stay as they are. It
+// fails for a link to a missing file.
 func resolved(name string) (string, error) {
 	target, err := filepath.EvalSymlinks(name)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -32,12 +34,12 @@ func resolved(name string) (string, error) {
 	return filepath.Join(dir, filepath.Base(name)), err
 }
 
-// below reports whether a path leads through a directory, by whatever name: a
-// file system may know several.
+// below reports whether a path leads through a directory. It compares the files and not
+// their names, since a file system may know several names of a directory.
 func below(path, dir string) bool {
 	top, err := os.Stat(dir)
 	if err != nil {
-		return true // what is not known counts as inside
+		return true // an unknown directory counts as one around the path
 	}
 	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
 		if info, err := os.Stat(d); err == nil && os.SameFile(info, top) {

@@ -2,7 +2,8 @@ package file
 
 import "path/filepath"
 
-// Absolute is the path of a slash-separated name that is relative to dir, or absolute.
+// Absolute returns the cleaned path of a slash-separated name, which is absolute or
+// relative to dir.
 func Absolute(dir, name string) string {
 	name = filepath.FromSlash(name)
 	if !filepath.IsAbs(name) {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// inUse is how long what was used counts as in use: as long as a run may take. It
-// stays whatever a directory holds, since another run may be about to read it again.
+// inUse is how long a file counts as in use after its last use: as long as a run may take.
+// Prune keeps such files in any case, since another run may read them again.
 const inUse = time.Hour
 
-// Touch notes that a file is used, so that Prune does not count it among what nobody
-// needs any more. Where that cannot be noted the file may go, and is made again.
+// Touch notes the use of a file, for Prune. If that fails, Prune may remove the file, and a
+// run makes it again.
 func Touch(name string) {
-	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() { // what a link leads to is somebody's own
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() { // a link may lead to a person's own file
 		now := time.Now()
 		_ = os.Chtimes(name, now, now)
 	}
@@ -43,7 +43,7 @@ func Prune(dir string, ours func(name string) bool, age time.Duration, size int6
 	for _, info := range kept {
 		unused := now.Sub(info.ModTime())
 		if unused <= inUse || unused <= age && size >= 0 {
-			return // and so are all that were used later
+			return // later files were used more recently
 		}
 		name := filepath.Join(dir, info.Name())
 		if again, err := os.Lstat(name); err != nil || !os.SameFile(info, again) || again.ModTime() != info.ModTime() {

@@ -1,9 +1,8 @@
-// Package file opens and replaces files that are known by name: settings, lock
-// files, reports, and what is remembered from one run to the next. Opening one
-// never waits, and anyone who reads one that is replaced sees all of it, as it was
-// or as it is. It also has the temporary files of what must be read twice, and
-// removes those that a run has left which was killed. Few others write to the
-// disk; the tests of package house name them.
+// Package file opens and replaces files by name: settings, lock files, reports and caches.
+// Opening a file never blocks. While a file is replaced, readers see the old content or the
+// new content, and never a part. The package also makes temporary files for content that is
+// read twice, and removes those of killed runs. Few other packages write to the disk; the
+// tests of package house name them.
 package file
 
 import (
@@ -15,43 +14,44 @@ import (
 	"path/filepath"
 )
 
-// ErrChanged is the error for a file that is not as it was read, nor as it would be
-// written. It stays as it is.
+// ErrChanged is the error for a file that has neither the content that was read nor the
+// content to be written. It is not replaced.
 var ErrChanged = errors.New("it has changed meanwhile")
 
-// Was is what a file held when somebody decided what it is to hold.
+// Was is the content of a file at the time when its new content was decided.
 type Was struct {
 	Content []byte
-	Missing bool // there was none
+	Missing bool // there was no file
 }
 
-// Options say how a file is replaced. The zero value is for what may be lost.
+// Options say how a file is replaced. The zero value is for files that may be lost.
 type Options struct {
 	// Mode is the file's permissions; 0600 if 0.
 	Mode fs.FileMode
-	// Parents are the permissions of directories that are made if they are missing
-	// above the file; 0 makes none.
+	// Parents are the permissions of new directories above the file, if some are missing.
+	// With 0, none is made.
 	Parents fs.FileMode
-	// Durable makes the content outlive a failure of power.
+	// Durable writes the content through to the disk, so that it survives a power failure.
 	Durable bool
-	// Unless, if given, is asked when the new content is on the disk: if it holds, the
-	// file stays as it is.
+	// Unless, if given, is called when the new content is on the disk. If it returns true,
+	// the file is not replaced.
 	Unless func() bool
-	// Was, if given, is compared with the file right before that is replaced: it must
-	// still be so, or as it must be. Else the error is ErrChanged. nil is for files
-	// that nobody but relock writes.
+	// Was, if given, is compared with the file just before the replacement. If the file has
+	// neither this content nor the new one, the error is ErrChanged. nil is for files that
+	// only relock writes.
 	Was *Was
 
-	// watch hears of each step before it is made, and fails it. Tests alone set it.
+	// watch is called before each step, and its error fails the step. Only tests set it.
 	watch func(step string) error
 }
 
-// Replace puts the content in the place of a file, in one step. Until then it is
-// beside it, under the same name with something appended; nothing of that is left
-// if Replace fails. What a run that was killed has left in the directory is removed.
+// Replace replaces the content of a file in one step. It first writes a temporary file
+// beside it, which it removes if it fails. It also removes temporary files that killed runs
+// have left in the directory.
 //
-// What somebody writes after Was was compared, and before the renaming that
-// follows, is lost: some microseconds. A file that was missing is never replaced.
+// Another program may write to the file between the comparison with Was and the renaming,
+// which are microseconds apart. That content is lost. If Was says that there was no file,
+// Replace only creates one.
 func Replace(name string, content []byte, o Options) error {
 	if o.Parents != 0 {
 		if err := os.MkdirAll(filepath.Dir(name), o.Parents); err != nil {
@@ -63,7 +63,7 @@ func Replace(name string, content []byte, o Options) error {
 	if err != nil {
 		return err
 	}
-	// It is not there any more if all went well.
+	// The file is gone if it was renamed.
 	defer func() { _ = o.step("remove", func() error { return os.Remove(f.Name()) }) }()
 	if err := o.fill(f, content); err != nil {
 		return err
@@ -84,7 +84,7 @@ func Replace(name string, content []byte, o Options) error {
 	return o.step("rename", func() error { return os.Rename(f.Name(), name) })
 }
 
-// fill writes and closes the file that takes the place of another.
+// fill writes the new content to a temporary file, and closes it.
 func (o Options) fill(f *os.File, content []byte) error {
 	err := o.step("write", func() error {
 		_, err := f.Write(content)
@@ -106,7 +106,8 @@ func (o Options) step(name string, act func() error) error {
 	return act()
 }
 
-// isThere is ErrChanged if a file does not hold the content, or is no file any more.
+// isThere returns nil if a file has the content. It returns ErrChanged if the file has
+// another content, is missing, or is not regular.
 func isThere(name string, content []byte) error {
 	now, err := ReadAtMost(name, int64(len(content))+1)
 	switch {
@@ -118,9 +119,10 @@ func isThere(name string, content []byte) error {
 	return err
 }
 
-// create gives a file a second name that does not exist yet, in one step if the system can
-// do that. In two steps, another process could create the name between them, and lose its
-// file. create fails with fs.ErrExist if the name exists. The caller removes the old name.
+// create gives a file a new name that must not exist yet, in one step if the system can do
+// that. With two steps, another process could create the name between them, and lose its
+// file. create fails with fs.ErrExist if the name exists. If the old name still exists, the
+// caller removes it.
 func create(from, to string) error {
 	var err error
 	for _, way := range waysToCreate {

@@ -9,19 +9,19 @@ import (
 	"slices"
 )
 
-// New is a file to make.
+// New is a file that does not exist yet.
 type New struct {
 	Name    string
 	Content []byte
 }
 
-// CreateAll makes files of names that nothing has, in one directory, all of them or none.
-// Where one cannot be made, those before it are removed again, and so are directories that
-// were made for them. The error wraps fs.ErrExist if a name is taken; that file stays as it
-// is. Of the options Mode, Parents and Durable count.
+// CreateAll creates all files or none. They are in one directory. If one cannot be created,
+// CreateAll removes the earlier ones, and the directories that it made for them. If a name
+// is taken, the error wraps fs.ErrExist, and that file is unchanged. Only the options Mode,
+// Parents and Durable apply.
 //
-// No file system makes several files in one step: a run that is killed between two of them
-// leaves the first. All content is on the disk before the first one is made.
+// No file system creates several files in one step: a run that is killed between two of
+// them leaves the first. All content is on the disk before the first one is created.
 func CreateAll(files []New, o Options) (err error) {
 	if len(files) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func CreateAll(files []New, o Options) (err error) {
 	var filled []string
 	defer func() {
 		for _, name := range filled {
-			_ = os.Remove(name) // it is not there any more if all went well
+			_ = os.Remove(name) // it is gone if it was renamed
 		}
 	}()
 	for _, f := range files {
@@ -63,7 +63,7 @@ func CreateAll(files []New, o Options) (err error) {
 }
 
 // makeParents makes the directories that are missing down to dir, and returns those that it
-// made, the outermost first. No mode: it makes none.
+// made, the outermost first. With the mode 0 it makes none.
 func makeParents(dir string, mode fs.FileMode) (made []string, err error) {
 	if mode == 0 {
 		return nil, nil
@@ -87,12 +87,12 @@ func makeParents(dir string, mode fs.FileMode) (made []string, err error) {
 	return made, nil
 }
 
-// removeUnchanged removes files that hold what was written to them, and nothing else.
+// removeUnchanged removes the files that still have the content written to them.
 func removeUnchanged(files []New) error {
 	var failed []error
 	for _, f := range files {
 		if isThere(f.Name, f.Content) != nil {
-			continue // somebody has changed or removed it
+			continue // another program has changed or removed it
 		}
 		if err := os.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, fmt.Errorf("removing what was written before: %w", err))
