@@ -15,10 +15,10 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Whatever waits for the world is in this file.
+// Everything that waits for answers from outside is in this file.
 
-// learned is the answer to a question, or why there is none. Its zero value is that of a
-// question that nobody has asked.
+// learned is the answer to a question, or the error instead. The zero value is for a
+// question that was not asked.
 type learned[T any] struct {
 	value T
 	asked bool
@@ -28,7 +28,7 @@ type learned[T any] struct {
 // known reports whether there is an answer.
 func (l learned[T]) known() bool { return l.asked && l.err == nil }
 
-// askEach asks a question about the release of each entry for which it is wanted.
+// askEach asks a question about the release of each binding entry for which it is wanted.
 func askEach[T any](o Options, entries []ruled, wanted func(ruled) bool, answer func(ask.Question) (T, error)) map[ask.Question]learned[T] {
 	var asked []ask.Question
 	for _, e := range entries {
@@ -42,8 +42,8 @@ func askEach[T any](o Options, entries []ruled, wanted func(ruled) bool, answer 
 	})
 }
 
-// askDates asks when releases were published of which a rule demands an age. A release of which
-// nobody knows that has the zero time; it is an error if somebody could not be asked.
+// askDates asks for the dates of releases for which a rule demands an age. The date is zero
+// if no source knows it. It is an error if a source could not be asked.
 func askDates(ctx context.Context, o Options, entries []ruled) map[ask.Question]learned[time.Time] {
 	demands := func(e ruled) bool { return e.rules.NeedsDate(provider.Release{Version: e.lock.Version}) }
 	return askEach(o, entries, demands, func(q ask.Question) (time.Time, error) {
@@ -51,8 +51,9 @@ func askDates(ctx context.Context, o Options, entries []ruled) map[ask.Question]
 	})
 }
 
-// askListings asks for the lists of releases of which a choice of signers is about, by any of
-// their packages. A release that only mirrors have has no list, and nobody has signed it.
+// askListings asks for the checksum lists of releases to which a choice of signers applies,
+// by the first package of each. A release that only mirrors have has no list, and no
+// signer.
 func askListings(ctx context.Context, src upgrade.Source, o Options, entries []ruled) map[ask.Question]learned[provider.Listing] {
 	pinned := func(e ruled) bool { return o.Signers.Pins(e.lock.Addr) }
 	return askEach(o, entries, pinned, func(q ask.Question) (provider.Listing, error) {
@@ -73,10 +74,10 @@ func askListings(ctx context.Context, src upgrade.Source, o Options, entries []r
 	})
 }
 
-// cornered are the refused entries of which the rules leave no release that the constraints
-// allow, so that relock itself would select one that they refuse. The constraints are those
-// of the base: a change cannot corner itself. Only root modules of the base are planned in
-// which a breach would fail, with the versions that they had there.
+// cornered are the refused entries for which the rules leave no release that the
+// constraints allow. relock itself would select a refused release for them. The constraints
+// are those of the base, so that a change cannot excuse itself. It plans only root modules
+// of the base in which a breach is an error, with the versions that they have there.
 func cornered(ctx context.Context, src upgrade.Source, refused []refusedEntry, o Options) map[ruledAt]bool {
 	versions := map[string][]lockfile.Lock{}
 	plan := o.Plan
@@ -113,7 +114,8 @@ type ruledAt struct {
 	addr provider.Addr
 }
 
-// withVersion are the entries that have a version, each once: an entry may break two rules.
+// withVersion are the entries that have a version, each once, since an entry may break two
+// rules.
 func withVersion(locks []lockfile.Lock) []lockfile.Lock {
 	var kept []lockfile.Lock
 	for _, l := range locks {

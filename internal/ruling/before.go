@@ -12,8 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Before has the lock files that a change is compared with. A nil Before is one that nobody knows:
-// then nothing counts as changed.
+// Before has the lock files that a change is compared with. A nil Before means that they
+// are unknown. Then nothing counts as changed.
 type Before struct {
 	files   fs.FS
 	entries map[string]versions // by the path of the lock file
@@ -22,8 +22,8 @@ type Before struct {
 // versions are the entries of a lock file.
 type versions map[provider.Addr]provider.Version
 
-// ReadBefore reads the lock files of a file tree. One that is not valid has no entries: what a
-// change has in its place is its own.
+// ReadBefore reads the lock files of a file tree. An invalid one has no entries: all
+// entries that replace it count as changed.
 func ReadBefore(files fs.FS) (*Before, error) {
 	contents, err := lockfile.Contents(files)
 	b := &Before{files: files, entries: map[string]versions{}}
@@ -43,9 +43,9 @@ func versionsOf(locks []lockfile.Lock) versions {
 	return all
 }
 
-// before are the entries that the lock file of a root module had, and its directory: those of
-// the same path, or of a file that the change removes and that has the same entries, which was
-// moved.
+// before returns the entries that the lock file of a root module had, and its directory
+// then. They are those of the same path. If there is none, they are those of a lock file
+// that was moved: one with the same entries that the change removes.
 func (b *Before) before(m Examined) (had versions, dir string) {
 	if same, ok := b.entries[path.Join(m.Root.Dir, lockfile.Name)]; ok {
 		return same, m.Root.Dir
@@ -60,8 +60,8 @@ func (b *Before) before(m Examined) (had versions, dir string) {
 	return nil, m.Root.Dir
 }
 
-// has reports whether the file at a place is as it was on the base. Of one in a module package
-// that is not known.
+// has reports whether the file at a place is unchanged since the base. It is false in a
+// module package, where that is not known.
 func (b *Before) has(m Examined, at problem.Place) bool {
 	if at.Package != "" {
 		return false
@@ -71,9 +71,9 @@ func (b *Before) has(m Examined, at problem.Place) bool {
 	return err == nil && none == nil && bytes.Equal(now, before)
 }
 
-// version is the version of an entry on the base; zero if it had none. The entry of a provider
-// of OpenTofu's registry begins at that of its twin on Terraform's, as OpenTofu has it
-// [opentofu 1.12 internal/depsfile/locks.go].
+// version is the version of an entry on the base; zero if it had none. OpenTofu lets a new
+// entry of its own registry start with the version of the same provider on Terraform's
+// registry [opentofu 1.12 internal/depsfile/locks.go]. version does so, too.
 func (v versions) version(tool provider.ToolName, addr provider.Addr) provider.Version {
 	at, ok := v[addr]
 	if !ok && tool == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() {

@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// ruled is an entry of a lock file that a rule, or a choice of signers, is about.
+// ruled is an entry of a lock file to which a rule or a choice of signers applies.
 type ruled struct {
 	module int // index of its root module
 	tool   provider.Tool
@@ -25,7 +25,7 @@ type ruled struct {
 	binding bool
 }
 
-// entriesOf are the entries that a rule or a choice of signers is about.
+// entriesOf are the entries to which a rule or a choice of signers applies.
 func entriesOf(modules []Examined, base *Before, o Options) []ruled {
 	var all []ruled
 	for i, m := range modules {
@@ -53,7 +53,7 @@ func entriesOf(modules []Examined, base *Before, o Options) []ruled {
 	return all
 }
 
-// question names the release for those who are asked about it.
+// question is the question about the release of the entry.
 func (e ruled) question() ask.Question {
 	return ask.Question{Tool: e.tool, Want: provider.Want{Addr: e.lock.Addr, Version: e.lock.Version}}
 }
@@ -65,8 +65,8 @@ type refusedEntry struct {
 	severity problem.Severity
 }
 
-// refusals are the rules that the entry breaks. Its age is judged only if its date was asked
-// for.
+// refusals are the rules that the entry breaks. Its age is judged only if its date was
+// asked for without an error.
 func (e ruled) refusals(date learned[time.Time], o Options) []refusedEntry {
 	var all []refusedEntry
 	for _, r := range e.rules.Breaches(provider.Release{Version: e.lock.Version, Published: date.value}) {
@@ -77,7 +77,8 @@ func (e ruled) refusals(date learned[time.Time], o Options) []refusedEntry {
 	return all
 }
 
-// severity is that of findings of a code: a warning at most where they bind nobody.
+// severity is the severity of findings with a code. It is at most a warning if they are not
+// binding.
 func (o Options) severity(code problem.Code, binding bool) problem.Severity {
 	severity := verify.SeverityOf(o.Severities, code, o.Strict)
 	if !binding {

@@ -10,8 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// problem is a problem with the entry. Its fingerprint depends on the code, the lock file, the
-// provider and the version: neither on the day nor on where the rule is.
+// problem is a problem with the entry. Its fingerprint depends on the code, the lock file,
+// the provider and the version. It does not depend on the day or on the place of the rule.
 func (e ruled) problem(code problem.Code, message string) problem.Problem {
 	place := problem.Place{Path: e.path, Line: e.lock.Line()}
 	place.From, place.To = e.lock.AddrColumns()
@@ -21,9 +21,10 @@ func (e ruled) problem(code problem.Code, message string) problem.Problem {
 	}
 }
 
-// finding says which rule refuses the entry, and what to do. cornered says that the rules leave
-// no release that the constraints allow. A day from which a run passes is named if no other
-// refusal remains then.
+// finding says which rule refuses the entry, and what to do. cornered says that the rules
+// leave no release that the constraints allow. For a young release, it names the day when
+// it is old enough. It recommends a run on that day, unless another rule still refuses the
+// entry.
 func (r refusedEntry) finding(cornered bool, others []refusedEntry) problem.Problem {
 	release := fmt.Sprintf("%s %s", r.entry.lock.Addr, r.entry.lock.Version)
 	f := r.entry.problem(r.breach.Code, "")
@@ -55,7 +56,7 @@ func (r refusedEntry) outlives(other refusedEntry) bool {
 	return other.entry.module == r.entry.module && other.entry.lock.Addr == r.entry.lock.Addr && other.breach.Code != r.breach.Code
 }
 
-// signerRefused says that the key may not sign the release that has signed it.
+// signerRefused is the finding that a key has signed the release and may not do so.
 func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 	f := verify.SignerRefused(e.lock, e.path, by)
 	f.Place.From, f.Place.To = e.lock.AddrColumns()
@@ -63,9 +64,9 @@ func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 	return f
 }
 
-// unpermitted are the requirements of a root module without an entry, of providers that must not
-// be locked: relock adds none, and a person must not. One whose file is as it was on the base
-// was there before, and so was one of a root module that required the provider there.
+// unpermitted has a finding for each requirement without an entry whose provider must not
+// be locked. relock adds no such entry, and a person must not. The finding does not bind if
+// the file is unchanged since the base, or if the root module required the provider there.
 func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 	var all []problem.Problem
 	for _, required := range m.Root.All().Requirements {
@@ -91,7 +92,8 @@ func (o Options) required(dir string, addr provider.Addr) bool {
 	})
 }
 
-// locks reports whether the lock file of a root module has an entry of a provider.
+// locks reports whether the lock file of a root module has an entry of a provider. Without
+// a lock file it is false.
 func locks(m scan.RootModule, addr provider.Addr) bool {
 	if m.Lock == nil {
 		return false

@@ -21,7 +21,7 @@ type Examined struct {
 	Files fs.FS
 }
 
-// Options are the choices of Make.
+// Options are the rules for Make, how severe a breach is, and how to plan.
 type Options struct {
 	// Rules refuse providers, versions and ages, by their Now.
 	Rules policy.Rulebook
@@ -38,23 +38,25 @@ type Options struct {
 	Former func(dirs []string) []scan.RootModule
 }
 
-// Ruling is what there is to say of one lock file.
+// Ruling is the result for one lock file.
 type Ruling struct {
-	// Findings are what the rules refuse. Undecided are errors: what could not be asked.
+	// Findings are what the rules refuse. Undecided are errors about entries that could not
+	// be judged, since a question had no answer.
 	Findings, Undecided []problem.Problem
-	// Changed reports whether the change touches an entry that a rule is about.
+	// Changed reports whether the change touches an entry to which a rule applies.
 	Changed bool
 }
 
-// Concerned reports whether a rule or a choice of signers is about an entry, or a requirement
-// without one, of any of these root modules, so that it matters what changed.
+// Concerned reports whether a rule or a choice of signers applies to any of these root
+// modules: to an entry, or to a requirement without one. Otherwise it does not matter what
+// changed.
 func Concerned(modules []Examined, o Options) bool {
 	return len(entriesOf(modules, nil, o)) > 0 || slices.ContainsFunc(modules, func(m Examined) bool { return len(unpermitted(m, nil, o)) > 0 })
 }
 
-// Make holds the entries of lock files against the rules. The rulings are in the order of the
-// root modules. Dates and signers are asked for once a release, and only of entries that a
-// breach would fail a run for.
+// Make compares the entries of lock files with the rules. The rulings have the order of the
+// root modules. It asks for dates and signers once for each release, and only for binding
+// entries.
 func Make(ctx context.Context, src upgrade.Source, modules []Examined, base *Before, o Options) []Ruling {
 	rulings := make([]Ruling, len(modules))
 	entries := entriesOf(modules, base, o)
