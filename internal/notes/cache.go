@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// maxCache bounds the file of a Cache: some hundred releases.
+	// maxCache bounds the bytes of a Cache's file: some hundred releases.
 	maxCache     = 4 << 20
 	cacheVersion = 1
 )
 
-// ErrNoCache is wrapped by errors about files that hold something else than a
-// cache of this version. They are left as they are.
+// ErrNoCache is wrapped by errors about files that are no cache of this version. They are
+// not changed.
 var ErrNoCache = errors.New("this is no cache of release notes, or that of another version of relock")
 
 // A Cache remembers the texts of publishers about releases, so that each is read once. If a
@@ -49,7 +49,8 @@ type cacheFile struct {
 	Releases []remembered `json:"releases"`
 }
 
-// OpenCache reads the cache at path. A file that is missing is an empty one.
+// OpenCache reads the cache at path. A missing file is an empty cache. The error for a file
+// that is no cache wraps ErrNoCache.
 func OpenCache(path string) (*Cache, error) {
 	c := &Cache{path: path}
 	f, err := file.Open(path)
@@ -73,8 +74,8 @@ func OpenCache(path string) (*Cache, error) {
 }
 
 // Save writes the cache to its file if it changed. If it is too large, the texts that were
-// not used for longest are dropped. Texts that another run saved meanwhile are lost, which
-// costs a question.
+// not used for longest are dropped. Texts that another run saved meanwhile are lost, and
+// are asked for again.
 func (c *Cache) Save() error {
 	if c == nil {
 		return nil
@@ -89,7 +90,7 @@ func (c *Cache) Save() error {
 	return file.Replace(c.path, text, file.Options{Parents: 0o700})
 }
 
-// text is the content of the file, of as many releases as there is room for.
+// text is the content of the file, with as many of the last used releases as fit.
 func (c *Cache) text() []byte {
 	var b bytes.Buffer
 	encode := func(v any) []byte {
@@ -139,8 +140,8 @@ func (c *Cache) add(server string, repository provider.Tagged, said provider.Ann
 	c.changed = true
 }
 
-// Cached returns a hub that asks the other one, which is that of a server, only
-// for the releases that the cache lacks, and adds these to it.
+// Cached returns a hub that asks hub only for releases that the cache lacks, and adds these
+// to it. server is the host name of hub.
 func Cached(hub Hub, server string, cache *Cache) Hub {
 	return cachedHub{hub, server, cache}
 }
@@ -151,8 +152,8 @@ type cachedHub struct {
 	cache  *Cache
 }
 
-// Releases implements Hub. If the hub fails, what the cache has is returned with
-// the error.
+// Releases implements Hub. If the hub fails, the cached releases are returned with the
+// error.
 func (h cachedHub) Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error) {
 	found := make([][]provider.Announcement, len(asked))
 	var unknown []provider.Tagged

@@ -29,16 +29,16 @@ import (
 type Source interface {
 	// Versions returns all releases of a provider, in any order.
 	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error)
-	// Repository returns where the source of a release is; empty if that is not
-	// known.
+	// Repository returns the repository with the source of a release; zero if it is
+	// unknown.
 	Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error)
 }
 
-// Hub is the server on which the repositories are.
+// Hub is a GitHub server, on which the repositories are.
 type Hub interface {
-	// Releases returns the existing ones, by the index of what was asked for.
+	// Releases returns the releases that exist, by the index of the asked repository.
 	Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error)
-	// Files returns a file of each repository, empty where there is none.
+	// Files returns a file of each repository, by index; empty if it is missing.
 	Files(ctx context.Context, asked []provider.Tagged, path string) ([]string, error)
 }
 
@@ -51,19 +51,19 @@ type Upgrade struct {
 	Platform provider.Platform
 }
 
-// Notes is what is said of the releases of one upgrade.
+// Notes are the publisher's texts about the releases of one upgrade.
 type Notes struct {
 	Addr       provider.Addr
 	From, To   provider.Version
 	Repository provider.Repository
 	Releases   []Release // newest first
-	// More is how many releases on the way are not among them.
+	// More counts the releases between the two versions that are not in Releases.
 	More int
 	// Problem says in a line why notes are missing; empty if none are.
 	Problem string
 }
 
-// Release is what is said of one release.
+// Release is the publisher's text about one release, cut into sections.
 type Release struct {
 	Version   provider.Version `json:"version"`
 	URL       string           `json:"url"` // of its page; empty if there is none
@@ -80,11 +80,11 @@ const (
 	jobs = 8
 )
 
-// overBefore is the problem where there was no time to look at an answer.
+// overBefore is the problem if the time was over before an answer was read.
 const overBefore = "the time for release notes was over before they were looked at"
 
-// Read returns the notes of each upgrade, by index. host is the one whose
-// repositories the hub has: those elsewhere are named and not read.
+// Read returns the notes of each upgrade, by index. A failure is the Problem of its notes.
+// host is the server of the hub. Repositories on other servers are named and not read.
 func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgrade) []Notes {
 	all := make([]Notes, len(upgrades))
 	var g errgroup.Group
@@ -108,7 +108,7 @@ func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgr
 	return all
 }
 
-// begin finds the repository and the releases to read of.
+// begin finds the repository of an upgrade, and the releases to read.
 func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
 	n := Notes{Addr: u.Addr, From: u.From, To: u.To}
 	var err error
@@ -126,13 +126,14 @@ func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
 	}
 	offer, err := src.Versions(ctx, u.Tool, u.Addr)
 	if err != nil {
-		offer.Releases = nil // the newest is known without
+		offer.Releases = nil // the newest is known without the list
 	}
 	n.Releases, n.More = pick(offer.Releases, u.From, u.To)
 	return n
 }
 
-// pick chooses the releases to read of on the way from one version to another.
+// pick chooses the releases to read on the way from one version to another, the newest
+// first. more counts the others.
 func pick(listed []provider.Release, from, to provider.Version) (picked []Release, more int) {
 	onTheWay := []provider.Version{to}
 	for _, r := range listed {
@@ -163,8 +164,8 @@ func weight(v, from, to provider.Version) int {
 	return 2
 }
 
-// tags are the names that the tag of a version may have: that of the newest
-// release shows how the others are named.
+// tags are the possible tags of a version. The tag of the newest release shows how the
+// others are named.
 func (n Notes) tags(v provider.Version) []string {
 	if prefix, ok := strings.CutSuffix(n.Repository.Tag, n.To.String()); ok {
 		return []string{prefix + v.String()}
@@ -178,7 +179,7 @@ func (n Notes) tags(v provider.Version) []string {
 // reader asks the hub.
 type reader struct{ hub Hub }
 
-// asking collects what to ask for, each repository once.
+// asking collects the questions to the hub, one for each repository.
 type asking struct {
 	index map[string]int // by OWNER/NAME
 	list  []provider.Tagged
@@ -223,7 +224,7 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 			n.Problem = err.Error()
 		}
 		for j := range n.Releases {
-			if err == nil && ctx.Err() != nil { // what the cache has without an answer is little
+			if err == nil && ctx.Err() != nil { // without an answer there are only cached releases
 				n.Problem = overBefore
 				break
 			}
@@ -232,7 +233,7 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 	}
 }
 
-// take keeps what a release of one of the tags says.
+// take copies the text of the first release with one of the tags.
 func (rel *Release) take(found []provider.Announcement, tags []string) {
 	for _, f := range found {
 		if slices.Contains(tags, f.Tag) {
@@ -245,14 +246,14 @@ func (rel *Release) take(found []provider.Announcement, tags []string) {
 	}
 }
 
-// say takes the notes of the release from a text.
+// say splits a text into the sections of the release.
 func (rel *Release) say(text string) {
 	rel.Sections, rel.Cut = sections(text), len(text) > maxText
 }
 
 func (rel Release) told() bool { return len(rel.Sections) > 0 }
 
-// changelogs reads CHANGELOG.md for the releases that say nothing.
+// changelogs reads CHANGELOG.md for releases that have no text.
 func (r reader) changelogs(ctx context.Context, all []Notes) {
 	var ask asking
 	silent := func(n Notes) bool {
@@ -289,8 +290,8 @@ func (r reader) changelogs(ctx context.Context, all []Notes) {
 	}
 }
 
-// Compare returns the address of all changes between the two releases; empty if
-// it is not known how their tags are named.
+// Compare returns the address of all changes between the two releases; empty if the form of
+// their tags is unknown.
 func (n Notes) Compare() string {
 	from, to := n.tags(n.From), n.tags(n.To)
 	if !n.Repository.Known() || len(from) != 1 || len(to) != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Kind says how much a section matters to anyone who upgrades.
+// Kind is how much a section matters for an upgrade.
 type Kind int
 
 // The kinds, the most important first.
@@ -55,8 +55,8 @@ func kindOf(title string) Kind {
 // maxText bounds the text in which sections are looked for: the notes of one release.
 const maxText = 256 << 10
 
-// sections splits notes at their headings, the most important first, else in
-// their order. Headings within a section that matters stay in it.
+// sections splits notes at their headings. The most important kinds come first. Within a
+// kind the order is kept. Lower headings within an important section stay in it.
 func sections(text string) []Section {
 	var all []Section
 	var body strings.Builder
@@ -88,7 +88,7 @@ const (
 	keptOfRun     = 1 << 20
 )
 
-// keepMost cuts the sections of all releases at what is kept. The most important kinds come
+// keepMost cuts the sections of all releases to the bounds. The most important kinds come
 // first, and within a kind the upgrades and releases in their order.
 func keepMost(all []Notes) {
 	left := keptOfRun
@@ -101,8 +101,8 @@ func keepMost(all []Notes) {
 	}
 }
 
-// keep cuts the sections of a kind at what is left for them, and returns how many bytes
-// it has kept. Those of a more important kind were cut before.
+// keep cuts the sections of a kind to the bytes that are left for them, and returns how
+// many bytes it kept. More important kinds were cut before.
 func (rel *Release) keep(kind Kind, left int) (kept int) {
 	var sections []Section
 	room := keptOfRelease
@@ -134,7 +134,7 @@ func wholeLines(text string, limit int) string {
 	return text[:max(0, strings.LastIndexByte(text[:limit], '\n'))]
 }
 
-// line is a line of Markdown, and the heading that it is.
+// line is a line of Markdown. A heading has a title and a level.
 type line struct {
 	text, title string
 	level       int // 0: no heading

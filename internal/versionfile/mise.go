@@ -43,12 +43,12 @@ type miseReader struct {
 	places []unstable.Range
 }
 
-// deepestKey is how many parts the key of a tool's version has at most:
+// deepestKey is the largest number of parts in the key of a tool's version, as in
 // tools.terraform.version.
 const deepestKey = 3
 
-// keyPath is a key in a table as a path. No more of it is kept than says that it is too
-// deep to matter.
+// keyPath is the path of a key in a table. Of a longer path, it keeps one part more than
+// deepestKey, which shows that the key is too deep.
 func keyPath(key unstable.Iterator, table []string) []string {
 	path := slices.Clone(table)
 	for key.Next() && len(path) <= deepestKey {
@@ -57,7 +57,7 @@ func keyPath(key unstable.Iterator, table []string) []string {
 	return path
 }
 
-// value takes what is at a path of the file.
+// value reads the value at a path of the file, if that belongs to a tool.
 func (r *miseReader) value(path []string, v *unstable.Node) {
 	switch {
 	case path[0] != "tools" || len(path) > deepestKey:
@@ -77,8 +77,8 @@ func (r *miseReader) value(path []string, v *unstable.Node) {
 	}
 }
 
-// version takes an option of a tool that may be its version. mise has texts alone; a
-// number counts as it is written.
+// version adds an option of a tool if it gives the tool's version. mise allows only texts
+// here; a number counts as it is written.
 func (r *miseReader) version(name, option string, v *unstable.Node) {
 	known := slices.ContainsFunc(r.found, func(n mention) bool { return n.tool == name })
 	if tools[name] == "" || known || option != "version" && option != "prefix" && option != "ref" && option != "path" {

@@ -14,14 +14,14 @@ import (
 // Pin is a version file's statement about the release of a tool.
 type Pin struct {
 	Tool provider.ToolName `json:"-"` // empty: Terragrunt
-	// Text is the value as the file has it. One that is too long to be a
-	// release is cut.
+	// Text is the value as the file has it. A value that is too long to be a release is
+	// cut.
 	Text          string `json:"text"`
-	problem.Place        // its keys are those of the value
+	problem.Place        // in JSON, its keys are on the level of text
 	// Kind is what the value means; empty for Terragrunt.
 	Kind Kind `json:"pins,omitempty"`
-	// Exact is the release that an Exact pin names, and Constraint what a Some demands,
-	// unless it has a pattern.
+	// Exact is the release of a pin of the kind Exact. Constraint is the constraint of a
+	// pin of the kind Some, unless it has a pattern.
 	Exact      provider.Version `json:"-"`
 	Constraint string           `json:"-"`
 
@@ -45,12 +45,12 @@ const (
 // write comes near.
 const maxValue = 200
 
-// byPrefix is one number or two, which match all releases that begin with them.
+// byPrefix matches one number or two, which select all releases that begin with them.
 var byPrefix = regexp.MustCompile(`^(?:prefix:)?v?([0-9]{1,9})(\.[0-9]{1,9})?$`)
 
-// newPin reads a value. A prefix is mise's, a constraint tenv's, the words and patterns
-// are those of tfenv and tenv [docs: mise.jdx.dev/configuration.html,
-// tofuutils.github.io/tenv, github.com/tfutils/tfenv].
+// newPin reads a value. Prefixes are from mise, constraints from tenv, words and patterns
+// from tfenv and tenv [docs: mise.jdx.dev/configuration.html, tofuutils.github.io/tenv,
+// github.com/tfutils/tfenv].
 func newPin(tool provider.ToolName, text string) Pin {
 	p := Pin{Tool: tool, Text: text, Kind: Unresolved}
 	if tool == "" {
@@ -85,9 +85,9 @@ func newPin(tool provider.ToolName, text string) Pin {
 	return p
 }
 
-// matching is the pin with a regular expression, if that finds a known release. Counted
-// repetitions make a program of a hundred megabytes of a few characters, and no release
-// needs one.
+// matching is the pin with a regular expression, if that finds a known release. It refuses
+// counted repetitions. A few characters of them can make a program of a hundred megabytes,
+// and no release needs one.
 func (p Pin) matching(pattern string) Pin {
 	if strings.Contains(pattern, "{") {
 		return p
@@ -110,13 +110,14 @@ func (p Pin) matching(pattern string) Pin {
 	return p
 }
 
-// Pinless is the pin changed to one without a known release.
+// Pinless is the pin changed to one without a known release, as if its value had no
+// meaning.
 func (p Pin) Pinless() Pin {
 	return Pin{Tool: p.Tool, Text: p.Text, Place: p.Place, Kind: Unresolved}
 }
 
-// Candidates are the releases of a tool that differ for a pin, which may be nil: by their
-// rules, and by what the pin says of them.
+// Candidates are the releases of a tool that a choice must compare: those with other rules,
+// and those that the pin treats in another way. The pin may be nil.
 func (p *Pin) Candidates(tool provider.ToolName) []provider.Version {
 	all := append(tool.Boundaries(), tool.Lasts()...)
 	switch {
@@ -131,8 +132,8 @@ func (p *Pin) Candidates(tool provider.ToolName) []provider.Version {
 	return all
 }
 
-// Admits reports whether the pattern of a pin finds a release, where it has one. The pin
-// may be nil.
+// Admits reports whether the pattern of a pin matches a release. Without a pattern it is
+// true. The pin may be nil.
 func (p *Pin) Admits(v provider.Version) bool {
 	return p == nil || p.pattern == nil || p.pattern.MatchString(v.String())
 }

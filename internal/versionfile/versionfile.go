@@ -22,7 +22,8 @@ import (
 // maxSize bounds the bytes of a file.
 const maxSize = 1 << 20
 
-// mention is what a file says of a tool, by the name that its version manager has for it.
+// mention is the version of a tool in a file, with the name that the version manager gives
+// the tool.
 type mention struct {
 	tool  string
 	value string
@@ -68,9 +69,9 @@ func For(name string) (dir string, ok bool) {
 	return path.Clean(strings.TrimPrefix(dir, "/")), ok
 }
 
-// Parse returns what a version file says of Terraform and OpenTofu, in the order in which
-// it does: a Pin for each tool that it names. The name is the path of one of Paths, or of
-// Terragrunt's file, which has a Pin without a tool.
+// Parse returns a Pin for each tool that a version file names, in the order of the file.
+// The name is one of Paths or Terragrunt, below any directory. A Pin from Terragrunt's file
+// has no tool.
 func Parse(name string, src []byte) ([]Pin, error) {
 	if len(src) > maxSize {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxSize>>20)
@@ -93,8 +94,9 @@ func Parse(name string, src []byte) ([]Pin, error) {
 	return pins, err
 }
 
-// tools are the names that version managers have for the tools. Those with a colon are
-// mise's, of where it has a tool from [docs: github.com/jdx/mise/tree/main/registry].
+// tools are the tools by the names that version managers have for them. A name with a colon
+// is mise's, and says where mise gets the tool [docs:
+// github.com/jdx/mise/tree/main/registry].
 var tools = map[string]provider.ToolName{
 	"terraform":                        provider.Terraform,
 	"aqua:hashicorp/terraform":         provider.Terraform,
@@ -106,8 +108,8 @@ var tools = map[string]provider.ToolName{
 	"ubi:opentofu/opentofu":            provider.OpenTofu,
 }
 
-// oneTool reads a file that is for one tool: its first line that says anything. Comments
-// are tfenv's; tenv has none, and nothing that it reads has a number sign.
+// oneTool reads a file for one tool: its first line with text. Only tfenv has comments. A
+// value of tenv never has a number sign.
 func oneTool(tool string) func(src []byte) ([]mention, error) {
 	return func(src []byte) ([]mention, error) {
 		for n, text := range significantLines(src) {
@@ -117,9 +119,9 @@ func oneTool(tool string) func(src []byte) ([]mention, error) {
 	}
 }
 
-// toolVersions reads a .tool-versions. Of several versions of a tool in a line the first
-// is the one that runs, and of several lines the last counts, as for tenv and mise
-// [docs: mise.jdx.dev/configuration.html, tofuutils.github.io/tenv].
+// toolVersions reads a .tool-versions. In a line, the first version counts. If a tool has
+// several lines, the last one counts, as for tenv and mise [docs:
+// mise.jdx.dev/configuration.html, tofuutils.github.io/tenv].
 func toolVersions(src []byte) ([]mention, error) {
 	var found []mention
 	for n, text := range significantLines(src) {
