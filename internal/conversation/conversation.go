@@ -20,8 +20,8 @@ type Event struct {
 	Repository string // OWNER/NAME
 	Number     int    // of the pull request or the issue
 	Under      comment.Thread
-	// Opener is the login of who has opened the issue, and DefaultBranch the repository's.
-	// Under a pull request they do not matter.
+	// Opener is the login of the issue's author, and DefaultBranch the repository's default
+	// branch. Under a pull request they do not matter.
 	Opener, DefaultBranch string
 	CommentID             int64
 	Author                string // login
@@ -33,8 +33,8 @@ type Event struct {
 	// Ledger is the path in the repository of the ledger by which Verify judges;
 	// empty: none.
 	Ledger string
-	// Repeated says that the same event was answered before: somebody has asked for the job to
-	// be run again. Our eyes under the comment say so, too.
+	// Repeated says that an earlier job had the same event, and may have answered it: a
+	// person has run the job again. Our reaction with eyes under the comment says so, too.
 	Repeated bool
 }
 
@@ -105,9 +105,9 @@ type conversation struct {
 	reportOnly bool // the result is shown and not pushed
 }
 
-// carryOut does what was decided, and returns what must be said at the end. What changes
-// something is announced, so that nothing is changed where no answer can be given. With an
-// error comes the report of what was done before.
+// carryOut carries out the command, and returns its last answer. A command that changes
+// something is announced first, so that nothing changes if no answer can be posted. An
+// error comes with the report of what was done before.
 func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	switch c.request.command.Verb {
 	case comment.Check:

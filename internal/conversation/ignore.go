@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// ignoresAfter are the ignores of a group as a command wants them, and what is said of
-// that. Somebody gives it on a day.
+// ignoresAfter are the ignores of a group after a command, and the answer to it. by is the
+// login of its author, and day is its day.
 func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day time.Time) (ignores []policy.Ignore, said safe.Markdown) {
 	asked := command.Ignored
 	if command.Verb == comment.Unignore {
@@ -40,15 +40,15 @@ func noted(i policy.Ignore) safe.Markdown {
 	return text.And(".")
 }
 
-// group is what there is of a group for one base branch.
+// group is a group of providers for one base branch, with its newest pull request and what
+// people ignore there.
 type group struct {
-	name    string             // empty: all that there are
+	name    string             // empty: none is named
 	pull    github.PullRequest // its zero value if there is none
 	ignores []policy.Ignore
 }
 
-// inForce lists what decides what is proposed, for a person who asks in a comment, with what
-// is ignored in groups.
+// inForce lists the ignores of groups, the rules and the groups, as an answer in a comment.
 func inForce(in []group, book policy.Rulebook) safe.Markdown {
 	var all safe.Markdown
 	section := func(title safe.Markdown, items []safe.Markdown) {

@@ -24,8 +24,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// The branch that a merge is made on and its commits say whose they are: only those
-// are removed if a run has left them behind.
+// A merge is made on a branch of its own. The name of the branch and the trailer of its
+// commits mark it as relock's. Only such branches are deleted later.
 const (
 	mergeBranches  = "relock-merge/"
 	mergeTrailer   = "Relock-Temporary"
@@ -48,19 +48,20 @@ type baseMerge struct {
 	log   *slog.Logger
 }
 
-// side is what a merge has of one of its commits.
+// side has the lock files of one commit of a merge.
 type side struct {
 	files fs.FS
 	locks map[string][]byte // by path
 }
 
-// threeWay are the commits of a merge: where base and head have parted, and what both are now.
+// threeWay are the three commits of a merge: the one where base and head parted, and their
+// present ones.
 type threeWay struct{ fork, base, head side }
 
-// merge merges the base into the head of the pull request where both have
-// changed a lock file since they parted; nil where they have not. GitHub merges
-// everything else, on a branch of its own whose lock files are already the base's,
-// so that they do not conflict.
+// merge merges the base into the head of the pull request if both have changed a lock file
+// since they parted, in different ways. Otherwise it returns nil. GitHub merges all other
+// files, on a temporary branch. The lock files of that branch are already the base's, so
+// that they do not conflict.
 func (r baseMerge) merge(ctx context.Context) (*mergedHead, error) {
 	if r.pull.Fork {
 		return nil, nil // GitHub would merge in a repository where the head is no branch
@@ -121,8 +122,8 @@ func (r baseMerge) sides(ctx context.Context, fork, base string) (threeWay, erro
 	return threeWay{fork: all[0], base: all[1], head: all[2]}, nil
 }
 
-// disagreed are the lock files that are changed from the fork on both sides, and
-// not alike.
+// disagreed are the lock files that both sides have changed since the fork, in different
+// ways.
 func (s threeWay) disagreed() []string {
 	same := func(a, b side, name string) bool {
 		x, inA := a.locks[name]
@@ -136,7 +137,7 @@ func (s threeWay) disagreed() []string {
 	})
 }
 
-// ofBase are lock files as the base has them.
+// ofBase are lock files with the content and mode that the base has.
 func (s threeWay) ofBase(names []string) []github.File {
 	files := make([]github.File, len(names))
 	for i, name := range names {
@@ -146,9 +147,9 @@ func (s threeWay) ofBase(names []string) []github.File {
 	return files
 }
 
-// unite makes one lock file of both sides; nil if the base's stays as it is. One that a
-// single side has removed goes where the merged tree has no configuration beside it, and
-// else stays as the other side has it.
+// unite makes one lock file of both sides; nil if the base's file stays. A lock file that
+// only one side removed is removed if the merged tree has no configuration beside it.
+// Otherwise it stays as the other side has it.
 func (s threeWay) unite(merged fs.FS, name string) (*github.File, error) {
 	base, inBase := s.base.locks[name]
 	head, inHead := s.head.locks[name]
@@ -161,7 +162,7 @@ func (s threeWay) unite(merged fs.FS, name string) (*github.File, error) {
 		}
 		lock.Content = content
 	case tfconfig.ConfiguredIn(merged, path.Dir(name)):
-		lock.Content = slices.Concat(base, head) // one of them is nothing
+		lock.Content = slices.Concat(base, head) // one of them is empty
 	case inBase:
 		lock.Mode, lock.Gone = "100644", true
 	default:
@@ -170,8 +171,8 @@ func (s threeWay) unite(merged fs.FS, name string) (*github.File, error) {
 	return lock, nil
 }
 
-// mode is the mode that git would give a lock file: that of the head if it has
-// changed it, and else the base's.
+// mode is the mode that git would give a lock file: the head's if the head changed it,
+// otherwise the base's.
 func (s threeWay) mode(name string) string {
 	_, inBase := s.base.locks[name]
 	_, inHead := s.head.locks[name]
@@ -182,8 +183,8 @@ func (s threeWay) mode(name string) string {
 	return github.ModeOf(s.base.files, name)
 }
 
-// rest lets GitHub merge the base, which is at a commit, into the head with the base's lock
-// files.
+// rest lets GitHub merge a commit of the base into the head, on a temporary branch that has
+// the base's lock files.
 func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (into github.Commit, err error) {
 	if err := r.right.confirm(ctx); err != nil {
 		return into, err
@@ -209,7 +210,7 @@ func (r baseMerge) rest(ctx context.Context, base string, locks []github.File) (
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		if err := r.repo.DeleteBranch(ctx, branch, cmp.Or(into.SHA, at)); err != nil {
-			r.sweep(ctx) // it may be gone, or at a merge of which no answer came
+			r.sweep(ctx) // it may be gone, or at a merge whose answer was lost
 		}
 	}()
 	into, err = r.repo.Merge(ctx, branch, base, message)
@@ -239,12 +240,11 @@ func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(verbs.Lock, report.Asked{}, dirs))
 }
 
-// prefix begins the names of the branches on which the pull request's merges are made.
+// prefix is the start of the names of the pull request's merge branches.
 func (r baseMerge) prefix() string { return fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number) }
 
-// sweep deletes the branches of the pull request's merges, as far as their commits
-// say that they are ours. It is a courtesy: what is left is swept before the next merge,
-// or when the same job is run again.
+// sweep deletes the merge branches of the pull request whose commits say that they are
+// ours. A failure is only logged: the next merge sweeps again, and so does a repeated job.
 func (r baseMerge) sweep(ctx context.Context) {
 	branches, err := r.repo.Branches(ctx, r.prefix())
 	if err != nil {
@@ -254,7 +254,7 @@ func (r baseMerge) sweep(ctx context.Context) {
 	for branch, sha := range branches {
 		commit, err := r.repo.Commit(ctx, sha)
 		if err == nil && !strings.HasSuffix(strings.TrimSpace(commit.Message), fmt.Sprintf("%s: #%d", mergeTrailer, r.pull.Number)) {
-			continue // somebody's own
+			continue // it is not ours
 		}
 		if err == nil {
 			err = r.repo.DeleteBranch(ctx, branch, sha)

@@ -14,15 +14,15 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// page is one command under relock's issue that is carried out. It is about the repository as
-// its base branches are now. The settings are those of the default branch.
+// page is one command under relock's issue. It applies to the base branches of the
+// repository as they are now, with the settings of the default branch.
 type page struct {
 	*premises
 	session *run.Session
 	command comment.Command
 }
 
-// carryOut does what was decided, and returns what must be said at the end.
+// carryOut carries out the command, and returns its last answer.
 func (p page) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	if err := p.readBase(ctx); err != nil {
 		return r, said, err
@@ -43,7 +43,7 @@ func (p page) carryOut(ctx context.Context) (r report.Report, said safe.Markdown
 	panic("conversation: a command that is for the issue and not here: " + string(p.command.Verb))
 }
 
-// bases are the branches that there are pull requests for.
+// bases are the branches that pull requests are for.
 func (p page) bases() []string {
 	if named := p.means.Settings.PullRequest.Base; len(named) > 0 {
 		return named
@@ -51,7 +51,8 @@ func (p page) bases() []string {
 	return []string{p.branch}
 }
 
-// files are those of a base branch.
+// files reads the files of a base branch. Of the default branch it reads the commit whose
+// settings were read.
 func (p page) files(ctx context.Context, branch string) (*run.Remote, error) {
 	at := p.base
 	if branch != p.branch {
@@ -87,7 +88,8 @@ func (p page) why(ctx context.Context) (r report.Report, said safe.Markdown, err
 	return r, safe.Format("On the branch %s:\n\n%s", safe.Code(branch), text), err
 }
 
-// show lists the repository's rules in force. Ignores are in pull requests.
+// show lists the rules in force, and the ignores of the groups, which their pull requests
+// have.
 func (p page) show(ctx context.Context) (safe.Markdown, error) {
 	all, err := p.groups(ctx)
 	if err != nil {
@@ -131,8 +133,8 @@ func (p page) reopen(ctx context.Context) (safe.Markdown, error) {
 	return safe.Format("Opened pull request #%s again.", safe.Int(newest.Number)), pr.Reopen(ctx, p.repo, owned)
 }
 
-// nothingClosed refuses to open a pull request of a group that has none which a person closed,
-// and names the groups that have one.
+// nothingClosed is the refusal to open a pull request if a person has closed none of the
+// group. It names the groups that have one.
 func (p page) nothingClosed(ctx context.Context) error {
 	all, err := p.groups(ctx)
 	if err != nil {
@@ -155,7 +157,7 @@ func (p page) nothingClosed(ctx context.Context) error {
 // mostClosed bounds the groups that an answer names.
 const mostClosed = 100
 
-// groups are those that the providers of the base branches belong to.
+// groups are the groups of the providers on the base branches.
 func (p page) groups(ctx context.Context) ([]group, error) {
 	var all []group
 	for _, base := range p.bases() {

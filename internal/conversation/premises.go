@@ -31,8 +31,8 @@ func (p *premises) Permission(ctx context.Context) (string, error) {
 	return p.right.ask(ctx)
 }
 
-// isOurPage reports whether an issue with our marker is ours. Anybody may write the marker, so
-// that nothing is done before that is known. Under pull requests there is no such question.
+// isOurPage reports whether our account opened the issue. Anybody may write our marker, so
+// nothing is done before this is known. Under a pull request it is always true.
 func (p *premises) isOurPage(ctx context.Context) (bool, error) {
 	if p.event.Under == comment.UnderPull {
 		return true, nil
@@ -44,8 +44,8 @@ func (p *premises) isOurPage(ctx context.Context) (bool, error) {
 	return ours, err
 }
 
-// heard reports whether the comment counts. Of one that an App wrote the settings of the base
-// branch say so; what is read for that is not read again.
+// heard reports whether the comment counts. If an App wrote it, the settings of the base
+// branch decide.
 func (p *premises) heard(ctx context.Context) (bool, error) {
 	if !p.event.ViaApp {
 		return true, nil
@@ -57,7 +57,7 @@ func (p *premises) heard(ctx context.Context) (bool, error) {
 	return p.means.Settings.CommandsViaApps, err
 }
 
-// readPull reads the pull request, once; relock's issue is none.
+// readPull reads the pull request, once. Under relock's issue there is none.
 func (p *premises) readPull(ctx context.Context) error {
 	if p.pull.Number != 0 || p.event.Under == comment.UnderPage {
 		return nil
@@ -126,7 +126,7 @@ func (p *premises) settingsAt(ctx context.Context, commit string) (settings.Sett
 	return own, err
 }
 
-// request is a command about the pull request, once all is asked for.
+// request is the command with what was read about the pull request.
 func (p *premises) request(c comment.Command) request {
 	return request{
 		repo: p.repo, repository: p.event.Repository, pull: p.pull, command: c, base: p.base, means: p.means, log: p.log,

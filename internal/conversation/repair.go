@@ -54,8 +54,8 @@ func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Ma
 	return r, render.Comment(c.outcome(ctx, r, verb, why), r), nil
 }
 
-// mergeBase merges the base where the command is to repair the lock files that
-// conflict with it.
+// mergeBase merges the base for a command that repairs lock files: they may conflict with
+// it. For other commands, and for a fork without a right to push, it returns nil.
 func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	if c.request.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
@@ -70,8 +70,7 @@ func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 	return merge.merge(ctx)
 }
 
-// refuseEmpty refuses a command that says no directory where there is nothing that
-// it could be about.
+// refuseEmpty refuses a command without a directory if there is no root module for it.
 func (c conversation) refuseEmpty(r report.Report) error {
 	if len(r.Modules) > 0 || len(c.request.command.Dirs) > 0 || r.Failed() || r.Pushed != "" {
 		return nil
@@ -79,8 +78,8 @@ func (c conversation) refuseEmpty(r report.Report) error {
 	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to include one anyway"))
 }
 
-// destination is the branch of the pull request. A GitHub App must be installed
-// where that is.
+// destination is the branch of the pull request. A GitHub App must be installed in the
+// repository of that branch.
 func (c conversation) destination(merged *mergedHead) *run.Push {
 	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.mayPush}
 	if merged != nil {
@@ -108,8 +107,8 @@ func (c conversation) refuseQueued(ctx context.Context) error {
 	return err
 }
 
-// pushFailed reports whether everything is known but could not be pushed: then the answer
-// can still say how a person does so.
+// pushFailed reports whether the result is known but could not be pushed. Then the answer
+// says how a person can do so.
 func pushFailed(r report.Report, err error) bool {
 	var no *comment.Refusal
 	return len(r.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
@@ -128,7 +127,7 @@ func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.V
 	return nothingPushed(safe.Markdown{})
 }
 
-// nothingPushed is the answer where nothing was, with the reason if there is one.
+// nothingPushed is the answer if nothing was pushed, with the reason if there is one.
 func nothingPushed(why safe.Markdown) safe.Markdown {
 	if why.Empty() {
 		return safe.Const("Nothing was pushed.")
@@ -170,8 +169,8 @@ func whyText(r report.Report, about []provider.Pattern) (safe.Markdown, error) {
 	return safe.Fenced("text", strings.TrimSpace(text.String()), mostText), err
 }
 
-// verify answers with what proves the hashes of the head. They are judged by the
-// ledger of the base: that the pull request changes it is a finding.
+// verify answers with the proofs of the head's hashes. The ledger of the base judges them.
+// It is a finding if the pull request changes the ledger.
 func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	var by run.JudgedBy
 	var tampered bool
@@ -195,7 +194,7 @@ func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Ma
 	return r, render.Comment(safe.Markdown{}, r), c.refuseEmpty(r)
 }
 
-// ledger reads a ledger as the base branch has it; an empty one, if that has none.
+// ledger reads the ledger of the base branch; it is empty if that has none.
 func (c conversation) ledger(ctx context.Context, name string) (*ledger.Ledger, error) {
 	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
 	if err != nil {
@@ -245,8 +244,8 @@ func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Mark
 	return r, render.Comment(safe.Markdown{}, r), nil
 }
 
-// rebuild makes our pull request again on the base as it is now. It does as a
-// scheduled run would, for this pull request alone.
+// rebuild makes our pull request again on the present base. It does the same as a scheduled
+// run, for this pull request alone.
 func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
 	r, said, err = c.propose(ctx, discard)
 	if err != nil {
@@ -301,7 +300,7 @@ func (c conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.
 	return nothingPushed(safe.Text(p.Reason))
 }
 
-// failures are the errors of a report, wherever they belong to.
+// failures are all errors of a report: those of the run, and those of its root modules.
 func failures(r report.Report) []problem.Problem {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
@@ -310,8 +309,8 @@ func failures(r report.Report) []problem.Problem {
 	return slices.DeleteFunc(all, func(d problem.Problem) bool { return d.Severity != problem.SeverityError })
 }
 
-// ignore changes what is ignored for the group of the pull request, and rebuilds
-// that if it is open.
+// ignore changes what is ignored for the group of the pull request. If the pull request is
+// open, it is rebuilt.
 func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	if err := c.refuseOlder(ctx); err != nil {
 		return r, said, err
@@ -351,8 +350,8 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 }
 
 // refuseUnknown refuses to ignore a provider that nothing in the repository requires or
-// locks, since the one that was meant would still be proposed. A pattern is for
-// providers that are to come, too.
+// locks: it may be misspelt, and the intended one would still be proposed. A pattern may be
+// for providers of the future.
 func (c conversation) refuseUnknown(ctx context.Context) error {
 	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal)
 	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
@@ -367,8 +366,8 @@ func (c conversation) refuseUnknown(ctx context.Context) error {
 	return refused(err)
 }
 
-// refuseOlder refuses to note something for a group where nobody would look for it:
-// that is its newest pull request.
+// refuseOlder refuses to note an ignore under a closed pull request if the group has a
+// newer one. A run reads only the newest.
 func (c conversation) refuseOlder(ctx context.Context) error {
 	if c.request.pull.Open {
 		return nil
@@ -385,8 +384,8 @@ func (c conversation) refuseOlder(ctx context.Context) error {
 	return nil
 }
 
-// refused turns what a run has not done into a refusal: what was named and is nowhere, and a
-// push to a branch that has moved.
+// refused makes a refusal of two errors of a run: a name that was not found, and a push to
+// a branch that has moved.
 func refused(err error) error {
 	if errors.Is(err, run.ErrMoved) {
 		return comment.Refuse(safe.Text(err.Error()))

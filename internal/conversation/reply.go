@@ -15,22 +15,22 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// reply is where a comment is answered: by reactions, and by one comment of ours.
+// reply answers a comment: by reactions, and by one comment of ours.
 type reply struct {
 	repo  *github.Repository
 	event Event
 	log   *slog.Logger
 
-	self     string        // the login that we answer by; empty before a reaction of ours
+	self     string        // our login; empty before our first reaction
 	workflow *bool         // whether the credential is a workflow's own; nil before GitHub was asked
 	repeated bool          // an earlier run may have answered the same event
-	looked   bool          // for the answer of that
+	looked   bool          // whether the answer of that run was looked for
 	posted   int64         // our answer, once there is one
 	said     safe.Markdown // what it says
 }
 
-// say answers: with a comment, which what is said later replaces. An answer of an earlier run is
-// replaced, too.
+// say posts an answer. A later call replaces its text. It also replaces the answer of an
+// earlier run.
 func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
 	c.said = markdown
 	text := safe.Join("\n\n", markdown, c.mark())
@@ -62,7 +62,7 @@ func (c *reply) edit(ctx context.Context, text safe.Markdown) error {
 	return err
 }
 
-// discussion is where the comment is, and our answer.
+// discussion is the discussion that has the comment and our answer.
 func (c *reply) discussion() github.Discussion {
 	if c.event.Under == comment.UnderPage {
 		return github.OnIssue(c.event.Number)
@@ -70,13 +70,13 @@ func (c *reply) discussion() github.Discussion {
 	return github.OnPull(c.event.Number)
 }
 
-// mark is the hidden line by which our answer to this command is known again.
+// mark is the hidden line that identifies our answer to this command.
 func (c *reply) mark() safe.Markdown {
 	return safe.Format("<!-- relock-answer:%s -->", safe.Int(int(c.event.CommentID)))
 }
 
-// postAgain posts an answer, unless it is there: the server has taken it, and its own answer
-// was lost.
+// postAgain posts an answer after an unclear response, unless the server has taken it
+// already.
 func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comment, error) {
 	there, err := c.earlier(ctx)
 	if err != nil || there.ID != 0 {
@@ -85,8 +85,8 @@ func (c *reply) postAgain(ctx context.Context, text safe.Markdown) (github.Comme
 	return c.repo.PostComment(ctx, c.discussion(), text)
 }
 
-// earlier finds our answer among the comments; it is the zero Comment where there is none. Whose
-// comment it is decides, where that is known, since anybody may write the mark.
+// earlier finds our answer among the comments; it is the zero Comment if there is none.
+// Anybody may write the mark. So the author must be us, if our login is known.
 func (c *reply) earlier(ctx context.Context) (github.Comment, error) {
 	there, err := c.repo.Comments(ctx, c.discussion())
 	if err != nil {
@@ -100,7 +100,8 @@ func (c *reply) earlier(ctx context.Context) (github.Comment, error) {
 	return github.Comment{}, nil
 }
 
-// end says how it ended. It returns what went wrong, with the command or with the answer.
+// end shows how the command ended: by a reaction and, after an error, by an answer. It
+// returns the errors of the command and of the answer.
 func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.Problem {
 	if err == nil && !r.Failed() {
 		c.react(ctx, github.Rocket)
@@ -131,8 +132,7 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 	return wrong
 }
 
-// react is a courtesy: a conversation does not fail for it. It reports whether the reaction was
-// there before.
+// react adds a reaction, and reports whether it was there before. A failure is only logged.
 func (c *reply) react(ctx context.Context, r github.Reaction) (before bool) {
 	self, before, err := c.repo.React(ctx, c.discussion(), c.event.CommentID, r)
 	if err != nil {
@@ -143,11 +143,11 @@ func (c *reply) react(ctx context.Context, r github.Reaction) (before bool) {
 	return before
 }
 
-// byWorkflow reports whether we speak with a workflow's own token. It cannot
-// push to a fork, and since 2026-06-11 the workflows on what it pushes wait for
-// an approval [github.blog changelog 2026-06-11]; servers before start none.
+// byWorkflow reports whether we use a workflow's own token. That token cannot push to a
+// fork. Since 2026-06-11, workflows on its pushes wait for an approval [github.blog
+// changelog 2026-06-11]. Older servers start none.
 //
-// The login of a reaction says so. Where none worked, GitHub is asked.
+// The login of our reaction says so. If no reaction worked, GitHub is asked.
 func (c *reply) byWorkflow(ctx context.Context) bool {
 	if c.self != "" {
 		return c.self == github.WorkflowLogin
@@ -159,7 +159,8 @@ func (c *reply) byWorkflow(ctx context.Context) bool {
 	return *c.workflow
 }
 
-// approval says what the workflows on our push wait for.
+// approval says that workflows on our push wait for an approval. It is empty for other
+// tokens.
 func (c *reply) approval(ctx context.Context) safe.Markdown {
 	if !c.byWorkflow(ctx) {
 		return safe.Markdown{}

@@ -21,9 +21,9 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// request is a command about a pull request, by the settings of its base branch, which
-// becomes an ask. The pull request's own files choose nothing: neither settings, nor
-// credentials, nor, from a fork, hosts.
+// request makes an ask of a command about a pull request, with the settings of its base
+// branch. The files of the pull request choose no settings and no credentials. Those of a
+// fork choose no hosts.
 type request struct {
 	repo       *github.Repository
 	repository string // its name
@@ -38,9 +38,9 @@ type request struct {
 // root modules that it touches.
 const mostChanged = 1000
 
-// tested are the commits that a command looks at: the test merge, which is also what an event
-// of the pull request judges, and its base. If GitHub has not made it of the head and of the
-// base branch as they are now, as in a conflict, the head counts, and base is empty.
+// tested are the commits that a command looks at: the test merge and its base. An event of
+// the pull request judges the test merge, too. GitHub may have made none of the present
+// head and base, as in a conflict. Then commit is the head, and base is empty.
 func (q request) tested(ctx context.Context) (commit, base string, err error) {
 	if q.pull.Tested == "" {
 		return q.pull.Head, "", nil
@@ -55,20 +55,20 @@ func (q request) tested(ctx context.Context) (commit, base string, err error) {
 	return merge.SHA, q.base, nil
 }
 
-// files are those of the pull request's head. GitHub keeps the head of each pull request
-// in the repository that it is for.
+// files reads the files of the pull request's head. GitHub keeps the head of each pull
+// request in the repository that it is for.
 func (q request) files(ctx context.Context) (*run.Remote, error) {
 	return run.Snapshot(ctx, q.repo, q.pull.Head)
 }
 
-// head is the pull request's head with its files, or with those that a merge makes of them.
+// head is the pull request's head with its files, or with the files of a merge.
 func (q request) head(ctx context.Context, files *run.Remote) run.PullHead {
 	hosts := sync.OnceValue(func() []svchost.Hostname { return q.hosts(ctx) })
 	return run.PullHead{Repository: q.repository, Files: files, Fork: q.pull.Fork, Hosts: hosts, Base: q.leftBase}
 }
 
-// leftBase reads the files of the commit where the pull request left its base branch: what is
-// newer there is no change of the pull request.
+// leftBase reads the files of the commit where the pull request left its base branch. Newer
+// commits of the base are no change of the pull request.
 func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
 	d, err := q.repo.Difference(ctx, q.base, q.pull.Head)
 	if err != nil {
@@ -77,8 +77,8 @@ func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
 	return run.Snapshot(ctx, q.repo, d.MergeBase)
 }
 
-// wanted is what the command names. Without directories it is about the root modules that
-// the pull request touches, in those that the settings name.
+// wanted is what the command names. Without directories, these are the root modules that
+// the pull request touches, within the directories of the settings.
 func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote) (run.Wanted, error) {
 	w := run.Wanted{Mode: upgrade.Upgrade, Dirs: q.command.Dirs, Providers: q.command.Providers, Platforms: q.command.Platforms}
 	if q.command.Verb == comment.Lock {
@@ -91,7 +91,8 @@ func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote)
 	return q.touching(ctx, verb, files, w)
 }
 
-// looking asks what a verb says of the head, merged into the base if GitHub has done so.
+// looking makes the ask for a verb about the test merge or, if GitHub has none, about the
+// head.
 func (q request) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) (run.Ask, error) {
 	commit, base, err := q.tested(ctx)
 	if err != nil {
@@ -109,9 +110,9 @@ func (q request) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) 
 	return run.ToLook(q.means, verb, head, w, by), err
 }
 
-// repairing asks for the lock files of the head to be repaired or, if the base had to be
-// merged into it, for those of the merge: then also those that conflict. Without a branch
-// to push to it asks what would change.
+// repairing makes the ask for a repair of the head's lock files. If the base was merged, it
+// repairs those of the merge, including the ones that conflict. Without a branch to push
+// to, it asks what would change.
 func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *mergedHead, to *run.Push) (run.Ask, error) {
 	var files *run.Remote
 	var err error
@@ -152,9 +153,9 @@ func (q request) hosts(ctx context.Context) []svchost.Hostname {
 	return hosts
 }
 
-// touching limits a command to what the pull request changes. To be judged is what it may
-// touch; to be written, what depends on a file of it by name: a link that it adds is no
-// reason to upgrade everything.
+// touching limits a command to what the pull request changes. A command that judges is
+// about all that the change may touch. One that writes is about what depends on a changed
+// file by name: an added link is no reason to upgrade everything.
 func (q request) touching(ctx context.Context, verb verbs.Verb, remote *run.Remote, w run.Wanted) (run.Wanted, error) {
 	files, complete, err := q.repo.ChangedFiles(ctx, q.pull.Number, mostChanged)
 	if err == nil && !complete {
@@ -179,7 +180,7 @@ func (q request) changes(ctx context.Context, name string) (bool, error) {
 	return slices.Contains(files, name), err
 }
 
-// wanted adds to what a command names the lock files that conflict.
+// wanted adds the lock files that conflict to what a command names.
 func (m *mergedHead) wanted(w run.Wanted) run.Wanted {
 	if len(w.Dirs) > 0 {
 		w.Dirs = slices.Clone(w.Dirs)

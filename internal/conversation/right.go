@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// rightLasts is how old the answer about a right may be when something is changed by it.
+// rightLasts is how old an answer about a right may be before a change is made.
 const rightLasts = time.Minute
 
 // right is the right of the comment's author to write to the repository, which may be
@@ -37,9 +37,9 @@ func (r *right) ask(ctx context.Context) (string, error) {
 	return permission, nil
 }
 
-// confirm is asked just before something is changed. It asks GitHub again if the last answer
-// is older than rightLasts. Its error is a *comment.Refusal if the right is gone; where
-// GitHub does not say so, it is another one.
+// confirm is called just before a change. It asks GitHub again if the last answer is older
+// than rightLasts. The error is a *comment.Refusal if the right is gone. It is another one
+// if GitHub gives no answer.
 func (r *right) confirm(ctx context.Context) error {
 	if r.repo.Now().Sub(r.asked) <= rightLasts {
 		return nil
