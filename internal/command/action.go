@@ -29,12 +29,12 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// reportFile is the name of the Action's JSON report. It lies in the job's folder
-// for such files, where the runner has one that this container sees: nothing of a
-// repository is in it.
+// reportFile is the name of the Action's JSON report. It is in the runner's temporary
+// directory, if this container sees one. Unlike the workspace, that has no files of a
+// repository.
 const reportFile = "relock-report.json"
 
-// Beside it lie the same report as a page, and as what code scanning reads.
+// These are the names of the same report as a page, and as results for code scanning.
 const (
 	pageFile  = "relock-report.html"
 	sarifFile = "relock-report.sarif"
@@ -56,8 +56,8 @@ func runAction(ctx context.Context, env Env) error {
 	if !rt.Enabled() {
 		return errors.New("action runs as a step of a GitHub workflow; here, use one of the other verbs")
 	}
-	// Whatever is printed from here on may hold text from outside, in which a
-	// runner would find commands.
+	// From here on, printed text may come from outside. A runner would find workflow
+	// commands in it.
 	env.Stdout, env.Stderr, env.mask = rt.Stdout(), action.Inert(env.Stderr), rt.Mask
 	env.Color, env.Width = false, 0 // the log of a workflow
 	env.summary = true
@@ -74,8 +74,8 @@ func runAction(ctx context.Context, env Env) error {
 	return status(r)
 }
 
-// said complains of an error where runners find no commands, and returns what is
-// left to say of it.
+// said prints an error so that runners find no commands in it, and returns an exit status
+// instead. It returns the error of an interrupted run as it is.
 func said(ctx context.Context, env Env, err error) error {
 	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || problem.Coded(err, problem.CodeCancelled)) {
 		return err // that the run was interrupted is said once
@@ -124,8 +124,9 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	return r, s, err
 }
 
-// checkedBoxes are the boxes that a person has checked with the edit that the event is about. An
-// edit of anything else, or by a bot, has none.
+// checkedBoxes returns the edit of an issue that the event is about, and the boxes that a
+// person checked with it. An edit by a bot or of a pull request checks none. The error is
+// about a payload of another form or another repository.
 func checkedBoxes(rt *action.Runtime) (github.IssueEdit, []box.Box, error) {
 	payload, err := rt.Payload()
 	if err != nil {
@@ -141,14 +142,15 @@ func checkedBoxes(rt *action.Runtime) (github.IssueEdit, []box.Box, error) {
 	return edit, box.Newly(edit.Before, edit.Body), nil
 }
 
-// untouched is the report of an edit that asks for nothing.
+// untouched is the report of an edit that checks no box.
 func untouched(edit github.IssueEdit) report.Report {
 	return report.Report{Verb: verbs.PR, Idle: true, Dashboards: []report.Dashboard{{
 		Operation: "none", Repository: edit.Repository, Number: edit.Number, Reason: "no person has checked a box of relock's",
 	}}}
 }
 
-// likelyVerb is the verb that a step is for; nothing, for what is none or is refused.
+// likelyVerb is the verb of a step. It is empty if the inputs name none, or if they are
+// refused.
 func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
 	if commented(inputs, rt) {
 		return verbs.Comment
@@ -161,8 +163,8 @@ func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
 	return verb
 }
 
-// commented reports whether a comment must be answered. It is asked first: what
-// is checked out then, if anything, decides nothing.
+// commented reports whether the step answers a comment. It is asked first, since the files
+// of the checkout then have no effect.
 func commented(inputs settings.Values, rt *action.Runtime) bool {
 	command := inputs["command"].Items[0]
 	return verbs.Verb(command) == verbs.Comment || command == "auto" && rt.Event() == "issue_comment"
@@ -173,8 +175,9 @@ func mask(rt *action.Runtime, cfg settings.Settings) error {
 	return errors.Join(rt.Mask(cfg.Token), rt.Mask(cfg.ModuleToken), rt.Mask(cfg.App.Key))
 }
 
-// verbOf is the verb that a workflow asks for, or else the event. verify must know
-// by the event whose files it reads: what a head brings along may not decide.
+// verbOf is the verb that the workflow asks for, otherwise the verb for the event. verify
+// needs an event that says whose files it reads: the head of a pull request must not
+// choose.
 func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
 	given := verbs.Verb(command)
 	if command != "auto" && given != verbs.Verify {
@@ -187,8 +190,9 @@ func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
 	return verb, err
 }
 
-// tell passes the report to the runner. In the workspace, a pull request may have put
-// something at its path, such as a link that leads elsewhere. That is replaced.
+// tell passes the report to the runner: as files, outputs, a summary and annotations. In
+// the workspace, a pull request may have put a link at the path of a file. The link is
+// replaced.
 func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions) error {
 	kept, err := keepReport(r, dir)
 	if err != nil {
@@ -253,12 +257,12 @@ func keepResults(r report.Report, dir string, o render.SARIFOptions) (string, er
 	return name, nil
 }
 
-// mostAnnotations is how many of each level are shown of a step:
+// mostAnnotations is how many annotations of each level GitHub shows for a step:
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 const mostAnnotations = 10
 
-// annotations are what is shown of a report, the worst first. Of more of a level than are
-// shown the last one counts the rest, and the summary has them all.
+// annotations are the annotations of a report, the worst first. If a level has too many,
+// its last one counts the rest. The summary has them all.
 func annotations(r report.Report) []action.Annotation {
 	var by [3][]action.Annotation
 	for _, d := range diagnosticsOf(r) {
@@ -282,12 +286,12 @@ func annotations(r report.Report) []action.Annotation {
 	return shown
 }
 
-// largestArray bounds what a run over an organisation gives as outputs: those of a job
-// have 1 MB together [docs.github.com, "Defining outputs for jobs"].
+// largestArray bounds the bytes of an output of a run over an organisation. All outputs of
+// a job may have 1 MB together [docs.github.com, "Defining outputs for jobs"].
 const largestArray = 256 << 10
 
-// outputs are the values that action.yml promises. The first pull request is
-// the one of the outputs that are about one.
+// outputs are the outputs that action.yml declares. Those about one pull request are about
+// the first.
 func outputs(r report.Report, doc []byte) map[string]string {
 	var parts struct {
 		PullRequests json.RawMessage `json:"pull_requests"`
@@ -316,7 +320,8 @@ func outputs(r report.Report, doc []byte) map[string]string {
 	}
 }
 
-// compact puts a JSON array on one line, as outputs want it.
+// compact puts a JSON array on one line, as outputs need it. Without a valid one it returns
+// [].
 func compact(array json.RawMessage) string {
 	var b bytes.Buffer
 	if len(array) == 0 || json.Compact(&b, array) != nil {
@@ -334,8 +339,8 @@ func directoriesOf(r report.Report) string {
 	return string(text)
 }
 
-// diagnosticsOf lists all problems, with the names of their files. What check finds is one, and a warning for the
-// other verbs.
+// diagnosticsOf lists all problems, with the names of their files. Findings keep their
+// severity for check and verify, and are warnings for other verbs.
 func diagnosticsOf(r report.Report) []problem.Problem {
 	all, findings := slices.Clone(r.Diagnostics), outline.Briefs(r)
 	for i, m := range r.Modules {
@@ -360,7 +365,8 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 	})
 }
 
-// annotation shows a problem. GitHub counts the last column in, and a place does not.
+// annotation shows a problem. In GitHub's range of columns the last one is included, and in
+// a place it is not.
 func annotation(d problem.Problem) action.Annotation {
 	a := action.Annotation{
 		Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message),
@@ -399,7 +405,7 @@ func staleAnnotation(s outline.Stale) action.Annotation {
 	return a
 }
 
-// longestTitle is how many characters GitHub allows:
+// longestTitle is how many characters of a title GitHub allows:
 // https://docs.github.com/en/rest/checks/runs#create-a-check-run
 const longestTitle = 255
 
@@ -412,7 +418,7 @@ func shortTitle(title string) string {
 	return string(runes[:longestTitle-1]) + "…"
 }
 
-// hintLine is what to do next as a further line; nothing if that is not known.
+// hintLine is a hint on a line of its own; empty without a hint.
 func hintLine(hint string) string {
 	if hint == "" {
 		return ""
@@ -420,7 +426,7 @@ func hintLine(hint string) string {
 	return "\n" + safe.Plain(hint)
 }
 
-// annotateError shows what ends the step before it has a report.
+// annotateError shows the error that ended the step before it had a report.
 func annotateError(rt *action.Runtime, err error) error {
 	var errs []error
 	for _, d := range diagnoses(err) {

@@ -15,8 +15,8 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// meansOf are what an ask rests on, by settings and what they were made of. Pull requests end
-// with a footer.
+// meansOf are the settings of an ask, their sources, and the texts that it writes. The text
+// of a pull request ends with the footer.
 func (env Env) meansOf(from settings.Sources, s settings.Settings, footer safe.Markdown) run.Means {
 	body := func(r report.Report) safe.Markdown {
 		r.Footer = footer
@@ -25,7 +25,8 @@ func (env Env) meansOf(from settings.Sources, s settings.Settings, footer safe.M
 	return run.Means{Settings: s, Of: from.In, Body: body, Dashboard: render.Glance, Ticked: env.ticked, Head: env.head()}
 }
 
-// head says whether a checkout is that of a pull request's head, and whose.
+// head says whether the checkout is the head of a pull request, and whether that is from a
+// fork.
 func (env Env) head() run.Head {
 	head, fork := env.runtime().Head()
 	if fork {
@@ -51,7 +52,7 @@ type event struct {
 	pull   bool   // the change is that of a pull request
 }
 
-// askOnDisk is what scan, why, upgrade and lock ask of directories.
+// askOnDisk makes the ask of scan, why, upgrade or lock for directories.
 func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
 	switch verb {
 	case verbs.Why:
@@ -64,7 +65,8 @@ func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
 	return run.ToScan(m, env.checkout(), dirs)
 }
 
-// carryOutCheck checks what a change has done to lock files.
+// carryOutCheck runs the verb check. The settings say whether newer versions count, or only
+// complete hashes. A change, or the setting touched, limits the check.
 func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e event) (report.Report, error) {
 	s, mode, verb := m.Settings, upgrade.Upgrade, verbs.Upgrade
 	if s.Lock || cmp.Or(s.Check, e.check) == "lock" {
@@ -76,13 +78,13 @@ func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e e
 	r, err := judgeBy(ctx, env, s, ledgerFile{}, func(by run.JudgedBy) run.Ask {
 		return run.ToCheck(m, env.checkout(), dirs, by, mode, e.change)
 	})
-	if s.Touched != "" && problem.Coded(err, problem.CodeUnreadable) { // the history could not be read, as any file might
+	if s.Touched != "" && problem.Coded(err, problem.CodeUnreadable) { // an unreadable history counts as an unreadable file
 		r.Diagnostics, err = append(r.Diagnostics, problem.Of(err)), nil
 	}
 	r.Mending = mendingOf(ctx, env, s, verb, r, e)
 	return r, err
 }
 
-// footer says under a pull request how to steer it.
+// footer is the end of a pull request's text. It lists the commands for comments.
 var footer = safe.Format("<details><summary>Commands</summary>\n\n"+
 	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table(comment.UnderPull))

@@ -14,14 +14,14 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// baseUnknown says that a pull request's base can be read nowhere.
+// baseUnknown is the warning that the base of a pull request cannot be read.
 var baseUnknown = problem.Problem{
 	Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 	Message: "the configuration file is not read: that of a pull request's head decides nothing, and its base is not here",
 	Hint:    "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0",
 }
 
-// unreadBase says that a file is needed of a base that can be read nowhere.
+// unreadBase is the error for a file of a base that cannot be read.
 func unreadBase(what, name string) error {
 	return &problem.Error{Problem: problem.Problem{
 		Code:    problem.CodeSettings,
@@ -30,7 +30,7 @@ func unreadBase(what, name string) error {
 	}}
 }
 
-// notOfTheBase says that the base cannot have a file.
+// notOfTheBase is the error for a file that is outside of the repository.
 func notOfTheBase(what, name string) error {
 	return fmt.Errorf("the %s %s is not in the repository of the pull request", what, name)
 }
@@ -62,7 +62,8 @@ func baseHere(env Env, root string) (base string, tested bool) {
 	return rt.Tested(merge.Parents())
 }
 
-// revision is a commit of the repository on disk, which a shallow clone may lack.
+// revision is a commit of the repository on disk. It is an error if a shallow clone lacks
+// it.
 func revision(root, name string) (worktree.Revision, error) {
 	clone, err := worktree.OpenClone(root)
 	if err != nil {
@@ -71,8 +72,8 @@ func revision(root, name string) (worktree.Revision, error) {
 	return clone.At(name)
 }
 
-// filesOfCommit are those of the named files that a commit on disk has. ok is false if it cannot
-// be read there, or if one is a link, which would lead elsewhere.
+// filesOfCommit are those of the named files that a commit on disk has. ok is false if the
+// commit cannot be read there, or if a file is a link, which could lead elsewhere.
 func filesOfCommit(root, commit string, names []string) (files fs.FS, ok bool) {
 	at, err := revision(root, commit)
 	if err != nil {
@@ -81,8 +82,8 @@ func filesOfCommit(root, commit string, names []string) (files fs.FS, ok bool) {
 	return at.Files(names)
 }
 
-// baseOf is the base of a pull request. GitHub is asked for the test merge if the checkout
-// lacks it, and the base that the event names counts if GitHub does not show it.
+// baseOf is the base of a pull request. If the checkout lacks the test merge, GitHub is
+// asked for it. If GitHub does not show it, the base in the event counts.
 func baseOf(ctx context.Context, env Env, s settings.Settings, root string) (base string, tested bool, err error) {
 	rt := env.runtime()
 	base, tested = baseHere(env, root)
@@ -103,7 +104,8 @@ func baseOf(ctx context.Context, env Env, s settings.Settings, root string) (bas
 	return base, tested, err
 }
 
-// withRepository lets act ask about the repository of the event.
+// withRepository calls act with the repository of the event on GitHub, in a session of its
+// own.
 func withRepository(env Env, s settings.Settings, act func(*github.Repository) error) error {
 	ask := run.ToScan(run.Means{Settings: s, Head: env.head()}, env.checkout(), nil)
 	session, err := run.Open(env.ofRun(s), ask)
@@ -134,7 +136,8 @@ func baseFiles(ctx context.Context, env Env, s settings.Settings, root string, n
 	return files, err
 }
 
-// fileNames are those that a configuration file may have.
+// fileNames are the possible names of a configuration file: the given name, or else the
+// usual ones.
 func fileNames(named string) []string {
 	if named != "" {
 		return []string{named}
@@ -142,8 +145,8 @@ func fileNames(named string) []string {
 	return settings.FileNames
 }
 
-// baseFile reads the configuration file of the base. One that the pull request
-// adds is not there yet.
+// baseFile reads the configuration file of the base. If the named file is missing there,
+// the pull request adds it, and the result is empty.
 func baseFile(base fs.FS, name string) (settings.File, error) {
 	file, err := settings.ReadFile(base, name)
 	if name != "" && errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// changeOf is the change that the event is about; nil if it is about none.
+// changeOf is the change of the event; nil if the event has none.
 func changeOf(ctx context.Context, env Env, s settings.Settings) (*run.Change, error) {
 	rt := env.runtime()
 	c, ok := rt.Change()
@@ -34,9 +34,9 @@ func changeOf(ctx context.Context, env Env, s settings.Settings) (*run.Change, e
 	return &change, err
 }
 
-// changeOfPull is what the test merge of a pull request changes. If another commit is checked
-// out, it is what that one has since it left the base. Without a test merge the event says
-// what was changed.
+// changeOfPull is the change of a pull request's test merge. If another commit is checked
+// out, it is the change of that commit since it left the base. Without a test merge, it is
+// the change in the event.
 func changeOfPull(ctx context.Context, env Env, s settings.Settings, said run.Change) (run.Change, error) {
 	root := scanned(env, s.Values)[0]
 	base, tested, err := baseOf(ctx, env, s, root)
@@ -45,7 +45,7 @@ func changeOfPull(ctx context.Context, env Env, s settings.Settings, said run.Ch
 	}
 	merge := env.runtime().SHA()
 	at, err := revision(root, "HEAD")
-	if err != nil || at.Commit == merge { // a runner without git makes a checkout that has none
+	if err != nil || at.Commit == merge { // a runner without git makes a checkout without .git
 		return run.Change{Base: base, Head: merge, Straight: true}, nil
 	}
 	var d github.Difference
@@ -59,9 +59,9 @@ func changeOfPull(ctx context.Context, env Env, s settings.Settings, said run.Ch
 	return run.Change{Base: d.MergeBase, Head: at.Commit, Straight: true}, nil
 }
 
-// changeOfReplaced is what a push has changed that made a branch, or replaced it by force. The
-// default branch is compared with the commit before, as long as GitHub has it. Any other
-// branch is compared with the default branch.
+// changeOfReplaced is the change of a push that made a branch, or replaced it by force. The
+// default branch is compared with its commit before the push, as long as GitHub has that.
+// Any other branch is compared with the default branch.
 func changeOfReplaced(ctx context.Context, repo *github.Repository, rt *action.Runtime, c run.Change) (run.Change, error) {
 	byDefault := rt.DefaultBranch()
 	if byDefault == "" || c.Base == "" && rt.Branch() == byDefault {

@@ -1,6 +1,6 @@
-// Package command is the command line: it turns words, settings and events into
-// a run.Ask, prints the report, and sets the exit status. What a verb does
-// is in package run; what a report looks like is in package report.
+// Package command is the command line: it turns words, settings and events into a run.Ask,
+// prints the report, and sets the exit status. Package run carries out the verbs, package
+// report has the form of their results, and package render writes these as text.
 package command
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// The exit statuses. They are a contract; where several apply, the first of
-// usage, failed, finding and changes does.
+// The exit statuses are a contract. If several apply, the first of usage, failed, finding
+// and changes counts.
 const (
 	ExitOK      = 0
 	ExitFailed  = 1 // something failed, wholly or in part
@@ -36,17 +36,18 @@ const (
 	ExitChanges = 3 // check found changes
 	ExitFinding = 4 // verify has findings, or check found a hash that belongs to nothing or what a rule refuses
 
-	// Git takes statuses up to 128 of a merge driver for a conflict that is left
-	// in the file, and any above it for a failure: then it stops the merge and
+	// ExitNoMerge is the status of a merge driver that failed. To git, a status up to 128
+	// means a conflict that is left in the file. After a higher one it stops the merge, and
 	// leaves the file as it is [gitattributes, "Defining a custom merge driver"].
 	ExitNoMerge = 129
 
-	// ExitInterrupted is what shells make of an interrupt. It outranks the others.
+	// ExitInterrupted is the status that shells give an interrupted program. It outranks
+	// the others.
 	ExitInterrupted = 130
 )
 
-// Env is the world around the program. Nothing below main reads the process's
-// own.
+// Env is everything that the program reads from its process. Only main reads the process
+// itself.
 type Env struct {
 	Args           []string // without the program's name
 	Stdout, Stderr io.Writer
@@ -64,14 +65,14 @@ type Env struct {
 
 	// Found is as in run.Env.
 	Found func(roots int)
-	// Trail hears of what is done on GitHub; nil if no caller wants it.
+	// Trail notes what is done on GitHub; nil: no caller asks for that.
 	Trail *Trail
 	// Dial is as in transport.Options.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
 	// Clock is as in run.Env.
 	Clock github.Clock
 
-	// commits are commits on GitHub, each of which is asked for once.
+	// commits keeps commits on GitHub, so that it is asked for each only once.
 	commits *memo.Memo[string, github.Commit]
 	// readers is how many repositories of an organisation are read at once; 0: as many as
 	// usual.
@@ -108,7 +109,7 @@ func Main(ctx context.Context, env Env) int {
 	return ExitUsage
 }
 
-// exit is a status that a verb ends with after it has said everything itself.
+// exit is the status of a verb that has printed its errors itself.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -125,9 +126,9 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.PersistentPreRunE = func(cmd *cobra.Command, words []string) error { return valueApart(env, cmd, words) }
 	root.SetArgs(env.Args)
 	if len(env.Args) == 1 && slices.Contains([]string{"--version", "-version", "-v"}, env.Args[0]) {
-		// All of them, as in terraform. cobra's own flag has words of its own, except for
-		// a template: that brings text/template, with which the linker drops no method
-		// of any type.
+		// terraform has all three. cobra's own flag prints a text of its own, unless it
+		// gets a template. A template needs text/template, and then the linker drops no
+		// method of any type.
 		root.SetArgs([]string{"version"})
 	}
 	root.SetOut(env.Stdout)
@@ -153,7 +154,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	return root
 }
 
-// helpCommand is help, which refuses what it knows no help about.
+// helpCommand is the command help. It refuses commands that do not exist.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about a command",
@@ -178,7 +179,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// complain says what is wrong with the request, where, and what to do next.
+// complain prints the problems of an error with their places, and what to do next.
 func complain(w io.Writer, err error) {
 	for _, d := range diagnoses(err) {
 		fmt.Fprintln(w, "relock:", safe.Plain(d.String()))
@@ -188,7 +189,7 @@ func complain(w io.Writer, err error) {
 	}
 }
 
-// diagnoses are what an error says, one for each problem in it.
+// diagnoses are the problems in an error. Any other error is one problem.
 func diagnoses(err error) []problem.Problem {
 	var several problem.Several
 	var missing run.NotFound
@@ -201,7 +202,7 @@ func diagnoses(err error) []problem.Problem {
 	return []problem.Problem{problem.Of(err)}
 }
 
-// ofRun is the world as package run sees it.
+// ofRun is the environment for package run.
 func (env Env) ofRun(s settings.Settings) run.Env {
 	return run.Env{
 		WorkDir: env.WorkDir, Getenv: env.Getenv, Environ: slices.Concat(env.Environ, s.RegistryTokens(env.Getenv)),
@@ -215,8 +216,8 @@ func (env Env) ofRun(s settings.Settings) run.Env {
 	}
 }
 
-// logger logs without times, which keeps logs comparable between runs; a
-// terminal's reader and a workflow's log have times of their own.
+// logger returns a logger without times, so that the logs of two runs can be compared. The
+// log of a workflow has times of its own.
 func logger(w io.Writer, verbose bool) *slog.Logger {
 	level := slog.LevelWarn
 	if verbose {
@@ -241,8 +242,7 @@ func (env Env) server() string {
 	return u.Hostname()
 }
 
-// cached is the path of what is kept under a name from one run to the next;
-// empty if the user has no cache directory.
+// cached is the path of a cache; empty if the user has no cache directory.
 func (env Env) cached(name string) string {
 	if env.CacheDir == "" {
 		return ""
@@ -253,5 +253,5 @@ func (env Env) cached(name string) string {
 // runtime is the runner's side of this step, if it is one of a workflow.
 func (env Env) runtime() *action.Runtime { return action.New(env.Getenv, env.Stdout) }
 
-// path is the path of a file by the name that somebody gave it.
+// path is the absolute path of a file that the command line or a setting names.
 func (env Env) path(name string) string { return file.Absolute(env.WorkDir, name) }

@@ -33,7 +33,7 @@ its configuration from the base branch of the pull request, or from the default
 branch if the comment is under relock's issue.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
+			if rt := env.runtime(); rt.Enabled() { // printed text may come from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
 			if err := formatOf(cmd); err != nil {
@@ -57,8 +57,8 @@ branch if the comment is under relock's issue.`,
 	return cmd
 }
 
-// ofPage reports whether a comment is on an issue that has the marker of relock's. That it is
-// relock's, GitHub says.
+// ofPage reports whether a comment is under an issue with relock's marker. Whether relock
+// has opened the issue is asked later.
 func ofPage(e github.CommentEvent) bool { return dashboard.HasMarker(github.Issue{Body: e.Page}) }
 
 // usage lists the commands as a terminal shows them.
@@ -74,9 +74,9 @@ func usage() string {
 	return b.String()
 }
 
-// answer carries out the command of the comment that the event is about. A
-// comment that is not for relock costs no request. The settings are those that
-// do not depend on the repository; the others are read from the base branch.
+// answer carries out the command in the comment of the event. A comment that is not for
+// relock costs no request. s has the settings that do not depend on the repository. The
+// others are read from the base branch.
 func answer(ctx context.Context, env Env, from settings.Sources, s settings.Settings) (report.Report, error) {
 	rt := env.runtime()
 	none := report.Report{Verb: verbs.Comment}

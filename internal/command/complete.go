@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// maxCompleted is how many files and directories are looked at for the names of
-// providers while somebody waits for a completion.
+// maxCompleted bounds the files and directories that the completion of a provider's name
+// looks at.
 const maxCompleted = 20_000
 
 // offerCompletions lets shells complete what flags and arguments may be, for a
@@ -28,7 +28,7 @@ func offerCompletions(env Env, cmd *cobra.Command) {
 			if _, list := f.Value.(pflag.SliceValue); list {
 				complete = eachOf(complete)
 			}
-			// It fails for a flag that has completions or is none: neither can be.
+			// It fails only if the flag does not exist, or has completions already.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
 		}
 	})
@@ -67,8 +67,8 @@ func completionOf(env Env, f *pflag.Flag) cobra.CompletionFunc {
 	return nil
 }
 
-// eachOf completes each item of a list that is written with commas: the last one, and
-// to none that is there already.
+// eachOf completes the last item of a list with commas. It offers no item that the list has
+// already.
 func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
 		at := strings.LastIndex(begun, ",") + 1
@@ -85,7 +85,8 @@ func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// lockedProviders are the providers that lock files below a directory lock, sorted.
+// lockedProviders are the providers in the lock files of a tree, sorted. Errors end the
+// search.
 func lockedProviders(tree fs.FS) []string {
 	var names []string
 	seen := 0

@@ -107,8 +107,8 @@ func configValidateCommand(env Env) *cobra.Command {
 	return cmd
 }
 
-// validateOperators checks an operator's file, which may lie in a repository of its own.
-// The variables in which credentials will be need not be there.
+// validateOperators checks an operator's file, which may be in a repository of its own. The
+// variables for its credentials may be unset.
 func validateOperators(env Env, name string) error {
 	if name == "" {
 		return errors.New("--operator is about a file for many repositories; name it with --config")
@@ -168,8 +168,8 @@ branch.`,
 	return cmd
 }
 
-// settingsShown are the settings by which is proposed: from the checkout or, if one is
-// named, for a repository on GitHub.
+// settingsShown are the settings of pr, for the checkout or for a named repository on
+// GitHub.
 func settingsShown(ctx context.Context, env Env, given ...settings.Values) (settings.Sources, settings.Settings, report.SettingsShown, error) {
 	var of report.SettingsShown
 	repositories := settings.Merge(given...)["repo"].Items
@@ -196,8 +196,8 @@ func settingsShown(ctx context.Context, env Env, given ...settings.Values) (sett
 	return from, s, of, err
 }
 
-// filesShown says as a comment which files are in force, where that is more than one or
-// another repository's.
+// filesShown is a comment with the names of the files in force. It is empty if that is only
+// the file of the checkout.
 func filesShown(operator, own string, of report.SettingsShown) string {
 	switch {
 	case of.Repository != "" && operator == "":
@@ -210,7 +210,7 @@ func filesShown(operator, own string, of report.SettingsShown) string {
 	return ""
 }
 
-// warn says warnings where nothing else is said.
+// warn prints the warnings of a command that has no report.
 func warn(env Env, warnings []problem.Problem) {
 	for _, d := range warnings {
 		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.String()))

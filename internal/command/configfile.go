@@ -13,8 +13,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// fileHere reads the configuration file that is searched for in the checkout; nothing, if
-// it has none.
+// fileHere reads the configuration file of the checkout, by the usual names. The result is
+// empty if there is none.
 func fileHere(env Env) (settings.File, error) {
 	dir := worktree.RootOf(env.WorkDir)
 	own, err := ownFileAt(dir, "", []string{dir})
@@ -24,9 +24,9 @@ func fileHere(env Env) (settings.File, error) {
 	return fileOfHead(dir)
 }
 
-// fileOfHead reads the configuration file that the commit has and a sparse checkout lacks;
-// nothing, if there is none. Without it the run would go by other rules than the
-// repository's.
+// fileOfHead reads the configuration file that HEAD has and a sparse checkout lacks. The
+// result is empty if there is none. Without that file, the run would follow other rules
+// than the repository's.
 func fileOfHead(dir string) (settings.File, error) {
 	if !worktree.Sparse(dir) {
 		return settings.File{}, nil
@@ -45,8 +45,8 @@ func fileOfHead(dir string) (settings.File, error) {
 	return settings.ReadFile(files, "")
 }
 
-// ownFileAt reads a configuration file of a repository, of which no link leads out: by its
-// name or, if that is empty, by one of settings.FileNames.
+// ownFileAt reads a configuration file of a repository, by its name or, if that is empty,
+// by one of settings.FileNames. It refuses a link that leads out of tops.
 func ownFileAt(dir, name string, tops []string) (settings.File, error) {
 	return settings.ReadFileBy(os.DirFS(dir), name, func(name string) ([]byte, error) {
 		path := file.Absolute(dir, name)
@@ -58,15 +58,15 @@ func ownFileAt(dir, name string, tops []string) (settings.File, error) {
 	})
 }
 
-// readBounded reads so much of a configuration file that an excess is seen.
+// readBounded reads a configuration file, but at most one byte more than the bound allows.
 func readBounded(path string) ([]byte, error) { return file.ReadAtMost(path, settings.MaxFileSize+1) }
 
 func readOperators(env Env, name string) (settings.File, error) {
 	return settings.ReadOperatorFile(name, func() ([]byte, error) { return readBounded(file.Absolute(env.WorkDir, name)) })
 }
 
-// leadsOut reports whether links make something of a path that is in none of the
-// directories.
+// leadsOut reports whether the links of a path lead to a file outside of the directories.
+// It is true if that is unknown.
 func leadsOut(path string, tops []string) bool {
 	target, err := filepath.EvalSymlinks(path)
 	return err != nil || file.Outside(target, tops)

@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/settings"
 )
 
-// helpWidth is how wide help is: the width of a terminal that nobody has widened.
+// helpWidth is the columns of help, the usual width of a terminal.
 const helpWidth = 80
 
 // section is a heading of help and the names below it, of flags or commands.
@@ -22,7 +22,7 @@ type section struct {
 	names   []string
 }
 
-// flagSections are where help lists the flags; others come first.
+// flagSections are the sections of flags in help. Flags that are in none come first.
 var flagSections = []section{
 	{"Which root modules", []string{"create", "unlocked", "unreadable-modules", "touched", "repo"}},
 	{"Which versions", []string{"tool", "tool-version", "provider", "allow-downgrade", "keep-unreferenced", "accept-re-released"}},
@@ -31,16 +31,15 @@ var flagSections = []section{
 	{"What it prints", []string{"format", "stats", "verbose", "help"}},
 }
 
-// commandSections are where the help of the program lists the commands; others
-// come last.
+// commandSections are the sections of commands in the help of the program. Commands that
+// are in none come last.
 var commandSections = []section{
 	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "comment", "action"}},
 	{"Setting up", []string{"setup", "config", "merge-driver", "completion"}},
 }
 
-// exampleLines are command lines to start from, each with a remark, by the path of the
-// command.
+// exampleLines are the examples in help, each with a remark, by the path of the command.
 var exampleLines = map[string][][2]string{
 	"relock": {
 		{"relock pr --dry-run", "what would it propose here?"},
@@ -97,8 +96,8 @@ var exampleLines = map[string][][2]string{
 	},
 }
 
-// arguments are what help calls the arguments of flags, where that is not one of a few
-// values.
+// arguments are the names of flags' arguments in help. Flags with a few fixed values list
+// these instead.
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
 	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION",
@@ -108,8 +107,8 @@ var arguments = map[string]string{
 	"max-download": "SIZE", "max-bytes": "BYTES", "timeout": "DURATION", "sarif-category": "NAME",
 }
 
-// printHelp is cobra's help function; its own brings templates, and lines of any
-// width.
+// printHelp replaces cobra's function for help, which needs templates and does not wrap
+// lines.
 func printHelp(cmd *cobra.Command) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), help(cmd))
 }
@@ -135,8 +134,7 @@ func help(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// fitted is a text with its paragraphs broken to the width of help; what is indented
-// stays as it is.
+// fitted is a text with its paragraphs wrapped to helpWidth. Indented text stays as it is.
 func fitted(text string) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, p := range paragraphs {
@@ -160,8 +158,7 @@ func forms(cmd *cobra.Command) []string {
 	return all
 }
 
-// writeCommands lists the commands below one, those of the program by what they are
-// about.
+// writeCommands lists the commands below one. Those of the program are in sections.
 func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	left := map[string]*cobra.Command{}
 	var names []string
@@ -191,7 +188,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	write(section{"Others", names})
 }
 
-// writeFlags lists the flags of a command by what they are about.
+// writeFlags lists the flags of a command, in sections.
 func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	var listed, others []string
 	for _, s := range flagSections {
@@ -219,7 +216,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// written is a flag as somebody would write it.
+// written is a flag as people write it, with the name of its argument.
 func written(f *pflag.Flag) string {
 	name := "--" + f.Name
 	if f.Shorthand != "" {

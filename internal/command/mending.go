@@ -16,8 +16,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// mendingOf says by which verb the lock files become what a check wants, with the flags for
-// what only this run was given.
+// mendingOf is the verb with which the lock files pass a check, and the flags that only
+// this run was given.
 func mendingOf(ctx context.Context, env Env, s settings.Settings, verb verbs.Verb, r report.Report, e event) report.Mending {
 	m := report.Mending{Verb: verb, Flags: settings.GivenFlags(s.Values, verb)}
 	if len(r.Modules) > 0 && env.runtime().Enabled() { // a contributor has no workspace around the checkout
@@ -27,7 +27,8 @@ func mendingOf(ctx context.Context, env Env, s settings.Settings, verb verbs.Ver
 	return m
 }
 
-// topBelow is the name of a checkout that is below the working directory; else nothing.
+// topBelow is the path of a checkout below the working directory, relative to that; empty
+// if it is elsewhere.
 func topBelow(env Env, root string) string {
 	name, err := filepath.Rel(env.WorkDir, root)
 	if root == "" || err != nil || name == "." || !filepath.IsLocal(name) {
@@ -36,7 +37,7 @@ func topBelow(env Env, root string) string {
 	return filepath.ToSlash(name)
 }
 
-// The bounds of what is read to know whether comments are answered.
+// These bound the search for a workflow that answers comments.
 const (
 	workflowsDir    = ".github/workflows"
 	largestWorkflow = 1 << 20
@@ -44,8 +45,7 @@ const (
 )
 
 // commentsAnswered reports whether a workflow of the base answers commands in comments. The
-// head says which files may be such a workflow, and the base what is in them: so the base
-// is asked only where there may be one.
+// base is read only if the head has files that may be such a workflow.
 func commentsAnswered(ctx context.Context, env Env, s settings.Settings) bool {
 	root := worktree.RootOf(env.WorkDir)
 	entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(workflowsDir))) // none, if there is an error
@@ -76,8 +76,8 @@ func commentsAnswered(ctx context.Context, env Env, s settings.Settings) bool {
 	return false
 }
 
-// answersComments reports whether a workflow runs relock on comments, as far as its words
-// say so.
+// answersComments reports whether a workflow seems to run relock on comments. It looks for
+// words alone.
 func answersComments(workflow []byte) bool {
 	event, program := false, false
 	for line := range strings.Lines(string(workflow)) {

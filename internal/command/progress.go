@@ -22,8 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// during acts in a session for asks like the one given, and meanwhile shows what is
-// downloaded.
+// during calls act with a session for the ask, and shows the downloads meanwhile.
 func during(env Env, ask run.Ask, act func(*run.Session) (report.Report, error)) (report.Report, error) {
 	s := ask.Settings()
 	p := newProgress(env, s.Format)
@@ -38,12 +37,12 @@ func during(env Env, ask run.Ask, act func(*run.Session) (report.Report, error))
 	return act(session)
 }
 
-// progress is what a person sees of a run under way. Nothing of it is left on a
-// terminal when it has ended, so that the report follows what was there before.
+// progress shows a person what a run downloads. When it ends, it removes everything from a
+// terminal, so that the report follows what was there before.
 type progress struct {
-	talk io.Writer // for what else is said meanwhile
-	// announce is for packages, as run.Env.Announce; nil if they are not shown. A log does
-	// without: it has one line for all that has come.
+	talk io.Writer // for other messages meanwhile
+	// announce is as run.Env.Announce, for packages; nil if they are not shown. A log does
+	// not need it: its one line counts packages that were downloaded.
 	announce func(provider.Downloads)
 	watch    func(name string, size int64) registry.Download
 	// fetching is for modules, as run.Env.Fetching; nil if they are not shown.
@@ -51,8 +50,8 @@ type progress struct {
 	end      func()
 }
 
-// newProgress shows bars on a terminal and a line in a log. Anyone who asks for JSON is
-// a program: then nothing is shown.
+// newProgress shows bars on a terminal, and a line in a log. With the format JSON, which is
+// for programs, it shows nothing.
 func newProgress(env Env, format string) progress {
 	switch {
 	case format == "json":
@@ -70,17 +69,16 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// lines counts the packages that have come, for the one line in which a log says how
-// many. A line says meanwhile how far a long download is. What happens to the others is in
-// the report.
+// lines counts the packages that were downloaded, for one line at the end of a log. During
+// a long download, another line says how far it is. The report has the failed downloads.
 type lines struct {
 	mu       sync.Mutex
 	w        io.Writer
-	packages int   // that have come
+	packages int   // downloaded
 	size     int64 // of these
-	begun    int   // packages that have come or are under way
+	begun    int   // packages downloaded or under way
 	open     int   // those under way
-	unsized  int   // those of them whose size nobody has said
+	unsized  int   // those of them with an unknown size
 	expected int64 // bytes of all that were begun, as far as known
 	received atomic.Int64
 	long     *time.Timer // while something is under way
@@ -89,7 +87,7 @@ type lines struct {
 // silence is the time between two lines about a long download.
 const silence = 30 * time.Second
 
-// Write passes on what else is said, line by line.
+// Write writes other messages, line by line.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +108,8 @@ func (l *lines) watch(_ string, size int64) registry.Download {
 	return &line{to: l, announced: size}
 }
 
-// still says how far the downloads under way are, and will say it again. It counts those
-// that were begun: how many there will be is not asked for a log, since that costs requests.
+// still writes how far the downloads under way are, and will do so again. It counts the
+// downloads that were begun. To ask how many there will be would cost requests.
 func (l *lines) still() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +125,7 @@ func (l *lines) still() {
 	l.long.Reset(silence)
 }
 
-// end says what has come, if anything.
+// end writes how many packages were downloaded, if any were.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,15 +182,15 @@ type bars struct {
 	mu     sync.Mutex    // not taken where bars are drawn
 	screen *mpb.Progress // nil before the first download
 	all    *mpb.Bar
-	// modules are the sources of those that were fetched or are, and module is the
-	// one that was begun last, for the line about them.
+	// modules are the sources of all modules that were begun. module is the last of them,
+	// for the line about modules.
 	modules map[string]bool
 	module  atomic.Pointer[string]
 	line    *mpb.Bar // nil before the first module
 	size    int64    // of all downloads that were begun, as far as known
 	// longest is the width of the longest title so far, in columns.
 	longest atomic.Int64
-	// announced is what there is to download, as far as that is known before.
+	// announced is what there is to download, as far as it is known.
 	announced atomic.Pointer[provider.Downloads]
 }
 
@@ -202,7 +200,7 @@ func newBars(w io.Writer, options ...mpb.ContainerOption) *bars {
 	return b
 }
 
-// Write writes above the bars.
+// Write writes other messages above the bars.
 func (b *bars) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -281,7 +279,7 @@ func (b *bars) fetching(source string) {
 	}
 }
 
-// read takes the line about modules away.
+// read removes the line about modules.
 func (b *bars) read() {
 	if b.line != nil {
 		b.line.Abort(true)
@@ -300,9 +298,9 @@ func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOp
 	return added
 }
 
-// fit is a title with a space behind it, as wide as the longest where there is room. One
-// that has no room beside what has come is cut; on some terminals the ellipsis is two
-// columns wide.
+// fit is a title with a space behind it, padded to the longest title if there is room. A
+// title that has too little room is cut. On some terminals the ellipsis is two columns
+// wide.
 func (b *bars) fit(title string, room int) string {
 	if render.Columns(title) >= room {
 		title = render.Cut(title, room-2)
@@ -312,8 +310,8 @@ func (b *bars) fit(title string, room int) string {
 	return title + strings.Repeat(" ", max(min(wide, room)-width, 0))
 }
 
-// count says of how many packages all has arrived, and how many there are at most: in
-// numbers alone where there is no room for words.
+// count says how many packages have arrived, and how many there are at most. Without room
+// for words, it has only the numbers.
 func (b *bars) count(s decor.Statistics) string {
 	arrived, most := b.arrived.Load(), b.announced.Load().Packages
 	text := fmt.Sprintf("%d of at most %s", arrived, packageCount(most))
@@ -326,7 +324,7 @@ func (b *bars) count(s decor.Statistics) string {
 	return text
 }
 
-// received says how much has arrived, and of how much if that is known.
+// received says how much of a download has arrived, and of how much if that is known.
 func received(s decor.Statistics) string {
 	text := receivedOf(s, "")
 	if s.Total > 0 && s.Current <= s.Total {
@@ -335,7 +333,7 @@ func received(s decor.Statistics) string {
 	return text
 }
 
-// receivedOfAll says so for all packages. The total is an estimate. If some sizes are
+// receivedOfAll says the same for all packages. The total is an estimate. If some sizes are
 // unknown, it is more than the sum of the others.
 func (b *bars) receivedOfAll(s decor.Statistics) string {
 	switch known := b.announced.Load(); {
@@ -354,14 +352,14 @@ func receivedOf(s decor.Statistics, how string) string {
 	return report.Size(s.Current) + " of " + how + report.Size(s.Total)
 }
 
-// expect adds to what all downloads that were begun come to. Where more is announced
-// than that, all come to more. The mutex is held.
+// expect adds bytes to the size of all downloads that were begun. If more was announced,
+// the bar for all shows that. The mutex is held.
 func (b *bars) expect(n int64) {
 	b.size += n
 	b.all.SetTotal(max(b.size, b.announced.Load().Size), false)
 }
 
-// end takes the bars away. Every download has ended.
+// end removes the bars. Every download has ended.
 func (b *bars) end() {
 	b.read()
 	if b.all != nil {
@@ -384,7 +382,7 @@ func (d *bar) Read(n int64) {
 	d.of.all.IncrInt64(n)
 }
 
-// Done takes the bar away, and corrects what is expected of all.
+// Done removes the bar, and corrects the expected size of all downloads.
 func (d *bar) Done(err error) {
 	d.bar.Abort(true)
 	if err == nil {
@@ -395,7 +393,7 @@ func (d *bar) Done(err error) {
 	d.of.expect(d.read - d.size)
 }
 
-// unseen is a download that nobody can see.
+// unseen is a download that is not shown.
 type unseen struct{}
 
 func (unseen) Read(int64) {}

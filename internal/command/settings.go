@@ -12,10 +12,11 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// takenValues is under what a flag has the values that its verb takes, if they are few.
+// takenValues is the annotation of a flag with the values that its verb takes, if they are
+// few.
 const takenValues = "relock_values"
 
-// addFlags gives a verb the flags that the table of settings says it has.
+// addFlags gives a verb the flags that it has in the table of settings.
 func addFlags(cmd *cobra.Command, verb verbs.Verb) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -38,8 +39,8 @@ func addFlags(cmd *cobra.Command, verb verbs.Verb) {
 	}
 }
 
-// formatOf refuses a format that the verb of a command does not have. It does so before
-// anything is read: the format is no matter of a configuration file.
+// formatOf refuses a format that the verb of a command does not have. It does so before any
+// file is read, since no configuration file sets the format.
 func formatOf(cmd *cobra.Command) error {
 	f := cmd.Flags().Lookup("format")
 	words := f.Annotations[takenValues]

@@ -101,7 +101,7 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 // discover returns what the disk says of the repository whose working tree is at top.
 func discover(env Env, top string) (d setup.Discovered, notices []problem.Problem, err error) {
 	d = setup.Discovered{Server: env.server(), Repository: env.runtime().Repository()}
-	d.Others = d.Repository != "" // the remotes may say another one
+	d.Others = d.Repository != "" // the remotes may name another one
 	if d.Others {
 		err = setup.Nameless(d.Repository)
 	} else {

@@ -6,10 +6,9 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 )
 
-// Terminal says what a report may look like on a file: whether in colour, and how
-// wide; 0 is as wide as it likes, as in a pipe. NO_COLOR [no-color.org] wins over
-// CLICOLOR_FORCE and CLICOLOR [bixense.com/clicolors], and these over what the
-// terminal is.
+// Terminal returns the form of a report on a file: whether it has colour, and its width in
+// columns; 0: no limit, as in a pipe. NO_COLOR [no-color.org] wins over CLICOLOR_FORCE and
+// CLICOLOR [bixense.com/clicolors], and these win over the kind of terminal.
 func Terminal(out *os.File, getenv func(string) string) (color bool, width int) {
 	fd := int(out.Fd())
 	terminal := cwriter.IsTerminal(fd)
@@ -21,7 +20,7 @@ func Terminal(out *os.File, getenv func(string) string) (color bool, width int) 
 	return colored(terminal && speaksANSI(out), getenv), width
 }
 
-// colored reports whether there is colour on a terminal, or where there is none.
+// colored reports whether a report has colour, on a terminal or elsewhere.
 func colored(terminal bool, getenv func(string) string) bool {
 	set := func(name string) bool { return getenv(name) != "" && getenv(name) != "0" }
 	switch {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// speaksANSI reports whether a console understands escape sequences. It must be
-// asked to, and old ones refuse
+// speaksANSI reports whether a console understands escape sequences. It switches them on,
+// which old consoles refuse
 // [learn.microsoft.com/windows/console/console-virtual-terminal-sequences].
 func speaksANSI(out *os.File) bool {
 	console := windows.Handle(out.Fd())

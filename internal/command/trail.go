@@ -7,8 +7,8 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Trail is what main must know of a run that it may have to end in the middle. Its
-// methods are safe for concurrent use, and those of nil do nothing.
+// Trail is what main must know to end a run early. Its methods are safe for concurrent use.
+// Those of a nil Trail do nothing.
 type Trail struct {
 	mu     sync.Mutex
 	github bool
@@ -25,7 +25,8 @@ func (t *Trail) OnGitHub() bool {
 	return t.github
 }
 
-// Done are sentences on what was done on GitHub so far, without their full stops and harmless.
+// Done are sentences on what was done on GitHub so far, without full stops. They are safe
+// to print.
 func (t *Trail) Done() []string {
 	if t == nil {
 		return nil

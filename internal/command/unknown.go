@@ -15,8 +15,8 @@ import (
 	"github.com/relock-dev/relock/internal/typed"
 )
 
-// refuseUnknown makes a command that only holds others, and all such below it, refuse
-// words that are none of them. cobra itself takes any and prints its help.
+// refuseUnknown makes a command with subcommands, and all such below it, refuse unknown
+// words. cobra itself takes any word and prints its help.
 func refuseUnknown(cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		cmd.Args = noSuchCommand
@@ -27,9 +27,9 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
-// meantByHelp is the command that --help is about, or refuses a word that is none:
-// cobra looks at that flag before it looks at the words, takes the word behind it for
-// its value, and has a function for help that cannot fail.
+// meantByHelp is the command that --help is about. It refuses an unknown word. cobra looks
+// at that flag first, takes the word behind it for its value, and has a function for help
+// that cannot fail.
 func meantByHelp(cmd *cobra.Command) (*cobra.Command, error) {
 	if !cmd.HasSubCommands() {
 		return cmd, nil
@@ -111,8 +111,8 @@ func flagHint(cmd *cobra.Command, name string) string {
 	return cmd.CommandPath() + " --help lists the flags"
 }
 
-// commandsWith are the commands below one, by their words after the program's name, that
-// have a flag.
+// commandsWith are the commands below one that have a flag, without the name of the
+// program.
 func commandsWith(cmd *cobra.Command, name string) (all []string) {
 	for _, sub := range cmd.Commands() {
 		if sub.Flags().Lookup(name) != nil {
@@ -143,8 +143,8 @@ func noWords(cmd *cobra.Command, words []string) error {
 	return &problem.Error{Problem: d}
 }
 
-// valueApart refuses the value of a flag for which an equals sign is needed, if it is written
-// as a word of its own: it would be taken for a directory.
+// valueApart refuses a value that is a word of its own, if its flag needs an equals sign:
+// it would be taken for a directory.
 func valueApart(env Env, cmd *cobra.Command, words []string) error {
 	for i, arg := range env.Args {
 		name, long := strings.CutPrefix(arg, "--")

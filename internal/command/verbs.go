@@ -135,7 +135,7 @@ func runVerb(cmd *cobra.Command, env Env, verb verbs.Verb, dirs []string, asked 
 	return status(r)
 }
 
-// carryOut runs a verb for directories, as settings and the event of a workflow want it.
+// carryOut runs a verb for directories, with settings and the event of a workflow.
 func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Settings, verb verbs.Verb, dirs []string, e event) (report.Report, error) {
 	switch verb {
 	case verbs.PR:
@@ -151,7 +151,7 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 	return r, err
 }
 
-// writtenBy names the run that wrote a text, by its address; empty for none.
+// writtenBy names the run that wrote a text, by its address; empty without one.
 func writtenBy(run string) safe.Markdown {
 	if !safe.Linkable(run) {
 		return safe.Markdown{}
@@ -159,7 +159,7 @@ func writtenBy(run string) safe.Markdown {
 	return safe.Format("Written by %s.\n\n", safe.Link(safe.Const("this run"), run))
 }
 
-// show writes the report to standard output.
+// show writes the report to standard output, in the format of the settings.
 func show(env Env, r report.Report, cfg settings.Settings) error {
 	switch cfg.Format {
 	case "json":
@@ -177,8 +177,8 @@ func show(env Env, r report.Report, cfg settings.Settings) error {
 	})
 }
 
-// sarifOptions say how the repository knows the files of a report, whose names are
-// relative to the working directory: that of the first directory that is named.
+// sarifOptions say how names in a report, which are relative to the working directory,
+// become names in the repository. That is the repository of the first named directory.
 func sarifOptions(env Env, cfg settings.Settings) render.SARIFOptions {
 	root := worktree.RootOf(env.WorkDir)
 	if len(cfg.Directories) > 0 {
@@ -205,8 +205,7 @@ func status(r report.Report) error {
 	return nil
 }
 
-// unmet reports whether a diagnostic is of something that was named and is
-// nowhere.
+// unmet reports whether a diagnostic is about a name that was not found.
 func unmet(d problem.Problem) bool {
 	return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityError
 }

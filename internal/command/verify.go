@@ -20,7 +20,8 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// carryOutVerify verifies, by what the ledger has seen, and adds to it.
+// carryOutVerify runs the verb verify with the ledger, and adds to the ledger what the run
+// has seen.
 func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string, e event) (report.Report, error) {
 	seen, err := readLedger(ctx, env, m.Settings)
 	if err != nil {
@@ -36,8 +37,8 @@ func carryOutVerify(ctx context.Context, env Env, m run.Means, dirs []string, e 
 	return r, err
 }
 
-// judgeBy carries out an ask that judges lock files by a ledger, which may be none, and by the
-// baseline that the settings name. A head that changes one of them is reported.
+// judgeBy carries out an ask that judges lock files by a ledger and by the baseline that
+// the settings name. Both may be missing. A head that changes one of them is reported.
 func judgeBy(ctx context.Context, env Env, s settings.Settings, seen ledgerFile, askBy func(run.JudgedBy) run.Ask) (report.Report, error) {
 	baseline, err := readBaseline(ctx, env, s)
 	if err != nil {
@@ -84,8 +85,8 @@ type baselineFile struct {
 	judged
 }
 
-// readBaseline reads the baseline that is named. It must be there: a misspelt name
-// is not an empty baseline. On a pull request's head the base may not have it yet.
+// readBaseline reads the named baseline. It must exist, since a misspelt name is not an
+// empty baseline. Only on the head of a pull request may the base lack it.
 func readBaseline(ctx context.Context, env Env, s settings.Settings) (b baselineFile, err error) {
 	if s.Baseline == "" {
 		return b, nil
@@ -105,22 +106,22 @@ func readBaseline(ctx context.Context, env Env, s settings.Settings) (b baseline
 	return b, nil
 }
 
-// judging is a file by which lock files, or repositories, are judged.
+// judging is a file by which lock files are judged: a ledger or a baseline.
 type judging struct {
 	what, name string
 	limit      int
 }
 
-// judged is what counts of such a file.
+// judged is the content of a judging that counts.
 type judged struct {
 	path     string // where it may be written; empty if that of a base counts
 	src      []byte // nil if there is none
-	tampered string // names what the head has in its place; empty if that is the same
+	tampered string // digest of what the head has in its place; empty if that is the same
 }
 
-// readJudging reads a file. A pull request's head is judged by its base's, and a check of
-// what was touched since a revision by that of the revision, since otherwise a change could
-// change what it is judged by; that it does is a finding.
+// readJudging reads a file by which lock files are judged. For the head of a pull request
+// it reads the file of the base. With the setting touched, it reads the file of that
+// revision. A change must not choose what judges it, and a change of the file is a finding.
 func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (judged, error) {
 	path := env.path(f.name)
 	here, err := readIfThere(path, f.limit)
@@ -139,8 +140,8 @@ func readJudging(ctx context.Context, env Env, s settings.Settings, f judging) (
 	return j, err
 }
 
-// judgingOfBase is the file that the base of the pull request has at hand; nil where
-// it has none. Without the base nothing can be judged.
+// judgingOfBase is the file on the base of the pull request, or in the revision of the
+// setting touched; nil if it is missing there. It is an error if the base cannot be read.
 func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging, path string) ([]byte, error) {
 	root := worktree.RootOf(env.WorkDir)
 	name, err := filepath.Rel(root, path)
@@ -175,7 +176,7 @@ func readOfBase(base fs.FS, name string) ([]byte, error) {
 	return src, err
 }
 
-// readIfThere reads a file of bounded size; nothing if there is none.
+// readIfThere reads a file of bounded size; nil if it is missing.
 func readIfThere(path string, limit int) ([]byte, error) {
 	src, err := file.ReadAtMost(path, int64(limit)+1)
 	switch {
@@ -187,7 +188,7 @@ func readIfThere(path string, limit int) ([]byte, error) {
 	return src, err
 }
 
-// write replaces the file if the run has seen anything new. A failure is a problem of the
+// write replaces the ledger if the run has seen anything new. A failure is a problem of the
 // run, and does not change its result.
 func (l ledgerFile) write(shown string) []problem.Problem {
 	if l.Ledger == nil || l.path == "" {
