@@ -24,9 +24,9 @@ import (
 )
 
 // withLocks adds to an inventory the lock files of a tree for which no root module was
-// found; those of the root modules begin at the index first. If lock files are judged, each
-// is. Otherwise those in hidden directories are named as not looked at. Excluded ones are
-// counted.
+// found. The root modules of the tree begin at the index first. An ask that judges adds
+// each lock file. Any other ask names those in hidden directories as not looked at.
+// Excluded ones are named, too.
 func withLocks(j job, s inventory, l lockList, first int, left func(dir string) bool) inventory {
 	show := j.names(l.tree).Of
 	read := map[string]int{}
@@ -246,7 +246,8 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// mayBlame reports whether the base decides about anything in a lock file.
+// mayBlame reports whether the lock file has anything for which it matters what the base
+// has.
 func (f found) mayBlame() bool {
 	return f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || slices.ContainsFunc(f.module.Lock.Locks, isBare))
 }
@@ -286,8 +287,8 @@ func replacedBySubmodule(dir string, n int) problem.Problem {
 	}
 }
 
-// readLocks reads the lock files of the base, and those of the commit at which the change left
-// it; none, if that is the base.
+// readLocks reads the lock files of the base. It also reads those of the commit at which
+// the change left the base, unless that is the base itself.
 func readLocks(ctx context.Context, s inventory) (base, fork baseLocks, err error) {
 	by, err := s.inForce()
 	if err != nil {

@@ -234,7 +234,7 @@ func (a Ask) about(files Files, dirs []string) Ask {
 	return a
 }
 
-// onDisk asks something of a checkout.
+// onDisk is the ask of a verb for directories of a checkout, which writes nothing yet.
 func onDisk(verb verbs.Verb, m Means, c Checkout, dirs []string) Ask {
 	return Ask{
 		verb: verb, means: m, head: m.Head, named: givenProviders(m),

@@ -16,9 +16,10 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// atCommit is a checkout as the commit that it is at, for pull requests: what the disk has
-// in addition is nobody's but its owner's. The target stays a checkout if the base branch
-// must be read from GitHub: HEAD is not on it there. The notices say what is read.
+// atCommit replaces a checkout by the commit that it is at, for pull requests: other files
+// on the disk are only for its owner. The target stays a checkout if there is no repository
+// or no commit, or if the base branch on GitHub does not have that commit. Then the base
+// branch must be read from GitHub. The notices say what is read.
 func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, error) {
 	root, err := oneRoot(j.env.WorkDir, t.dirs)
 	if err != nil {
@@ -60,7 +61,7 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 	return t.at(j.env.WorkDir, remote), differing(j, differ), nil
 }
 
-// oneRoot is the repository of all directories.
+// oneRoot is the repository of all directories. It is an error if there are several.
 func oneRoot(workDir string, dirs []string) (root string, err error) {
 	for i, dir := range append(slices.Clip(dirs), ".")[:max(1, len(dirs))] {
 		at := worktree.RootOf(file.Absolute(workDir, dir))
@@ -72,8 +73,8 @@ func oneRoot(workDir string, dirs []string) (root string, err error) {
 	return root, nil
 }
 
-// isOnBase reports whether the base branch on GitHub has a commit. An event that names the
-// commit of the branch says so itself.
+// isOnBase reports whether the base branch on GitHub has a commit. GitHub is not asked if
+// the event says that the branch is at this commit.
 func isOnBase(ctx context.Context, j job, t target, commit string) (bool, error) {
 	if c, _ := t.files.(Checkout); c.Commit == commit && c.Branch == t.base && t.base != "" {
 		return true, nil

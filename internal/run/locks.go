@@ -46,7 +46,7 @@ type lockList struct {
 	rest func() (fs.FS, error)
 }
 
-// listLocks lists the lock files of a tree. c is what HEAD has, as far as it is known.
+// listLocks lists the lock files of a tree. c is what is known of HEAD.
 func listLocks(t tree, c committed) lockList {
 	l := lockList{tree: t, types: map[string]fs.FileMode{}, absent: map[string]bool{}, links: c.links, submodules: c.submodules(), leftOut: c.missing}
 	for _, name := range c.locks() {
@@ -192,7 +192,7 @@ func (l lockList) submodule(name string) string {
 }
 
 // edited reports whether a lock file on disk differs from that of HEAD: the link, or the
-// content. It is true if that is not known.
+// content. If that is unknown, a lock file on disk counts as edited.
 func (l lockList) edited(name string) bool {
 	if l.tree.remote != nil {
 		return false

@@ -19,11 +19,11 @@ import (
 type move struct {
 	at      proposing
 	found   []found
-	changed *changed // what matters to some root module; nil: nobody has asked
+	changed *changed // what matters to some root module; nil until holds was called
 }
 
-// holds reports whether the commit that the base has moved to has the same of everything
-// that was read.
+// holds reports whether the base still has everything that was read, at the commit to which
+// it has moved.
 func (m *move) holds(ctx context.Context, sha string) (bool, error) {
 	d, err := m.at.repo.Difference(ctx, sha, m.at.head)
 	if err == nil && d.MergeBase != m.at.head || errors.Is(err, github.ErrNotFound) {
@@ -50,7 +50,7 @@ func (m *move) concerns(f found) bool {
 	return m.changed.touches(f.module) || slices.ContainsFunc(settings.FileNames, func(name string) bool { return m.changed.files[name] })
 }
 
-// hasMoved reports whether nothing was proposed because the base has moved.
+// hasMoved reports whether a group was not proposed because the base has moved.
 func hasMoved(outcomes []pr.Outcome) bool {
 	return slices.ContainsFunc(outcomes, func(o pr.Outcome) bool {
 		var moved *pr.Moved

@@ -24,8 +24,8 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// groupKeys lists the keys of all groups that may have changes: a plan is about providers
-// that are required or locked.
+// groupKeys lists the keys of all groups that may have changes: those of providers that are
+// required or locked.
 func groupKeys(book policy.Rulebook, all []found) []string {
 	keys := map[string]bool{}
 	for _, f := range all {
@@ -81,8 +81,8 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	return first, nil
 }
 
-// prepare asks GitHub for what the plan needs: the base branch, and what people ignore by
-// comments.
+// prepare asks GitHub for what the plan needs: the base branch, the pull requests of the
+// groups, and what people ignore by comments.
 func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	p, err := proposingTo(j)
 	if err != nil {
@@ -189,8 +189,9 @@ func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal
 	})
 }
 
-// leaveOutMoved makes of the root modules for which the base has moved some that the run did
-// not look at: a pull request keeps what it proposes for them, and the next run plans them.
+// leaveOutMoved leaves out the root modules for which the base has moved, as if the run had
+// not looked at them. A pull request keeps what it proposes for them, and the next run
+// plans them.
 func (p *proposer) leaveOutMoved() {
 	var kept []found
 	var modules []report.Module
@@ -280,8 +281,9 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 	return proposals
 }
 
-// groupProposal is the proposal of a group, if there is one: its share, or that its current
-// proposal is left alone. A narrowed run has not looked at everything of the group.
+// groupProposal is the proposal of a group: its share, or that its pull request is left
+// alone. It returns false if the group has no share. A narrowed run has not looked at
+// everything of the group.
 func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key string, s *share, narrowed bool) (pr.Proposal, bool) {
 	stands, read := carrier.known[key]
 	if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // one line says that already
@@ -474,8 +476,8 @@ func lockFile(f found) pr.File {
 	return file
 }
 
-// sawAll reports whether the run looked at everything that the base wants, and got every
-// answer.
+// sawAll reports whether the run looked at everything on the base that the settings select,
+// and got every answer.
 func (p *proposer) sawAll() bool {
 	seen := p.report
 	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Problem) bool {

@@ -71,8 +71,9 @@ func (p *Plan) open(ctx context.Context) (err error) {
 	return err
 }
 
-// planBase plans for a base branch: it finds, plans and checks. After the time for
-// questions, or an interrupt, nothing complete could be written.
+// planBase plans for a base branch: it finds root modules, plans for them and checks them.
+// If the time for questions is over, or after an interrupt, the report says so, and nothing
+// is delivered.
 func (p *Plan) planBase(ctx context.Context, base string) {
 	asking, stop := p.session.bounds.asking(ctx)
 	defer stop()
@@ -117,8 +118,10 @@ func (p *Plan) planBase(ctx context.Context, base string) {
 	}
 }
 
-// at is the target with the files of one base branch, and the settings for it. They are
-// read from GitHub if they are not there yet.
+// at is the target with the files of one base branch, and the settings for it. Files that
+// are not at hand are read from GitHub. The settings are those that were read first. A
+// checkout that does not have the base branch is the exception: then its settings are read
+// from GitHub, too.
 func (p *Plan) at(asking context.Context, base string) (t target, own settings.Settings, notices []problem.Problem, err error) {
 	t, own = p.here, p.own
 	t.base = base
@@ -161,8 +164,8 @@ func (p *Plan) Deliver(ctx context.Context) (report.Report, error) {
 	return r, err
 }
 
-// deliverAll delivers for each base branch. A failure does not stop the others. The error of
-// a single base is returned.
+// deliverAll delivers for each base branch. A failure does not stop the others, and an
+// interrupt does. The error is returned if there is only one base branch.
 func (p *Plan) deliverAll(ctx context.Context) (report.Report, error) {
 	p.deliver(ctx)
 	if len(p.bases) <= 1 {
@@ -214,8 +217,8 @@ func (p *Plan) deliver(ctx context.Context) {
 	p.report.Stats = spent(p.job)
 }
 
-// inRepository is the report about one of several repositories. What belongs to it has its
-// name.
+// inRepository is the report about a repository that is not at hand. Its files and problems
+// get the name of the repository, and an error is in the report.
 func (p *Plan) inRepository(r report.Report, err error) report.Report {
 	name := p.given.repository
 	if at := p.here.remote(); at != nil {
@@ -323,7 +326,7 @@ func ofRepository(repository string, paths []string) []string {
 	return named
 }
 
-// about is the diagnostic of an error of one of several things.
+// about is the diagnostic of an error about one of several things, which it names.
 func about(which string, err error) problem.Problem {
 	d := problem.Of(err)
 	d.Message = which + ": " + d.Message
