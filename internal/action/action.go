@@ -58,8 +58,8 @@ func (r *Runtime) Event() string { return r.getenv("GITHUB_EVENT_NAME") }
 // Repository returns OWNER/NAME of the workflow's repository.
 func (r *Runtime) Repository() string { return r.getenv("GITHUB_REPOSITORY") }
 
-// Repeated reports whether the run has been tried before: somebody has asked for its jobs to be
-// run again, with the same event.
+// Repeated reports whether the run is a new attempt: a person has run its jobs again, with
+// the same event.
 func (r *Runtime) Repeated() bool {
 	attempt, err := strconv.Atoi(r.getenv("GITHUB_RUN_ATTEMPT"))
 	return err == nil && attempt > 1
@@ -279,7 +279,7 @@ func (r *Runtime) Tested(parents []string) (base string, tested bool) {
 	return parents[0], true
 }
 
-// Change is what an event says of what changed.
+// Change is the pair of commits between which an event changed files.
 type Change struct {
 	// Base and Head are commits. What changed is what Head has since it left Base.
 	Base, Head string

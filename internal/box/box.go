@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Act is what a box asks for.
+// Act is what a checked box makes the next run do.
 type Act string
 
 // The acts.
@@ -35,7 +35,8 @@ type Box struct {
 // digestLength is how much of a proposal's digest a box names.
 const digestLength = 16
 
-// New is the box for what is proposed from a branch.
+// New is the unchecked box for a proposal. The branch has no prefix, and of the digest the
+// first 16 characters count.
 func New(act Act, branch, digest string) Box {
 	return Box{act, branch, digest[:min(len(digest), digestLength)]}
 }
@@ -53,7 +54,8 @@ func (b Box) Item(text safe.Markdown) safe.Markdown {
 // boxForm is the beginning of the line of a checked box.
 var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] <!-- relock-box:(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16}) -->`)
 
-// In are the checked boxes of a body, each once.
+// In are the checked boxes of an issue's body, each once. Lines of another form are
+// ignored.
 func In(body string) []Box {
 	var all []Box
 	for _, m := range boxForm.FindAllStringSubmatch(body, -1) {

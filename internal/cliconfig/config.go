@@ -107,7 +107,7 @@ func (c *Config) Methods() (methods []Method, implied bool) {
 // Overridden are the providers that dev_overrides replace, sorted.
 func (c *Config) Overridden() []provider.Addr { return c.overridden }
 
-// Limits returns what is set for all servers.
+// Limits returns the settings for all servers: how often and how long to ask.
 func (c *Config) Limits() Limits { return c.limits }
 
 // tokenPrefix begins the variables that hold the token of one host each.

@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Kind is a kind of installation method.
+// Kind is the name of a block in provider_installation.
 type Kind string
 
 // The kinds, by the names of their blocks.

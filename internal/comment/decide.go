@@ -20,7 +20,7 @@ type Source interface {
 	Ownership(ctx context.Context) (Ownership, error)
 }
 
-// Pull is what a pull request says of itself.
+// Pull is the state of a pull request that decides which commands are possible.
 type Pull struct {
 	Open   bool
 	Merged bool
@@ -55,13 +55,14 @@ type Refusal struct {
 	NoVerb bool
 }
 
-// Error returns why.
+// Error returns the reason as Markdown.
 func (r *Refusal) Error() string { return r.Why.String() }
 
 // Refuse returns the error that a command is not carried out, a *Refusal.
 func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
 
-// MayCommand reports whether somebody with a permission may give commands.
+// MayCommand reports whether a permission, as GitHub's API names it, allows commands: admin
+// or write. GitHub reports the role maintain as write.
 func MayCommand(permission string) bool { return permission == "admin" || permission == "write" }
 
 // Decide decides whether the command of a comment for which Addressed holds is carried out.

@@ -28,7 +28,7 @@ const (
 	maxWords = 100
 )
 
-// Command is what somebody asks for.
+// Command is the parsed first line of a comment.
 type Command struct {
 	Verb Verb
 	// Dirs are directories as on the command line, relative to the top of the

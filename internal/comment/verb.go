@@ -7,7 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// Verb is what a command asks for.
+// Verb is the first word of a command, behind /relock.
 type Verb string
 
 // The verbs. There is none that merges: GitHub's own auto-merge serves.
@@ -37,12 +37,12 @@ const (
 	UnderPage                    // relock's issue
 )
 
-// String names the threads for the table.
+// String names the threads, as the table of commands does.
 func (t Thread) String() string {
 	return [...]string{UnderPull: "pull requests", UnderPage: "the issue", UnderPull | UnderPage: "both"}[t]
 }
 
-// Usage is one row of the language.
+// Usage is a verb's row in the table of commands.
 type Usage struct {
 	Verb Verb
 	// Where says under what the verb works as the row has it.

@@ -40,7 +40,7 @@ func (b *Builder) Grow(nodes int) {
 	b.top()
 }
 
-// Tree returns the tree and empties the Builder.
+// Tree returns the tree, with its directories sorted, and empties the Builder.
 func (b *Builder) Tree() *Tree {
 	b.top()
 	t := &Tree{nodes: b.nodes}
@@ -77,7 +77,7 @@ func (b *Builder) AddFile(name string, perm fs.FileMode, data []byte) error {
 	return b.put(name, node{mode: perm.Perm(), size: int64(len(data)), held: data})
 }
 
-// AddLink adds a symbolic link.
+// AddLink adds a symbolic link. Its target may be missing, or outside of the tree.
 func (b *Builder) AddLink(name, target string) error {
 	return b.put(name, node{mode: fs.ModeSymlink | 0o777, size: int64(len(target)), held: target})
 }

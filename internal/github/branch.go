@@ -42,7 +42,8 @@ func (r *Repository) Branches(ctx context.Context, prefix string) (map[string]st
 	}
 }
 
-// Head returns the commit that a branch points to.
+// Head returns the SHA of the commit that a branch points to. If there is no such branch,
+// the error is an ErrNotFound.
 func (r *Repository) Head(ctx context.Context, branch string) (string, error) {
 	ref, _, err := r.client.rest.Git.GetRef(ctx, r.owner, r.name, branchRefs+branch)
 	if err != nil {

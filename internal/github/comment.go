@@ -18,10 +18,10 @@ type Discussion struct {
 	Issue  bool // not a pull request
 }
 
-// OnPull is the discussion of a pull request.
+// OnPull is the discussion under a pull request, which needs permissions for pull requests.
 func OnPull(number int) Discussion { return Discussion{Number: number} }
 
-// OnIssue is the discussion of an issue.
+// OnIssue is the discussion under an issue, which needs permissions for issues.
 func OnIssue(number int) Discussion { return Discussion{Number: number, Issue: true} }
 
 // String says what it is, for the message of an error.
@@ -84,7 +84,8 @@ func (r *Repository) Comments(ctx context.Context, under Discussion) ([]Comment,
 	return nil, r.explain(ctx, doing, under.reads(), &finding{message: "there are more than 3,000"})
 }
 
-// PostComment adds a comment to a thread and returns it.
+// PostComment adds a comment, and returns it with its ID and author. After an ErrUncertain
+// it may have been added.
 func (r *Repository) PostComment(ctx context.Context, under Discussion, body safe.Markdown) (Comment, error) {
 	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, under.Number, &github.IssueComment{Body: github.String(body.String())})
 	if err != nil {
@@ -93,7 +94,7 @@ func (r *Repository) PostComment(ctx context.Context, under Discussion, body saf
 	return commentOf(made), nil
 }
 
-// EditComment replaces the text of a comment of a discussion.
+// EditComment replaces the whole text of the comment with the ID.
 func (r *Repository) EditComment(ctx context.Context, under Discussion, id int64, body safe.Markdown) error {
 	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())}); err != nil {
 		return r.explain(ctx, "editing a comment", under.writes(), err)

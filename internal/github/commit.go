@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// Commit is a commit as relock reads it.
+// Commit is a commit without its files. Its own and its parents' names are SHAs.
 type Commit struct {
 	SHA     string
 	Tree    string
@@ -17,7 +17,7 @@ type Commit struct {
 	Parents []string // the first one is where the branch was
 }
 
-// Commit returns one commit.
+// Commit returns the commit with a SHA. If GitHub has none, the error is an ErrNotFound.
 func (r *Repository) Commit(ctx context.Context, sha string) (Commit, error) {
 	c, _, err := r.client.rest.Git.GetCommit(ctx, r.owner, r.name, sha)
 	if err != nil {
@@ -155,7 +155,7 @@ func repositoryCommit(c *github.RepositoryCommit) Commit {
 	return commit(c.GetSHA(), c.GetCommit(), c.Parents)
 }
 
-// File is a file of a new tree.
+// File is a change of one file, for a new tree.
 type File struct {
 	Path    string // slash-separated, relative to the top of the repository
 	Mode    string // of git: 100644 or 100755

@@ -23,7 +23,7 @@ var (
 	// ErrConflict means that GitHub refused the request because of the present state (409,
 	// 422, a ref that moved): read again, then decide.
 	ErrConflict = errors.New("conflict")
-	// ErrForbidden means that the token may not do it.
+	// ErrForbidden means that the token has no permission for the request.
 	ErrForbidden = errors.New("forbidden")
 	// ErrUncertain means that there was no answer, or a server error. A write may have
 	// happened: read again, then decide.

@@ -25,7 +25,7 @@ type Issue struct {
 	Editor Actor
 }
 
-// Actor is who did something.
+// Actor is an account that has edited something.
 type Actor struct {
 	Login string // of a bot without "[bot]"
 	Bot   bool

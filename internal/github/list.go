@@ -34,7 +34,7 @@ const (
 	actionsLogin = "github-actions[bot]"
 )
 
-// Listed is what a list of repositories says of one.
+// Listed is a repository as a list has it, read with many others in one request.
 type Listed struct {
 	ID     int64
 	Name   string // OWNER/NAME

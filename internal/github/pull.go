@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// PullRequest is a pull request as relock reads it.
+// PullRequest is a pull request. A field that REST, GraphQL or lists do not have says so.
 type PullRequest struct {
 	Number int
 	NodeID string // its name in GraphQL
@@ -49,7 +49,7 @@ type PullRequest struct {
 	MaintainerCanModify bool
 }
 
-// PullRequest returns one pull request.
+// PullRequest returns the pull request with a number, with all fields of REST.
 func (r *Repository) PullRequest(ctx context.Context, number int) (PullRequest, error) {
 	p, _, err := r.client.rest.PullRequests.Get(ctx, r.owner, r.name, number)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// Repository is one repository as a token sees it.
+// Repository makes requests about one repository with the token of a Client.
 type Repository struct {
 	client      *Client
 	owner, name string
@@ -26,10 +26,10 @@ func (r *Repository) Pause(ctx context.Context, d time.Duration) error {
 	return r.client.clock.Sleep(ctx, d)
 }
 
-// Now is the time on the client's clock.
+// Now is the time on the client's clock, which tests may set.
 func (r *Repository) Now() time.Time { return r.client.clock.Now() }
 
-// DefaultBranch returns the name of the default branch.
+// DefaultBranch returns the name of the default branch. It asks GitHub each time.
 func (r *Repository) DefaultBranch(ctx context.Context) (string, error) {
 	repo, err := r.read(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ type File struct {
 	Disputed map[provider.Addr][]Lock `json:"-"`
 }
 
-// Lock returns the entry of a provider, and whether there is one.
+// Lock returns the entry of a provider; false if there is none.
 func (f *File) Lock(addr provider.Addr) (Lock, bool) {
 	i, ok := slices.BinarySearchFunc(f.Locks, addr, func(l Lock, a provider.Addr) int {
 		return l.Addr.Compare(a)
