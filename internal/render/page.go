@@ -4,174 +4,313 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"html/template"
 	"io"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-//go:embed html/page.html
-var pageSource string
-
 //go:embed html/page.css
-var pageStyle string
+var pageStyle markup
 
 //go:embed html/page.js
-var pageScript string
-
-// pageTemplate is the page. html/template escapes everything but style and
-// script, which are ours.
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"spans": safe.Markdown.Spans, "count": report.Count, "plain": safe.Plain,
-}).Parse(pageSource))
+var pageScript markup
 
 // HTML writes the report as one page that fetches nothing. The script only
 // filters and sorts: the page is complete without it. The error is the writer's.
 func HTML(w io.Writer, r report.Report) error {
-	var b strings.Builder
-	if err := pageTemplate.Execute(&b, pageOf(r)); err != nil {
-		panic("report: the page cannot be written: " + err.Error())
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, string(pageOf(r)))
 	return err
 }
 
-// pageView is what the template prints.
-type pageView struct {
-	Verb           verbs.Verb
-	Headline, Noun string
-	Next           safe.Markdown // what to do
-	Policy         string
-	Style          template.CSS
-	Script         template.JS
-	Answer         []string
-	States, Kinds  outline.Chart
-	Pulls          []safe.Markdown
-	Verified       *pageVerified
-	Changes        []outline.ChangeRow
-	Signed         string
-	Assumed        safe.Markdown
-	Modules        []pageBlock
-	Review         []pageConcern
-	Held           []pageCause
-	Versions       outline.VersionTable
-	Coverage       outline.CoverageTable
-	Signers        []outline.PageSigner
-	Notes          []pageNotes
-	Stats          string
-	Fleet          *report.Fleet
-}
-
-// pageBlock is the changes of root modules that change alike.
-type pageBlock struct {
-	Dirs  []string
-	Tool  safe.Markdown
-	Items []safe.Markdown
-}
-
-// pageConcern are the causes of one concern.
-type pageConcern struct {
-	Name   outline.Concern
-	Causes []pageCause
-}
-
-// pageCause is a cause with its root modules, its places and the next step.
-type pageCause struct {
-	Text, Next safe.Markdown
-	Dirs       []string
-	Places     []safe.Markdown
-}
-
-// pageNotes are the release notes of an upgrade.
-type pageNotes struct {
-	Name     safe.Markdown
-	Problem  string
-	Releases []pageRelease
-}
-
-// pageRelease is what the publisher says of a release.
-type pageRelease struct {
-	Name  safe.Markdown
-	Lines []string
-}
-
-func pageOf(r report.Report) pageView {
+func pageOf(r report.Report) markup {
 	o := outline.WithFindingsApart(r)
-	p := pageView{
-		Verb: r.Verb, Headline: o.Headline.Plain(), Next: o.Next.Markdown().Capital(), Noun: noun(r).Plain(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Policy: contentPolicy, States: outline.StatesOf(r), Kinds: outline.KindsOf(r), Pulls: pullSentences(r),
-		Changes: o.Changes, Signed: o.Signed.Plain(), Assumed: o.Assumed, Review: pageConcerns(o), Held: collect.Mapped(o.Held, func(c *outline.Topic) pageCause { return causeOnPage(o, c) }),
-		Modules:  collect.Mapped(o.Modules, func(b outline.Block) pageBlock { return pageBlock{b.Dirs, b.Tool, b.Items} }),
-		Versions: outline.VersionsOf(r, o.Words), Coverage: outline.PlatformsCovered(r, o.Words), Signers: outline.SignersOf(r, o.Words),
-		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.Words),
-	}
-	p.Fleet = r.Fleet
+	headline := o.Headline.Plain()
 	if r.Verb == verbs.Comment {
-		p.Headline, p.Answer = "The answer to a comment", plainLines(answerOf(r).String())
+		headline = "The answer to a comment"
 	}
-	if r.Stats.Known() {
-		p.Stats = r.Stats.String()
-	}
-	return p
+	title := "relock " + escaped(string(r.Verb))
+	return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="` + escaped(contentPolicy) + `">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>` + title + `: ` + escaped(headline) + `</title>
+<style>` + pageStyle + `</style>
+</head>
+<body>
+<header>
+<h1>` + title + `</h1>
+<p class="headline">` + escaped(headline) + `</p>` +
+		onlyIf(!o.Next.Markdown().Empty(), "\n"+`<p class="next">`+prose(o.Next.Markdown().Capital())+`.</p>`) + `
+<p class="filter" hidden><label for="filter">Show only what contains</label> <input id="filter" type="search" autocomplete="off" placeholder="a provider, a directory, a version"> <span id="shown" role="status"></span></p>
+</header>
+<main>` + sectionsOf(r, o) + `
+</main>` + onlyIf(r.Stats.Known(), "\n<footer>"+escaped(r.Stats.String())+"</footer>") + `
+<script>` + pageScript + `</script>
+</body>
+</html>
+`
 }
 
 // contentPolicy forbids the browser to load anything, and to run anything but our
 // style and our script: https://www.w3.org/TR/CSP3/#match-element-to-source-list.
 var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceOf(pageStyle) + "; script-src " + sourceOf(pageScript)
 
-func sourceOf(text string) string {
+func sourceOf(text markup) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pageConcerns are the causes that need a reviewer, by concern.
-func pageConcerns(o outline.Outline) []pageConcern {
-	var all []pageConcern
-	for _, c := range o.Review {
-		if len(all) == 0 || all[len(all)-1].Name != c.Concern {
-			all = append(all, pageConcern{Name: c.Concern})
-		}
-		last := &all[len(all)-1]
-		last.Causes = append(last.Causes, causeOnPage(o, c))
-	}
-	return all
+// sectionsOf are the sections that have content, in the order of the page.
+func sectionsOf(r report.Report, o outline.Outline) markup {
+	pulls := pullSentences(r)
+	return answerSection(r) + chartsSection(r) + verifiedSections(r, o.Words) + fleetSection(r.Fleet) +
+		onlyIf(len(pulls) > 0, "\n<section><h2>Pull requests</h2><ul>"+markupOf(pulls, func(p safe.Markdown) markup { return `<li class="row">` + prose(p) + `</li>` })+`</ul></section>`) +
+		changesSection(r, o) + reviewSection(o) +
+		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return topicItem(o, c) })))) +
+		versionsSection(outline.VersionsOf(r, o.Words)) + coverageSection(outline.PlatformsCovered(r, o.Words)) +
+		signersSection(outline.SignersOf(r, o.Words)) + modulesSection(r, o) + notesSection(o)
 }
 
-// causeOnPage is a cause without its places, which the page lists separately.
-func causeOnPage(o outline.Outline, c *outline.Topic) pageCause {
-	p := pageCause{Text: o.Words.Said(&outline.Topic{Whole: c.Whole, What: c.What}), Next: c.Remedy(), Dirs: c.Dirs.List}
+func answerSection(r report.Report) markup {
+	if r.Verb != verbs.Comment {
+		return ""
+	}
+	return "\n<section>" + preformatted(plainLines(answerOf(r).String())) + `</section>`
+}
+
+func chartsSection(r report.Report) markup {
+	all := titledChart(nounOf(r), outline.StatesOf(r)) + titledChart("Kinds of changes", outline.KindsOf(r))
+	verified := len(outline.JudgedIn(r).Modules) > 0
+	if verified {
+		all += titledChart("Hashes", verdictsOf(r.Counts()))
+	}
+	return onlyIf(all != "" || verified, "\n"+`<section class="charts">`+all+"\n</section>")
+}
+
+func nounOf(r report.Report) markup { return escaped(noun(r).Plain()) }
+
+func titledChart(title markup, c outline.Chart) markup {
+	return onlyIf(len(c) > 0, "\n<div><h2>"+title+`</h2>`+chart(c)+`</div>`)
+}
+
+// chart is a bar with its legend.
+func chart(c outline.Chart) markup {
+	label := strings.Join(collect.Mapped(c, func(p outline.ChartPart) string { return string(numeral(p.N)) + " " + p.Label }), ", ")
+	return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="` + escaped(label) + `">` +
+		markupOf(c, func(p outline.ChartPart) markup {
+			return `<rect class="` + escaped(p.Class) + `" x="` + decimal(p.X) + `" y="0" width="` + decimal(p.Width) + `" height="8"><title>` + numeral(p.N) + ` ` + escaped(p.Label) + `</title></rect>`
+		}) + `</svg><ul class="legend">` +
+		markupOf(c, func(p outline.ChartPart) markup {
+			return `<li><span class="key ` + escaped(p.Class) + `"></span><b>` + numeral(p.N) + `</b> ` + escaped(p.Label) + `</li>`
+		}) + `</ul>`
+}
+
+func fleetSection(f *report.Fleet) markup {
+	if f == nil {
+		return ""
+	}
+	return pageSection("repositories", "Repositories", table("Repositories", "sorts", []markup{"Repository", "State", "Root modules", "Outdated", "Pull requests", "Requests"},
+		markupOf(f.Repositories, func(o report.Outcome) markup {
+			return tr(`<th scope="row"><code>`+escaped(safe.Plain(o.Name))+`</code></th>`, td(escaped(string(o.State))),
+				td(numeral(o.Modules)), td(numeral(o.Pending)), td(numeral(o.PullRequests)), td(numeral(int(o.Requests))))
+		})))
+}
+
+// dirs are the directories of root modules.
+func dirs(list []string) markup {
+	code := func(dir string) markup { return `<code>` + escaped(safe.Plain(dir)) + `</code>` }
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return code(list[0])
+	}
+	return folded(roots(len(list)), paths(markupOf(list, func(dir string) markup { return `<li>` + code(dir) + `</li>` })))
+}
+
+func roots(n int) markup { return counted(n, "root module", "root modules") }
+
+func paths(items markup) markup { return `<ul class="paths">` + items + `</ul>` }
+
+func causeList(items markup) markup { return `<ul class="causes">` + items + `</ul>` }
+
+// causeItem is a cause with its root modules, its places and the next step.
+func causeItem(text, next safe.Markdown, of []string, places []safe.Markdown) markup {
+	return `<li class="row"><p>` + prose(text) + `</p>` + onlyIf(!next.Empty(), `<p class="next"><b>Next:</b> `+prose(next)+`</p>`) +
+		`<div class="where">` + dirs(of) + onlyIf(len(places) > 0, folded(counted(len(places), "place", "places"), paths(bullets(places)))) + `</div></li>`
+}
+
+// topicItem is a topic without its places in the text: they have a list of their own.
+func topicItem(o outline.Outline, c *outline.Topic) markup {
+	var places []safe.Markdown
 	if len(c.Whole.List) > 1 {
-		p.Places = c.Places.List
+		places = c.Places.List
 	}
-	return p
+	return causeItem(o.Words.Said(&outline.Topic{Whole: c.Whole, What: c.What}), c.Remedy(), c.Dirs.List, places)
 }
 
-func pageNotesOf(o outline.Outline) []pageNotes {
-	var all []pageNotes
+// anyOf reports whether a column has text in some row.
+func anyOf[T any](rows []T, column func(T) safe.Markdown) bool {
+	return collect.CountIf(rows, func(row T) bool { return !column(row).Empty() }) > 0
+}
+
+func changesSection(r report.Report, o outline.Outline) markup {
+	if len(o.Changes) == 0 {
+		return ""
+	}
+	from := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.From })
+	released := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.Released })
+	signer := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.Signer })
+	signed := o.Signed.Plain()
+	return pageSection("changes", "What changes", onlyIf(signed != "", `<p>`+escaped(signed)+`</p>`)+
+		table("What changes", "sorts", []markup{"Provider", onlyIf(from, "From"), "To", "Kind", nounOf(r), onlyIf(released, "Released"), onlyIf(signer, "Signer")},
+			markupOf(o.Changes, func(c outline.ChangeRow) markup {
+				return tr(`<th scope="row">`+prose(c.Name)+`</th>`, onlyIf(from, td(prose(c.From))), td(prose(c.To)), td(prose(c.Kind)),
+					`<td data-n="`+numeral(c.Roots)+`">`+commonDirs(c)+`</td>`, onlyIf(released, td(prose(c.Released))), onlyIf(signer, td(prose(c.Signer))))
+			})))
+}
+
+// commonDirs are the root modules of a change, by what they have in common.
+func commonDirs(c outline.ChangeRow) markup {
+	if len(c.Common) == 1 {
+		return dirs(c.Common[0].Dirs)
+	}
+	return folded(roots(c.Roots), paths(markupOf(c.Common, func(c outline.CommonChange) markup {
+		return `<li>` + prose(c.Move) + ` (` + prose(c.Kind) + `): ` + dirs(c.Dirs) + `</li>`
+	})))
+}
+
+// reviewSection has the causes that need a reviewer, by concern.
+func reviewSection(o outline.Outline) markup {
+	var all markup
+	for i, c := range o.Review {
+		if i == 0 || o.Review[i-1].Concern != c.Concern {
+			all += onlyIf(i > 0, `</ul>`) + "\n<h3>" + escaped(string(c.Concern)) + `</h3><ul class="causes">`
+		}
+		all += topicItem(o, c)
+	}
+	return onlyIf(all != "", pageSection("review", "Needs review", all+"</ul>\n"))
+}
+
+// mark shows how far a version is behind.
+func mark(class, attributes markup) markup {
+	signs := map[markup]markup{"patch": "▾", "minor": "▾▾", "major": "▾▾▾"}
+	return `<span class="mark ` + class + `"` + attributes + `>` + signs[class] + `</span>`
+}
+
+func versionsSection(v outline.VersionTable) markup {
+	if len(v.Rows) == 0 {
+		return ""
+	}
+	tool, held := false, false
+	for _, row := range v.Rows {
+		tool = tool || row.Tool != ""
+	}
+	for _, p := range v.Providers {
+		held = held || len(p.Held) > 0
+	}
+	var matrix, providers []markup
+	for _, row := range v.Rows {
+		cells := []markup{`<th scope="row"><code>` + escaped(safe.Plain(row.Dir)) + `</code></th>`, onlyIf(tool, td(escaped(safe.Plain(row.Tool))))}
+		for _, c := range row.Cells {
+			cells = append(cells, usedCell(c.Version, c.Behind))
+		}
+		matrix = append(matrix, tr(cells...))
+	}
+	for _, p := range v.Providers {
+		providers = append(providers, tr(`<th scope="row">`+prose(p.Name)+`</th>`, td(prose(p.Newest)), `<td data-n="`+numeral(len(p.Used))+`"><ul>`+bullets(p.Used)+`</ul></td>`,
+			`<td class="lag">`+chart(p.Lag)+`</td>`, onlyIf(held, td(onlyIf(len(p.Held) > 0, `<ul>`+bullets(p.Held)+`</ul>`)))))
+	}
+	return pageSection("versions", "Versions in use", "\n<p>After this run. How far each is behind the newest release that the run came across: "+
+		mark("patch", "")+" a patch or prerelease, "+mark("minor", "")+" a minor version, "+mark("major", "")+" a major version."+
+		onlyIf(v.More > 0, " "+counted(v.More, "provider is", "providers are")+" not in the matrix but in the list below it.")+"</p>"+
+		table("Versions in use", "sorts matrix", append([]markup{"Root module", onlyIf(tool, "Tool")}, collect.Mapped(v.Columns, escaped)...), together(matrix))+
+		"\n<h3>By provider</h3>"+
+		table("Versions in use by provider", "sorts", []markup{"Provider", "Newest known", "In use", "How far behind", onlyIf(held, "What holds it")}, together(providers)))
+}
+
+func usedCell(version string, behind provider.Bump) markup {
+	if version == "" || behind == "" {
+		return td(escaped(version))
+	}
+	class := escaped(string(behind))
+	return `<td class="` + class + `">` + escaped(version) + ` ` + mark(class, ` role="img" aria-label="`+class+` behind"`) + `</td>`
+}
+
+func coverageSection(c outline.CoverageTable) markup {
+	if len(c.Rows) == 0 {
+		return ""
+	}
+	var rows []markup
+	for _, row := range c.Rows {
+		cells := []markup{`<th scope="row">` + prose(row.Name) + `</th>`, td(prose(row.Version)), td(numeral(row.Of))}
+		for _, c := range row.Cells {
+			class := onlyIf(c.Covered == row.Of, ` class="good"`)
+			if c.Missing > 0 {
+				class = ` class="bad"`
+			}
+			cells = append(cells, `<td`+class+`>`+onlyIf(c.Covered > 0, numeral(c.Covered))+onlyIf(c.Missing > 0, " not published")+`</td>`)
+		}
+		rows = append(rows, tr(cells...))
+	}
+	return pageSection("platforms", "Platforms", `<p>How many lock file entries cover a platform, of those that this run looked at.</p>`+
+		table("Platforms", "sorts", append([]markup{"Provider", "Version", "Entries"}, collect.Mapped(c.Platforms, escaped)...), together(rows)))
+}
+
+func signersSection(all []outline.PageSigner) markup {
+	return onlyIf(len(all) > 0, pageSection("signers", "Signers", causeList(markupOf(all, func(s outline.PageSigner) markup {
+		return `<li class="row"><p>` + prose(s.Name) + `</p>` + folded(counted(len(s.Releases), "release", "releases"), `<ul>`+bullets(s.Releases)+`</ul>`) + `</li>`
+	}))))
+}
+
+// modulesSection has the root modules that change, those that change alike together.
+func modulesSection(r report.Report, o outline.Outline) markup {
+	return onlyIf(len(o.Modules) > 0, pageSection("modules", nounOf(r)+" that change", onlyIf(!o.Assumed.Empty(), `<p>`+prose(o.Assumed)+`</p>`)+
+		causeList(markupOf(o.Modules, func(b outline.Block) markup {
+			return `<li class="row"><div class="where">` + dirs(b.Dirs) + prose(b.Tool) + `</div>` +
+				folded(counted(len(b.Items), "change", "changes"), `<ul>`+bullets(b.Items)+`</ul>`) + `</li>`
+		}))))
+}
+
+func notesSection(o outline.Outline) markup {
+	var all markup
 	for _, n := range o.Notes {
-		p := pageNotes{Name: o.Words.Upgrade(n), Problem: safe.Plain(n.Problem)}
+		problem := safe.Plain(n.Problem)
+		all += `<li class="row"><p>` + prose(o.Words.Upgrade(n)) + onlyIf(problem != "", `: none, since `+escaped(problem)) + `</p>`
 		for _, release := range n.Releases {
-			q := pageRelease{Name: safe.Link(o.Words.Version(release.Version), release.URL)}
+			var lines []string
 			for _, s := range release.Sections {
-				q.Lines = append(q.Lines, safe.Plain(s.Title))
-				q.Lines = append(q.Lines, plainLines(s.Text)...)
+				lines = append(append(lines, safe.Plain(s.Title)), plainLines(s.Text)...)
 			}
 			if release.Cut {
-				q.Lines = append(q.Lines, notesCut)
+				lines = append(lines, notesCut)
 			}
-			p.Releases = append(p.Releases, q)
+			all += noteOf(safe.Link(o.Words.Version(release.Version), release.URL), lines)
 		}
 		if n.More > 0 {
-			p.Releases = append(p.Releases, pageRelease{Name: safe.Count(n.More, "release in between was not read", "releases in between were not read")})
+			all += noteOf(safe.Count(n.More, "release in between was not read", "releases in between were not read"), nil)
 		}
-		all = append(all, p)
+		all += `</li>`
 	}
-	return all
+	return onlyIf(all != "", pageSection("notes", "Release notes", causeList(all)))
+}
+
+// noteOf is what the publisher says of a release.
+func noteOf(name safe.Markdown, lines []string) markup {
+	if len(lines) == 0 {
+		return `<p>` + prose(name) + `</p>`
+	}
+	return folded(prose(name), preformatted(lines))
 }
 
 // plainLines are the lines of an outside text, each harmless.

@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -189,6 +192,24 @@ func checkShown(t *testing.T, page, evil string, least int) {
 	}
 	if i := strings.IndexAny(page, "\x00\x02\x03\x04\x05\x06\x07\x08\x1b\x7f\r\u0085\u202e\u2066\u200f"); i >= 0 {
 		t.Errorf("the page has the control character %q", page[i:i+1])
+	}
+}
+
+// TestMarkupIsMadeInOneFile holds that no text becomes part of the page unescaped.
+func TestMarkupIsMadeInOneFile(t *testing.T) {
+	conversion := regexp.MustCompile(`\bmarkup\(`)
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made := conversion.FindAll(src, -1); name != "markup.go" && !strings.HasSuffix(name, "_test.go") && made != nil {
+			t.Errorf("%s converts to markup %d times: use escaped", name, len(made))
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
@@ -10,57 +12,51 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// pageVerified is the result of a verification, as the page shows it.
-type pageVerified struct {
-	Verdicts  outline.Chart
-	Totals    []string
-	Findings  []pageFinding
-	Accepted  []pageAccepted
-	Unchecked []pageCause
-}
-
-// pageFinding is a row of the table of findings. Rank 0 is the most severe.
-type pageFinding struct {
-	Rank                         int
-	Severity, Class              string
-	Code, Dir, Place, Text, Hint safe.Markdown
-}
-
-// pageAccepted is a finding that a baseline accepts, and why.
-type pageAccepted struct {
-	pageFinding
-	Reason, By safe.Markdown
-	Until      string
-}
-
-// pageVerifiedOf is nil if nothing was verified.
-func pageVerifiedOf(r report.Report, d outline.Vocabulary) *pageVerified {
+// verifiedSections are what was found, what of it is accepted, and what was not checked;
+// empty if nothing was verified.
+func verifiedSections(r report.Report, d outline.Vocabulary) markup {
 	v := outline.JudgedIn(r)
 	if len(v.Modules) == 0 {
-		return nil
+		return ""
 	}
-	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: outline.SeverityCounts(r)}
-	for _, f := range v.Findings {
-		p.Findings = append(p.Findings, pageFindingOf(f.Finding, r.Modules[f.Module], d))
+	totals := strings.Join(outline.SeverityCounts(r), ", ")
+	if totals == "" {
+		totals = "none"
 	}
-	for _, of := range v.Accepted {
-		a := of.Acceptance
-		p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Problem, r.Modules[of.Module], d), safe.Text(a.Reason), safe.Text(a.By), provider.Day(a.Until).String()})
-	}
-	for _, u := range v.Unchecked {
-		dirs := collect.Mapped(u.Modules, func(i int) string { return r.Modules[i].Dir })
-		p.Unchecked = append(p.Unchecked, pageCause{Text: safe.Text(u.What), Dirs: dirs})
-	}
-	return p
+	all := pageSection("findings", "Findings", `<p>`+escaped(totals)+`</p>`+findingsTable(r, v.Findings, d)+"\n") + acceptedSection(r, v.Accepted, d)
+	return all + onlyIf(len(v.Unchecked) > 0, pageSection("unchecked", "Not checked", causeList(markupOf(v.Unchecked, func(u outline.UncheckedIn) markup {
+		return causeItem(safe.Text(u.What), safe.Markdown{}, collect.Mapped(u.Modules, func(i int) string { return r.Modules[i].Dir }), nil)
+	}))))
 }
 
-var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
+var severityClass = map[problem.Severity]markup{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
 
-func pageFindingOf(f problem.Problem, m report.Module, d outline.Vocabulary) pageFinding {
-	return pageFinding{
-		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
-		Code: safe.Code(string(f.Code)), Dir: safe.Code(m.Dir), Place: d.Of(m).At(f.Place), Text: safe.Text(f.Message), Hint: safe.Text(f.Hint),
-	}
+// findingsTable has the findings, the most severe first; empty if there are none.
+func findingsTable(r report.Report, all []outline.FindingOf, d outline.Vocabulary) markup {
+	hint := collect.CountIf(all, func(f outline.FindingOf) bool { return !safe.Text(f.Finding.Hint).Empty() }) > 0
+	return onlyIf(len(all) > 0, table("Findings", "sorts findings", []markup{"Severity", "Code", "Root module", "Place", "What", onlyIf(hint, "Next")},
+		markupOf(all, func(of outline.FindingOf) markup {
+			f := of.Finding
+			return tr(`<td class="`+severityClass[f.Severity]+`" data-n="`+numeral(int(f.Severity))+`">`+escaped(f.Severity.String())+`</td>`,
+				foundCells(f, r.Modules[of.Module], d), onlyIf(hint, td(prose(safe.Text(f.Hint)))))
+		})))
+}
+
+// acceptedSection has the findings that a baseline accepts, and why.
+func acceptedSection(r report.Report, all []outline.AcceptedOf, d outline.Vocabulary) markup {
+	by := collect.CountIf(all, func(of outline.AcceptedOf) bool { return !safe.Text(of.Acceptance.By).Empty() }) > 0
+	return onlyIf(len(all) > 0, pageSection("accepted", "Accepted",
+		table("Accepted", "sorts findings", []markup{"Code", "Root module", "Place", "What", "Reason", onlyIf(by, "By"), "Until"},
+			markupOf(all, func(of outline.AcceptedOf) markup {
+				a := of.Acceptance
+				return tr(foundCells(a.Problem, r.Modules[of.Module], d), td(prose(safe.Text(a.Reason))), onlyIf(by, td(prose(safe.Text(a.By)))),
+					td(escaped(provider.Day(a.Until).String())))
+			}))))
+}
+
+// foundCells are the cells of a finding that each of the two tables has.
+func foundCells(f problem.Problem, m report.Module, d outline.Vocabulary) markup {
+	return td(prose(safe.Code(string(f.Code)))) + td(prose(safe.Code(m.Dir))) + td(prose(d.Of(m).At(f.Place))) + td(prose(safe.Text(f.Message)))
 }
 
 // verdictClass colours a verdict by how strong its proof is.

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"html"
+	"strconv"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// markup is HTML of the page. Constants can have the type; text gets it by escaped alone: the
+// compiler refuses a string, and TestMarkupIsMadeInOneFile a conversion elsewhere.
+type markup string
+
+// escaped is a text for an element or for an attribute in quotation marks.
+func escaped(s string) markup { return markup(html.EscapeString(s)) }
+
+func numeral(n int) markup { return markup(strconv.Itoa(n)) }
+
+func decimal(f float64) markup { return markup(strconv.FormatFloat(f, 'f', 2, 64)) }
+
+// markupOf joins the markup of elements.
+func markupOf[T any](list []T, of func(T) markup) markup {
+	var b strings.Builder
+	for _, e := range list {
+		b.WriteString(string(of(e)))
+	}
+	return markup(b.String())
+}
+
+func together(list []markup) markup { return markupOf(list, func(m markup) markup { return m }) }
+
+// onlyIf is the markup if something holds, else empty.
+func onlyIf(holds bool, m markup) markup {
+	if holds {
+		return m
+	}
+	return ""
+}
+
+// counted counts what has two forms, both of ours.
+func counted(n int, one, many string) markup { return escaped(report.Count(n, one, many)) }
+
+// prose is a text with its code and its links. Spans has only harmless addresses.
+func prose(m safe.Markdown) markup {
+	return markupOf(m.Spans(), func(s safe.Span) markup {
+		switch {
+		case s.URL != "":
+			return `<a href="` + escaped(s.URL) + `" rel="noreferrer">` + escaped(s.Text) + `</a>`
+		case s.Code:
+			return `<code>` + escaped(s.Text) + `</code>`
+		}
+		return escaped(s.Text)
+	})
+}
+
+func bullets(list []safe.Markdown) markup {
+	return markupOf(list, func(m safe.Markdown) markup { return `<li>` + prose(m) + `</li>` })
+}
+
+// folded hides something behind its summary.
+func folded(summary, hidden markup) markup {
+	return `<details><summary>` + summary + `</summary>` + hidden + `</details>`
+}
+
+func preformatted(lines []string) markup {
+	return `<pre>` + markupOf(lines, func(line string) markup { return escaped(line) + "\n" }) + `</pre>`
+}
+
+func pageSection(id, title, content markup) markup {
+	return "\n<section id=\"" + id + `"><h2>` + title + `</h2>` + content + `</section>`
+}
+
+// table has a column for each heading that is not empty, and can be sorted.
+func table(label, class markup, headings []markup, rows markup) markup {
+	return "\n" + `<div class="scroll" tabindex="0" role="region" aria-label="` + label + `"><table class="` + class + `">` +
+		"\n<thead><tr>" + markupOf(headings, func(h markup) markup { return onlyIf(h != "", `<th scope="col">`+h+`</th>`) }) + "</tr></thead>\n<tbody>" +
+		rows + "\n</tbody></table></div>"
+}
+
+// tr is a row of a table. The filter of the page shows and hides it.
+func tr(cells ...markup) markup {
+	return "\n<tr class=\"row\">" + markupOf(cells, func(c markup) markup { return c }) + `</tr>`
+}
+
+func td(m markup) markup { return `<td>` + m + `</td>` }
