@@ -9,7 +9,7 @@ import (
 )
 
 // tailStart is a hidden line. relock may rewrite everything below it at any time: the
-// ignores, the reason why the branch waits, the box for a rebase, the marker. Quoted text
+// ignores, the box for a rebase, the marker. Quoted text
 // cannot contain this line.
 const tailStart = "<!-- relock-tail -->"
 
@@ -31,7 +31,7 @@ func compose(text safe.Markdown, m Marker) safe.Markdown { return paragraphs(tex
 
 // tail is the part of a body that depends on the marker alone.
 func tail(m Marker) safe.Markdown {
-	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), behindBase(m.Behind), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
+	return paragraphs(safe.Const(tailStart), ignored(m.Ignores), safe.Const("- [ ] "+rebaseBox+"Check this box to rebuild the branch on its base in the next run."), safe.Ours(m.String()))
 }
 
 // remark returns the body with another marker. If a person has replaced the whole body,

@@ -15,7 +15,6 @@ const (
 	openPull
 	editPull
 	completePull // retry the labels, reviewers and so on that failed at the opening
-	notePull     // write into the body whether the branch waits for an update
 	warnPull     // comment that relock stops because of somebody else's commits
 	closePull    // and delete the branch
 )
@@ -25,8 +24,7 @@ type plan struct {
 	push   bool // make a new commit on the base, and point the branch to it
 	update bool // ask GitHub to merge the base into the branch
 	pull   pullStep
-	drop   bool   // delete the branch
-	behind string // base for the note "the branch is behind"; empty: no note
+	drop   bool // delete the branch
 	// unsettled is as in Outcome.
 	unsettled bool
 	waits     bool  // do nothing until there is room
@@ -102,8 +100,7 @@ func finish(p Proposal, s state, opts Options) plan {
 	box := asksForRebase(s.pull.Body)
 	todo := plan{push: (box || opts.Rebase || opts.Recreate) && s.behind()}
 	if !todo.push {
-		lag := s.lag(opts.RebaseWhen)
-		todo.update, todo.unsettled, todo.behind = lag == overdue, s.unsettled(opts.RebaseWhen), s.note(opts.RebaseWhen, lag, p.Base)
+		todo.update, todo.unsettled = s.overdue(opts.RebaseWhen), s.unsettled(opts.RebaseWhen)
 	}
 	// A body that a person has replaced, with its marker, belongs to that person.
 	anew := opts.Recreate && s.pull.Title != p.Title
@@ -111,37 +108,26 @@ func finish(p Proposal, s state, opts Options) plan {
 		todo.pull = editPull
 	} else if !todo.push && !todo.update {
 		todo.reason = "already up to date"
-		if todo.behind != "" {
-			todo.reason = fmt.Sprintf("it is behind %s; updated when approved", todo.behind)
-		}
 		if s.marked && (p.remaining(s.marker).manual() || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
 			todo.pull = completePull
 		}
 	}
-	if s.marked && todo.pull != editPull && s.marker.Behind != todo.behind {
-		todo.pull = notePull
-	}
 	return todo
 }
 
-// lag decides by the merge state that GitHub reports. BEHIND means that only an update of
-// the branch is missing. BLOCKED means that something else is missing, too. It hides
-// whether the base requires up-to-date branches, so a ruleset must say that. An unknown
-// state decides nothing.
-func (s state) lag(when RebaseWhen) lag {
-	if !s.behind() || s.asked || when == RebaseConflicted {
-		return caughtUp
-	}
+// overdue reports whether the branch must get the new commits of its base now. The merge
+// state that GitHub reports decides. BEHIND means that only an update of the branch is
+// missing. BLOCKED means that something else is missing, too. It hides whether the base
+// requires up-to-date branches, so a ruleset must say that. An unknown state decides nothing.
+func (s state) overdue(when RebaseWhen) bool {
 	merge := s.pull.MergeState
-	demanded := merge == github.MergeBehind || merge == github.MergeBlocked && s.strict
-	merges := when == RebaseBehindBase || merge == github.MergeBehind && s.awaited()
 	switch {
-	case demanded && merges:
-		return overdue
-	case demanded:
-		return onHold
+	case !s.behind() || s.asked || when == RebaseConflicted:
+		return false
+	case when == RebaseBehindBase:
+		return merge == github.MergeBehind || merge == github.MergeBlocked && s.strict
 	}
-	return caughtUp
+	return merge == github.MergeBehind && s.awaited()
 }
 
 // unsettled reports whether the branch may need an update after an event that no list of
@@ -155,19 +141,6 @@ func (s state) behind() bool { return s.fork != s.base.SHA }
 
 // awaited reports whether a person has approved the pull request, or auto-merge is on.
 func (s state) awaited() bool { return s.pull.Approved || s.pull.AutoMerge }
-
-// note returns the base for the note "the branch is behind". While the state is unknown,
-// the note stays as it is, so that the body does not change each night.
-func (s state) note(when RebaseWhen, lag lag, base string) string {
-	auto := when != RebaseBehindBase && when != RebaseConflicted
-	switch {
-	case auto && lag == onHold:
-		return base
-	case auto && lag != overdue && s.behind():
-		return s.marker.Behind
-	}
-	return ""
-}
 
 // awaitsAutoMerge reports whether relock must still ask for auto-merge, and GitHub may
 // accept it. GitHub refuses auto-merge if nothing blocks the merge.

@@ -125,10 +125,6 @@ func readPull(t *testing.T, s *state, text string, was Proposal) {
 			s.pull.Approved = true
 		case "merges by itself":
 			s.pull.AutoMerge = true
-		case "said":
-			s.marker.Behind = "main"
-		case "updated by a person":
-			s.fork = "base"
 		case "behind-base", "conflicted": // settings
 		case "labels missing":
 			s.marker.MissingLabels = was.Labels
@@ -161,7 +157,7 @@ func words(p plan) string {
 		return "asks GitHub to update the branch"
 	case p.pull == openPull:
 		return "opens a pull request"
-	case p.pull == editPull, p.pull == notePull:
+	case p.pull == editPull:
 		return "edits the text"
 	case p.pull == completePull:
 		return "tries again what could not be done"

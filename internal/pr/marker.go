@@ -32,8 +32,6 @@ type Marker struct {
 	// FormerBase is the base's name when relock named the branch, if the base was renamed
 	// since.
 	FormerBase string `json:"former-base,omitempty"`
-	// Behind is the base in the note "the branch is behind"; empty: no note.
-	Behind string `json:"behind,omitempty"`
 	// Leaves says that relock must delete the branch once no other pull request needs it.
 	// It is set when a person had relock close the pull request.
 	Leaves bool `json:"leaves-branch,omitempty"`
@@ -78,15 +76,6 @@ func (m Marker) retitled(now, proposed string) (title string, says bool) {
 
 // maxTitle is how many characters of a title GitHub accepts.
 const maxTitle = 256
-
-// fallBehind remembers the base of the note "the branch is behind", if there is room for
-// it. Ignores come first.
-func (m *Marker) fallBehind(base string) {
-	m.Behind = base
-	if len(m.String()) > largestMarker {
-		m.Behind = ""
-	}
-}
 
 // lacks remembers which parts of a presentation are not applied, if there is room for them.
 // Ignores come first.

@@ -120,11 +120,6 @@ func (s *scene) bringPull(p *pr.Proposal, part string) {
 		s.must(s.hub.Approve(repoName, 1, "monalisa"))
 	case "merges by itself":
 		s.must(s.hub.EnableAutoMerge(repoName, 1, "monalisa"))
-	case "said":
-		s.look()
-		s.want(s.one(*p), pr.None, 1)
-	case "updated by a person":
-		s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
 	case "labels missing":
 		s.permit(map[string]string{"issues": "write"})
 	case "in a merge queue":

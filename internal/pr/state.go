@@ -215,13 +215,12 @@ func (r *surveyor) readLag(ctx context.Context, p Proposal, s *state) error {
 		return nil
 	}
 	// A second question often gets a better answer. It is skipped if nothing depends on it.
-	said := when != RebaseBehindBase && (!s.marked || s.marker.Behind == p.Base)
-	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown && (!said || s.awaited()) {
+	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown && s.unsettled(when) {
 		if err := r.readMerging(ctx, s); err != nil {
 			return err
 		}
 	}
-	if s.pull.MergeState == github.MergeBlocked && !said {
+	if s.pull.MergeState == github.MergeBlocked && when == RebaseBehindBase {
 		s.strict = r.demandsUpToDate(ctx)
 	}
 	return ctx.Err()

@@ -138,11 +138,9 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	case openPull:
 		err = t.openPull(ctx, p, s)
 	case editPull:
-		err = t.edit(ctx, p, s, todo.behind)
+		err = t.edit(ctx, p, s)
 	case completePull:
 		err = t.complete(ctx, p, s)
-	case notePull:
-		err = t.sayBehind(ctx, s, todo.behind)
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
@@ -278,7 +276,7 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 
 // edit writes title and body again. People may have added ignores since the survey. So edit
 // reads the body again to keep them.
-func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) error {
+func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}
 	wanted := p.Presentation
 	if !s.marker.Pending {
@@ -297,7 +295,6 @@ func (t *task) edit(ctx context.Context, p Proposal, s state, behind string) err
 	}
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
-	m.fallBehind(behind)
 	m.lacks(done)
 	title, says := p.Title, true
 	if !t.opts.Recreate {
@@ -377,18 +374,7 @@ func (t *task) warn(ctx context.Context, s state) error {
 		return err
 	}
 	m := s.marker
-	m.Stopped, m.Behind = true, ""
-	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
-	return err
-}
-
-// sayBehind writes into the body whether the branch waits for an update.
-func (t *task) sayBehind(ctx context.Context, s state, base string) error {
-	m := s.marker
-	m.fallBehind(base)
-	if m.Behind == s.marker.Behind {
-		return nil
-	}
+	m.Stopped = true
 	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
 	return err
 }
