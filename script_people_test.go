@@ -90,6 +90,9 @@ var acts = map[string]act{
 	"delete-branch": {"delete-branch REPO BRANCH", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.DeleteBranch(args[0], args[1]) }
 	}},
+	"rename-branch": {"rename-branch REPO OLD NEW", 3, func(p person, args []string) func() error {
+		return func() error { return p.hub.RenameBranch(args[0], args[1], args[2]) }
+	}},
 	"queue": {"queue REPO NUMBER: give its base a merge queue, and put a pull request into it", 2, func(p person, args []string) func() error {
 		return func() error { return p.queue(args[0], p.number(args[1])) }
 	}},

@@ -182,5 +182,5 @@ func (p page) groups(ctx context.Context) ([]group, error) {
 
 // look asks for the pull requests of groups into a base branch.
 func (p page) look(ctx context.Context, base string, groups ...string) (pr.Survey, error) {
-	return pr.Look(ctx, p.repo, base, p.bases(), p.means.Settings.PullRequest.BranchPrefix, groups...)
+	return pr.Look(ctx, p.repo, base, p.means.Settings.PullRequest.BranchPrefix, groups...)
 }

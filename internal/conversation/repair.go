@@ -261,7 +261,7 @@ func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Repor
 // propose runs the verb pr for the pull request's branch, and says what the result is.
 func (c conversation) propose(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
 	if c.owned.Base != c.request.pull.Base {
-		return r, said, comment.Refuse(safe.Const("somebody has changed the base of the pull request, so that relock leaves it alone"))
+		return r, said, comment.Refuse(safe.Const("the pull request was opened for another base than it has now, so relock leaves it alone"))
 	}
 	files, err := run.Snapshot(ctx, c.repo, c.request.base)
 	if err != nil {

@@ -115,7 +115,11 @@ func (r *Repository) DemandsUpToDate(ctx context.Context, base string) (bool, er
 			Strict bool `json:"strict_required_status_checks_policy"`
 		}
 	}
-	if err := r.get(ctx, "rules/branches/"+branchPath(base)+"?per_page=100", &rules); err != nil {
+	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/rules/branches/%s?per_page=100", r.owner, r.name, branchPath(base)), nil)
+	if err == nil {
+		_, err = r.client.rest.Do(ctx, req, &rules)
+	}
+	if err != nil {
 		return false, r.explain(ctx, doing, readContents, err)
 	}
 	for _, rule := range rules {
@@ -135,27 +139,6 @@ func (r *Repository) UpdateBranch(ctx context.Context, number int, head string) 
 		return nil
 	}
 	return r.explain(ctx, "updating the branch of the pull request", writeContents, err)
-}
-
-// RenamedTo returns the name that a branch has now; that which it had if it was not
-// renamed. GitHub leads from the old name of a branch to the new one. It returns an
-// ErrNotFound if there is no such branch.
-func (r *Repository) RenamedTo(ctx context.Context, branch string) (string, error) {
-	var found struct{ Name string }
-	if err := r.get(ctx, "branches/"+branchPath(branch), &found); err != nil {
-		return "", r.explain(ctx, "looking for branch "+branch, readContents, err)
-	}
-	return found.Name, nil
-}
-
-// get asks for what go-github cannot read.
-func (r *Repository) get(ctx context.Context, below string, into any) error {
-	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", r.owner, r.name, below), nil)
-	if err != nil {
-		return err
-	}
-	_, err = r.client.rest.Do(ctx, req, into)
-	return err
 }
 
 // branchPath is the name of a branch as the end of a path.

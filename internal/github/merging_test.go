@@ -112,19 +112,6 @@ func TestDemandsUpToDate(t *testing.T) {
 	}
 }
 
-func TestRenamedTo(t *testing.T) {
-	h := newHub(t, pullWorld)
-	must0(t, h.RenameBranch("octo/infra", "main", "release/1"))
-	for branch, want := range map[string]string{"main": "release/1", "topic": "topic", "release/1": "release/1"} {
-		if got, err := h.repository(t).RenamedTo(t.Context(), branch); got != want || err != nil {
-			t.Errorf("RenamedTo(%s) = %q, %v; want %q", branch, got, err, want)
-		}
-	}
-	if _, err := h.repository(t).RenamedTo(t.Context(), "nothing"); !errors.Is(err, github.ErrNotFound) {
-		t.Errorf("RenamedTo(nothing): %v, want an ErrNotFound", err)
-	}
-}
-
 func TestOverlays(t *testing.T) {
 	h := newHub(t, pullWorld)
 	push := func(branch string, files map[string]sandbox.File) string {

@@ -39,15 +39,6 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 	}
 	o := Owned{Pull: pull, Group: s.mark.Group, Base: s.mark.Base, Touched: s.owner == touched}
 	o.Marker, _ = ParseMarker(pull.Body)
-	if o.Base != pull.Base {
-		renamed, err := r.renamed(ctx, o.Base, pull.Base)
-		if err != nil {
-			return Owned{}, false, err
-		}
-		if renamed {
-			o.Base = pull.Base
-		}
-	}
 	return o, true, nil
 }
 

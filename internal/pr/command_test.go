@@ -204,7 +204,7 @@ func TestIgnoresLast(t *testing.T) {
 	asked := func(s *scene) map[string][]policy.Ignore {
 		s.Helper()
 		s.sandbox.ResetRequests()
-		found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all", "other")
+		found, err := pr.Look(context.Background(), s.repo, "main", "", "all", "other")
 		s.must(err)
 		return found.Ignores
 	}
@@ -288,7 +288,7 @@ func TestIgnoresOfAPullRequestThatIsNotOurs(t *testing.T) {
 	s.must(err)
 	m := pr.Marker{Ignores: []policy.Ignore{{Provider: "*/*", By: "monalisa", When: "2026-01-05"}}}
 	s.must(s.hub.Edit(repoName, number, "", m.String()))
-	found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
+	found, err := pr.Look(context.Background(), s.repo, "main", "", "all")
 	if err != nil || len(found.Ignores) > 0 {
 		t.Errorf("Look finds %v, %v, want none", found.Ignores, err)
 	}

@@ -108,7 +108,7 @@ func finish(p Proposal, s state, opts Options) plan {
 		todo.pull = editPull
 	} else if !todo.push && !todo.update {
 		todo.reason = "already up to date"
-		if s.marked && (p.remaining(s.marker).manual() || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former) {
+		if s.marked && (p.remaining(s.marker).manual() || s.awaitsAutoMerge(p)) {
 			todo.pull = completePull
 		}
 	}
@@ -177,13 +177,16 @@ func unwanted(s state, base string) plan {
 		return leave(s)
 	case s.strangers(base):
 		return plan{reason: leftOver + neededBy([]int{s.pull.Number})}
+	case s.orphan && s.open():
+		// GitHub has moved it to the new name of the base, or a person to another branch.
+		return s.dropping(plan{pull: closePull, reason: baseGone})
 	case s.open() && s.pull.Base != base:
 		return plan{reason: rebased(s.pull.Number, s.pull.Base)}
 	case s.open():
 		return s.dropping(plan{pull: closePull, reason: "nothing left to do"})
-	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
+	case s.orphan && s.pull != nil && s.pull.Head == s.head && turnedDown(*s.pull, s.marker):
 		// GitHub closed the pull request with its base. No person has turned it down.
-		return s.dropping(plan{pull: closePull, reason: "its base is gone"})
+		return s.dropping(plan{pull: closePull, reason: baseGone})
 	}
 	return s.dropping(plan{reason: leftOver})
 }

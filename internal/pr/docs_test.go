@@ -49,10 +49,11 @@ func planned(t *testing.T, branch, pull, wanted string) string {
 	s := state{branch: was.Branch, base: github.Commit{SHA: "base"}, fork: "base"}
 	switch branch {
 	case "none":
-	case "ours, as wanted", "ours, as wanted, base rewritten", "somebody else's commits", "ours, base gone":
+	case "ours, as wanted", "ours, as wanted, base rewritten", "somebody else's commits", "ours, base gone", "ours, base renamed":
 		s.head, s.owner, s.mark = "head", ours, trailers{Group: "all", Base: "main", Digest: was.Digest, Ground: ground(was.Files)}
 		s.judged.rewritten = branch == "ours, as wanted, base rewritten"
-		if s.orphan = branch == "ours, base gone"; branch == "somebody else's commits" {
+		s.orphan = branch == "ours, base gone" || branch == "ours, base renamed"
+		if branch == "somebody else's commits" {
 			s.owner = touched
 		}
 	case "not ours":
@@ -63,6 +64,11 @@ func planned(t *testing.T, branch, pull, wanted string) string {
 	readPull(t, &s, pull, was)
 	if wanted == "nothing" {
 		return words(unwanted(s, "main"))
+	}
+	if branch == "ours, base renamed" {
+		s.pull.Base = "trunk"
+		anew := New("all", "trunk", "", was.Files)
+		return words(decide(anew, state{branch: anew.Branch}, Options{Base: "trunk"})) + ", and " + words(unwanted(s, "main"))
 	}
 	p := was
 	if wanted == "something else" {

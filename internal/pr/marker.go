@@ -29,9 +29,6 @@ type Marker struct {
 	Unapplied     Unapplied `json:"unapplied,omitzero"`
 	// AutoMerge says that relock must still ask GitHub for auto-merge.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
-	// FormerBase is the base's name when relock named the branch, if the base was renamed
-	// since.
-	FormerBase string `json:"former-base,omitempty"`
 	// Leaves says that relock must delete the branch once no other pull request needs it.
 	// It is set when a person had relock close the pull request.
 	Leaves bool `json:"leaves-branch,omitempty"`

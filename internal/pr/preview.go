@@ -92,7 +92,7 @@ func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) err
 		if err != nil {
 			return err
 		}
-		if found := pick(pulls, r.opts.Base, ""); found != nil {
+		if found := pick(pulls, r.opts.Base); found != nil {
 			pull, known = *found, true
 		}
 	}

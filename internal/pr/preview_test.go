@@ -19,7 +19,7 @@ func (s *scene) dryRun(token string, opts pr.Options, proposals ...pr.Proposal) 
 	s.Helper()
 	repo := s.as(token, nil)
 	s.sandbox.ResetRequests()
-	survey, err := pr.Look(context.Background(), repo, "main", nil, "", "all", "other")
+	survey, err := pr.Look(context.Background(), repo, "main", "", "all", "other")
 	s.must(err)
 	opts.Base, opts.Survey, opts.DryRun = "main", survey, true
 	if opts.SHA == "" {
@@ -97,7 +97,7 @@ func TestPreviewsKnowWhatIsIgnored(t *testing.T) {
 	ignored := policy.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
 	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{ignored}))
 	s.sandbox.ResetRequests()
-	found, err := pr.Look(context.Background(), s.as("", nil), "main", nil, "", "all")
+	found, err := pr.Look(context.Background(), s.as("", nil), "main", "", "all")
 	if got := found.Ignores["all"]; err != nil || len(got) != 1 || got[0] != ignored {
 		t.Errorf("Look() = %v, %v, want %v", got, err, ignored)
 	}

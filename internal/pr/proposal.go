@@ -49,8 +49,6 @@ type Proposal struct {
 	Group  string
 	Branch string
 	Base   string // a branch
-	// former is the base's name when relock named the branch; empty: the same as now.
-	former string
 	Digest string
 	Files  []File // sorted by path
 

@@ -164,9 +164,11 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 		return r.preview(ctx, proposals, heads)
 	}
 	proposals = r.makeTexts(ctx, proposals, heads)
-	// Closed pull requests make room for those that wait.
-	ended := r.retireAll(ctx, proposals, heads)
+	// Closed pull requests make room for those that wait, and so do those closed last.
+	ended := r.retireAll(ctx, r.unwantedBranches(proposals), heads)
+	r.branches = slices.DeleteFunc(r.branches, func(b string) bool { return slices.Contains(r.displaced, b) })
 	var outcomes []Outcome
+	numbers := map[string]int{}
 	for _, p := range proposals {
 		o := Outcome{Group: p.Group, Operation: None, Branch: p.Branch, Unbegun: !r.begins()}
 		if !o.Unbegun {
@@ -174,8 +176,10 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 			r.done(o)
 		}
 		outcomes = append(outcomes, o)
+		numbers[o.Branch] = o.Number
 	}
-	return append(outcomes, ended...)
+	r.successors = numbers
+	return slices.Concat(outcomes, ended, r.retireAll(ctx, r.displaced, heads))
 }
 
 func failAll(proposals []Proposal, err error) []Outcome {

@@ -705,7 +705,7 @@ func TestTextsAreMadeBeforeTheFirstWrite(t *testing.T) {
 			}
 			all = append(all, p)
 		}
-		survey, err := pr.Look(t.Context(), s.repo, "main", nil, "", "all", "cloud")
+		survey, err := pr.Look(t.Context(), s.repo, "main", "", "all", "cloud")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ const (
 	movedMeanwhile = "its branch has moved since it was looked at"
 	pushedTo       = "somebody else pushed to the branch"
 	leftOver       = "its branch was left over"
+	baseGone       = "its base is gone, or has another name now"
 	notSeen        = "this run did not look at everything that it proposes"
 )
 

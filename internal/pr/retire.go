@@ -22,6 +22,10 @@ func (t ending) once(ctx context.Context, head string) error {
 	if err != nil || base == "" {
 		return err
 	}
+	if t.successors == nil && s.orphan && s.open() && s.pull.Base == t.opts.Base {
+		t.displaced, t.known = append(t.displaced, t.Branch), false
+		return nil
+	}
 	t.see(s)
 	t.known = true
 	if t.opts.Spare != nil && !s.done() && !s.contained {
@@ -58,21 +62,34 @@ func (t ending) once(ctx context.Context, head string) error {
 	return t.end(ctx, s, todo, base)
 }
 
-// readEnding reads the branch and its pull request, and returns its base. It returns none
-// if the branch is gone, or if this run must not end it.
+// readEnding reads the branch and its pull request, and finds out who owns the branch. It
+// returns its base: that of the run, or one that should have no pull requests any longer. It
+// returns none if the branch is gone, or if this run must not end it.
 func (t ending) readEnding(ctx context.Context, s *state) (base string, err error) {
 	if s.head == "" {
 		return "", nil // somebody has deleted it meanwhile
 	}
-	base, err = t.readUnwanted(ctx, s)
-	if err != nil || base == "" {
+	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
 		return "", err
 	}
-	if s.owner != foreign {
-		t.Group, t.known = s.mark.Group, true
+	base = s.mark.Base
+	if s.owner == foreign && s.contained {
+		base = t.opts.Base
+	}
+	if base != t.opts.Base && (s.owner == foreign || slices.Contains(t.opts.Bases, base)) {
+		return "", nil
 	}
 	if err := t.readPulls(ctx, s, base); err != nil {
 		return "", err
+	}
+	if base != t.opts.Base {
+		ends, err := t.readElsewhere(ctx, s, base)
+		if err != nil || !ends {
+			return "", err
+		}
+	}
+	if s.owner != foreign {
+		t.Group, t.known = s.mark.Group, true
 	}
 	if err := t.decideOwner(ctx, s); err != nil {
 		return "", err
@@ -81,6 +98,38 @@ func (t ending) readEnding(ctx context.Context, s *state) (base string, err erro
 		return "", nil
 	}
 	return base, nil
+}
+
+// readElsewhere is readBranch for a branch with another base than that of the run. It
+// reports whether this run must end the branch. If the base was renamed, GitHub has moved
+// an open pull request to the new name.
+func (t ending) readElsewhere(ctx context.Context, s *state, base string) (ends bool, err error) {
+	moved := s.open() && s.pull.Base == t.opts.Base
+	if len(t.opts.Bases) == 0 && !moved {
+		return false, nil // another run may propose to that base
+	}
+	// Compared with the wrong base, commits of the right base would look like somebody's.
+	err = t.readBranch(ctx, s, base)
+	if !errors.Is(err, github.ErrNotFound) {
+		return len(t.opts.Bases) > 0, err
+	}
+	s.orphan = true
+	switch {
+	case moved:
+		return true, nil
+	case s.open() && slices.Contains(t.opts.Bases, s.pull.Base):
+		return false, nil // for the run over that base
+	case s.open() && s.pull.Base != base:
+		return true, t.readBranch(ctx, s, s.pull.Base)
+	}
+	// There is nothing to compare with. So the head decides for the whole branch, since our
+	// commits are directly on the base.
+	mark, intact, err := t.readHead(ctx, s.branch, s.head)
+	s.owner = touched
+	if intact {
+		s.owner, s.mark = ours, mark
+	}
+	return true, err
 }
 
 // spared returns why a run that did not see everything does not end a branch. Such a run
@@ -103,58 +152,6 @@ func (t ending) spared(ctx context.Context, s state, base string) (string, error
 		return notSeen, nil
 	}
 	return "", nil
-}
-
-// readUnwanted finds out who owns a branch, and returns its base. That is the base of the
-// run, or one that should have no pull requests any longer. It returns none for a branch
-// that this run must not end.
-func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err error) {
-	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
-		return "", err
-	}
-	base = s.mark.Base
-	switch {
-	case s.owner == foreign && s.contained, base == t.opts.Base, base != "" && base == t.opts.Survey.former[s.branch]:
-		return t.opts.Base, nil
-	case s.owner == foreign, len(t.opts.Bases) == 0, slices.Contains(t.opts.Bases, base):
-		return "", nil
-	}
-	// The base may have been renamed: GitHub has then moved the pull request to the new
-	// name.
-	switch now, err := t.repo.RenamedTo(ctx, base); {
-	case err != nil && !errors.Is(err, github.ErrNotFound):
-		return "", err
-	case err != nil, now == base:
-	case now == t.opts.Base:
-		s.former = base
-		return now, nil
-	case slices.Contains(t.opts.Bases, now):
-		return "", nil
-	default:
-		s.former, base = base, now
-	}
-	// Compared with the wrong base, commits of the right base would look like somebody's.
-	err = t.readBranch(ctx, s, base)
-	if errors.Is(err, github.ErrNotFound) {
-		s.orphan = true
-		return base, t.readOrphan(ctx, s)
-	}
-	return base, err
-}
-
-// readOrphan is readBranch for a branch whose base is gone. There is nothing to compare
-// with. So the head decides for the whole branch, since our commits are directly on the
-// base.
-func (t ending) readOrphan(ctx context.Context, s *state) error {
-	mark, intact, err := t.readHead(ctx, s.branch, s.head)
-	if err != nil {
-		return err
-	}
-	s.owner = touched
-	if intact {
-		s.owner, s.mark = ours, mark
-	}
-	return nil
 }
 
 // end carries out the plan for an unwanted branch.
@@ -184,7 +181,10 @@ func (t ending) close(ctx context.Context, s state, base string) error {
 	text := safe.Format("Nothing is left to do here: the lock files on %s need none of these changes any more, "+
 		"or another pull request has them.", safe.Code(base))
 	if s.orphan {
-		text = safe.Format("The branch %s is gone, so relock proposes nothing for it any more.", safe.Code(base))
+		text = safe.Format("The branch %s is gone or has another name now, so relock proposes nothing for it any more.", safe.Code(base))
+		if n := t.successors[Branch(s.mark.Group, t.opts.Base, t.opts.Prefix)]; n > 0 {
+			text = text.And(" #%s takes its place, for %s. What is ignored here by comments is not ignored there.", safe.Int(n), safe.Code(t.opts.Base))
+		}
 	} else if base != t.opts.Base {
 		text = safe.Format("relock is no longer configured to propose to %s.", safe.Code(base))
 	}

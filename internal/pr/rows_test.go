@@ -16,9 +16,10 @@ func TestWhatIsDocumentedHappens(t *testing.T) {
 	for _, row := range pr.DocumentedRows(t) {
 		t.Run(strings.Join(row[:3], "/"), func(t *testing.T) {
 			s, wanted := bringAbout(t, row[0], row[1], row[2])
-			opts := pr.Options{Bases: []string{"main"}, RebaseWhen: pr.WhenOf(row[1])}
-			s.look() // so that GitHub knows how a merge stands
-			opts.Survey = s.look()
+			base := map[bool]string{true: "trunk", false: "main"}[row[0] == "ours, base renamed"]
+			opts := pr.Options{Base: base, Bases: []string{base}, RebaseWhen: pr.WhenOf(row[1])}
+			s.lookAt(base) // so that GitHub knows how a merge stands
+			opts.Survey = s.lookAt(base)
 			if got := s.observed(opts, wanted); got != row[3] {
 				t.Errorf("a run %s, and documented is: %s; requests: %q", got, row[3], s.wrote())
 			}
@@ -53,6 +54,10 @@ func bringAbout(t *testing.T, branch, pull, wanted string) (*scene, []pr.Proposa
 	}
 	if strings.HasSuffix(pull, ", told") {
 		s.one(p)
+	}
+	if branch == "ours, base renamed" {
+		s.must(s.hub.RenameBranch(repoName, "main", "trunk"))
+		p.Base, p.Branch, p.Digest = "trunk", pr.Branch("all", "trunk", ""), pr.Digest("all", "trunk", p.Files)
 	}
 	switch wanted {
 	case "nothing":
@@ -166,6 +171,8 @@ func (s *scene) observed(opts pr.Options, wanted []pr.Proposal) string {
 	opened, now := len(s.pulls()) > len(pulls), s.head(branch)
 	pushed, said, edited := now != head && now != "", sent("POST", "/comments"), sent("PATCH", "/pulls/1")
 	switch {
+	case opened && now == "" && head != "" && said && edited && pulls[0].Base == s.pull(2).Base:
+		return "pushes and opens a pull request, and closes with a sentence and deletes the branch"
 	case sent("PUT", "/update-branch"):
 		return "asks GitHub to update the branch"
 	case now == "" && head != "" && said && edited:

@@ -18,6 +18,11 @@ type run struct {
 	branches []string
 	// open is the number of our open pull requests; -1 until it is known.
 	open int
+	// displaced are the branches whose base was renamed to that of the run. Their pull
+	// requests are closed last, with a link to the ones in their place. successors are the
+	// numbers of those by branch; nil until all proposals are made.
+	displaced  []string
+	successors map[string]int
 	// recent are the newest commits of the base, once they are known.
 	recent []github.Commit
 	// tree is the tree of opts.SHA, once it is known that the base is there, or has moved in
@@ -126,10 +131,10 @@ func (r *run) retire(ctx context.Context, branch, head string) (Outcome, bool) {
 	return t.Outcome, t.known || t.Err != nil
 }
 
-// retireAll ends our branches that no proposal is for.
-func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
+// retireAll ends branches of ours that no proposal is for.
+func (r *run) retireAll(ctx context.Context, branches []string, heads map[string]string) []Outcome {
 	var outcomes []Outcome
-	for _, branch := range r.unwantedBranches(proposals) {
+	for _, branch := range branches {
 		if !r.begins() {
 			break // the next run decides whether it must end
 		}

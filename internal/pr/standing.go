@@ -50,7 +50,7 @@ func standingAt(head string, pull *github.PullRequest, m Marker, base string) st
 // with, the method makes no request and returns no files. Else it reads a comparison, two
 // trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
-	branch := s.Proposal(New(group, base, prefix, nil)).Branch
+	branch := Branch(group, base, prefix)
 	var pull *github.PullRequest
 	if p, known := s.newest[branch]; known && !p.Fork {
 		pull = &p

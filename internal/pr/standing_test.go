@@ -17,7 +17,7 @@ import (
 // standing is what stands for the group of all changes on main.
 func (s *scene) standing() pr.Standing {
 	s.Helper()
-	survey, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
+	survey, err := pr.Look(context.Background(), s.repo, "main", "", "all")
 	s.must(err)
 	found, err := survey.Standing(context.Background(), s.repo, "all", "main", "")
 	s.must(err)
@@ -112,7 +112,7 @@ func TestStandingThatCannotBeReadIsAnError(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			s := newScene(t)
 			s.one(proposal(newLock))
-			survey, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
+			survey, err := pr.Look(context.Background(), s.repo, "main", "", "all")
 			s.must(err)
 			broken := s.as(sandbox.ActionsToken, func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {

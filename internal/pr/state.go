@@ -68,8 +68,7 @@ type state struct {
 	contained bool
 	judged    judged
 	files     map[string]string // blobs by path, where the branch differs from fork
-	former    string            // the former name of the base, if it is known
-	// orphan says that the base is gone.
+	// orphan says that the base is gone, or has another name now.
 	orphan bool
 	// fresh says that this attempt has read pull, with its place in a queue.
 	fresh bool
@@ -331,7 +330,7 @@ func (r *surveyor) readPulls(ctx context.Context, s *state, base string) error {
 	if err != nil {
 		return err
 	}
-	pull := pick(pulls, base, cmp.Or(s.former, r.opts.Survey.former[s.branch]))
+	pull := pick(pulls, base)
 	if pull == nil {
 		s.pull, s.marker, s.marked, s.fresh = nil, Marker{}, false, false
 		return nil
@@ -345,14 +344,14 @@ func (r *surveyor) readPulls(ctx context.Context, s *state, base string) error {
 }
 
 // pick chooses the pull request that counts.
-func pick(newestFirst []github.PullRequest, base, former string) *github.PullRequest {
+func pick(newestFirst []github.PullRequest, base string) *github.PullRequest {
 	rank := func(p github.PullRequest) int {
 		switch {
 		case p.Open && p.Base == base:
 			return 3
 		case p.Open:
 			return 2
-		case p.Base == base, p.Base == former: // GitHub moves open ones when a base is renamed
+		case p.Base == base:
 			return 1
 		}
 		return 0

@@ -17,7 +17,7 @@ func TestAMovedRepositoryIsFollowed(t *testing.T) {
 	s := newScene(t)
 	s.want(s.one(proposal(newLock)), pr.Created, 1)
 	s.must(s.hub.Move(repoName, "octo/platform"))
-	survey, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
+	survey, err := pr.Look(context.Background(), s.repo, "main", "", "all")
 	s.must(err)
 	main, err := s.repo.Head(context.Background(), "main")
 	s.must(err)

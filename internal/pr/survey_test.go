@@ -13,7 +13,12 @@ import (
 // look is what a run finds out before it plans.
 func (s *scene) look() pr.Survey {
 	s.Helper()
-	found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
+	return s.lookAt("main")
+}
+
+func (s *scene) lookAt(base string) pr.Survey {
+	s.Helper()
+	found, err := pr.Look(context.Background(), s.repo, base, "", "all")
 	s.must(err)
 	return found
 }

@@ -1,7 +1,6 @@
 package pr
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +49,7 @@ func (t *trailers) all() []trailer {
 // message returns the message of a proposal's commit with a tree, on a commit of the
 // base.
 func message(p Proposal, tree, on string) string {
-	t := trailers{Group: p.Group, Base: cmp.Or(p.former, p.Base), Digest: p.Digest, Ground: ground(p.Files), Tree: tree, On: on}
+	t := trailers{Group: p.Group, Base: p.Base, Digest: p.Digest, Ground: ground(p.Files), Tree: tree, On: on}
 	paragraphs := []string{oneLine(p.Subject)}
 	if s := strings.TrimSpace(p.Summary); s != "" {
 		paragraphs = append(paragraphs, s)

@@ -237,7 +237,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, Ignores: ignores, Pending: p.Presentation.later()}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Presentation.later()}
 	m.entitle(p.Title)
 	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
@@ -277,7 +277,7 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 // edit writes title and body again. People may have added ignores since the survey. So edit
 // reads the body again to keep them.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
-	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former}
+	m := Marker{Digest: p.Digest, Facts: p.Facts}
 	wanted := p.Presentation
 	if !s.marker.Pending {
 		wanted = p.remaining(s.marker)
@@ -341,8 +341,7 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 	}
 	m := s.marker
 	m.lacks(done)
-	applied := m.String() != s.marker.String()
-	if !applied && s.marker.FormerBase == p.former {
+	if m.String() == s.marker.String() {
 		return nil
 	}
 	now, err := t.readAgain(ctx, s.pull.Number)
@@ -354,14 +353,11 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 		return nil // a person has replaced the body: relock leaves it
 	}
 	m.lacks(done)
-	m.FormerBase = p.former
 	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
 		return err
 	}
-	if applied { // a change of the marker alone is not worth reporting
-		t.did(Updated)
-		t.Operation, t.Reason = t.written, ""
-	}
+	t.did(Updated)
+	t.Operation, t.Reason = t.written, ""
 	return nil
 }
 

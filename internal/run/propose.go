@@ -97,7 +97,7 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	groups := groupKeys(j.plan.Policy, s.found)
 	pulls := j.settings.PullRequest
 	is := j.visit.board.search()
-	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Bases: pulls.Base, Prefix: pulls.BranchPrefix}, is, groups...)
+	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Prefix: pulls.BranchPrefix}, is, groups...)
 	if is != nil {
 		j.visit.board.see(p.survey.Issues)
 	}
@@ -290,7 +290,7 @@ func (p *proposer) groupProposal(ctx context.Context, carrier *carrier, key stri
 		carrier.notices[key] = append(carrier.notices[key], problem.Of(stands.err))
 	}
 	if stands.alone != "" {
-		one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil))
+		one := pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, nil)
 		one.Alone = stands.alone
 		return one, true
 	}
@@ -331,7 +331,7 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	base := p.proposing.base
 	about := p.about(key, s)
 	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
-	one := p.proposing.survey.Proposal(pr.New(key, base, p.settings.PullRequest.BranchPrefix, s.files))
+	one := pr.New(key, base, p.settings.PullRequest.BranchPrefix, s.files)
 	general := slices.Concat(p.report.About(nil).Diagnostics, s.notices)
 	beside, own := p.failures(s)
 	general = append(general, beside...)
