@@ -32,7 +32,7 @@ func TestAutoMergeIsTriedUntilItHolds(t *testing.T) {
 		s, p := merging(t, 2)
 		o := s.one(p)
 		s.want(o, pr.Created, 1)
-		s.wantRequests(11 + 2) // those that were refused
+		s.wantRequests(12 + 2) // those that were refused
 		s.wantAutoMerge("squash")
 		if len(o.Warnings) > 0 || s.waited == 0 {
 			t.Errorf("warnings %v after %s; want none, after some waiting", o.Warnings, s.waited)
@@ -60,6 +60,19 @@ func TestAutoMergeIsTriedUntilItHolds(t *testing.T) {
 		s.one(p)
 		s.one(p)
 		s.wantAutoMerge("squash")
+	})
+	// What relock did not hear of is noted by the next run, so that a person may switch it off.
+	t.Run("after_a_lost_answer_to_what_was_done", func(t *testing.T) {
+		s, p := merging(t, 0)
+		s.fault("POST /github/api/graphql done 502 times=1 asking=enablePullRequestAutoMerge")
+		s.want(s.one(p), pr.Created, 1)
+		s.wantAutoMerge("squash")
+		s.want(s.one(p), pr.None, 1)
+		if m, _ := pr.ParseMarker(s.pull(1).Body); m.AutoMerge {
+			t.Errorf("marker = %+v, want it to know that auto-merge is on", m)
+		}
+		s.want(s.one(p), pr.None, 1)
+		s.wantNoWrites()
 	})
 }
 

@@ -14,9 +14,9 @@ const (
 	keepPull pullStep = iota
 	openPull
 	editPull
-	completePull // retry the labels, reviewers and so on that failed at the opening
-	warnPull     // comment that relock stops because of somebody else's commits
-	closePull    // and delete the branch
+	mergePull // ask again for auto-merge, or note that it is on
+	warnPull  // comment that relock stops because of somebody else's commits
+	closePull // and delete the branch
 )
 
 // plan has the smallest set of changes that makes GitHub hold what is wanted.
@@ -108,8 +108,8 @@ func finish(p Proposal, s state, opts Options) plan {
 		todo.pull = editPull
 	} else if !todo.push && !todo.update {
 		todo.reason = "already up to date"
-		if s.marked && (p.remaining(s.marker).manual() || s.awaitsAutoMerge(p)) {
-			todo.pull = completePull
+		if s.marked && s.awaitsAutoMerge(p) {
+			todo.pull = mergePull
 		}
 	}
 	return todo
@@ -142,19 +142,20 @@ func (s state) behind() bool { return s.fork != s.base.SHA }
 // awaited reports whether a person has approved the pull request, or auto-merge is on.
 func (s state) awaited() bool { return s.pull.Approved || s.pull.AutoMerge }
 
-// awaitsAutoMerge reports whether relock must still ask for auto-merge, and GitHub may
-// accept it. GitHub refuses auto-merge if nothing blocks the merge.
+// awaitsAutoMerge reports whether relock must still ask for auto-merge and GitHub may accept
+// it, or whether auto-merge is on and the marker does not know. GitHub refuses auto-merge if
+// nothing blocks the merge.
 func (s state) awaitsAutoMerge(p Proposal) bool {
 	ready := s.pull.MergeState == github.MergeClean || s.pull.MergeState == github.MergeUnstable
-	return p.mergesItself() && s.marker.AutoMerge && !s.pull.AutoMerge && !ready
+	return p.mergesItself() && s.marker.AutoMerge && (s.pull.AutoMerge || !ready)
 }
 
 // describes reports whether a pull request with the marker needs no edit. Its title and
 // body must be those of the proposal, and the marker must hold nothing outdated. A marker
-// is outdated after a run that ended between two requests, after a person reopened what
-// relock had closed, or after people removed their commits.
+// is outdated after a person reopened what relock had closed, or after people removed their
+// commits.
 func (m Marker) describes(p Proposal) bool {
-	return m.Digest == p.Digest && (m.Facts == p.Facts || p.KeepText) && m.Closed == "" && !m.Leaves && !m.Stopped && !m.Pending
+	return m.Digest == p.Digest && (m.Facts == p.Facts || p.KeepText) && m.Closed == "" && !m.Leaves && !m.Stopped
 }
 
 // leave is the plan for a branch that somebody else has pushed to.

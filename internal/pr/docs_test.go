@@ -45,7 +45,7 @@ func TestDecideIsWhatIsDocumented(t *testing.T) {
 func planned(t *testing.T, branch, pull, wanted string) string {
 	t.Helper()
 	was := New("all", "main", "", []File{{Path: "a", Content: []byte("new"), Old: []byte("old")}})
-	was.AutoMerge, was.CreateLabels, was.Labels = "squash", true, []string{"deps"}
+	was.AutoMerge = "squash"
 	s := state{branch: was.Branch, base: github.Commit{SHA: "base"}, fork: "base"}
 	switch branch {
 	case "none":
@@ -132,8 +132,6 @@ func readPull(t *testing.T, s *state, text string, was Proposal) {
 		case "merges by itself":
 			s.pull.AutoMerge = true
 		case "behind-base", "conflicted": // settings
-		case "labels missing":
-			s.marker.MissingLabels = was.Labels
 		case "auto-merge missing":
 			s.marker.AutoMerge = true
 		case "ready":
@@ -165,8 +163,8 @@ func words(p plan) string {
 		return "opens a pull request"
 	case p.pull == editPull:
 		return "edits the text"
-	case p.pull == completePull:
-		return "tries again what could not be done"
+	case p.pull == mergePull:
+		return "asks again for auto-merge"
 	case p.pull == warnPull:
 		return "comments once"
 	case p.pull == closePull && !p.drop:

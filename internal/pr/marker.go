@@ -22,11 +22,6 @@ type Marker struct {
 	Closed string `json:"closed,omitempty"`
 	// Stopped says that relock has commented on somebody else's commits.
 	Stopped bool `json:"stopped,omitempty"`
-	// Pending says that labels, reviewers or the like must still be set.
-	Pending bool `json:"pending,omitempty"`
-	// MissingLabels and Unapplied are what could not be set: labels, and everything else.
-	MissingLabels []string  `json:"missing-labels,omitempty"`
-	Unapplied     Unapplied `json:"unapplied,omitzero"`
 	// AutoMerge says that relock must still ask GitHub for auto-merge.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
 	// Leaves says that relock must delete the branch once no other pull request needs it.
@@ -73,15 +68,6 @@ func (m Marker) retitled(now, proposed string) (title string, says bool) {
 
 // maxTitle is how many characters of a title GitHub accepts.
 const maxTitle = 256
-
-// lacks remembers which parts of a presentation are not applied, if there is room for them.
-// Ignores come first.
-func (m *Marker) lacks(done presented) {
-	m.MissingLabels, m.Unapplied, m.AutoMerge = done.labels, done.left, done.unmerging
-	if len(m.String()) > largestMarker {
-		m.MissingLabels, m.Unapplied = nil, Unapplied{}
-	}
-}
 
 // String returns the marker as the line that ParseMarker reads. Nothing in it can end the
 // HTML comment around it: Go's JSON escapes "<" and ">", and String escapes two hyphens in

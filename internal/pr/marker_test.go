@@ -14,7 +14,7 @@ import (
 // fullMarker is one with everything in it, hostile where it may be.
 func fullMarker() Marker {
 	return Marker{
-		Digest: "d", Facts: "f", Stopped: true, Pending: true, MissingLabels: []string{"a--b"}, Closed: `done --> --!> <!-- relock:{} --> "`,
+		Digest: "d", Facts: "f", Stopped: true, AutoMerge: true, Title: "a--b", Closed: `done --> --!> <!-- relock:{} --> "`,
 		Ignores: []policy.Ignore{
 			{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"},
 			{Provider: "*/null", What: ">= 6.0.0, < 6.0.3", Until: "2027-01-31", By: "hubot[bot]", When: "2026-01-06"},

@@ -12,111 +12,39 @@ import (
 // mergesItself reports whether GitHub must merge the proposal by auto-merge.
 func (p Presentation) mergesItself() bool { return p.AutoMerge != "" && !p.NoAutoMerge }
 
-// later reports whether a part of the presentation is applied after the opening.
-func (p Presentation) later() bool {
-	return p.manual() || p.AutoMerge != ""
-}
-
 // presenter applies a presentation. If a part fails, the outcome gets a warning.
 type presenter struct {
 	repo    *github.Repository
 	outcome *Outcome
 }
 
-// presented is the result of applying a presentation.
-type presented struct {
-	// settled says that every answer arrived: a part that is not applied was refused.
-	settled bool
-	// labels are those that must still be set. left is the rest that a later run tries
-	// again.
-	labels []string
-	left   Unapplied
-	// unmerging says that auto-merge must still be enabled.
-	unmerging bool
-}
-
-// Unapplied lists the parts of a presentation that must be tried again. Either the token
-// has no permission for them, or the answer was lost.
-type Unapplied struct {
-	Reviewers     []string `json:"reviewers,omitempty"`
-	TeamReviewers []string `json:"team-reviewers,omitempty"`
-	Assignees     []string `json:"assignees,omitempty"`
-	Milestone     bool     `json:"milestone,omitempty"`
-}
-
-// present applies the parts of the presentation that GitHub does not accept at the opening.
-// A refusal is a warning, since it must not cost the pull request. If the part itself is
-// wrong, such as a person who cannot review, present warns once. The next run tries all
-// others again.
-func (p presenter) present(ctx context.Context, pull github.PullRequest, m Presentation) presented {
-	p.outcome.Warnings = nil // an earlier attempt may have given the same warnings
-	done := presented{settled: true, unmerging: m.AutoMerge != "" && m.NoAutoMerge}
-	// apply reports whether a later run must try again.
-	apply := func(wanted bool, act func() error) bool {
+// present applies the parts of the presentation that GitHub does not accept at the opening,
+// except auto-merge. A refusal is a warning, since it must not cost the pull request. No run
+// tries a part again: people see what is missing, and may have changed it since.
+func (p presenter) present(ctx context.Context, n int, m Presentation) {
+	apply := func(wanted bool, act func() error) {
 		if !wanted {
-			return false
+			return
 		}
-		err := act()
-		if err == nil {
-			return false
+		if err := act(); err != nil {
+			p.warnOf(err)
 		}
-		p.warnOf(err)
-		done.settled = done.settled && ctx.Err() == nil && !errors.Is(err, github.ErrUncertain)
-		return !errors.Is(err, github.ErrConflict) && !errors.Is(err, github.ErrNotFound)
 	}
-	n := pull.Number
-	again := apply(len(m.Labels) > 0, func() (err error) {
+	apply(len(m.Labels) > 0, func() error {
 		if !m.CreateLabels {
 			return p.labelKnown(ctx, n, m.Labels)
 		}
-		done.labels, err = p.label(ctx, n, m.Labels)
-		return err
+		return p.label(ctx, n, m.Labels)
 	})
-	if again && len(done.labels) == 0 {
-		done.labels = m.Labels
-	}
-	// GitHub refuses teams to the token of a workflow.
-	if apply(len(m.Reviewers) > 0, func() error {
+	apply(len(m.Reviewers) > 0, func() error {
 		return allOrEach(m.Reviewers, func(logins []string) error { return p.repo.RequestReviewers(ctx, n, logins, nil) })
-	}) {
-		done.left.Reviewers = m.Reviewers
-	}
-	if apply(len(m.TeamReviewers) > 0, func() error {
+	})
+	// GitHub refuses teams to the token of a workflow.
+	apply(len(m.TeamReviewers) > 0, func() error {
 		return allOrEach(m.TeamReviewers, func(teams []string) error { return p.repo.RequestReviewers(ctx, n, nil, teams) })
-	}) {
-		done.left.TeamReviewers = m.TeamReviewers
-	}
-	if apply(len(m.Assignees) > 0, func() error { return p.repo.Assign(ctx, n, m.Assignees) }) {
-		done.left.Assignees = m.Assignees
-	}
-	done.left.Milestone = apply(m.Milestone != "", func() error { return p.repo.SetMilestone(ctx, n, m.Milestone) })
-	if m.mergesItself() {
-		done.unmerging = apply(true, func() error { return p.enableAutoMerge(ctx, pull, m.AutoMerge) })
-	}
-	return done
-}
-
-// remaining is the part of the presentation that is still wanted, and that a pull request
-// with this marker lacks. It leaves out what people have changed since the opening.
-func (p Presentation) remaining(m Marker) Presentation {
-	both := func(wanted, left []string) []string {
-		return slices.DeleteFunc(slices.Clone(left), func(name string) bool { return !slices.Contains(wanted, name) })
-	}
-	p.Labels = both(p.Labels, m.MissingLabels)
-	p.Reviewers, p.TeamReviewers = both(p.Reviewers, m.Unapplied.Reviewers), both(p.TeamReviewers, m.Unapplied.TeamReviewers)
-	p.Assignees = both(p.Assignees, m.Unapplied.Assignees)
-	if !m.Unapplied.Milestone {
-		p.Milestone = ""
-	}
-	if !m.AutoMerge {
-		p.AutoMerge = ""
-	}
-	return p
-}
-
-// manual reports whether something other than auto-merge must be applied.
-func (p Presentation) manual() bool {
-	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != ""
+	})
+	apply(len(m.Assignees) > 0, func() error { return p.repo.Assign(ctx, n, m.Assignees) })
+	apply(m.Milestone != "", func() error { return p.repo.SetMilestone(ctx, n, m.Milestone) })
 }
 
 // mostEnabling and firstEnabling bound how long a run waits for auto-merge. Seconds are
@@ -126,28 +54,38 @@ const (
 	firstEnabling = 2 * time.Second // doubled each time
 )
 
-// enableAutoMerge turns auto-merge on. It tries again while GitHub answers that it is too
-// early.
-func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (err error) {
+// enableAutoMerge turns auto-merge on, and reports whether a later run must try again. This
+// run tries again while GitHub answers that it is too early. A failure is a warning.
+func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (again bool) {
+	var err error
 	for n := range mostEnabling {
 		if n > 0 && p.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
-			return err
+			break
 		}
 		err = p.repo.EnableAutoMerge(ctx, pull, method)
 		if !errors.Is(err, github.ErrNotYet) {
 			break
 		}
 	}
-	return err
+	if err == nil {
+		return false
+	}
+	p.warnOf(err)
+	return !errors.Is(err, github.ErrConflict) && !errors.Is(err, github.ErrNotFound)
 }
 
-// warnOf adds one warning for each failure.
+// warnOf adds one warning for each failure that an earlier attempt has not met.
 func (p presenter) warnOf(err error) {
+	failures := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		p.outcome.Warnings = append(p.outcome.Warnings, several.Unwrap()...)
-		return
+		failures = several.Unwrap()
 	}
-	p.outcome.Warnings = append(p.outcome.Warnings, err)
+	for _, failure := range failures {
+		known := func(w error) bool { return w.Error() == failure.Error() }
+		if !slices.ContainsFunc(p.outcome.Warnings, known) {
+			p.outcome.Warnings = append(p.outcome.Warnings, failure)
+		}
+	}
 }
 
 // allOrEach asks for all names at once. GitHub takes all reviewers of a request or none. So
@@ -173,32 +111,29 @@ func (p presenter) labelKnown(ctx context.Context, number int, labels []string) 
 	return p.repo.Label(ctx, number, known)
 }
 
-// label sets labels, and creates those that do not exist. It returns the labels that cannot
-// be created, with the reason. GitHub takes all labels of a request or none. So after a
-// refusal label sets the existing labels, and then each of the others.
-func (p presenter) label(ctx context.Context, number int, labels []string) (missing []string, err error) {
-	err = p.repo.Label(ctx, number, labels)
+// label sets labels, and creates those that do not exist. GitHub takes all labels of a
+// request or none. So after a refusal label sets the existing labels, and then each of the
+// others.
+func (p presenter) label(ctx context.Context, number int, labels []string) error {
+	err := p.repo.Label(ctx, number, labels)
 	if !errors.Is(err, github.ErrForbidden) && !errors.Is(err, github.ErrConflict) {
-		return nil, err
+		return err
 	}
 	known, lookErr := p.repo.KnownLabels(ctx, labels)
 	if lookErr != nil {
-		return labels, lookErr
+		return lookErr
 	}
 	if len(known) > 0 {
 		if err := p.repo.Label(ctx, number, known); err != nil {
-			return labels, err
+			return err
 		}
 	}
-	missing = slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(known, l) })
-	if errors.Is(err, github.ErrForbidden) {
-		return missing, err // GitHub would refuse each of them
+	missing := slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(known, l) })
+	if len(missing) == 0 {
+		return nil
 	}
-	var errs []error
-	missing = slices.DeleteFunc(missing, func(l string) bool {
-		err := p.repo.Label(ctx, number, []string{l})
-		errs = append(errs, err)
-		return err == nil
-	})
-	return missing, errors.Join(errs...)
+	if errors.Is(err, github.ErrForbidden) {
+		return err // GitHub would refuse each of them
+	}
+	return allOrEach(missing, func(names []string) error { return p.repo.Label(ctx, number, names) })
 }

@@ -153,15 +153,11 @@ func TestChosenLabelsAreCreated(t *testing.T) {
 	if len(o.Warnings) != 1 || !strings.Contains(problem.Of(o.Warnings[0]).Hint, `add "issues: write" to its permissions`) {
 		t.Errorf("warnings = %v, want one with the permission", o.Warnings)
 	}
-	if o := s.one(p); o.Operation != pr.None || len(o.Warnings) != 1 {
-		t.Errorf("second run = %v with warnings %v, want none and the same warning", o.Operation, o.Warnings)
-	}
+	// It is said once, and people set the label if they want it.
 	s.permit(map[string]string{"issues": "write"})
-	s.want(s.one(p), pr.Updated, 1)
-	if got := s.pull(1).Labels; len(got) != 2 {
-		t.Errorf("labels = %q, want both", got)
+	if o := s.one(p); o.Operation != pr.None || len(o.Warnings) > 0 {
+		t.Errorf("second run = %v with warnings %v, want none", o.Operation, o.Warnings)
 	}
-	s.want(s.one(p), pr.None, 1)
 	s.wantNoWrites()
 }
 
@@ -178,26 +174,40 @@ func TestALabelThatIsRefusedLosesNoOther(t *testing.T) {
 	}
 }
 
-func TestProposeFinishesThePresentationOfARunThatEnded(t *testing.T) {
+// No run presents what another one has opened, but asks for auto-merge.
+func TestAnotherRunAsksForAutoMergeAlone(t *testing.T) {
 	for name, next := range map[string]string{"same": newLock, "newer": nextLock} {
 		t.Run(name, func(t *testing.T) {
 			s := courteous(t)
+			s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Checks: true}))
 			ctx, end := context.WithCancel(context.Background())
 			s.before("POST", "/issues/1/labels", end)
 			pr.Propose(ctx, s.repo, []pr.Proposal{presented(newLock)}, pr.Options{Base: "main", SHA: s.head("main")})
-			if got := s.pull(1); len(got.Reviewers) > 0 {
-				t.Fatalf("pull request = %+v, want no reviewers yet", got)
-			}
+			s.wantAutoMerge("")
 			s.want(s.one(presented(next)), pr.Updated, 1)
-			if got := s.pull(1); len(got.Labels) != 1 || len(got.Reviewers) != 1 || got.Milestone != "v1" {
-				t.Errorf("pull request = %+v, want its presentation", got)
+			if got := s.pull(1); len(got.Reviewers)+len(got.Teams) > 0 || got.AutoMerge != "squash" {
+				t.Errorf("pull request = %+v, want auto-merge alone", got)
 			}
 			s.want(s.one(presented(next)), pr.None, 1)
+			s.wantNoWrites()
 		})
 	}
 }
 
-func TestProposeTriesPresentingAgainAfterAServerError(t *testing.T) {
+// The run that opens a pull request presents it, also if it hears of the opening late.
+func TestAPullRequestWhoseOpeningWasNotAnsweredIsPresented(t *testing.T) {
+	s := courteous(t)
+	s.repo = s.as(sandbox.UserToken, nil)
+	s.fault("POST /github/api/v3/repos/octo/infra/pulls done 502 times=1")
+	p := presented(newLock)
+	p.Reviewers = nil // the author cannot review
+	s.want(s.one(p), pr.Created, 1)
+	if got := s.pull(1); len(got.Labels) != 1 || len(got.Teams) != 1 || got.Milestone != "v1" {
+		t.Errorf("pull request = %+v, want its presentation", got)
+	}
+}
+
+func TestWhatAServerErrorHasCostIsSaidOnce(t *testing.T) {
 	s := newScene(t)
 	s.sandbox.Inject(sandbox.Fault{
 		Method: "POST", Path: "/github/api/v3/repos/octo/infra/issues/1/labels", Status: http.StatusBadGateway, Times: 1,
@@ -207,10 +217,12 @@ func TestProposeTriesPresentingAgainAfterAServerError(t *testing.T) {
 	if len(o.Warnings) != 1 {
 		t.Errorf("warnings = %v, want one", o.Warnings)
 	}
-	s.want(s.one(proposal(newLock)), pr.Updated, 1)
-	if labels := s.pull(1).Labels; len(labels) != 2 {
-		t.Errorf("labels = %q, want both", labels)
+	o = s.one(proposal(newLock))
+	s.want(o, pr.None, 1)
+	if len(o.Warnings) > 0 || len(s.pull(1).Labels) > 0 {
+		t.Errorf("warnings = %v, labels %q; want neither", o.Warnings, s.pull(1).Labels)
 	}
+	s.wantNoWrites()
 }
 
 func TestProposeEditsTheTextWhenAFactChanges(t *testing.T) {

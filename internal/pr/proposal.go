@@ -82,8 +82,7 @@ type Proposal struct {
 
 // Presentation is how a pull request is presented to people. relock applies it at the
 // opening and never again. A person who removes a label, or asks another reviewer, meant
-// to. Two things are tried again by later runs: parts that GitHub refused, and auto-merge
-// until it is on.
+// to. Only auto-merge is tried again by later runs, until it is on.
 type Presentation struct {
 	settings.PullRequest // a Limit of 0: Options.Limit applies
 	// NoAutoMerge says that a person must merge this proposal. relock turns auto-merge off

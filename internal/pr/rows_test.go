@@ -87,10 +87,6 @@ func (s *scene) bringBranch(p *pr.Proposal, branch, pull string) {
 		s.fault("POST /github/api/v3/repos/octo/infra/pulls 403 times=1")
 		s.propose(*p)
 		return
-	case strings.Contains(pull, "labels missing"):
-		s.must(s.hub.Configure(repoName, func(settings *sandbox.Settings) { settings.Labels = []string{"terraform"} }))
-		s.permit(nil)
-		p.CreateLabels = true
 	}
 	s.one(*p)
 	if branch != "none" && pull == "closed by relock" {
@@ -125,8 +121,6 @@ func (s *scene) bringPull(p *pr.Proposal, part string) {
 		s.must(s.hub.Approve(repoName, 1, "monalisa"))
 	case "merges by itself":
 		s.must(s.hub.EnableAutoMerge(repoName, 1, "monalisa"))
-	case "labels missing":
-		s.permit(map[string]string{"issues": "write"})
 	case "in a merge queue":
 		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Queue: true}))
 	case "open for another base":
@@ -189,8 +183,8 @@ func (s *scene) observed(opts pr.Options, wanted []pr.Proposal) string {
 		return "opens a pull request"
 	case pushed && edited:
 		return "pushes and edits the text"
-	case sent("POST", "/labels"), len(pulls) > 0 && s.pull(1).AutoMerge != pulls[0].AutoMerge:
-		return "tries again what could not be done"
+	case len(pulls) > 0 && s.pull(1).AutoMerge != pulls[0].AutoMerge:
+		return "asks again for auto-merge"
 	case edited:
 		return "edits the text"
 	case len(s.wrote()) > 0:

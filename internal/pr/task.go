@@ -18,6 +18,8 @@ type task struct {
 	written Operation
 	// sent is the commit to which this run last tried to point the branch.
 	sent string
+	// presented says that this run has applied the presentation.
+	presented bool
 	// disabled says that this run has turned auto-merge off, or may have.
 	disabled bool
 	// refused is the head at which the server refused to replace or delete the branch, for

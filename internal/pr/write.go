@@ -50,6 +50,12 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	}
 	if s.open() && todo.operation() == None && t.written != None {
 		t.Operation = t.written // the earlier attempt succeeded
+		if t.written == Created && !t.presented {
+			return t.present(ctx, p, *s.pull)
+		}
+		if todo.pull == mergePull {
+			return t.mergeLater(ctx, p, s)
+		}
 		return nil
 	}
 	t.wait(todo, s)
@@ -139,8 +145,8 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		err = t.openPull(ctx, p, s)
 	case editPull:
 		err = t.edit(ctx, p, s)
-	case completePull:
-		err = t.complete(ctx, p, s)
+	case mergePull:
+		err = t.mergeLater(ctx, p, s)
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
@@ -237,11 +243,10 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Presentation.later()}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, AutoMerge: p.AutoMerge != ""}
 	m.entitle(p.Title)
-	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
-		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
+		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: compose(p.text(), m), Draft: p.Draft,
 	})
 	if err != nil {
 		return err
@@ -249,16 +254,32 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	t.did(Created)
 	t.Operation, t.Number, t.URL = Created, made.Number, made.URL
 	t.opts.Log.Info("opened a pull request", "number", made.Number, "branch", p.Branch)
-	if !m.Pending {
+	return t.present(ctx, p, made)
+}
+
+// present applies the presentation to a pull request that this run has opened.
+func (t *task) present(ctx context.Context, p Proposal, made github.PullRequest) error {
+	t.presented = true
+	t.presenter().present(ctx, made.Number, p.Presentation)
+	if !p.mergesItself() || t.presenter().enableAutoMerge(ctx, made, p.AutoMerge) {
 		return nil
 	}
-	done := t.presenter().present(ctx, made, p.Presentation)
-	if !done.settled {
+	return t.merges(ctx, made.Number)
+}
+
+// merges notes that relock need not ask for auto-merge any more: it is on, or refused for
+// good. If a person has replaced the body, relock leaves it.
+func (t *task) merges(ctx context.Context, number int) error {
+	now, err := t.readAgain(ctx, number)
+	if err != nil {
+		return err
+	}
+	m, ok := ParseMarker(now.Body)
+	if !ok {
 		return nil
 	}
-	m.Pending = false
-	m.lacks(done)
-	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body.String(), m)})
+	m.AutoMerge = false
+	_, err = t.repo.EditPullRequest(ctx, number, github.PullRequestEdit{Body: remark(now.Body, m)})
 	return err
 }
 
@@ -277,17 +298,10 @@ func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 // edit writes title and body again. People may have added ignores since the survey. So edit
 // reads the body again to keep them.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
-	m := Marker{Digest: p.Digest, Facts: p.Facts}
-	wanted := p.Presentation
-	if !s.marker.Pending {
-		wanted = p.remaining(s.marker)
+	m := Marker{Digest: p.Digest, Facts: p.Facts, AutoMerge: p.AutoMerge != "" && (t.disabled || s.marker.AutoMerge)}
+	if m.AutoMerge && p.mergesItself() {
+		m.AutoMerge = !s.pull.AutoMerge && t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge)
 	}
-	if s.pull.AutoMerge {
-		wanted.AutoMerge = ""
-	}
-	done := t.presenter().present(ctx, *s.pull, wanted)
-	m.Pending = s.marker.Pending && !done.settled
-	done.unmerging = done.unmerging || p.AutoMerge != "" && (t.disabled || s.pull.AutoMerge && s.marker.AutoMerge)
 	text := p.text()
 	now, err := t.readAgain(ctx, s.pull.Number)
 	if err != nil {
@@ -295,7 +309,6 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	}
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
-	m.lacks(done)
 	title, says := p.Title, true
 	if !t.opts.Recreate {
 		title, says = old.retitled(now.Title, p.Title)
@@ -328,36 +341,18 @@ func (t *task) readAgain(ctx context.Context, number int) (github.PullRequest, e
 	return now, err
 }
 
-// complete tries again the parts of the presentation that failed at the opening: labels,
-// reviewers and so on, and auto-merge. It is for a pull request that needs nothing else.
-func (t *task) complete(ctx context.Context, p Proposal, s state) error {
-	wanted := p.remaining(s.marker)
-	if !s.awaitsAutoMerge(p) {
-		wanted.AutoMerge = ""
-	}
-	done := t.presenter().present(ctx, *s.pull, wanted)
-	if wanted.AutoMerge == "" {
-		done.unmerging = s.marker.AutoMerge
-	}
-	m := s.marker
-	m.lacks(done)
-	if m.String() == s.marker.String() {
+// mergeLater asks again for auto-merge, for a pull request that needs nothing else.
+func (t *task) mergeLater(ctx context.Context, p Proposal, s state) error {
+	if !s.pull.AutoMerge && t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge) {
 		return nil
 	}
-	now, err := t.readAgain(ctx, s.pull.Number)
-	if err != nil {
+	if err := t.merges(ctx, s.pull.Number); err != nil {
 		return err
 	}
-	m, ok := ParseMarker(now.Body)
-	if !ok {
-		return nil // a person has replaced the body: relock leaves it
+	if !s.pull.AutoMerge { // a change of the marker alone is not worth reporting
+		t.did(Updated)
+		t.Operation, t.Reason = t.written, ""
 	}
-	m.lacks(done)
-	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
-		return err
-	}
-	t.did(Updated)
-	t.Operation, t.Reason = t.written, ""
 	return nil
 }
 
