@@ -69,9 +69,7 @@ func (k *carrier) note(group, name string, became upgrade.Carriage) {
 		s.alone = pr.Overtaken
 	}
 	k.known[group] = s
-	for _, notice := range became.Notices(name) {
-		k.notices[group] = append(k.notices[group], notice)
-	}
+	k.notices[group] = append(k.notices[group], became.Notices(name)...)
 }
 
 // asProposed is a file in the form that upgrade reads.
