@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ import (
 // which says nothing about the repository, is not among them. They are for one goroutine.
 type IgnoreFiles struct {
 	files fs.FS
-	rules map[string][]ignoreRule  // by the path of the file
+	rules map[string][]ignoreRule  // by directory: those for what is in it, of all files above
 	dirs  map[string]problem.Place // by directory: the line that ignores it, or one above it
 	paths func() (trackedPaths, error)
 }
@@ -37,7 +38,8 @@ func ReadIgnoreFiles(root string) *IgnoreFiles {
 
 // ignoreRule is a line of an ignore file.
 type ignoreRule struct {
-	line    int
+	at      problem.Place
+	depth   int      // elements of the path of its file's directory
 	negates bool     // it takes back what lines before it ignore
 	dirs    bool     // it is about directories alone
 	name    string   // a pattern of the last element of a path; empty: glob counts
@@ -45,8 +47,8 @@ type ignoreRule struct {
 }
 
 // readRule reads a line of an ignore file.
-func readRule(text string, line int) ignoreRule {
-	r := ignoreRule{line: line}
+func readRule(text string, at problem.Place, depth int) ignoreRule {
+	r := ignoreRule{at: at, depth: depth}
 	if !strings.HasSuffix(text, `\ `) {
 		text = strings.TrimRight(text, " ")
 	}
@@ -82,7 +84,7 @@ func (r ignoreRule) matches(elements []string, isDir bool) bool {
 func (g *IgnoreFiles) By(name string) problem.Place {
 	by := g.dir(path.Dir(name))
 	if by.Path == "" {
-		by = g.decides(strings.Split(name, "/"), false)
+		by = g.decides(name, false)
 	}
 	if by.Path == "" {
 		return by
@@ -116,7 +118,7 @@ func (g *IgnoreFiles) dir(name string) problem.Place {
 	if !known {
 		by = g.dir(path.Dir(name))
 		if by.Path == "" {
-			by = g.decides(strings.Split(name, "/"), true)
+			by = g.decides(name, true)
 		}
 		g.dirs[name] = by
 	}
@@ -125,45 +127,52 @@ func (g *IgnoreFiles) dir(name string) problem.Place {
 
 // Ignores reports whether a line ignores a file or a directory that is below no ignored
 // directory.
-func (g *IgnoreFiles) Ignores(name string, isDir bool) bool {
-	return g.decides(strings.Split(name, "/"), isDir).Path != ""
-}
+func (g *IgnoreFiles) Ignores(name string, isDir bool) bool { return g.decides(name, isDir).Path != "" }
 
 // decides returns the line that ignores a path, of which the last that matches counts.
-func (g *IgnoreFiles) decides(parts []string, isDir bool) (by problem.Place) {
-	for n := -1; n < len(parts); n++ {
-		file := ".git/info/exclude"
-		if n >= 0 {
-			file = path.Join(path.Join(parts[:n]...), ".gitignore")
+func (g *IgnoreFiles) decides(name string, isDir bool) (by problem.Place) {
+	parts := strings.Split(name, "/")
+	for _, rule := range g.rulesIn(path.Dir(name)) {
+		if !rule.matches(parts[rule.depth:], isDir) {
+			continue
 		}
-		for _, rule := range g.read(file) {
-			if !rule.matches(parts[max(n, 0):], isDir) {
-				continue
-			}
-			by = problem.Place{Path: file, Line: rule.line}
-			if rule.negates {
-				by = problem.Place{}
-			}
+		by = rule.at
+		if rule.negates {
+			by = problem.Place{}
 		}
 	}
 	return by
 }
 
-// read returns the rules of a file, once. One that cannot be read has none.
-func (g *IgnoreFiles) read(file string) []ignoreRule {
-	if rules, known := g.rules[file]; known {
+// rulesIn returns the rules for what is in a directory, in the order in which they count.
+// Each directory is read once, so that a deep path costs no more than its elements.
+func (g *IgnoreFiles) rulesIn(dir string) []ignoreRule {
+	if rules, known := g.rules[dir]; known {
 		return rules
 	}
-	var rules []ignoreRule
-	if content, err := g.content(file); err == nil {
-		for n, line := range strings.Split(string(content), "\n") {
-			line = strings.TrimSuffix(line, "\r")
-			if line != "" && !strings.HasPrefix(line, "#") {
-				rules = append(rules, readRule(line, n+1))
-			}
+	above, depth := []ignoreRule(nil), 0
+	if dir == "." {
+		above = g.read(".git/info/exclude", 0)
+	} else {
+		above, depth = g.rulesIn(path.Dir(dir)), strings.Count(dir, "/")+1
+	}
+	rules := append(slices.Clip(above), g.read(path.Join(dir, ".gitignore"), depth)...)
+	g.rules[dir] = rules
+	return rules
+}
+
+// read returns the rules of a file. One that cannot be read has none.
+func (g *IgnoreFiles) read(file string, depth int) (rules []ignoreRule) {
+	content, err := g.content(file)
+	if err != nil {
+		return nil
+	}
+	for n, line := range strings.Split(string(content), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if line != "" && !strings.HasPrefix(line, "#") {
+			rules = append(rules, readRule(line, problem.Place{Path: file, Line: n + 1}, depth))
 		}
 	}
-	g.rules[file] = rules
 	return rules
 }
 
