@@ -65,8 +65,9 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 	if len(known) == 0 {
 		return choice{version: newest, newer: true}
 	}
+	lasts := name.Lasts()
 	released := slices.DeleteFunc(slices.Clone(known), func(v provider.Version) bool {
-		return !slices.ContainsFunc(name.Lasts(), func(last provider.Version) bool {
+		return !slices.ContainsFunc(lasts, func(last provider.Version) bool {
 			return v.Major == last.Major && v.Minor == last.Minor && v.Patch <= last.Patch
 		})
 	})
