@@ -101,7 +101,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 
 // treeOf is the copy as a configuration tree. dir is the directory in which init runs.
 func (a *Assembler) treeOf(w *workingCopy, unit, dir string) *tfconfig.Tree {
-	return tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(unit, dir, name) }).Sharing(&a.decoded, w.ofModule)
+	return tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(unit, dir, name) }).Sharing(&a.decoded, w.copied)
 }
 
 // refuse adds a problem for which the unit is an error.

@@ -211,10 +211,11 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// ofModule reports whether a file is the module's. Other units may have the same file.
-func (w *workingCopy) ofModule(name string) bool {
+// copied reports whether a file is copied, and not written. Other units may have the same
+// file.
+func (w *workingCopy) copied(name string) bool {
 	n, err := w.find(name)
-	return err == nil && n.layer == &w.layers[0] && len(w.layers) > 1
+	return err == nil && n.layer != nil
 }
 
 // shown is a file of the copy for messages. A generated file is shown in the unit's

@@ -157,7 +157,7 @@ func (o *stackTree) ReadDir(name string) ([]fs.DirEntry, error) {
 		list, at = g.copy.ReadDir, rel
 	}
 	entries, err := list(at)
-	if at != name {
+	if at != name && o.base.isDir(name) {
 		for i, e := range entries { // some are the file tree's
 			if info, err := o.Lstat(path.Join(name, e.Name())); err == nil {
 				entries[i] = fs.FileInfoToDirEntry(info)
