@@ -96,10 +96,51 @@ var hostileInputs = []hostile{
 		}
 		return files
 	}, says: "too large or too complex"},
+	{name: "Terragrunt stack file of 4,000 units", files: stackOfUnits(4000, nil), says: stackNotRead, worst: true},
+	{name: "Terragrunt stack file of as many units as fit", files: stackOfUnits(parsed/27, nil), says: stackNotRead},
+	{name: "Terragrunt stack file of as many units as are read", files: stackOfUnits(1700, nil), says: "1701 root modules, 1 with a lock file"},
+	{name: "Terragrunt stack file of 3,000 units of one large source", files: stackOfUnits(3000, map[string]part{"u/x.tf": providers}), says: stackNotRead},
+	{name: "Terragrunt stack file of 1,000 units of one source of 1,000 files", files: stackOfUnits(1000, numberedFiles("u/f%d.tf", 1000)), says: stackNotRead},
+	{name: "Terragrunt stack file of 1,000 units of one large module", files: stackOfUnits(1000, map[string]part{
+		"u/terragrunt.hcl": text("terraform {\n source=\"${get_repo_root()}/m\"\n}\n"), "m/x.tf": providers,
+	}), says: stackNotRead},
+	{name: "Terragrunt stack of itself", files: func() map[string][]byte {
+		return map[string][]byte{"live/terragrunt.stack.hcl": []byte("stack \"a\" {\n source=\"${get_repo_root()}/live\"\n path=\"a\"\n}\n")}
+	}, says: stackNotRead},
 	{name: "Terragrunt template of 300,000 directives", files: func() map[string][]byte {
 		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}
 	}, says: "too large or too complex"},
+}
+
+const stackNotRead = "the stack is not read"
+
+// providers is a configuration of as many providers as fit.
+var providers = numbered("provider a%d {}\n", parsed/7)
+
+// stackOfUnits is a stack of Terragrunt with units of one source, which has a lock file, and
+// more files.
+func stackOfUnits(units int, more map[string]part) func() map[string][]byte {
+	return func() map[string][]byte {
+		files := map[string][]byte{
+			"live/terragrunt.stack.hcl": numbered("unit \"a%d\" {\n source=\"../u\"\n path=\"a%[1]d\"\n}\n", units)(),
+			"u/terragrunt.hcl":          []byte("terraform {\n source=\".\"\n}\n"),
+			"u/main.tf":                 []byte("resource \"null_resource\" \"x\" {}\n"), "u/.terraform.lock.hcl": nil,
+		}
+		for name, content := range more {
+			files[name] = content()
+		}
+		return files
+	}
+}
+
+// numberedFiles are empty files.
+func numberedFiles(format string, n int) map[string]part {
+	files := map[string]part{}
+	for i := range n {
+		files[fmt.Sprintf(format, i)] = text()
+	}
+	return files
 }
 
 // versions is a root module with a version file.

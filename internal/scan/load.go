@@ -64,6 +64,13 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 }
 
 func modulesOf(all []*serving) []RootModule {
+	for _, s := range readAlone(all) {
+		for _, l := range s.readings {
+			if l.Made.Quota.Exceeded() { // also those that were read before
+				l.leaveOut()
+			}
+		}
+	}
 	modules := make([]RootModule, len(all))
 	for i, s := range all {
 		modules[i] = s.module()
@@ -95,14 +102,22 @@ func (l *loading) cutOff(ctx context.Context) {
 	l.read.Tree.Unread = append(slices.Clone(l.Made.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, Place: problem.Place{Path: l.Dir}})
 }
 
-// load reads the module tree with the packages fetched so far.
+// load reads the module tree with the packages fetched so far, within the quota.
 func (l *loading) load(packages *packages, opts *Options) {
+	l.Made.Quota.Spend(func() int { return l.loadNow(packages, opts) })
+	if l.Made.Quota.Exceeded() {
+		l.leaveOut()
+	}
+}
+
+// loadNow is load without an quota. It returns its cost.
+func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	l.begun = true
 	l.read = RootModule{Root: l.Root}
 	l.read.Searched, l.read.Made.Tree = nil, nil // they would use memory as long as the result exists
 	if l.Standalone() {
 		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Diagnostics: sorted(l.lockProblems())}
-		return
+		return PerFact
 	}
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
@@ -118,7 +133,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 		l.read.standIn()
 	}
 	if l.Made.Sources == nil {
-		return
+		return costOf(w)
 	}
 	// The Tree was made for this root module, from directories of the searched tree.
 	dirs := slices.Clone(l.Made.Sources)
@@ -129,6 +144,32 @@ func (l *loading) load(packages *packages, opts *Options) {
 	}
 	slices.Sort(dirs)
 	l.read.Tree.Dirs, l.read.Tests.Dirs = slices.Compact(dirs), nil
+	return costOf(w)
+}
+
+// costOf is the cost of a walk and its results.
+func costOf(w *walker) int {
+	facts := w.modules
+	for _, of := range []harvest{w.tree, w.tests} {
+		for _, terms := range of.terms {
+			facts += len(terms)
+		}
+	}
+	return facts*PerFact + int(w.config.Directory.Tree.Held())
+}
+
+// leaveOut makes the result that of a root module whose configuration is not read, since
+// the quota is exceeded.
+func (l *loading) leaveOut() {
+	l.begun, l.lacks = true, nil
+	l.read = RootModule{Root: l.Root}
+	l.read.Searched, l.read.Made.Tree, l.read.StandIn = nil, nil, StandInUnit
+	why := l.Made.Quota.Problem
+	l.read.Tree = ModuleTree{
+		Requirements: Recorded(l.Lock),
+		Unread:       append(slices.Clip(l.Made.Unread), Unread{Code: why.Code, Reason: why.Message, Place: why.Place}),
+		Diagnostics:  sorted(append(l.lockProblems(), why)),
+	}
 }
 
 // lockProblems are the errors of reading the lock file, and entries that the release cannot

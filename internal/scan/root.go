@@ -115,6 +115,9 @@ type Made struct {
 	// Units are the directories of the units that begin with this lock file, if stacks are
 	// made of it; empty: none.
 	Units []string
+	// Quota bounds what it costs to read the configuration, together with other root
+	// modules; nil: there is no common bound. Load does not read the rest.
+	Quota *Quota
 	// Serves are these units. Load joins their requirements, and does not return them.
 	Serves []Root
 	// Start is a lock file to begin with if there is none.

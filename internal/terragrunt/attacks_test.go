@@ -32,6 +32,15 @@ func block(kind, name, source, at, more string) string {
 
 const plainUnit = "-- units/app/terragrunt.hcl --\nterraform {\n  source = \"${get_repo_root()}/modules/a\"\n}\n"
 
+// manyStacks are stacks of the same unit.
+func manyStacks(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "-- live%d/terragrunt.stack.hcl --\n%s", i, block("unit", "a", "../units/large", "a", ""))
+	}
+	return b.String()
+}
+
 func attacks() map[string]attack {
 	unit := func(name, at string) string { return block("unit", name, "../units/app", at, "") }
 	noDot := "  no_dot_terragrunt_stack = true\n"
@@ -88,10 +97,11 @@ func attacks() map[string]attack {
 		"path with a value of the environment":   {files: stackOf("unit \"a\" {\n  source = \"../units/app\"\n  path = get_env(\"HOME\")\n}\n"), says: "it depends on the environment variable HOME"},
 		"locals in a circle":                     {files: stackOf("locals {\n  a = local.b\n  b = local.a\n}\nunit \"a\" {\n  source = local.a\n  path = \"a\"\n}\n"), says: "refers to itself"},
 		"paths in a circle":                      {files: stackOf("unit \"a\" {\n  source = \"../units/app\"\n  path = unit.b.path\n}\nunit \"b\" {\n  source = \"../units/app\"\n  path = unit.a.path\n}\n"), says: "is not known in a configuration"},
-		"a stack of itself":                      {files: stackOf(block("stack", "a", "${get_repo_root()}/live", "a", "")), says: "more than 50 stacks are within each other"},
+		"a stack of itself":                      {files: stackOf(block("stack", "a", "${get_repo_root()}/live", "a", "")), says: "is too large or too complex"},
 		"two stacks of each other":               {files: stackOf(block("stack", "a", "${get_repo_root()}/other", "a", "")) + "-- other/terragrunt.stack.hcl --\n" + block("stack", "a", "${get_repo_root()}/live", "a", ""), says: "more than 50 stacks are within each other"},
-		"stacks that double":                     {files: stackOf(doubling("${get_repo_root()}/live")), says: "generate more than 10000 directories"},
-		"10,001 units":                           {files: stackOf(many(10_001)), says: "generate more than 10000 directories"},
+		"stacks that double":                     {files: stackOf(doubling("${get_repo_root()}/live")), says: "is too large or too complex"},
+		"4,000 units":                            {files: stackOf(many(4000)), says: "is too large or too complex"},
+		"many stacks of a large source":          {files: manyStacks(6) + "-- units/large/terragrunt.hcl --\n-- units/large/main.tf --\n" + strings.Repeat("\n", 90<<20/perByte), says: "what all stacks of the repository generate is too large", units: 4},
 		"a file that includes itself":            {files: stackOf("include \"a\" {\n  path = \"terragrunt.stack.hcl\"\n}\n"), says: "includes another one"},
 		"an included file outside":               {files: stackOf("include \"a\" {\n  path = \"/etc/passwd\"\n}\n"), says: "it leads out of the repository"},
 		"16 MiB of brackets":                     {files: stackOf(strings.Repeat("[", 1<<20)), says: "words, lines and signs"},

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // generation is everything that the stacks generate with one way to read them: with the
@@ -58,7 +59,7 @@ func (g *generation) generate(ctx context.Context) {
 	for depth := 1; len(pending) > 0; depth++ {
 		if depth > maxStackDepth {
 			for _, p := range pending {
-				p.live.refuse(p.live.place, "more than %d stacks are within each other", maxStackDepth)
+				p.live.exceed("more than %d stacks are within each other", maxStackDepth)
 			}
 			break
 		}
@@ -83,10 +84,21 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	}
 	packages := g.fetch(ctx, files)
 	var fresh []*stackUnit
+	w := weights{}
 	for i, p := range pending {
-		for _, b := range files[i].blocks {
-			if made := g.begin(p, files[i], b, packages); made != nil && g.lay(next, b.dir, made) {
-				fresh = append(fresh, &stackUnit{stackDir: made, dir: b.dir})
+		made, cost := map[int]*stackDir{}, 0
+		for n, b := range files[i].blocks {
+			made[n] = g.begin(p, files[i], b, packages)
+			if made[n] != nil && cost <= maxStackCost {
+				cost += perDirectory + w.of(made[n].copied)
+			}
+		}
+		if !g.affords(p.live, cost) {
+			continue // nothing of it is generated
+		}
+		for n, b := range files[i].blocks {
+			if made[n] != nil && g.lay(next, b.dir, made[n]) {
+				fresh = append(fresh, &stackUnit{stackDir: made[n], dir: b.dir})
 			}
 		}
 	}
@@ -100,9 +112,72 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	return stacks
 }
 
+// affords takes the cost of copies from the quotas. It returns false if the copies are too
+// many or too large.
+func (g *generation) affords(live *liveStack, cost int) bool {
+	live.spend(cost)
+	if live.quota.Exceeded() {
+		return false
+	}
+	if g.of.copied+cost > maxAllCopies {
+		live.exceed("what all stacks of the repository generate is too large")
+		return false
+	}
+	g.of.copied += cost
+	return true
+}
+
+// weights are the costs of copying directories.
+type weights map[weighed]int
+
+type weighed struct {
+	tree *fileReader
+	dir  string
+}
+
+// of is the cost of a copy. It is more than maxStackCost if a link leads back to a
+// directory around it.
+func (w weights) of(from copiedFrom) int {
+	at := weighed{from.tree, from.dir}
+	if _, known := w[at]; !known {
+		w[at] = costOfCopy(from.tree, from.dir, maxStackCost)
+	}
+	return w[at]
+}
+
+// mostPath is longer than the paths that a file system has [docs:
+// man7.org/linux/man-pages/man0/limits.h.0p.html].
+const mostPath = 4 << 10
+
+// costOfCopy is the cost of all files and directories in a directory. It stops when that is
+// more than most.
+func costOfCopy(r *fileReader, dir string, most int) (sum int) {
+	real, info, err := r.Follow(dir)
+	switch {
+	case err != nil:
+		return 0
+	case len(dir) > mostPath:
+		return most + 1
+	case info.IsDir():
+	case tfconfig.ConfigurationFile(real):
+		return scan.PerFact + perByte*int(info.Size())
+	case scan.Reads(real):
+		return scan.PerFact + int(info.Size())
+	default:
+		return scan.PerFact
+	}
+	entries, _ := r.List(real)
+	sum = scan.PerFact // first, since links and stacks may lead deeper and deeper
+	for _, e := range entries {
+		if sum <= most && e.Name() != ".git" {
+			sum += costOfCopy(r, path.Join(dir, e.Name()), most-sum)
+		}
+	}
+	return sum
+}
+
 // lay adds a generated directory. It returns false if its path is refused.
 func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
-	g.of.count++
 	switch {
 	case next.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
@@ -110,8 +185,6 @@ func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
 	case g.of.base.blocks(dir):
 		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
-	case g.of.count > maxGenerated:
-		made.live.refuse(made.live.place, "the stacks of the repository generate more than %d directories", maxGenerated)
 	default:
 		next.add(dir, made)
 		return true

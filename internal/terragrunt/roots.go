@@ -167,7 +167,10 @@ func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
 
 // rootOf is the root module of a unit; false if it is left out.
 func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
+	r.Made.Quota = made.Unit.quota
 	switch {
+	case r.Made.Quota.Exceeded(): // it is not read
+		return r, true
 	case made.Unit.LeavesLock:
 		told.note(cause{kind: leftAlone}, r.Dir)
 		return r, false

@@ -136,10 +136,13 @@ func (s *stackReading) declarations(added *declared) []declared {
 		}
 		all = append(all, s.blocksOf(f, s.file)...)
 	}
-	for i, d := range all {
-		if slices.ContainsFunc(all[:i], d.sameName) { // [case stack-name-twice]
+	names := map[string]bool{}
+	for _, d := range all {
+		name := d.kind + " " + d.block.label
+		if names[name] { // [case stack-name-twice]
 			s.refuse(d.place(), "two blocks have the name %s %q", d.kind, plainLabel(d.block.label))
 		}
+		names[name] = true
 	}
 	if added != nil {
 		more := s.blocksOf(&configFile{name: added.at.name, place: added.at.place, body: added.block.body}, added.file)

@@ -121,10 +121,14 @@ func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit
 
 // readWay reads the unit for one way to read its stack.
 func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
-	if g.live.spent.Load() > maxStackSpent {
-		return []Unit{g.costly()}
-	}
-	units := g.read(sets)
+	units := []Unit{g.costly()}
+	g.live.quota.Spend(func() (cost int) {
+		units = g.read(sets)
+		for _, u := range units {
+			cost += perEvaluated * u.spent
+		}
+		return cost
+	})
 	from := g.tree.sources(g.dir)
 	for i := range from {
 		from[i] += "/" // all of it is copied
@@ -133,7 +137,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 		from = append(from, slices.Sorted(maps.Keys(l.looked))...)
 	}
 	for i, u := range units {
-		g.live.spent.Add(int64(u.spent))
+		u.quota = g.live.quota
 		u.Template = false
 		u.Files = slices.Concat(u.Files, from)
 		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.sources(g.dir), s.stacks.base.linkedBelow)
@@ -150,14 +154,14 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 
 // costly is a unit of a stack whose reading costs too much.
 func (u *stackUnit) costly() Unit {
-	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{costlyStack, u.live.place}}, Sets: namesOf(u.live.sets), tree: u.tree}
+	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{staticeval.Unknown{Reason: notReadStack + costly}, u.live.place}}, Sets: namesOf(u.live.sets), tree: u.tree, quota: u.live.quota}
 }
 
 // bound replaces the units of a stack that has cost too much by unknown ones.
 func (s *stackRoots) bound(read [][]Unit) {
 	for i, ways := range s.units {
 		for _, way := range ways {
-			if way.live.spent.Load() <= maxStackSpent {
+			if !way.live.quota.Exceeded() {
 				continue
 			}
 			read[i] = slices.DeleteFunc(read[i], func(u Unit) bool { return u.tree == way.tree })
@@ -349,15 +353,17 @@ func (s *stackRoots) finish(told *toldCauses, opts Options) []scan.Root {
 // The beginnings of messages about stacks; the reason follows.
 const (
 	refusesStack = "Terragrunt refuses the stack: "
+	notReadStack = "the stack is not read: "
 	knownInPart  = "what the stack generates is known in part: "
 )
 
 // problems are the problems of the stacks that a run is about.
 func (s *Stacks) problems(opts Options) []problem.Problem {
 	var all []problem.Problem
+	said := map[problem.Problem]bool{}
 	add := func(p problem.Problem) {
-		if !slices.Contains(all, p) {
-			all = append(all, p)
+		if !said[p] {
+			all, said[p] = append(all, p), true
 		}
 	}
 	for _, l := range s.live {
@@ -370,7 +376,7 @@ func (s *Stacks) problems(opts Options) []problem.Problem {
 		}
 		everywhere := !slices.ContainsFunc(s.waysOf(l.dir), func(l *liveStack) bool { return len(l.refused) == 0 })
 		for _, h := range l.refused {
-			p := problem.Problem{Code: problem.CodeInvalidConfig, Message: refusesStack + h.Reason, Hint: h.Hint, Place: h.Place}
+			p := problem.Problem{Code: problem.CodeInvalidConfig, Message: h.Reason, Hint: h.Hint, Place: h.Place}
 			if !everywhere {
 				p.Severity, p.Code, p.Message = problem.SeverityWarning, problem.CodeTerragruntUnit, knownInPart+with+p.Message
 			}

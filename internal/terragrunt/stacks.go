@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -21,12 +20,21 @@ const (
 	// [terragrunt 1.1 internal/stacks/generate/generate.go]. No known repository has more
 	// than four levels.
 	maxStackDepth = 50
-	// maxGenerated is how many directories all stacks of a file tree may generate. Reading
-	// one takes about 100 µs. The largest known repository has 119 stack files.
-	maxGenerated = 10_000
-	// maxStackSpent is the most that reading one stack and everything it generates may
-	// cost, as a staticeval.Bound counts. It is as much as eight files at their worst.
-	maxStackSpent = 512 << 20
+	// maxStackCost is the most that reading one stack and everything it generates may cost, as
+	// a scan.Quota counts. It allows for 1,700 small units, or for 700 with ten files and
+	// twenty requirements and module calls each.
+	maxStackCost = 96 << 20
+	// maxAllCopies is the cost of all copies that the stacks of a file tree generate. The
+	// largest known repository has 119 stack files.
+	maxAllCopies = 4 * maxStackCost
+	perDirectory = 40 << 10
+	// perByte is the cost of a byte of configuration of Terraform or OpenTofu, which each
+	// copy is read for.
+	perByte = 32
+	// perEvaluated is the cost of what a staticeval.Bound counts.
+	perEvaluated = 2
+	// mostRefusals is how many reasons are listed why one stack is refused.
+	mostRefusals = 100
 )
 
 // Stacks has everything that the stacks of a file tree generate, in memory only.
@@ -45,9 +53,9 @@ type Stacks struct {
 	// live are the stacks that people run, one for each way to read them. units are the
 	// units that these generate, by directory, one for each way that generates a unit
 	// there.
-	live  []*liveStack
-	units map[string][]*stackUnit
-	count int // of all generated directories, in all ways
+	live   []*liveStack
+	units  map[string][]*stackUnit
+	copied int // the cost of all copies, in all ways
 }
 
 // liveStack is a stack that people run, with one set of values.
@@ -59,19 +67,27 @@ type liveStack struct {
 	set   *EnvironmentSet
 	asked []askedNames
 	sets  []EnvironmentSet
-	// refused are the reasons why the stack, or something that it generates, is an error.
-	// failed says what could not be fetched.
+	// refused are the reasons why the stack, or something that it generates, is an error or
+	// is not read. failed says what could not be fetched.
 	refused []Hindrance
 	failed  []problem.Problem
 	// unknown are the blocks that generate something unknown.
 	unknown []unknownBlock
 	assumed map[string]bool
 	looked  map[string]bool // as in unitReading, by paths of the repository
-	spent   atomic.Int64
+	quota   *scan.Quota     // for the stack and everything that it generates
 }
 
-// costlyStack is the reason of a stack whose reading costs too much.
-var costlyStack = staticeval.Unknown{Reason: "the stack is too large or too complex"}
+func newLiveStack(dir string, at problem.Place, set *EnvironmentSet) *liveStack {
+	at.Line = 1
+	return &liveStack{
+		dir: dir, place: at, set: set, assumed: map[string]bool{}, looked: map[string]bool{},
+		quota: &scan.Quota{Most: maxStackCost, Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: notReadStack + costly, Place: at}},
+	}
+}
+
+// costly is the reason of a stack whose reading costs too much.
+const costly = "it, or what it generates, is too large or too complex"
 
 // unknownBlock is a block that generates something unknown.
 type unknownBlock struct {
@@ -184,9 +200,19 @@ func (o copiedFrom) inRepository() (string, bool) {
 	return o.tree.inRepository(o.dir)
 }
 
+// refuse notes a reason why the stack is an error.
 func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
-	h := Hindrance{staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at}
-	if !slices.Contains(l.refused, h) {
+	l.drop(Hindrance{staticeval.Unknown{Reason: refusesStack + fmt.Sprintf(format, args...)}, at})
+}
+
+// exceed notes why the stack is not read although it may be valid.
+func (l *liveStack) exceed(format string, args ...any) {
+	l.drop(Hindrance{staticeval.Unknown{Reason: notReadStack + fmt.Sprintf(format, args...)}, l.place})
+}
+
+func (l *liveStack) drop(h Hindrance) {
+	h.Refused = true
+	if len(l.refused) < mostRefusals && !slices.Contains(l.refused, h) {
 		l.refused = append(l.refused, h)
 	}
 }
@@ -195,7 +221,8 @@ func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
 func (l *liveStack) take(f *stackFile, tree *fileReader) {
 	for _, p := range f.problems {
 		if p.Refused {
-			l.refused = append(l.refused, p)
+			p.Reason = refusesStack + p.Reason
+			l.drop(p)
 		} else {
 			l.unknown = append(l.unknown, unknownBlock{Hindrance: p})
 		}
@@ -209,8 +236,14 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 			l.looked[from] = true
 		}
 	}
-	if l.spent.Add(int64(f.spent)) > maxStackSpent {
-		l.refuse(l.place, "%s", costlyStack.Reason)
+	l.spend(perEvaluated * f.spent)
+}
+
+// spend takes a cost from the quota.
+func (l *liveStack) spend(cost int) {
+	l.quota.Spend(func() int { return cost })
+	if l.quota.Exceeded() {
+		l.exceed(costly)
 	}
 }
 
@@ -233,9 +266,7 @@ func (s *Stacks) generateAll(ctx context.Context, live []string, sets []Environm
 			} else if !scan.Reaches(set.Directories, dir) {
 				continue
 			}
-			at := s.base.place(path.Join(dir, stackName))
-			at.Line = 1
-			g.live = append(g.live, &liveStack{dir: dir, place: at, set: own, assumed: map[string]bool{}, looked: map[string]bool{}})
+			g.live = append(g.live, newLiveStack(dir, s.base.place(path.Join(dir, stackName)), own))
 		}
 		g.generate(ctx)
 		all = append(all, g)
@@ -363,7 +394,7 @@ func (s *Stacks) unreadWays(ways []*stackUnit) []Unit {
 		}
 		var why []Hindrance
 		for _, h := range l.refused {
-			h.Refused, h.Reason = false, refusesStack+h.Reason
+			h.Refused = false
 			why = append(why, h)
 		}
 		for _, b := range l.unknown {

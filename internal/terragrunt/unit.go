@@ -71,7 +71,8 @@ type Unit struct {
 	asked askedNames
 	tree  *fileReader // the tree of the unit
 
-	spent int // the cost of evaluating it
+	spent int         // the cost of evaluating it
+	quota *scan.Quota // as in scan.Made
 
 	// lists are the globs of the unit's hidden files that are copied, and of its files that
 	// are not copied.

@@ -49,6 +49,7 @@ type Tree struct {
 	// pieces counts the pieces that were read of a package. They are bounded, because a
 	// server chooses the content.
 	pieces atomic.Int64
+	held   atomic.Int64 // the result of Held
 }
 
 // Searched is the file tree to search: a repository, or a directory that is used as one. If
@@ -147,6 +148,9 @@ func (t *Tree) ThroughLink() bool {
 	return ok && made.ThroughLink()
 }
 
+// Held is how many bytes of files were read.
+func (t *Tree) Held() int64 { return t.held.Load() }
+
 // LeadsOut reports whether the error of a path is that it leads out of the tree.
 func (t *Tree) LeadsOut(err error) bool { return errors.Is(err, t.outside) }
 
@@ -196,6 +200,7 @@ func (t *Tree) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	src, err := t.Content(real)
+	t.held.Add(int64(len(src)))
 	if err == nil {
 		err = Unheld(src)
 	}
