@@ -207,7 +207,7 @@ func TestSecondaryLimitsInAnOrganisation(t *testing.T) {
 	for _, path := range []string{
 		"POST /github/api/graphql", "GET /github/api/v3/repos/acme/r01/tarball/...", "GET /github/api/v3/repos/acme/r01/git/matching-refs/...",
 		"POST /github/api/v3/repos/acme/r01/git/trees", "POST /github/api/v3/repos/acme/r01/git/commits", "POST /github/api/v3/repos/acme/r01/git/refs",
-		"POST /github/api/v3/repos/acme/r01/pulls", "PATCH /github/api/v3/repos/acme/r01/pulls/...",
+		"POST /github/api/v3/repos/acme/r01/pulls",
 	} {
 		for _, kind := range []string{"403", "403 after"} {
 			t.Run(path+" "+kind, func(t *testing.T) {
