@@ -197,38 +197,11 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 // rootModules finds the root modules of a file tree, and reads their requirements. Without
 // a source it fetches no modules.
 func rootModules(ctx context.Context, fsys fs.FS, units terragrunt.Options) ([]scan.RootModule, []problem.Problem, error) {
-	opts := units.Scan
-	opts.Made = terragrunt.Kinds
-	var stacks []string
-	opts.TerragruntStack = func(dir string) { stacks = append(stacks, dir) }
-	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
+	roots, diagnostics, err := terragrunt.Find(ctx, fsys, units)
 	if err != nil {
 		return nil, nil, err
 	}
-	opts.TerragruntStack, units.Scan = nil, opts
-	if !opts.Everywhere() && terragrunt.MayHaveStacks(fsys, roots, diagnostics, stacks) {
-		// Stacks elsewhere may generate the named directories, and their units.
-		stacks, err = scan.TerragruntStacks(ctx, fsys, opts)
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(stacks) > 0 {
-		units.Stacks = terragrunt.ReadStacks(ctx, fsys, stacks, units)
-	}
-	if units.Stacks != nil { // generated files count like existing files
-		fsys, units.Scan = units.Stacks.FS(), units.Stacks.Options(opts)
-		roots, diagnostics, err = scan.Find(ctx, fsys, units.Scan)
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	roots, more, err := terragrunt.Roots(ctx, fsys, roots, units)
-	if err != nil {
-		return nil, nil, err
-	}
-	diagnostics = append(diagnostics, more...)
-	modules := scan.Load(ctx, roots, units.Source, opts)
+	modules := scan.Load(ctx, roots, units.Source, units.Scan)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
 	slices.SortFunc(diagnostics, problem.Problem.Compare)
 	return modules, diagnostics, nil

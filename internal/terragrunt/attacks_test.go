@@ -138,14 +138,14 @@ func TestStackAttacks(t *testing.T) {
 					dirs = append(dirs, path.Dir(at))
 				}
 			}
-			stacks := ReadStacks(t.Context(), files, dirs, Options{})
+			stacks := readStacks(t.Context(), files, dirs, Options{})
 			if stacks == nil {
 				if tt.says != "" {
 					t.Error("there is no stack")
 				}
 				return
 			}
-			_, problems, err := Roots(t.Context(), stacks.FS(), scan.Identify(stacks.FS(), sortedUnits(stacks), scan.Options{}), Options{Stacks: stacks, List: true})
+			_, problems, err := unitRoots(t.Context(), stacks.tree, scan.Identify(stacks.tree, sortedUnits(stacks), scan.Options{}), Options{stacks: stacks, List: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestStackAttacks(t *testing.T) {
 	}
 }
 
-func sortedUnits(s *Stacks) []string {
+func sortedUnits(s *allStacks) []string {
 	var dirs []string
 	for dir := range s.units {
 		dirs = append(dirs, dir)
@@ -191,9 +191,9 @@ func BenchmarkStacks(b *testing.B) {
 			}
 			files := tree(stackOf(text.String()) + plainUnit + module("modules/a", "random", "~> 3.0"))
 			for b.Loop() {
-				stacks := ReadStacks(b.Context(), files, []string{"live"}, Options{})
-				found := scan.Identify(stacks.FS(), sortedUnits(stacks), scan.Options{Tool: provider.Terraform})
-				roots, _, err := Roots(b.Context(), stacks.FS(), found, Options{Stacks: stacks, List: true})
+				stacks := readStacks(b.Context(), files, []string{"live"}, Options{})
+				found := scan.Identify(stacks.tree, sortedUnits(stacks), scan.Options{Tool: provider.Terraform})
+				roots, _, err := unitRoots(b.Context(), stacks.tree, found, Options{stacks: stacks, List: true})
 				if err != nil {
 					b.Fatal(err)
 				}

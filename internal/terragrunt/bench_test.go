@@ -55,7 +55,7 @@ func load(t testing.TB, fsys fs.FS, units int) []scan.RootModule {
 			Tool: provider.Newest(provider.Terraform), Lock: &lockfile.File{},
 		})
 	}
-	roots, _, err := Roots(t.Context(), fsys, roots, Options{})
+	roots, _, err := unitRoots(t.Context(), fsys, roots, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // generation is everything that the stacks generate with one way to read them: with the
 // first of some sets of values.
 type generation struct {
-	of   *Stacks
+	of   *allStacks
 	tree *fileReader
 	live []*liveStack // sorted by their directories
 }

@@ -39,8 +39,8 @@ func TestStackQuota(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := tree(stackOf(units.String()) + small + "-- units/app/terragrunt.hcl --\n" + unit)
-			stacks := ReadStacks(t.Context(), files, []string{"live", "other"}, Options{})
-			roots, problems, err := Roots(t.Context(), stacks.FS(), scan.Identify(stacks.FS(), sortedUnits(stacks), scan.Options{}), Options{Stacks: stacks, List: true})
+			stacks := readStacks(t.Context(), files, []string{"live", "other"}, Options{})
+			roots, problems, err := unitRoots(t.Context(), stacks.tree, scan.Identify(stacks.tree, sortedUnits(stacks), scan.Options{}), Options{stacks: stacks, List: true})
 			if err != nil || len(roots) != some+1 {
 				t.Fatalf("%d root modules, %v, %v", len(roots), problems, err)
 			}

@@ -20,45 +20,33 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// Kinds are the kinds of root modules whose configuration this package makes.
-var Kinds = []scan.Kind{scan.TerragruntUnit}
-
 // Options say how units are read.
 type Options struct {
 	// Source fetches modules that the file tree does not have. Without it, a unit with such
 	// a module is not statically known.
 	Source scan.Source
-	// Scan are the options with which the root modules were found. With Path, archives and
+	// Scan are the options with which root modules are found. With Path, archives and
 	// git repositories in the file tree are read there. Path is empty if the tree is not on
 	// disk, or if other people choose the content of units.
 	Scan scan.Options
-	// Stacks are the stacks of the file tree. The tree must then be Stacks.FS. nil: there
-	// are none.
-	Stacks *Stacks
 	// List includes the units that stacks generate, even if git keeps no lock file for
 	// them. Nothing is written for such a unit.
 	List bool
 	// Environments are the sets of values that units are read with.
 	Environments []EnvironmentSet
+
+	stacks *allStacks // of the file tree; nil: there are none
 }
 
-// Roots changes the units among root modules into root modules that scan.Load can read:
-// each gets a file tree of its own. The unknown parts of a unit are Unread, and its lock
-// file's records replace them. Two kinds of units are left out:
-//
-//   - units that leave the lock file to its owner;
-//   - units without a lock file, unless lock files must be created.
-//
-// The diagnostics name assumptions, unknown parts and units that are left alone, each cause
-// once. Modules that are not fetched when ctx ends are not known. The error is not nil only
-// if ctx is done before all units are read.
-func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
+// unitRoots changes the units among root modules into root modules that scan.Load can
+// read. The error is not nil only if ctx is done before all units are read.
+func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	var told toldCauses
 	of := stackRoots{roots: roots}
 	configs := NewConfigs(fsys)
-	if opts.Stacks != nil {
-		configs = &Configs{opts.Stacks.tree}
-		of = opts.Stacks.sort(roots, opts)
+	if opts.stacks != nil {
+		configs = &Configs{opts.stacks.tree}
+		of = opts.stacks.sort(roots, opts)
 		roots = of.roots
 		told.problems = of.problems
 	}
@@ -374,7 +362,7 @@ func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []strin
 		}
 	}
 	trees := []*fileReader{r.tree}
-	if s := ReadStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
+	if s := readStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
 		for _, ways := range s.units {
 			for _, u := range ways {
 				u.read(sets)

@@ -149,7 +149,7 @@ func TestRoots(t *testing.T) {
 			if r.Tool.Name == "" {
 				r.Tool = provider.Newest(provider.Terraform)
 			}
-			roots, warnings, err := Roots(t.Context(), tree(modules+tt.files), []scan.Root{r}, tt.opts)
+			roots, warnings, err := unitRoots(t.Context(), tree(modules+tt.files), []scan.Root{r}, tt.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,14 +181,14 @@ func TestRoots_causes(t *testing.T) {
 		files += "-- " + dir + "/terragrunt.hcl --\nterraform {\n  copy_terraform_lock_file = false\n}\n"
 		roots = append(roots, scan.Root{Dir: dir, Kind: scan.TerragruntUnit, Lock: &lockfile.File{}})
 	}
-	kept, warnings, err := Roots(t.Context(), tree(files), roots, Options{})
+	kept, warnings, err := unitRoots(t.Context(), tree(files), roots, Options{})
 	const want = "12 Terragrunt units are left alone, since copy_terraform_lock_file is false: live/u00, live/u01, live/u02, live/u03, live/u04, live/u05, live/u06, live/u07, live/u08, live/u09 and 2 more"
 	if err != nil || len(kept) > 0 || len(warnings) != 1 || warnings[0].Message != want {
 		t.Errorf("Roots = %v, %v, %v, want the warning %q", kept, warnings, err, want)
 	}
 	// Causes that differ only in their place are one, too. Programs get all units.
 	files = strings.ReplaceAll(files, "copy_terraform_lock_file = false", "source = get_env(\"M\")")
-	_, warnings, err = Roots(t.Context(), tree(files), roots, Options{})
+	_, warnings, err = unitRoots(t.Context(), tree(files), roots, Options{})
 	const known = "the requirements of 12 Terragrunt units are known in part: the source is not statically known: it depends on the environment variable M. The recorded constraints are used for the rest in live/u00, live/u01"
 	if err != nil || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Message, known) || len(warnings[0].Dirs.List()) != 12 || warnings[0].Place.String() != "live/u00/terragrunt.hcl:2" {
 		t.Errorf("Roots = %+v, %v, want the warning %q with 12 directories", warnings, err, known)
@@ -196,13 +196,13 @@ func TestRoots_causes(t *testing.T) {
 	parent := scan.Root{Dir: "live", Kind: scan.TerragruntUnit}
 	child := scan.Root{Dir: "live/app", Kind: scan.TerragruntUnit}
 	files = "-- live/terragrunt.hcl --\nterraform {\n  source = \"../../modules/a\"\n}\n-- live/app/terragrunt.hcl --\ninclude {\n  path = find_in_parent_folders()\n}\n"
-	kept, _, err = Roots(t.Context(), tree(files+module("modules/a", "random", "")), []scan.Root{parent, child}, Options{Scan: scan.Options{Create: true}})
+	kept, _, err = unitRoots(t.Context(), tree(files+module("modules/a", "random", "")), []scan.Root{parent, child}, Options{Scan: scan.Options{Create: true}})
 	if err != nil || len(kept) != 1 || kept[0].Dir != child.Dir {
 		t.Errorf("Roots = %v, %v, want the unit %s without the file that it includes", kept, err, child.Dir)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Roots(ended, tree(files), roots, Options{}); err == nil {
+	if _, _, err := unitRoots(ended, tree(files), roots, Options{}); err == nil {
 		t.Error("Roots returns no error though its context has ended")
 	}
 }

@@ -16,12 +16,9 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// FS is the file tree together with the directories that stacks generate in it.
-func (s *Stacks) FS() fs.FS { return s.tree }
-
 // copies reports whether a lock file of the tree is a copy that a stack generates. Such a
 // file is not in the repository.
-func (s *Stacks) copies(name string) bool {
+func (s *allStacks) copies(name string) bool {
 	if s.tree.generates == nil {
 		return false
 	}
@@ -29,8 +26,8 @@ func (s *Stacks) copies(name string) bool {
 	return g != nil && !s.base.isFile(name)
 }
 
-// Options are the options for a search of FS.
-func (s *Stacks) Options(opts scan.Options) scan.Options {
+// options are the options for a search of the tree with generated directories.
+func (s *allStacks) options(opts scan.Options) scan.Options {
 	if ignored := opts.IgnoredDir; ignored != nil {
 		opts.IgnoredDir = func(dir string) string {
 			if s.tree.generates.reaches(dir) {
@@ -44,10 +41,10 @@ func (s *Stacks) Options(opts scan.Options) scan.Options {
 	return opts
 }
 
-// MayHaveStacks reports whether stacks may generate directories that matter to a search. It
+// mayHaveStacks reports whether stacks may generate directories that matter to a search. It
 // decides by the search's results: stack files, units, lock files or directories without
 // configuration, or a root module below a directory with a stack file.
-func MayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem, stacks []string) bool {
+func mayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem, stacks []string) bool {
 	below := map[string]bool{}
 	var stackAbove func(dir string) bool
 	stackAbove = func(dir string) bool {
@@ -69,11 +66,11 @@ func MayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem,
 }
 
 // generates reports whether a stack generates a unit in this directory.
-func (s *Stacks) generates(dir string) bool { return s != nil && s.units[dir] != nil }
+func (s *allStacks) generates(dir string) bool { return s != nil && s.units[dir] != nil }
 
 // stackRoots relates root modules to stacks.
 type stackRoots struct {
-	stacks *Stacks // nil: there are none
+	stacks *allStacks // nil: there are none
 	roots  []scan.Root
 	// units are the units that stacks generate, by the index of their root module. parts
 	// are the indexes of the units that start with the lock file of a root module, by its
@@ -173,7 +170,7 @@ func (s *stackRoots) bound(read [][]Unit) {
 // sort sorts the root modules that were found in a file tree with stacks. It leaves out the
 // directories that stacks are made from, and generated units without a lock file that git
 // keeps.
-func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
+func (s *allStacks) sort(roots []scan.Root, opts Options) stackRoots {
 	of := stackRoots{stacks: s, units: map[int][]*stackUnit{}, parts: map[int][]int{}, taken: map[int]waysToRead{}}
 	var locks stackLocks
 	var served []int
@@ -217,7 +214,7 @@ func (s *Stacks) sort(roots []scan.Root, opts Options) stackRoots {
 // addsTo reports whether stacks generate files beside a lock file of the repository that
 // belongs to other files of the repository. Who owns its entries is then unknown. Below
 // generatedDir everything is the stack's.
-func (s *Stacks) addsTo(dir string) bool {
+func (s *allStacks) addsTo(dir string) bool {
 	if s.tree.generates == nil || hasElement(dir, generatedDir) || !s.base.isFile(path.Join(dir, lockfile.Name)) {
 		return false
 	}
@@ -235,7 +232,7 @@ func (s *Stacks) addsTo(dir string) bool {
 }
 
 // inMemory reports whether a stack generates a directory in which git keeps no lock file.
-func (s *Stacks) inMemory(dir string) bool {
+func (s *allStacks) inMemory(dir string) bool {
 	if s.tree.generates == nil {
 		return false
 	}
@@ -245,7 +242,7 @@ func (s *Stacks) inMemory(dir string) bool {
 
 // ownLock gives the root module of a generated unit the lock file that git keeps there. It
 // returns whether the unit is a root module of its own.
-func (s *Stacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
+func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
 	keeps := !hasElement(r.Dir, generatedDir) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
 	own := s.base.isFile(name) && keeps
@@ -300,7 +297,7 @@ func (s *stackRoots) addParts(i int, opts Options) {
 
 // unreadFor are the blocks that generate something unknown. It may be units that start with
 // the lock file of the directory.
-func (s *Stacks) unreadFor(dir string) []scan.Unread {
+func (s *allStacks) unreadFor(dir string) []scan.Unread {
 	var unread []scan.Unread
 	for _, l := range s.live {
 		add := func(h Hindrance) {
@@ -358,7 +355,7 @@ const (
 )
 
 // problems are the problems of the stacks that a run is about.
-func (s *Stacks) problems(opts Options) []problem.Problem {
+func (s *allStacks) problems(opts Options) []problem.Problem {
 	var all []problem.Problem
 	said := map[problem.Problem]bool{}
 	add := func(p problem.Problem) {

@@ -37,8 +37,8 @@ const (
 	mostRefusals = 100
 )
 
-// Stacks has everything that the stacks of a file tree generate, in memory only.
-type Stacks struct {
+// allStacks has everything that the stacks of a file tree generate, in memory only.
+type allStacks struct {
 	base    *fileReader
 	tree    *fileReader // with the directories of all ways; if several have one path, the first one counts
 	fetcher *Assembler
@@ -109,12 +109,12 @@ type stackUnit struct {
 	tree      *fileReader // the tree with the generated unit
 }
 
-// ReadStacks returns everything that the stacks of a file tree generate; nil if there is
+// readStacks returns everything that the stacks of a file tree generate; nil if there is
 // none. dirs are the directories with a stack file. Sources that the tree does not have are
 // fetched. A stack is read with each set of values that reaches its directory, once for
 // sets that do not differ.
-func ReadStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *Stacks {
-	s := &Stacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
+func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *allStacks {
+	s := &allStacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
 	s.fetcher = NewAssembler(&Configs{s.base}, opts.Source, opts.Scan.Path)
 	for _, dir := range dirs {
@@ -139,7 +139,7 @@ func hasElement(name, element string) bool {
 // chooseLive returns the stacks that people run. These are the stacks that no other stack
 // file names as a source and that need no missing values. If stacks are made only from each
 // other, it is the first of them.
-func (s *Stacks) chooseLive(sets []EnvironmentSet) []string {
+func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 	sources := map[string][]string{} // sources of each stack, by directory
 	wants := map[string]bool{}
 	for _, dir := range s.files {
@@ -249,7 +249,7 @@ func (l *liveStack) spend(cost int) {
 
 // generateAll reads the live stacks once for each way that the sets of values make. Stacks
 // that no set reaches are read without a set, in the first generation.
-func (s *Stacks) generateAll(ctx context.Context, live []string, sets []EnvironmentSet) {
+func (s *allStacks) generateAll(ctx context.Context, live []string, sets []EnvironmentSet) {
 	var all []*generation
 	some := slices.DeleteFunc(slices.Clone(sets), func(set EnvironmentSet) bool {
 		return !slices.ContainsFunc(live, func(dir string) bool { return scan.Reaches(set.Directories, dir) })
@@ -288,7 +288,7 @@ func (l *liveStack) differs(other EnvironmentSet) bool {
 // settle keeps the units of the stacks that people run. It drops stacks that are errors,
 // and stacks that another one is made from, as only the reading showed. If several sets do
 // not change a stack, the first one counts.
-func (s *Stacks) settle(all []*generation) {
+func (s *allStacks) settle(all []*generation) {
 	made, within := s.joined(all)
 	for _, g := range all {
 		for _, l := range g.live {
@@ -313,7 +313,7 @@ func (s *Stacks) settle(all []*generation) {
 // joined is the tree with the directories of all generations. If several have one path, the
 // first one counts, or the first that is a unit. within are the stacks that other stacks
 // are made from.
-func (s *Stacks) joined(all []*generation) (made *stackTree, within map[string]bool) {
+func (s *allStacks) joined(all []*generation) (made *stackTree, within map[string]bool) {
 	made, within = newStackTree(s.base, nil), map[string]bool{}
 	for _, g := range all {
 		if g.tree.generates == nil {
@@ -337,7 +337,7 @@ func (s *Stacks) joined(all []*generation) (made *stackTree, within map[string]b
 }
 
 // addUnits adds the units of one generation.
-func (s *Stacks) addUnits(g *generation) {
+func (s *allStacks) addUnits(g *generation) {
 	if g.tree.generates == nil {
 		return
 	}
@@ -355,7 +355,7 @@ func (l *liveStack) repeats(before *liveStack) bool {
 }
 
 // names are the sets of this way to read the stack. It is empty if there is only one way.
-func (s *Stacks) names(l *liveStack) scan.SetNames {
+func (s *allStacks) names(l *liveStack) scan.SetNames {
 	if len(s.waysOf(l.dir)) == 1 {
 		return ""
 	}
@@ -363,7 +363,7 @@ func (s *Stacks) names(l *liveStack) scan.SetNames {
 }
 
 // waysOf are the ways to read the stack of a directory.
-func (s *Stacks) waysOf(dir string) []*liveStack {
+func (s *allStacks) waysOf(dir string) []*liveStack {
 	var ways []*liveStack
 	for _, l := range s.live {
 		if l.dir == dir {
@@ -385,7 +385,7 @@ func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
 
 // unreadWays are the ways to read the stack of a unit that do not show whether the stack
 // generates it. Each one is returned as an unknown unit.
-func (s *Stacks) unreadWays(ways []*stackUnit) []Unit {
+func (s *allStacks) unreadWays(ways []*stackUnit) []Unit {
 	var units []Unit
 	first := ways[0]
 	for _, l := range s.waysOf(first.live.dir) {
