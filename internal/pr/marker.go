@@ -22,6 +22,9 @@ type Marker struct {
 	Closed string `json:"closed,omitempty"`
 	// Stopped says that relock has commented on somebody else's commits.
 	Stopped bool `json:"stopped,omitempty"`
+	// StoppedAt is the head of the branch then. After another one somebody may have taken
+	// those commits away. It is empty in older markers.
+	StoppedAt string `json:"stopped-at,omitempty"`
 	// AutoMerge says that relock must still ask GitHub for auto-merge.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
 	// Leaves says that relock must delete the branch once no other pull request needs it.

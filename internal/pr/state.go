@@ -144,7 +144,7 @@ func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, er
 		if err := r.readLag(ctx, p, &looked); err != nil {
 			return looked, err
 		}
-		if (looked.owner != unsettled || looked.marker.Stopped) && decide(p, looked, r.opts).idle() {
+		if (looked.owner != unsettled || looked.stopped()) && decide(p, looked, r.opts).idle() {
 			return looked, nil
 		}
 	}
@@ -181,13 +181,19 @@ func (s state) adds(p Proposal) bool {
 	return !slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != github.BlobID(f.Content) })
 }
 
+// stopped reports whether relock has commented on somebody's commits, and the branch is as
+// it was then.
+func (s state) stopped() bool {
+	return s.marker.Stopped && (s.marker.StoppedAt == "" || s.marker.StoppedAt == s.head)
+}
+
 // decideOwner decides about a branch whose newest commits somebody has rewritten or merged.
 // It is ours if it holds the content of the base, our files on top, and nothing else.
 func (r *surveyor) decideOwner(ctx context.Context, s *state) error {
 	if s.owner != unsettled {
 		return nil
 	}
-	own, head, ok := s.judged.own, s.judged.head, !s.marker.Stopped // relock has already commented whose it is
+	own, head, ok := s.judged.own, s.judged.head, !s.stopped() // relock has already commented whose it is
 	var err error
 	if ok && s.judged.rebased() {
 		_, ok, err = s.mark.proposed(ctx, r.repo, s.judged.base(), own.SHA)

@@ -365,7 +365,7 @@ func (t *task) warn(ctx context.Context, s state) error {
 		return err
 	}
 	m := s.marker
-	m.Stopped = true
+	m.Stopped, m.StoppedAt = true, s.head
 	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
 	return err
 }
