@@ -43,7 +43,7 @@ var ways = []struct {
 // TestTraces compares docs/traces.md with real stacks, or writes it with -update.
 func TestTraces(t *testing.T) {
 	if ownProcess() {
-		t.Skip("the stacks of another process are not seen")
+		t.Skip("RELOCK_BIN is set, so relock is another process, whose stacks are not seen")
 	}
 	page := fmt.Sprintf(`# Three runs, function by function
 

@@ -94,7 +94,8 @@ func optionsOf(t *testing.T, args []string) Options {
 	flags := flag.NewFlagSet("want", flag.ContinueOnError)
 	flags.Func("tool", "", func(s string) (err error) {
 		name, version, _ := strings.Cut(s, "@")
-		if opts.Tool = provider.ToolName(name); version == "" {
+		opts.Tool = provider.ToolName(name)
+		if version == "" {
 			return nil
 		}
 		opts.ToolVersion, err = provider.ParseVersion(version)
