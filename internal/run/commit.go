@@ -63,7 +63,10 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 
 // oneRoot is the repository of all directories. It is an error if there are several.
 func oneRoot(workDir string, dirs []string) (root string, err error) {
-	for i, dir := range append(slices.Clip(dirs), ".")[:max(1, len(dirs))] {
+	if len(dirs) == 0 {
+		dirs = []string{everything}
+	}
+	for i, dir := range dirs {
 		at := worktree.RootOf(file.Absolute(workDir, dir))
 		if i > 0 && at != root {
 			return "", errors.New("the directories are in different repositories; a pull request is about one")
