@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -77,19 +78,19 @@ func (r *fileReader) blocks(name string) bool {
 func (o *stackTree) add(dir string, g *stackDir) {
 	o.made[dir] = g
 	for dir != "." {
-		above := path.Dir(dir)
-		if o.leads[above] == nil {
-			o.leads[above] = map[string]bool{}
+		from := above(dir)
+		if o.leads[from] == nil {
+			o.leads[from] = map[string]bool{}
 		}
-		o.leads[above][path.Base(dir)] = true
-		dir = above
+		o.leads[from][path.Base(dir)] = true
+		dir = from
 	}
 }
 
 // in returns the generated directory that has a path, and the path relative to it; nil if
 // there is none, or if no generated file may replace what the file tree has there.
 func (o *stackTree) in(name string) (g *stackDir, rel string) {
-	for dir := name; ; dir = path.Dir(dir) {
+	for dir := name; ; dir = above(dir) {
 		if g := o.made[dir]; g != nil {
 			rel, _ := relTo(dir, name)
 			if o.keeps(g, name, rel) {
@@ -97,10 +98,19 @@ func (o *stackTree) in(name string) (g *stackDir, rel string) {
 			}
 			return g, rel
 		}
-		if dir == "." || dir == "/" {
+		if dir == "." {
 			return nil, ""
 		}
 	}
+}
+
+// above is path.Dir of a clean relative path. It copies nothing: a stack of itself has paths
+// of thousands of directories.
+func above(name string) string {
+	if i := strings.LastIndexByte(name, '/'); i > 0 {
+		return name[:i]
+	}
+	return "."
 }
 
 // reaches reports whether a directory is generated, or leads to one that is.
