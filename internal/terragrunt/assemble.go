@@ -35,7 +35,7 @@ type Assembly struct {
 
 // Assembler makes the Assemblies of units. They share the files that were read or fetched.
 type Assembler struct {
-	units  *Configs
+	tree   *fileReader
 	source scan.Source
 	// repository is the path of the file tree on this machine. It is empty if the tree is
 	// not on disk, or if only the tree itself may be read.
@@ -53,8 +53,8 @@ type Assembler struct {
 // whose module comes from elsewhere is not known. at is the absolute path of the file tree
 // on this machine, with slashes: archives and git repositories in it are read there. It is
 // empty if the tree is not on disk.
-func NewAssembler(r *Configs, source scan.Source, at string) *Assembler {
-	return &Assembler{units: r, source: source, repository: at, packages: map[string]*fileReader{}}
+func NewAssembler(r *fileReader, source scan.Source, at string) *Assembler {
+	return &Assembler{tree: r, source: source, repository: at, packages: map[string]*fileReader{}}
 }
 
 // Assemble makes the files that init sees in a unit, for a tool. It fetches the module if

@@ -124,11 +124,11 @@ func FuzzUnit(f *testing.F) {
 		if strings.HasPrefix(unit, "{") {
 			name = "u/" + jsonName
 		}
-		a := NewAssembler(NewConfigs(fstest.MapFS{
+		a := NewAssembler(newFileReader(fstest.MapFS{
 			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
 			"u/main.tf": {Data: []byte("")},
 		}), nil, "")
-		made := a.Assemble(t.Context(), a.units.unit("u", nil), provider.Newest(provider.OpenTofu))
+		made := a.Assemble(t.Context(), a.tree.unit("u", nil), provider.Newest(provider.OpenTofu))
 		if (made.Tree == nil) == made.Unit.Known() {
 			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)
 		}

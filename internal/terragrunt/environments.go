@@ -42,12 +42,12 @@ func differ(names map[string]bool, a, b map[string]string) bool {
 
 // Units reads the unit of a directory with the sets that reach it. Sets with equal values
 // for everything that the unit asks for share one reading.
-func (r *Configs) Units(dir string, sets []EnvironmentSet) []Unit {
+func (r *fileReader) Units(dir string, sets []EnvironmentSet) []Unit {
 	return r.unitsWith(dir, reaching(sets, dir))
 }
 
 // unitsWith is Units for sets that all reach the directory.
-func (r *Configs) unitsWith(dir string, sets []EnvironmentSet) []Unit {
+func (r *fileReader) unitsWith(dir string, sets []EnvironmentSet) []Unit {
 	var units []Unit
 	eachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 		u := r.unit(dir, set)

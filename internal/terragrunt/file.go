@@ -30,8 +30,9 @@ const (
 	stackName  = "terragrunt.stack.hcl"
 )
 
-// fileReader is the file tree that the units are in. It is read lazily, each file once. The
-// text of a large file has no value in expressions.
+// fileReader reads the units of a file tree, which should be the whole repository. It reads
+// each file once, and nothing outside the tree. The text of a large file has no value in
+// expressions.
 type fileReader struct {
 	filetree.Lazy
 	files   memo.Once[string, parsed]
@@ -40,6 +41,8 @@ type fileReader struct {
 	generates *stackTree
 }
 
+// newFileReader returns a reader of a file tree. Links are followed only if the tree is an
+// fs.ReadLinkFS.
 func newFileReader(fsys fs.FS) *fileReader {
 	return &fileReader{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys), KeepsContents: true}}
 }

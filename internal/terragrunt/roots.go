@@ -43,17 +43,17 @@ type Options struct {
 func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	var told toldCauses
 	of := stackRoots{roots: roots}
-	configs := NewConfigs(fsys)
+	tree := newFileReader(fsys)
 	if opts.stacks != nil {
-		configs = &Configs{opts.stacks.tree}
+		tree = opts.stacks.tree
 		of = opts.stacks.sort(roots, opts)
 		roots = of.roots
 		told.problems = of.problems
 	}
 	read := make([][]Unit, len(roots))
-	a := NewAssembler(configs, opts.Source, opts.Scan.Path)
+	a := NewAssembler(tree, opts.Source, opts.Scan.Path)
 	a.absent = opts.Scan.Absent
-	if err := eachUnit(ctx, roots, opts.Scan.Jobs, func(i int) { read[i] = of.read(a.units, i, opts.Environments) }); err != nil {
+	if err := eachUnit(ctx, roots, opts.Scan.Jobs, func(i int) { read[i] = of.read(tree, i, opts.Environments) }); err != nil {
 		return nil, nil, err
 	}
 	of.bound(read)
@@ -80,7 +80,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 			continue
 		}
 		ingredient := func(m Assembly) bool { // other units include or copy it
-			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(a.units.tree, r.Dir)
+			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(tree, r.Dir)
 		}
 		if r.Lock == nil && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
 			continue
@@ -351,7 +351,7 @@ func unitList(dirs []string) string {
 // Lacks returns the files that units and stacks read, that exist in a file tree, and whose
 // content is not in it, sorted. The units are read with each of the sets of values.
 func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
-	r := NewConfigs(t)
+	r := newFileReader(t)
 	var stacks []string
 	for _, name := range t.Names() {
 		switch path.Base(name) {
@@ -361,7 +361,7 @@ func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []strin
 			stacks = append(stacks, path.Dir(name))
 		}
 	}
-	trees := []*fileReader{r.tree}
+	trees := []*fileReader{r}
 	if s := readStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
 		for _, ways := range s.units {
 			for _, u := range ways {

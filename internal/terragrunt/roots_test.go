@@ -222,7 +222,7 @@ func TestUnit_excluded(t *testing.T) {
 		"if = true":                                         false,
 		"actions = [\"init\"]":                              false,
 	} {
-		u := NewConfigs(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
+		u := newFileReader(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
 		if u.Excluded != want {
 			t.Errorf("with exclude { %s } the unit is excluded: %t, want %t", block, u.Excluded, want)
 		}
@@ -251,11 +251,11 @@ func TestLacks(t *testing.T) {
 func TestWorkingCopy(t *testing.T) {
 	t.Parallel()
 	files := tree(module("modules/a", "random", "~> 3.0") + "-- modules/a/sub/x.tf --\n-- modules/a/gone.tf --\n-- live/app/own.tf --\nlocals {}\n-- live/app/sub/y.tf --\n-- live/app/.hidden/z.tf --\n")
-	units := NewConfigs(files)
+	units := newFileReader(files)
 	w := &workingCopy{
 		layers: []layer{
-			{tree: units.tree, dir: "modules/a", at: ".", keep: &copyList{}},
-			{tree: units.tree, dir: "live/app", at: ".", keep: &copyList{}},
+			{tree: units, dir: "modules/a", at: ".", keep: &copyList{}},
+			{tree: units, dir: "live/app", at: ".", keep: &copyList{}},
 		},
 		written: map[string][]byte{"made/g.tf": []byte("# generated\n")}, removed: map[string]bool{"gone.tf": true},
 	}

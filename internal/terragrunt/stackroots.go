@@ -101,10 +101,10 @@ func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 
 // read reads the unit of a root module. A unit that a stack generates also depends on that
 // stack's files, and shares a bound with the stack's other units.
-func (s *stackRoots) read(configs *Configs, i int, sets []EnvironmentSet) []Unit {
+func (s *stackRoots) read(tree *fileReader, i int, sets []EnvironmentSet) []Unit {
 	ways := s.units[i]
 	if ways == nil {
-		return configs.Units(s.roots[i].Dir, sets)
+		return tree.Units(s.roots[i].Dir, sets)
 	}
 	var units []Unit
 	for _, u := range ways {

@@ -116,7 +116,7 @@ type stackUnit struct {
 func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *allStacks {
 	s := &allStacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
-	s.fetcher = NewAssembler(&Configs{s.base}, opts.Source, opts.Scan.Path)
+	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan.Path)
 	for _, dir := range dirs {
 		if !hasElement(dir, generatedDir) && s.base.isFile(path.Join(dir, stackName)) {
 			s.files = append(s.files, dir)
@@ -376,11 +376,10 @@ func (s *allStacks) waysOf(dir string) []*liveStack {
 // read reads the unit with each set of its stack. If no set reaches the stack, the unit is
 // read with the sets that reach the unit.
 func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
-	configs := &Configs{u.tree}
 	if u.live.set == nil {
-		return configs.Units(u.dir, sets)
+		return u.tree.Units(u.dir, sets)
 	}
-	return configs.unitsWith(u.dir, u.live.sets)
+	return u.tree.unitsWith(u.dir, u.live.sets)
 }
 
 // unreadWays are the ways to read the stack of a unit that do not show whether the stack

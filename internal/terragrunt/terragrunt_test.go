@@ -27,8 +27,8 @@ func tree(text string) fstest.MapFS {
 // known.
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
-	a := NewAssembler(NewConfigs(fsys), nil, "")
-	made := a.Assemble(t.Context(), a.units.unit(unit, nil), provider.Newest(provider.Terraform))
+	a := NewAssembler(newFileReader(fsys), nil, "")
+	made := a.Assemble(t.Context(), a.tree.unit(unit, nil), provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {
 		how := "unknown"

@@ -3,7 +3,6 @@ package terragrunt
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -16,14 +15,6 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
-
-// Configs reads the units of one file tree, which should be the whole repository. It reads
-// each file once, and nothing outside the tree.
-type Configs struct{ tree *fileReader }
-
-// NewConfigs returns a reader of a file tree. Links are followed only if the tree is an
-// fs.ReadLinkFS.
-func NewConfigs(fsys fs.FS) *Configs { return &Configs{newFileReader(fsys)} }
 
 // Unit is the part of a unit's configuration that decides which files init sees.
 type Unit struct {
@@ -103,15 +94,15 @@ type Generated struct {
 }
 
 // unit reads the unit of a directory with a set of values; nil: without one.
-func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
-	u := Unit{Dir: dir, File: unitConfig(dir, r.tree.isFile), tree: r.tree}
-	u.Place = r.tree.place(u.File)
+func (r *fileReader) unit(dir string, set *EnvironmentSet) Unit {
+	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile), tree: r}
+	u.Place = r.place(u.File)
 	u.Place.Line = 1
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
-	reading := newReading(r.tree, dir)
+	reading := newReading(r, dir)
 	reading.set, u.asked = set, reading.asked
 	file, why := reading.open(u.File, dir, nil)
 	if why != nil {
@@ -124,8 +115,8 @@ func (r *Configs) unit(dir string, set *EnvironmentSet) Unit {
 	for _, in := range file.inclusion.files {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Files = r.tree.allSources(slices.Sorted(maps.Keys(reading.looked)))
-	u.AnyChange = r.tree.anyLinked(u.Files) || strings.Contains(u.Source.text, repositoryTop)
+	u.Files = r.allSources(slices.Sorted(maps.Keys(reading.looked)))
+	u.AnyChange = r.anyLinked(u.Files) || strings.Contains(u.Source.text, repositoryTop)
 	u.spent = reading.bound.Spent()
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
