@@ -168,26 +168,26 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	return w, path.Clean(p.Dir), true
 }
 
-// origin fetches a source, for either tool: stacks have no modules from registries.
-func (a *Assembler) origin(ctx context.Context, source Source) fetchedSource {
-	tool := provider.Newest(provider.Terraform)
-	call, why := source.call(tool, a.repository)
+// origin fetches a source, for either tool: stacks have no modules from registries. why says
+// why it is not known; the error, if it could not be fetched.
+func (a *Assembler) origin(ctx context.Context, source Source) (from copiedFrom, why *staticeval.Unknown, err error) {
+	call, why := source.call(provider.Newest(provider.Terraform), a.repository)
 	if why != nil {
-		return fetchedSource{why: why}
+		return from, why, nil
 	}
 	if a.source == nil {
-		return fetchedSource{why: &staticeval.Unknown{Reason: "it comes from outside of the repository"}}
+		return from, &staticeval.Unknown{Reason: "it comes from outside of the repository"}, nil
 	}
-	p, err := a.source.Fetch(ctx, tool, call)
+	p, err := a.source.Fetch(ctx, provider.Newest(provider.Terraform), call)
 	if err != nil {
 		d := problem.Of(err)
-		return fetchedSource{why: &staticeval.Unknown{Reason: "it could not be fetched: " + d.Message, Hint: d.Hint}, fail: err}
+		return from, &staticeval.Unknown{Reason: "it could not be fetched: " + d.Message, Hint: d.Hint}, err
 	}
-	from := moduleaddr.ShownPackage(source.Text)
-	return fetchedSource{copiedFrom: copiedFrom{
+	shown := moduleaddr.ShownPackage(source.Text)
+	return copiedFrom{
 		tree: a.pkg(p), dir: path.Clean(p.Dir), top: ".",
-		places: func(name string) problem.Place { return problem.Place{Path: name, Package: from} },
-	}}
+		places: func(name string) problem.Place { return problem.Place{Path: name, Package: shown} },
+	}, nil, nil
 }
 
 // pkg is the reader of a package. Units with the same package share it.

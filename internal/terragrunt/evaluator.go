@@ -36,10 +36,11 @@ type evaluator struct {
 	parent *include
 	scope  *staticeval.Scope
 	table  []staticeval.Function // the functions that the file can call
-	// siblings are those of stackFile. written says that a stack writes the file into the
-	// unit's directory.
-	siblings map[string]map[string]cty.Value
-	written  bool
+	// named are the further values that expressions may refer to, by root and name: in a
+	// stack file, unit.NAME and stack.NAME. written says that a stack writes the file into
+	// the unit's directory.
+	named   map[string]map[string]cty.Value
+	written bool
 	// inclusion is the result of includes; nil before the first call.
 	inclusion *inclusion
 }
@@ -90,8 +91,8 @@ func (e *evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		return e.stackValue(name)
 	case root == "dependency":
 		return notStatic(e.reading.outputs)
-	case e.siblings != nil && (root == unitKind || root == stackKind):
-		return e.sibling(root, name)
+	case e.named[root] != nil:
+		return e.further(root, name)
 	}
 	return notAllowed("%s is not known in a configuration of Terragrunt", root)
 }
@@ -222,15 +223,16 @@ func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
 	return part, staticeval.ReasonFor(part)
 }
 
-// sibling is the value of unit.NAME or stack.NAME in a stack file.
-func (e *evaluator) sibling(kind, name string) (cty.Value, *staticeval.Unknown) {
+// further is the value of a reference to a further value, or all values of the root without
+// a name.
+func (e *evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) {
 	if name == "" {
-		v := cty.ObjectVal(e.siblings[kind])
+		v := cty.ObjectVal(e.named[root])
 		return v, staticeval.ReasonFor(v)
 	}
-	v, ok := e.siblings[kind][name]
+	v, ok := e.named[root][name]
 	if !ok {
-		return notAllowed(kind+".%s is not declared", name)
+		return notAllowed(root+".%s is not declared", name)
 	}
 	return v, staticeval.ReasonFor(v)
 }

@@ -28,6 +28,9 @@ const (
 	autoName   = "terragrunt.autoinclude.hcl"
 	valuesName = "terragrunt.values.hcl"
 	stackName  = "terragrunt.stack.hcl"
+	// stackDirName is the directory that a stack generates in, unless a block says otherwise
+	// [case stack-two-units].
+	stackDirName = ".terragrunt-stack"
 )
 
 // fileReader reads the units of a file tree, which should be the whole repository. It reads

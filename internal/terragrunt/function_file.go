@@ -268,6 +268,16 @@ func (t functionTable) readStack(name string) (cty.Value, error) {
 	return v, nil
 }
 
+// partOfStack says why values of a stack file have no value elsewhere.
+var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
+
+// asObject is a stack file as an object, the value of read_terragrunt_config [case
+// stack-unit-reads-stack].
+func asObject(file *evaluator) cty.Value {
+	unit, _ := notStatic(partOfStack)
+	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), unitKind: unit, stackKind: unit})
+}
+
 // templateFunc is templatefile, which a template must not call
 // [terraform 1.11 internal/lang/funcs/filesystem.go].
 func (t functionTable) templateFunc() function.Function {

@@ -111,7 +111,7 @@ include "r" {
 		`deep_merge({}, { l = [] }, { l = [1, 2] })`:                                                    `{"l":[1,2]}`,
 		`deep_merge({ a = 1 }, "x")`:                                                                    "refused: error in function call",
 	} {
-		r := newReading(newFileReader(files), "live/app")
+		r := newReading(newFileReader(files), "live/app", nil)
 		unit, why := r.open("live/app/terragrunt.hcl", "live/app", nil)
 		if why != nil {
 			t.Fatal(why)

@@ -19,24 +19,24 @@ import (
 
 // stackTree is a file tree together with the directories that stacks generate in it, in
 // memory only. It is the filetree.Source of a fileReader, so one reader reads all files. A
-// generated file never replaces a lock file of the file tree, and below generatedDir alone
+// generated file never replaces a lock file of the file tree, and below stackDirName alone
 // it replaces another file.
 type stackTree struct {
 	base *fileReader
-	made map[string]*stackDir // by directory
+	made map[string]*generatedDir // by directory
 	// leads are the names in each directory that lead to generated directories.
 	leads map[string]map[string]bool
 }
 
-// stackDir is a directory that a stack generates: a copy of the block's source over the
-// files that are there.
-type stackDir struct {
-	block  stackBlock
-	stack  *stackFile // the stack file with the block
+// generatedDir is a directory that a block of a stack file generates: a copy of its source
+// over the files that are there.
+type generatedDir struct {
+	place  problem.Place // of the block
 	copied copiedFrom
 	copy   *workingCopy
-	live   *liveStack
-	unit   bool // the block is for a unit, and the directory is one
+	values cty.Value // that the stack gives; NilVal: none
+	auto   *declared // the block autoinclude, or nil
+	ofUnit bool      // the block is for a unit: Terragrunt writes auto next to it
 }
 
 // copiedFrom is the origin of a generated directory.
@@ -48,15 +48,18 @@ type copiedFrom struct {
 	dir, top string
 }
 
-// newStackTree makes a tree with the generated directories of another one.
-func newStackTree(base *fileReader, before *stackTree) *stackTree {
-	o := &stackTree{base: base, made: map[string]*stackDir{}, leads: map[string]map[string]bool{}}
-	if before != nil {
-		for dir, g := range before.made {
-			o.add(dir, g)
-		}
+// inRepository is the directory in the repository that is copied; false if it comes from
+// elsewhere.
+func (o copiedFrom) inRepository() (string, bool) {
+	if o.places != nil {
+		return "", false
 	}
-	return o
+	return o.tree.inRepository(o.dir)
+}
+
+// newStackTree makes a tree without generated directories.
+func newStackTree(base *fileReader) *stackTree {
+	return &stackTree{base: base, made: map[string]*generatedDir{}, leads: map[string]map[string]bool{}}
 }
 
 // reader reads the tree. Add nothing after this call.
@@ -64,18 +67,8 @@ func (o *stackTree) reader() *fileReader {
 	return &fileReader{Lazy: filetree.Lazy{Source: o, KeepsContents: true}, generates: o}
 }
 
-// blocks reports whether a file or a link is at a path, or at one above it.
-func (r *fileReader) blocks(name string) bool {
-	for ; name != "."; name = path.Dir(name) {
-		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
-			return true
-		}
-	}
-	return false
-}
-
 // add adds a generated directory.
-func (o *stackTree) add(dir string, g *stackDir) {
+func (o *stackTree) add(dir string, g *generatedDir) {
 	o.made[dir] = g
 	for dir != "." {
 		from := above(dir)
@@ -89,7 +82,7 @@ func (o *stackTree) add(dir string, g *stackDir) {
 
 // in returns the generated directory that has a path, and the path relative to it; nil if
 // there is none, or if no generated file may replace what the file tree has there.
-func (o *stackTree) in(name string) (g *stackDir, rel string) {
+func (o *stackTree) in(name string) (g *generatedDir, rel string) {
 	for dir := name; ; dir = above(dir) {
 		if g := o.made[dir]; g != nil {
 			rel, _ := relTo(dir, name)
@@ -113,18 +106,14 @@ func above(name string) string {
 	return "."
 }
 
-// reaches reports whether a directory is generated, or leads to one that is.
-func (o *stackTree) reaches(dir string) bool {
-	if o == nil {
-		return false
-	}
-	g, _ := o.in(dir)
-	return g != nil || o.leads[dir] != nil
+// hasElement reports whether a path has an element with this name.
+func hasElement(name, element string) bool {
+	return slices.Contains(strings.Split(name, "/"), element)
 }
 
 // keeps reports whether a path is what the file tree has there, and not the copy of a
 // generated directory.
-func (o *stackTree) keeps(g *stackDir, name, rel string) bool {
+func (o *stackTree) keeps(g *generatedDir, name, rel string) bool {
 	info, err := o.base.Lstat(name)
 	switch {
 	case err != nil:
@@ -133,7 +122,7 @@ func (o *stackTree) keeps(g *stackDir, name, rel string) bool {
 		n, err := g.copy.find(rel)
 		return err == nil && !n.IsDir()
 	}
-	return lockfile.Is(name) || !hasElement(name, generatedDir)
+	return lockfile.Is(name) || !hasElement(name, stackDirName)
 }
 
 // Lstat describes a file or directory.
@@ -206,7 +195,7 @@ func (o *stackTree) place(name string) problem.Place {
 		return n.layer.shown(n.real)
 	}
 	if err == nil && n.written != nil {
-		return g.block.place
+		return g.place
 	}
 	return problem.Place{Path: name}
 }
@@ -269,11 +258,25 @@ func (r *fileReader) anyLinked(names []string) bool {
 }
 
 // generatedAt is the generated directory with this path; nil if there is none.
-func (r *fileReader) generatedAt(dir string) *stackDir {
+func (r *fileReader) generatedAt(dir string) *generatedDir {
 	if r.generates == nil {
 		return nil
 	}
 	return r.generates.made[dir]
+}
+
+// isGenerated reports whether a path is in a generated directory.
+func (r *fileReader) isGenerated(name string) bool {
+	if r.generates == nil {
+		return false
+	}
+	g, _ := r.generates.in(name)
+	return g != nil
+}
+
+// leadsToGenerated reports whether a directory is generated, or leads to one that is.
+func (r *fileReader) leadsToGenerated(dir string) bool {
+	return r.isGenerated(dir) || r.generates != nil && r.generates.leads[dir] != nil
 }
 
 // notHeld says why a file that was not found may exist all the same: only configuration is
@@ -296,8 +299,8 @@ func (r *fileReader) notHeld(name string) *staticeval.Unknown {
 // file tree has them.
 func (r *fileReader) valuesAt(dir string) (cty.Value, bool) {
 	g := r.generatedAt(dir)
-	if g == nil || g.block.values == cty.NilVal || r.generates.keeps(g, path.Join(dir, valuesName), valuesName) {
+	if g == nil || g.values == cty.NilVal || r.generates.keeps(g, path.Join(dir, valuesName), valuesName) {
 		return cty.NilVal, false
 	}
-	return g.block.values, true
+	return g.values, true
 }

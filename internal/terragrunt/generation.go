@@ -22,7 +22,17 @@ import (
 type generation struct {
 	of   *allStacks
 	tree *fileReader
-	live []*liveStack // sorted by their directories
+	made map[string]*stackDir // everything in tree that is generated, by directory
+	live []*liveStack         // sorted by their directories
+}
+
+// stackDir is a generatedDir with its block.
+type stackDir struct {
+	*generatedDir
+	block stackBlock
+	stack string // the directory of the stack file with the block
+	live  *liveStack
+	unit  bool // the block is for a unit, and the directory is one
 }
 
 // differs reports whether another set reaches other stacks, or changes one of them.
@@ -69,7 +79,10 @@ func (g *generation) generate(ctx context.Context) {
 
 // level reads stack files, adds their directories, and returns the stacks among these.
 func (g *generation) level(ctx context.Context, pending []pendingStack) []pendingStack {
-	next := newStackTree(g.of.base, g.tree.generates)
+	next := newStackTree(g.of.base)
+	for dir, made := range g.made {
+		next.add(dir, made.generatedDir)
+	}
 	files := make([]*stackFile, len(pending))
 	for i, p := range pending {
 		files[i] = &stackFile{}
@@ -106,7 +119,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	var stacks []pendingStack
 	for _, made := range fresh {
 		if g.check(made) {
-			stacks = append(stacks, pendingStack{dir: made.dir, added: made.block.auto, live: made.live})
+			stacks = append(stacks, pendingStack{dir: made.dir, added: made.auto, live: made.live})
 		}
 	}
 	return stacks
@@ -179,15 +192,26 @@ func costOfCopy(r *fileReader, dir string, most int) (sum int) {
 // lay adds a generated directory. It returns false if its path is refused.
 func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 	switch {
-	case next.made[dir] != nil:
+	case g.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
-	case g.of.base.isFile(path.Join(dir, stackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack.dir: // [case stack-beside-unit]
+	case g.of.base.isFile(path.Join(dir, stackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack: // [case stack-beside-unit]
 		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
-	case g.of.base.blocks(dir):
+	case blocks(g.of.base, dir):
 		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
 	default:
-		next.add(dir, made)
+		g.made[dir] = made
+		next.add(dir, made.generatedDir)
 		return true
+	}
+	return false
+}
+
+// blocks reports whether a file or a link is at a path, or at one above it.
+func blocks(r *fileReader, name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
+			return true
+		}
 	}
 	return false
 }
@@ -233,7 +257,7 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 			got := &fetchedSource{}
 			packages[b.source.text] = got
 			group.Go(func() error {
-				*got = g.of.fetcher.origin(ctx, b.source)
+				got.copiedFrom, got.why, got.fail = g.of.fetcher.origin(ctx, b.source)
 				return nil
 			})
 		}
@@ -326,7 +350,8 @@ func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from cop
 	if b.auto != nil {
 		w.removed[autoName] = true
 	}
-	return &stackDir{block: b, stack: f, copied: from, copy: w, live: p.live}
+	d := &generatedDir{place: b.place, copied: from, copy: w, values: b.values, auto: b.auto, ofUnit: b.kind == unitKind}
+	return &stackDir{generatedDir: d, block: b, stack: f.dir, live: p.live}
 }
 
 // valuesText is the file for values [case stack-values-object]. Unknown values are left

@@ -383,13 +383,13 @@ func (e *evaluator) beside() *unitSettings {
 	if e.written || path.Base(e.file.name) == autoName {
 		return s
 	}
-	if g := e.reading.tree.generatedAt(path.Dir(e.file.name)); g != nil && g.block.kind == unitKind && g.block.auto != nil {
-		auto, why := e.reading.autoinclude(g.block.auto)
+	if g := e.reading.tree.generatedAt(path.Dir(e.file.name)); g != nil && g.ofUnit && g.auto != nil {
+		auto, why := e.reading.autoinclude(g.auto)
 		if why != nil {
-			s.problem(*why, g.block.auto.place(), "")
+			s.problem(*why, g.auto.place(), "")
 			return s
 		}
-		s.under(auto.all(), shallow, g.block.auto.place())
+		s.under(auto.all(), shallow, g.auto.place())
 		return s
 	}
 	if !e.reading.isFile(name) {

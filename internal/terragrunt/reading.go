@@ -8,6 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -24,6 +25,10 @@ type unitReading struct {
 	outputs *staticeval.Unknown // for values from dependencies
 	values  *staticeval.Unknown // for values from a stack that are not committed
 	configs int
+	// assumed are the assumptions of the values that were used. wants says that one of these
+	// needs values that only a stack gives.
+	assumed map[string]bool
+	wants   bool
 	// template says that the unit depends on values that only a stack has.
 	template bool
 	// set has the values from outside; nil: none. asked are the names that were asked for.
@@ -34,18 +39,19 @@ type unitReading struct {
 	objects map[string]cty.Value // values of read_terragrunt_config, by the path of the file
 }
 
-// newReading starts the evaluation of the unit in a directory.
-func newReading(r *fileReader, unit string) *unitReading {
+// newReading starts the evaluation of the unit in a directory. set has the values from
+// outside; nil: none.
+func newReading(r *fileReader, unit string, set *EnvironmentSet) *unitReading {
 	values := &staticeval.Unknown{Reason: "the values of the stack are not in the repository"}
 	if r.generatedAt(unit) != nil {
 		values = &staticeval.Unknown{Refused: true, Reason: "the stack gives it no values"}
 	}
 	return &unitReading{
-		tree: r, unit: unit,
+		tree: r, unit: unit, set: set,
 		holes:   staticeval.Holes{Through: through},
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
 		values:  values,
-		looked:  map[string]bool{}, objects: map[string]cty.Value{},
+		looked:  map[string]bool{}, objects: map[string]cty.Value{}, assumed: map[string]bool{},
 		asked: askedNames{map[string]bool{}, map[string]bool{}},
 	}
 }
@@ -101,6 +107,16 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluator, *stat
 	return e, nil
 }
 
+// declared is a block, with the file whose context evaluates it.
+type declared struct {
+	kind  string
+	block configBlock
+	file  *evaluator
+	at    *configFile // the file with the block
+}
+
+func (d declared) place() problem.Place { return d.at.at(d.block.line) }
+
 // autoinclude opens the file that a stack writes next to a unit: a block of the stack file,
 // evaluated in that file's context [case stack-autoinclude-dependency].
 func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown) {
@@ -110,8 +126,24 @@ func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown)
 	}
 	own := newConfigFile(context.file.name, d.at.place, d.block.body.Body)
 	own.locals = context.file.locals
-	context.file, context.siblings, context.written = own, d.file.siblings, true
+	context.file, context.named, context.written = own, d.file.named, true
 	return context, nil
+}
+
+// use notes what a used value assumes, and whether it needs values that only a stack gives.
+func (r *unitReading) use(v cty.Value) {
+	if v == cty.NilVal {
+		return
+	}
+	_, marks := v.UnmarkDeep()
+	for mark := range marks {
+		switch m := mark.(type) {
+		case assumption:
+			r.assumed[m.text] = true
+		case *staticeval.Unknown:
+			r.wants = r.wants || m == r.values
+		}
+	}
 }
 
 // text returns the text of a known value, or a fallback for null.

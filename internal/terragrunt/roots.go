@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
@@ -134,9 +135,6 @@ func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
 	return scan.RootModule{Root: r}
 }
 
-// fetched reports whether the module comes from outside the file tree.
-func (s Source) fetched() bool { return !s.own() && !s.Local }
-
 // toolOf is the tool of a unit: OpenTofu if the lock file shows it, else the one of
 // terraform_binary, else the one that scan has found. A unit's lock file with Terraform's
 // registry shows Terraform: OpenTofu would have rewritten it [case tofu-lock-hosts].
@@ -151,6 +149,78 @@ func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
 // lockedBy reports whether a lock file has entries of the registry of a tool.
 func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
 	return lock != nil && slices.ContainsFunc(lock.Locks, func(l lockfile.Lock) bool { return l.Addr.Host == tool.DefaultHost() })
+}
+
+// oneByOne repeats the root module of a unit for each way to read the unit. The copies are
+// adjacent. Only root modules with several ways have Sets.
+func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assembly) {
+	for i, r := range roots {
+		if r.Kind != scan.TerragruntUnit {
+			each, made = append(each, r), append(made, Assembly{})
+			continue
+		}
+		for _, u := range read[i] {
+			each, made = append(each, r), append(made, Assembly{Unit: u})
+			if len(read[i]) > 1 {
+				each[len(each)-1].Sets = u.Sets
+			}
+		}
+	}
+	return each, made
+}
+
+// rootWith is the root module of a unit for all ways to read it; false if it is left out. A
+// way counts only if init runs in it and the lock file is not left alone, unless there is
+// no other way [case env-two-exclude]. If the unit is refused in a way, or another tool
+// runs, that way is not known [case env-three-missing-key].
+func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
+	idle := func(m Assembly) bool { return m.Unit.Excluded || m.Unit.LeavesLock }
+	refused := func(m Assembly) bool { return len(m.Unit.Refused()) > 0 }
+	someRun, someStand := slices.ContainsFunc(made, func(m Assembly) bool { return !idle(m) }), slices.ContainsFunc(made, func(m Assembly) bool { return !refused(m) })
+	var readings []scan.Root
+	var units []Assembly
+	for i, m := range made {
+		if someRun && idle(m) {
+			continue
+		}
+		if someStand && refused(m) {
+			m = unknownThere(m)
+		}
+		if len(readings) > 0 && roots[i].Tool.Name != readings[0].Tool.Name {
+			m.Tree = nil
+			m.problem(m.Unit.Source.place, staticeval.Unknown{Reason: "it is run with " + roots[i].Tool.Name.Title() + " there"})
+		}
+		readings, units = append(readings, roots[i]), append(units, m)
+	}
+	if len(readings) == 1 {
+		readings[0].Sets = ""
+		return rootOf(readings[0], units[0], told, opts)
+	}
+	var kept []scan.Root
+	for i, r := range readings {
+		if r, ok := rootOf(r, units[i], told, opts); ok {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == 0 {
+		return scan.Root{}, false
+	}
+	whole := kept[0]
+	whole.Sets, whole.Readings = "", kept
+	return whole, true
+}
+
+// unknownThere is a unit that is refused in one of several ways, changed to one that is not
+// known [case env-three-missing-key].
+func unknownThere(m Assembly) Assembly {
+	m.Unit.Problems = slices.Clone(m.Unit.Problems)
+	for i, p := range m.Unit.Problems {
+		if p.Refused {
+			m.Unit.Problems[i].Refused = false
+			m.Unit.Problems[i].Reason = "Terragrunt refuses the unit: " + p.Reason
+		}
+	}
+	return m
 }
 
 // rootOf is the root module of a unit; false if it is left out.

@@ -1,9 +1,13 @@
 package terragrunt
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
@@ -142,6 +146,9 @@ func (s Source) places() func(name string) problem.Place {
 // own reports whether the unit has no source.
 func (s Source) own() bool { return s.text == "" }
 
+// fetched reports whether the module comes from outside the file tree.
+func (s Source) fetched() bool { return !s.own() && !s.Local }
+
 // call is the call to give to a module client. repository is the path of the file tree on
 // this machine; empty if it is not on disk.
 func (s Source) call(tool provider.Tool, repository string) (scan.Call, *staticeval.Unknown) {
@@ -170,4 +177,31 @@ func (s Source) call(tool provider.Tool, repository string) (scan.Call, *statice
 		return scan.Call{}, &staticeval.Unknown{Reason: "it is an archive or a repository on this machine, which is read only where relock is run by hand"}
 	}
 	return scan.Call{Source: strings.Replace(text, repositoryTop, repository, 1)}, nil
+}
+
+// plainlyWritten reports whether an attribute is a literal text.
+func plainlyWritten(attr *hcl.Attribute) bool {
+	v := staticeval.Literal(attr.Expr)
+	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
+}
+
+// within reads a source that is relative to the origin. It must not lead out of the files
+// that were copied with it.
+func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
+	if isFetched(text) || path.IsAbs(text) {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
+	}
+	pkg, subdir, _ := strings.Cut(text, "//")
+	at := path.Join(o.dir, pkg)
+	whole := path.Join(at, subdir)
+	for _, name := range []string{at, whole} {
+		if _, inside := relTo(o.top, name); !inside || name == ".." || strings.HasPrefix(name, "../") {
+			return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
+		}
+	}
+	rel, _ := relTo(at, whole)
+	if _, inside := relTo(at, whole); !inside {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
+	}
+	return Source{Text: text, text: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), from: &o}, nil
 }

@@ -1,7 +1,6 @@
 package terragrunt
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -15,10 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
-
-// generatedDir is where a stack generates a block, unless the block says otherwise [case
-// stack-two-units].
-const generatedDir = ".terragrunt-stack"
 
 // The kinds of blocks in a stack file that generate something.
 const (
@@ -37,10 +32,8 @@ type stackFile struct {
 	wants   bool
 	assumed []string
 	looked  map[string]bool // as in unitReading
-	// siblings are the values of unit.NAME and stack.NAME, by kind and name.
-	siblings map[string]map[string]cty.Value
-	asked    askedNames // asked are the names of outside values; reading the generated files adds to them
-	spent    int        // the cost of evaluating it
+	asked   askedNames      // asked are the names of outside values; reading the generated files adds to them
+	spent   int             // the cost of evaluating it
 }
 
 // stackBlock is a unit or a stack to generate.
@@ -61,31 +54,19 @@ type stackBlock struct {
 	why        *Hindrance // why its source is not known
 }
 
-// declared is a block, with the file whose context evaluates it.
-type declared struct {
-	kind  string
-	block configBlock
-	file  *evaluator
-	at    *configFile // the file with the block
-}
-
-func (d declared) place() problem.Place { return d.at.at(d.block.line) }
-
 // stackReading is the evaluation of a stack file.
 type stackReading struct {
 	*stackFile
 	reading *unitReading
 	file    *evaluator
-	before  map[string]bool // assumptions
 }
 
 // readStackFile reads the stack file of a directory. added is the block autoinclude of the
 // stack that has generated the directory, or nil. set has the values from outside; nil:
 // none.
 func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentSet) *stackFile {
-	name, reading := path.Join(dir, stackName), newReading(r, dir)
-	reading.set = set
-	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked, asked: reading.asked}, reading: reading, before: map[string]bool{}}
+	name, reading := path.Join(dir, stackName), newReading(r, dir, set)
+	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked, asked: reading.asked}, reading: reading}
 	s.place.Line = 1
 	if unitConfig(dir, reading.isFile) != "" { // [case stack-beside-unit]
 		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")
@@ -97,13 +78,12 @@ func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentS
 	}
 	s.file = file
 	blocks := s.declarations(added)
-	s.siblings = s.paths(blocks)
-	file.siblings = s.siblings
+	file.named = s.paths(blocks)
 	for _, d := range blocks {
 		s.blocks = append(s.blocks, s.read(d))
 	}
 	s.unique()
-	s.assumed, s.spent = slices.Sorted(maps.Keys(s.before)), reading.bound.Spent()
+	s.wants, s.assumed, s.spent = reading.wants, slices.Sorted(maps.Keys(reading.assumed)), reading.bound.Spent()
 	return s.stackFile
 }
 
@@ -220,24 +200,11 @@ func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback strin
 		return fallback, nil
 	}
 	v, why := file.value(attr.Expr)
-	s.note(v)
+	s.reading.use(v)
 	if why != nil {
 		return "", why
 	}
 	return s.reading.text(v, fallback)
-}
-
-// note records what a value assumes, and whether it needs values that nothing gives.
-func (s *stackReading) note(v cty.Value) {
-	_, marks := v.UnmarkDeep()
-	for mark := range marks {
-		switch m := mark.(type) {
-		case assumption:
-			s.before[m.text] = true
-		case *staticeval.Unknown:
-			s.wants = s.wants || m == s.reading.values
-		}
-	}
 }
 
 // paths are the values of unit.NAME and stack.NAME. They cannot refer to each other.
@@ -285,7 +252,7 @@ func (s *stackReading) base(d declared) (string, *staticeval.Unknown) {
 	if text == "true" {
 		return s.dir, why
 	}
-	return path.Join(s.dir, generatedDir), why
+	return path.Join(s.dir, stackDirName), why
 }
 
 // plainPath reports whether a path may be that of a generated directory. It must not lead
@@ -373,12 +340,6 @@ func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.
 	return source, why
 }
 
-// plainlyWritten reports whether an attribute is a literal text.
-func plainlyWritten(attr *hcl.Attribute) bool {
-	v := staticeval.Literal(attr.Expr)
-	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
-}
-
 // valuesOf are the values that a block gives. An unknown one is marked with the reason
 // [cases stack-values-object, stack-values-file-replaced].
 func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
@@ -388,7 +349,7 @@ func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
 	}
 	v, why := d.file.value(attr.Expr)
 	v = s.reading.holes.Whole(v)
-	s.note(v)
+	s.reading.use(v)
 	if why != nil && why.Refused {
 		return cty.NilVal, why
 	}
@@ -442,35 +403,4 @@ func (s *stackReading) unique() {
 		}
 		taken[b.dir] = true
 	}
-}
-
-// within reads a source that is relative to the origin. It must not lead out of the files
-// that were copied with it.
-func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
-	if isFetched(text) || path.IsAbs(text) {
-		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
-	}
-	pkg, subdir, _ := strings.Cut(text, "//")
-	at := path.Join(o.dir, pkg)
-	whole := path.Join(at, subdir)
-	for _, name := range []string{at, whole} {
-		if _, inside := relTo(o.top, name); !inside || name == ".." || strings.HasPrefix(name, "../") {
-			return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
-		}
-	}
-	rel, _ := relTo(at, whole)
-	if _, inside := relTo(at, whole); !inside {
-		return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
-	}
-	return Source{Text: text, text: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), from: &o}, nil
-}
-
-// partOfStack says why values of a stack file have no value elsewhere.
-var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
-
-// asObject is a stack file as an object, the value of read_terragrunt_config [case
-// stack-unit-reads-stack].
-func asObject(file *evaluator) cty.Value {
-	unit, _ := notStatic(partOfStack)
-	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), unitKind: unit, stackKind: unit})
 }

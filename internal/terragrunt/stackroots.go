@@ -19,18 +19,14 @@ import (
 // copies reports whether a lock file of the tree is a copy that a stack generates. Such a
 // file is not in the repository.
 func (s *allStacks) copies(name string) bool {
-	if s.tree.generates == nil {
-		return false
-	}
-	g, _ := s.tree.generates.in(path.Dir(name))
-	return g != nil && !s.base.isFile(name)
+	return s.tree.isGenerated(path.Dir(name)) && !s.base.isFile(name)
 }
 
 // options are the options for a search of the tree with generated directories.
 func (s *allStacks) options(opts scan.Options) scan.Options {
 	if ignored := opts.IgnoredDir; ignored != nil {
 		opts.IgnoredDir = func(dir string) string {
-			if s.tree.generates.reaches(dir) {
+			if s.tree.leadsToGenerated(dir) {
 				return ""
 			}
 			return ignored(dir)
@@ -213,15 +209,15 @@ func (s *allStacks) sort(roots []scan.Root, opts Options) stackRoots {
 
 // addsTo reports whether stacks generate files beside a lock file of the repository that
 // belongs to other files of the repository. Who owns its entries is then unknown. Below
-// generatedDir everything is the stack's.
+// stackDirName everything is the stack's.
 func (s *allStacks) addsTo(dir string) bool {
-	if s.tree.generates == nil || hasElement(dir, generatedDir) || !s.base.isFile(path.Join(dir, lockfile.Name)) {
+	if hasElement(dir, stackDirName) || !s.base.isFile(path.Join(dir, lockfile.Name)) {
 		return false
 	}
 	if unitConfig(dir, s.base.isFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
 		return false
 	}
-	if g := s.tree.generatedAt(dir); g != nil && g.block.auto != nil {
+	if g := s.tree.generatedAt(dir); g != nil && g.auto != nil {
 		return true
 	}
 	entries, _ := s.tree.ReadDir(dir)
@@ -233,18 +229,14 @@ func (s *allStacks) addsTo(dir string) bool {
 
 // inMemory reports whether a stack generates a directory in which git keeps no lock file.
 func (s *allStacks) inMemory(dir string) bool {
-	if s.tree.generates == nil {
-		return false
-	}
-	g, _ := s.tree.generates.in(dir)
-	return g != nil && !s.base.isFile(path.Join(dir, lockfile.Name))
+	return s.tree.isGenerated(dir) && !s.base.isFile(path.Join(dir, lockfile.Name))
 }
 
 // ownLock gives the root module of a generated unit the lock file that git keeps there. It
 // returns whether the unit is a root module of its own.
 func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
-	keeps := !hasElement(r.Dir, generatedDir) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
+	keeps := !hasElement(r.Dir, stackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
 	own := s.base.isFile(name) && keeps
 	copied := func(u *stackUnit) bool { return u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name)) }
 	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })

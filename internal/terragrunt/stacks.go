@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
@@ -118,7 +117,7 @@ func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *a
 	s.tree = s.base
 	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan.Path)
 	for _, dir := range dirs {
-		if !hasElement(dir, generatedDir) && s.base.isFile(path.Join(dir, stackName)) {
+		if !hasElement(dir, stackDirName) && s.base.isFile(path.Join(dir, stackName)) {
 			s.files = append(s.files, dir)
 		}
 	}
@@ -129,11 +128,6 @@ func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *a
 	}
 	s.generateAll(ctx, s.chooseLive(opts.Environments), opts.Environments)
 	return s
-}
-
-// hasElement reports whether a path has an element with this name.
-func hasElement(name, element string) bool {
-	return slices.Contains(strings.Split(name, "/"), element)
 }
 
 // chooseLive returns the stacks that people run. These are the stacks that no other stack
@@ -191,15 +185,6 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 	return live
 }
 
-// inRepository is the directory in the repository that is copied; false if it comes from
-// elsewhere.
-func (o copiedFrom) inRepository() (string, bool) {
-	if o.places != nil {
-		return "", false
-	}
-	return o.tree.inRepository(o.dir)
-}
-
 // refuse notes a reason why the stack is an error.
 func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
 	l.drop(Hindrance{staticeval.Unknown{Reason: refusesStack + fmt.Sprintf(format, args...)}, at})
@@ -255,7 +240,7 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 		return !slices.ContainsFunc(live, func(dir string) bool { return scan.Reaches(set.Directories, dir) })
 	})
 	eachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
-		g := &generation{of: s, tree: s.base}
+		g := &generation{of: s, tree: s.base, made: map[string]*stackDir{}}
 		for _, dir := range live {
 			own := set
 			if len(reaching(some, dir)) == 0 {
@@ -313,15 +298,13 @@ func (s *allStacks) settle(all []*generation) {
 // joined is the tree with the directories of all generations. If several have one path, the
 // first one counts, or the first that is a unit. within are the stacks that other stacks
 // are made from.
-func (s *allStacks) joined(all []*generation) (made *stackTree, within map[string]bool) {
-	made, within = newStackTree(s.base, nil), map[string]bool{}
+func (s *allStacks) joined(all []*generation) (tree *stackTree, within map[string]bool) {
+	made := map[string]*stackDir{}
+	within = map[string]bool{}
 	for _, g := range all {
-		if g.tree.generates == nil {
-			continue
-		}
-		for at, d := range g.tree.generates.made {
-			if known := made.made[at]; known == nil || d.unit && !known.unit {
-				made.add(at, d)
+		for at, d := range g.made {
+			if known := made[at]; known == nil || d.unit && !known.unit {
+				made[at] = d
 			}
 			dir, ok := d.copied.inRepository()
 			if !ok {
@@ -333,15 +316,16 @@ func (s *allStacks) joined(all []*generation) (made *stackTree, within map[strin
 			}
 		}
 	}
-	return made, within
+	tree = newStackTree(s.base)
+	for at, d := range made {
+		tree.add(at, d.generatedDir)
+	}
+	return tree, within
 }
 
 // addUnits adds the units of one generation.
 func (s *allStacks) addUnits(g *generation) {
-	if g.tree.generates == nil {
-		return
-	}
-	for dir, d := range g.tree.generates.made {
+	for dir, d := range g.made {
 		if d.unit && len(d.live.refused) == 0 && slices.Contains(s.live, d.live) {
 			catalogue, _ := d.copied.inRepository()
 			s.units[dir] = append(s.units[dir], &stackUnit{d, dir, catalogue, g.tree})

@@ -102,14 +102,14 @@ func (r *fileReader) unit(dir string, set *EnvironmentSet) Unit {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
-	reading := newReading(r, dir)
-	reading.set, u.asked = set, reading.asked
+	reading := newReading(r, dir, set)
+	u.asked = reading.asked
 	file, why := reading.open(u.File, dir, nil)
 	if why != nil {
 		u.Problems = []Hindrance{{*why, u.Place}}
 		return u
 	}
-	b := builder{file: file, settings: file.all(), unit: &u, assumed: map[string]bool{}}
+	b := builder{file: file, settings: file.all(), unit: &u}
 	b.build()
 	u.Template = reading.template
 	for _, in := range file.inclusion.files {
@@ -118,7 +118,7 @@ func (r *fileReader) unit(dir string, set *EnvironmentSet) Unit {
 	u.Files = r.allSources(slices.Sorted(maps.Keys(reading.looked)))
 	u.AnyChange = r.anyLinked(u.Files) || strings.Contains(u.Source.text, repositoryTop)
 	u.spent = reading.bound.Spent()
-	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
+	u.Assumed = slices.Sorted(maps.Keys(reading.assumed))
 	return u
 }
 
@@ -127,13 +127,12 @@ type builder struct {
 	file     *evaluator
 	settings *unitSettings
 	unit     *Unit
-	assumed  map[string]bool
 }
 
 func (b *builder) build() {
 	u := b.unit
 	for _, v := range b.included() {
-		b.assume(v)
+		b.file.reading.use(v)
 	}
 	u.Source = b.source()
 	u.lists = copyList{b.globs("include_in_copy"), b.globs("exclude_from_copy")}
@@ -182,25 +181,12 @@ func (b *builder) included() []cty.Value {
 	return all
 }
 
-// assume notes what a value assumes.
-func (b *builder) assume(v cty.Value) {
-	if v == cty.NilVal {
-		return
-	}
-	_, marks := v.UnmarkDeep()
-	for mark := range marks {
-		if a, ok := mark.(assumption); ok {
-			b.assumed[a.text] = true
-		}
-	}
-}
-
 // known is the text of a result. If it is not known, known notes the reason and returns "".
 func (b *builder) known(r result, about, fallback string) string {
 	if r.value == cty.NilVal {
 		return fallback
 	}
-	b.assume(r.value)
+	b.file.reading.use(r.value)
 	why := r.why
 	text := ""
 	if why == nil {
@@ -237,7 +223,7 @@ func (b *builder) tool() provider.ToolName {
 func (b *builder) globs(name string) []pathPattern {
 	var all []pathPattern
 	for _, r := range b.settings.said[name][""].values {
-		b.assume(r.value)
+		b.file.reading.use(r.value)
 		list, why := b.file.reading.strings(r.value)
 		why = cmp.Or(r.why, why)
 		if why != nil {
@@ -282,7 +268,7 @@ func (b *builder) source() Source {
 		return Source{}
 	}
 	if _, ok := b.settings.attribute("version"); ok {
-		b.assumed["the experiment version-attribute is on"] = true
+		b.file.reading.assumed["the experiment version-attribute is on"] = true
 	}
 	s, why := b.sourceFrom(text, version)
 	if why != nil {
@@ -382,7 +368,7 @@ func (b *builder) contents(g statement) (string, bool) {
 		b.settings.refuse(g.place, "the generated file %q has no contents", plainLabel(g.label))
 		return "", false
 	}
-	b.assume(r.value)
+	b.file.reading.use(r.value)
 	plain, _ := r.value.Unmark()
 	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
 		b.settings.problem(*why, r.place, about)
