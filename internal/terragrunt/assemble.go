@@ -41,7 +41,7 @@ type Assembler struct {
 	// not on disk, or if only the tree itself may be read.
 	repository string
 
-	absent func(dir string) bool // as in Options
+	absent func(dir string) bool // as in scan.Options
 
 	mu       sync.Mutex
 	packages map[string]*fileReader // by ID
@@ -50,11 +50,10 @@ type Assembler struct {
 }
 
 // NewAssembler returns an assembler for the units of a file tree. Without a source, a unit
-// whose module comes from elsewhere is not known. at is the absolute path of the file tree
-// on this machine, with slashes: archives and git repositories in it are read there. It is
-// empty if the tree is not on disk.
-func NewAssembler(r *fileReader, source scan.Source, at string) *Assembler {
-	return &Assembler{tree: r, source: source, repository: at, packages: map[string]*fileReader{}}
+// whose module comes from elsewhere is not known. The options say where the file
+// tree is on this machine, and what is absent from it.
+func NewAssembler(r *fileReader, source scan.Source, opts scan.Options) *Assembler {
+	return &Assembler{tree: r, source: source, repository: opts.Path, absent: opts.Absent, packages: map[string]*fileReader{}}
 }
 
 // Assemble makes the files that init sees in a unit, for a tool. It fetches the module if

@@ -127,7 +127,7 @@ func FuzzUnit(f *testing.F) {
 		a := NewAssembler(newFileReader(fstest.MapFS{
 			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
 			"u/main.tf": {Data: []byte("")},
-		}), nil, "")
+		}), nil, scan.Options{})
 		made := a.Assemble(t.Context(), a.tree.unit("u", nil), provider.Newest(provider.OpenTofu))
 		if (made.Tree == nil) == made.Unit.Known() {
 			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)

@@ -107,6 +107,16 @@ func (r *fileReader) read(name string) ([]byte, error) {
 	return src, tfconfig.Unheld(src)
 }
 
+// lacking are the files that were read, that exist, and whose content the tree does not have.
+func (r *fileReader) lacking() []string {
+	var names []string
+	r.missing.Range(func(name, _ any) bool {
+		names = append(names, name.(string))
+		return true
+	})
+	return names
+}
+
 // unitConfig returns the path of the configuration in a directory; empty if there is
 // none [terragrunt 1.1 pkg/config/config.go].
 func unitConfig(dir string, isFile func(name string) bool) string {

@@ -275,7 +275,7 @@ var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file s
 // stack-unit-reads-stack].
 func asObject(file *evaluator) cty.Value {
 	unit, _ := notStatic(partOfStack)
-	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), unitKind: unit, stackKind: unit})
+	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), "unit": unit, "stack": unit})
 }
 
 // templateFunc is templatefile, which a template must not call

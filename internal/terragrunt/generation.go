@@ -3,12 +3,9 @@ package terragrunt
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -33,6 +30,15 @@ type stackDir struct {
 	stack string // the directory of the stack file with the block
 	live  *liveStack
 	unit  bool // the block is for a unit, and the directory is one
+}
+
+// treeWith is a file tree with generated directories.
+func treeWith(base *fileReader, made map[string]*stackDir) *fileReader {
+	dirs := map[string]*generatedDir{}
+	for dir, d := range made {
+		dirs[dir] = d.generatedDir
+	}
+	return withGenerated(base, dirs)
 }
 
 // differs reports whether another set reaches other stacks, or changes one of them.
@@ -79,10 +85,6 @@ func (g *generation) generate(ctx context.Context) {
 
 // level reads stack files, adds their directories, and returns the stacks among these.
 func (g *generation) level(ctx context.Context, pending []pendingStack) []pendingStack {
-	next := newStackTree(g.of.base)
-	for dir, made := range g.made {
-		next.add(dir, made.generatedDir)
-	}
 	files := make([]*stackFile, len(pending))
 	for i, p := range pending {
 		files[i] = &stackFile{}
@@ -110,12 +112,12 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 			continue // nothing of it is generated
 		}
 		for n, b := range files[i].blocks {
-			if made[n] != nil && g.lay(next, b.dir, made[n]) {
+			if made[n] != nil && g.lay(b.dir, made[n]) {
 				fresh = append(fresh, &stackUnit{stackDir: made[n], dir: b.dir})
 			}
 		}
 	}
-	g.tree = next.reader()
+	g.tree = treeWith(g.of.base, g.made)
 	var stacks []pendingStack
 	for _, made := range fresh {
 		if g.check(made) {
@@ -190,7 +192,7 @@ func costOfCopy(r *fileReader, dir string, most int) (sum int) {
 }
 
 // lay adds a generated directory. It returns false if its path is refused.
-func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
+func (g *generation) lay(dir string, made *stackDir) bool {
 	switch {
 	case g.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
@@ -200,7 +202,6 @@ func (g *generation) lay(next *stackTree, dir string, made *stackDir) bool {
 		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
 	default:
 		g.made[dir] = made
-		next.add(dir, made.generatedDir)
 		return true
 	}
 	return false
@@ -311,7 +312,7 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 		p.live.refuse(at, "%s", why.Reason)
 		return
 	}
-	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.text != "" && !b.source.Local, reported: passing(fail)}
+	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.fetched(), reported: passing(fail)}
 	if b.source.Local {
 		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
 		from, _ := g.localOrigin(b.source)
@@ -325,44 +326,16 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 
 // localOrigin is the origin of a source in the file tree.
 func (g *generation) localOrigin(source Source) (copiedFrom, *staticeval.Unknown) {
-	dir := path.Join(source.Package, source.Subdir)
-	if o := source.from; o != nil {
-		return copiedFrom{tree: o.tree, places: o.places, dir: dir, top: o.top}, nil
+	from := source.origin(g.tree)
+	if source.from == nil && g.of.absent != nil && !g.tree.isDir(from.dir) && g.of.absent(from.dir) {
+		return copiedFrom{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(from.dir)}
 	}
-	if g.of.absent != nil && !g.tree.isDir(dir) && g.of.absent(dir) {
-		return copiedFrom{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(dir)}
-	}
-	return copiedFrom{tree: g.tree, dir: dir, top: source.Package}, nil
+	return from, nil
 }
 
-// copyOf is the directory that a block generates: its whole source, with hidden files and
-// the lock file, over the files that are there [cases stack-unit-own-files,
-// stack-unit-hidden-files, stack-generated-tf-beside, stack-lock-catalogue].
+// copyOf is the directory that a block generates.
 func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from copiedFrom) *stackDir {
-	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
-	if g.of.base.isDir(b.dir) {
-		w.layers = append(w.layers, layer{tree: g.of.base, dir: b.dir, at: "."})
-	}
-	w.layers = append(w.layers, layer{tree: from.tree, dir: from.dir, at: ".", places: from.places})
-	if b.values != cty.NilVal { // [cases stack-stale-values, stack-values-file-replaced]
-		w.written[valuesName] = valuesText(b.values)
-	}
-	if b.auto != nil {
-		w.removed[autoName] = true
-	}
-	d := &generatedDir{place: b.place, copied: from, copy: w, values: b.values, auto: b.auto, ofUnit: b.kind == unitKind}
-	return &stackDir{generatedDir: d, block: b, stack: f.dir, live: p.live}
-}
-
-// valuesText is the file for values [case stack-values-object]. Unknown values are left
-// out.
-func valuesText(values cty.Value) []byte {
-	text := []byte("# Auto-generated by the terragrunt.stack.hcl file by Terragrunt. Do not edit manually\n")
-	fields, _ := fieldsOf(values)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if v, _ := fields[name].UnmarkDeep(); v.IsWhollyKnown() {
-			text = fmt.Appendf(text, "%s = %s\n", name, hclwrite.TokensForValue(v).Bytes())
-		}
-	}
-	return text
+	d := generatedDir{place: b.place, copied: from, values: b.values, auto: b.auto, ofUnit: b.kind == unitKind}
+	d.copyOver(g.of.base, b.dir)
+	return &stackDir{generatedDir: &d, block: b, stack: f.dir, live: p.live}
 }

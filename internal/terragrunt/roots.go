@@ -52,8 +52,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 		told.problems = of.problems
 	}
 	read := make([][]Unit, len(roots))
-	a := NewAssembler(tree, opts.Source, opts.Scan.Path)
-	a.absent = opts.Scan.Absent
+	a := NewAssembler(tree, opts.Source, opts.Scan)
 	if err := eachUnit(ctx, roots, opts.Scan.Jobs, func(i int) { read[i] = of.read(tree, i, opts.Environments) }); err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +62,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // modules that were fetched before ctx ended count
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
-			if opts.Scan.Wanted == nil || !u.Source.fetched() || opts.Scan.Wanted(a.unassembled(r, u)) {
+			if opts.Scan.Wanted == nil || !u.Source.fetched() || opts.Scan.Wanted(unassembled(r, u)) {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Scan.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
@@ -129,7 +128,7 @@ func includedFiles(made []Assembly) map[string]bool {
 
 // unassembled is the root module of a unit whose module is not fetched. Which files below
 // the unit the module calls is not known.
-func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
+func unassembled(r scan.Root, u Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
 	r.AnyChange = r.AnyChange || u.AnyChange || u.tree.linkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
@@ -442,10 +441,7 @@ func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []strin
 	}
 	var names []string
 	for _, tree := range trees {
-		tree.missing.Range(func(name, _ any) bool {
-			names = append(names, name.(string))
-			return true
-		})
+		names = append(names, tree.lacking()...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

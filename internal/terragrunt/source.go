@@ -149,6 +149,17 @@ func (s Source) own() bool { return s.text == "" }
 // fetched reports whether the module comes from outside the file tree.
 func (s Source) fetched() bool { return !s.own() && !s.Local }
 
+// origin is the directory of a local module or stack, in the unit's file tree or in the one
+// that the source is relative to.
+func (s Source) origin(tree *fileReader) copiedFrom {
+	o := copiedFrom{tree: tree, top: s.Package}
+	if s.from != nil {
+		o = *s.from
+	}
+	o.dir = path.Join(s.Package, s.Subdir)
+	return o
+}
+
 // call is the call to give to a module client. repository is the path of the file tree on
 // this machine; empty if it is not on disk.
 func (s Source) call(tool provider.Tool, repository string) (scan.Call, *staticeval.Unknown) {
@@ -185,9 +196,13 @@ func plainlyWritten(attr *hcl.Attribute) bool {
 	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
 }
 
-// within reads a source that is relative to the origin. It must not lead out of the files
-// that were copied with it.
-func (o copiedFrom) within(text string) (Source, *staticeval.Unknown) {
+// within reads a source that is relative to the origin, for update_source_with_cas. It must
+// be a literal text that does not lead out of the files that were copied with it
+// [case stack-cas-not-literal].
+func (o copiedFrom) within(attr *hcl.Attribute, text string) (Source, *staticeval.Unknown) {
+	if !plainlyWritten(attr) {
+		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
+	}
 	if isFetched(text) || path.IsAbs(text) {
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
 	}

@@ -2,7 +2,6 @@ package terragrunt
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,19 +20,15 @@ const (
 	stackKind = "stack"
 )
 
-// stackFile is a stack file with the files that it includes.
+// stackFile is a stack file with the files that it includes, and its evaluation.
 type stackFile struct {
-	dir    string
-	place  problem.Place
-	blocks []stackBlock
+	dir     string
+	place   problem.Place
+	reading *unitReading // reading the generated files asks it for more names
+	file    *evaluator   // nil if the file could not be read
+	blocks  []stackBlock
 	// problems are the reasons why it is not wholly known, or refused.
 	problems []Hindrance
-	// wants says that it needs values that nothing gives it: other stacks are made from it.
-	wants   bool
-	assumed []string
-	looked  map[string]bool // as in unitReading
-	asked   askedNames      // asked are the names of outside values; reading the generated files adds to them
-	spent   int             // the cost of evaluating it
 }
 
 // stackBlock is a unit or a stack to generate.
@@ -54,19 +49,12 @@ type stackBlock struct {
 	why        *Hindrance // why its source is not known
 }
 
-// stackReading is the evaluation of a stack file.
-type stackReading struct {
-	*stackFile
-	reading *unitReading
-	file    *evaluator
-}
-
 // readStackFile reads the stack file of a directory. added is the block autoinclude of the
 // stack that has generated the directory, or nil. set has the values from outside; nil:
 // none.
 func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentSet) *stackFile {
 	name, reading := path.Join(dir, stackName), newReading(r, dir, set)
-	s := &stackReading{stackFile: &stackFile{dir: dir, place: r.place(name), looked: reading.looked, asked: reading.asked}, reading: reading}
+	s := &stackFile{dir: dir, place: r.place(name), reading: reading}
 	s.place.Line = 1
 	if unitConfig(dir, reading.isFile) != "" { // [case stack-beside-unit]
 		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")
@@ -74,7 +62,7 @@ func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentS
 	file, why := reading.open(name, dir, nil)
 	if why != nil {
 		s.problem(*why, s.place)
-		return s.stackFile
+		return s
 	}
 	s.file = file
 	blocks := s.declarations(added)
@@ -83,15 +71,14 @@ func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentS
 		s.blocks = append(s.blocks, s.read(d))
 	}
 	s.unique()
-	s.wants, s.assumed, s.spent = reading.wants, slices.Sorted(maps.Keys(reading.assumed)), reading.bound.Spent()
-	return s.stackFile
+	return s
 }
 
-func (s *stackReading) refuse(at problem.Place, format string, args ...any) {
+func (s *stackFile) refuse(at problem.Place, format string, args ...any) {
 	s.problem(staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at)
 }
 
-func (s *stackReading) problem(why staticeval.Unknown, at problem.Place) {
+func (s *stackFile) problem(why staticeval.Unknown, at problem.Place) {
 	s.problems = append(s.problems, Hindrance{why, at})
 }
 
@@ -101,7 +88,7 @@ var inStackFiles = []string{"locals", "include", unitKind, stackKind}
 // declarations are the blocks that generate something: those of the file, those of its
 // included files, and those that the outer stack adds. The last replace blocks of the same
 // name [case stack-autoinclude-stack-replaces].
-func (s *stackReading) declarations(added *declared) []declared {
+func (s *stackFile) declarations(added *declared) []declared {
 	all := s.blocksOf(s.file.file, s.file)
 	includes, why, at := s.included()
 	if why != nil {
@@ -140,7 +127,7 @@ func (d declared) sameName(other declared) bool {
 }
 
 // blocksOf are the blocks of one file, evaluated in the context of another one.
-func (s *stackReading) blocksOf(f *configFile, context *evaluator) []declared {
+func (s *stackFile) blocksOf(f *configFile, context *evaluator) []declared {
 	native, ok := f.body.Body.(*hclsyntax.Body)
 	if !ok {
 		s.refuse(f.place, "a stack file in JSON is not read")
@@ -169,7 +156,7 @@ func (s *stackReading) blocksOf(f *configFile, context *evaluator) []declared {
 }
 
 // included are the files that the stack file includes [case stack-include-locals].
-func (s *stackReading) included() ([]*configFile, *staticeval.Unknown, problem.Place) {
+func (s *stackFile) included() ([]*configFile, *staticeval.Unknown, problem.Place) {
 	var files []*configFile
 	for _, b := range s.file.file.includes {
 		at := s.file.file.at(b.line)
@@ -195,7 +182,7 @@ func (s *stackReading) included() ([]*configFile, *staticeval.Unknown, problem.P
 }
 
 // text is the text of an attribute, or the fallback if it is missing or null.
-func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
+func (s *stackFile) text(file *evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
 	if attr == nil {
 		return fallback, nil
 	}
@@ -208,7 +195,7 @@ func (s *stackReading) text(file *evaluator, attr *hcl.Attribute, fallback strin
 }
 
 // paths are the values of unit.NAME and stack.NAME. They cannot refer to each other.
-func (s *stackReading) paths(blocks []declared) map[string]map[string]cty.Value {
+func (s *stackFile) paths(blocks []declared) map[string]map[string]cty.Value {
 	paths := map[string]map[string]cty.Value{unitKind: {}, stackKind: {}}
 	for _, d := range blocks {
 		dir, why := s.generatedAt(d)
@@ -223,7 +210,7 @@ func (s *stackReading) paths(blocks []declared) map[string]map[string]cty.Value 
 
 // generatedAt is the directory that a block generates [cases stack-no-dot-mixed,
 // stack-path-absolute, stack-path-outside].
-func (s *stackReading) generatedAt(d declared) (string, *staticeval.Unknown) {
+func (s *stackFile) generatedAt(d declared) (string, *staticeval.Unknown) {
 	attr := d.block.body.attribute("path")
 	text, why := s.text(d.file, attr, "")
 	if why != nil {
@@ -247,7 +234,7 @@ func (s *stackReading) generatedAt(d declared) (string, *staticeval.Unknown) {
 }
 
 // base is the directory to which a block's path is relative.
-func (s *stackReading) base(d declared) (string, *staticeval.Unknown) {
+func (s *stackFile) base(d declared) (string, *staticeval.Unknown) {
 	text, why := s.text(d.file, d.block.body.attribute("no_dot_terragrunt_stack"), "false")
 	if text == "true" {
 		return s.dir, why
@@ -265,7 +252,7 @@ func plainPath(name string) bool {
 }
 
 // read reads one block.
-func (s *stackReading) read(d declared) stackBlock {
+func (s *stackFile) read(d declared) stackBlock {
 	b := stackBlock{kind: d.kind, name: plainLabel(d.block.label), place: d.place()}
 	about := fmt.Sprintf("the %s %q", b.kind, b.name)
 	stop := func(why *staticeval.Unknown, of string) {
@@ -317,7 +304,7 @@ func (s *stackReading) read(d declared) stackBlock {
 // sourceOf reads the source of a block. It is relative to the directory of the file with
 // the block. In a stack file that other stacks are made from, it may be relative to the
 // origin of that file [cases stack-cas-local, stack-cas-not-literal].
-func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.Unknown) {
+func (s *stackFile) sourceOf(d declared, b *stackBlock) (Source, *staticeval.Unknown) {
 	attr := d.block.body.attribute("source")
 	text, why := s.text(d.file, attr, "")
 	switch {
@@ -332,17 +319,14 @@ func (s *stackReading) sourceOf(d declared, b *stackBlock) (Source, *staticeval.
 		source.place = d.at.at(attr.Range.Start.Line)
 		return source, why
 	}
-	if !plainlyWritten(attr) {
-		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
-	}
-	source, why := from.copied.within(text)
+	source, why := from.copied.within(attr, text)
 	source.place = d.at.at(attr.Range.Start.Line)
 	return source, why
 }
 
 // valuesOf are the values that a block gives. An unknown one is marked with the reason
 // [cases stack-values-object, stack-values-file-replaced].
-func (s *stackReading) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
+func (s *stackFile) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
 	attr := d.block.body.attribute("values")
 	if attr == nil {
 		return cty.NilVal, nil
@@ -392,7 +376,7 @@ func readAgain(v cty.Value) cty.Value {
 
 // unique refuses blocks with the same directory [cases stack-path-twice,
 // stack-unit-holds-stack-file].
-func (s *stackReading) unique() {
+func (s *stackFile) unique() {
 	taken := map[string]bool{}
 	for _, b := range s.blocks {
 		if b.why != nil || b.dir == "" {

@@ -115,7 +115,7 @@ type stackUnit struct {
 func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *allStacks {
 	s := &allStacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
-	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan.Path)
+	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan)
 	for _, dir := range dirs {
 		if !hasElement(dir, stackDirName) && s.base.isFile(path.Join(dir, stackName)) {
 			s.files = append(s.files, dir)
@@ -139,7 +139,7 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 	for _, dir := range s.files {
 		eachWay(reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 			f := readStackFile(s.base, dir, nil, set)
-			wants[dir] = wants[dir] || f.wants
+			wants[dir] = wants[dir] || f.reading.wants
 			for _, b := range f.blocks {
 				at := path.Join(b.source.Package, b.source.Subdir)
 				if b.source.Local && at != dir && s.base.isDir(at) {
@@ -147,7 +147,7 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 					s.named[at] = true
 				}
 			}
-			return func(other EnvironmentSet) bool { return f.asked.differs(*set, other) }
+			return func(other EnvironmentSet) bool { return f.reading.asked.differs(*set, other) }
 		}, func([]EnvironmentSet) {})
 	}
 	reached := map[string]bool{}
@@ -212,16 +212,16 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 			l.unknown = append(l.unknown, unknownBlock{Hindrance: p})
 		}
 	}
-	l.asked = append(l.asked, f.asked)
-	for _, text := range f.assumed {
+	l.asked = append(l.asked, f.reading.asked)
+	for text := range f.reading.assumed {
 		l.assumed[text] = true
 	}
-	for name := range f.looked {
+	for name := range f.reading.looked {
 		for _, from := range tree.sources(name) {
 			l.looked[from] = true
 		}
 	}
-	l.spend(perEvaluated * f.spent)
+	l.spend(perEvaluated * f.reading.bound.Spent())
 }
 
 // spend takes a cost from the quota.
@@ -274,7 +274,7 @@ func (l *liveStack) differs(other EnvironmentSet) bool {
 // and stacks that another one is made from, as only the reading showed. If several sets do
 // not change a stack, the first one counts.
 func (s *allStacks) settle(all []*generation) {
-	made, within := s.joined(all)
+	joined, within := s.joined(all)
 	for _, g := range all {
 		for _, l := range g.live {
 			if !within[l.dir] && !slices.ContainsFunc(s.live, l.repeats) {
@@ -287,18 +287,16 @@ func (s *allStacks) settle(all []*generation) {
 	for _, l := range s.live {
 		delete(s.named, l.dir)
 	}
-	switch {
-	case len(all) == 1:
-		s.tree = all[0].tree
-	case len(made.made) > 0:
-		s.tree = made.reader()
+	s.tree = joined
+	if len(all) == 1 {
+		s.tree = all[0].tree // it has read files already
 	}
 }
 
 // joined is the tree with the directories of all generations. If several have one path, the
 // first one counts, or the first that is a unit. within are the stacks that other stacks
 // are made from.
-func (s *allStacks) joined(all []*generation) (tree *stackTree, within map[string]bool) {
+func (s *allStacks) joined(all []*generation) (tree *fileReader, within map[string]bool) {
 	made := map[string]*stackDir{}
 	within = map[string]bool{}
 	for _, g := range all {
@@ -316,11 +314,7 @@ func (s *allStacks) joined(all []*generation) (tree *stackTree, within map[strin
 			}
 		}
 	}
-	tree = newStackTree(s.base)
-	for at, d := range made {
-		tree.add(at, d.generatedDir)
-	}
-	return tree, within
+	return treeWith(s.base, made), within
 }
 
 // addUnits adds the units of one generation.

@@ -27,7 +27,7 @@ func tree(text string) fstest.MapFS {
 // known.
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
-	a := NewAssembler(newFileReader(fsys), nil, "")
+	a := NewAssembler(newFileReader(fsys), nil, scan.Options{})
 	made := a.Assemble(t.Context(), a.tree.unit(unit, nil), provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {

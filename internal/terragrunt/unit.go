@@ -295,10 +295,8 @@ func (b *builder) sourceFrom(text, version string) (Source, *staticeval.Unknown)
 		switch within, why := b.file.reading.text(v, "false"); {
 		case why != nil:
 			return Source{}, why
-		case within == "true" && !plainlyWritten(attrs["source"]):
-			return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
 		case within == "true":
-			return g.copied.within(text)
+			return g.copied.within(attrs["source"], text)
 		}
 	}
 	return parseSource(text, version, b.file.dir)
