@@ -35,7 +35,7 @@ type Assembly struct {
 
 // Assembler makes the Assemblies of units. They share the files that were read or fetched.
 type Assembler struct {
-	tree   *fileReader
+	tree   *Files
 	source scan.Source
 	// repository is the path of the file tree on this machine. It is empty if the tree is
 	// not on disk, or if only the tree itself may be read.
@@ -44,7 +44,7 @@ type Assembler struct {
 	absent func(dir string) bool // as in scan.Options
 
 	mu       sync.Mutex
-	packages map[string]*fileReader // by ID
+	packages map[string]*Files // by ID
 
 	decoded tfconfig.Decoded // modules that units share
 }
@@ -52,8 +52,8 @@ type Assembler struct {
 // NewAssembler returns an assembler for the units of a file tree. Without a source, a unit
 // whose module comes from elsewhere is not known. The options say where the file
 // tree is on this machine, and what is absent from it.
-func NewAssembler(r *fileReader, source scan.Source, opts scan.Options) *Assembler {
-	return &Assembler{tree: r, source: source, repository: opts.Path, absent: opts.Absent, packages: map[string]*fileReader{}}
+func NewAssembler(r *Files, source scan.Source, opts scan.Options) *Assembler {
+	return &Assembler{tree: r, source: source, repository: opts.Path, absent: opts.Absent, packages: map[string]*Files{}}
 }
 
 // Assemble makes the files that init sees in a unit, for a tool. It fetches the module if
@@ -64,7 +64,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		return made
 	}
 	if s := u.Source; s.Local {
-		made.Unit.AnyChange = made.Unit.AnyChange || s.in(u.tree).withoutFile(path.Join(s.Package, s.Subdir))
+		made.Unit.AnyChange = made.Unit.AnyChange || s.in(u.Tree).withoutFile(path.Join(s.Package, s.Subdir))
 	}
 	w, dir, ok := a.module(ctx, &made, tool)
 	if !ok {
@@ -74,7 +74,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
 			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
 		}
-		w.layers = append(w.layers, layer{u.tree, u.Dir, dir, &u.lists, nil})
+		w.layers = append(w.layers, layer{u.Tree, u.Dir, dir, &u.lists, nil})
 	}
 	var open []Generated
 	for _, f := range u.Generated {
@@ -85,14 +85,14 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	}
 	made.goWays(a, w, dir, open, tool)
 	if !configured(w, dir) && made.Unit.Known() {
-		made.refuse(u.Source.place, "the module has no configuration of Terraform or OpenTofu, and none is generated")
+		made.refuse(u.Source.Place, "the module has no configuration of Terraform or OpenTofu, and none is generated")
 	}
 	if made.Unit.Known() {
 		made.TreeDir = dir
 		made.Tree = a.treeOf(w, u.Dir, dir)
-		made.Dirs = u.tree.sources(u.Dir)
+		made.Dirs = u.Tree.Sources(u.Dir)
 		if s := u.Source; s.Local && s.places() == nil {
-			made.Dirs = append(made.Dirs, s.in(u.tree).sources(path.Join(s.Package, dir))...)
+			made.Dirs = append(made.Dirs, s.in(u.Tree).Sources(path.Join(s.Package, dir))...)
 		}
 	}
 	return made
@@ -105,10 +105,10 @@ func (a *Assembler) treeOf(w *workingCopy, unit, dir string) *tfconfig.Tree {
 
 // refuse adds a problem for which the unit is an error.
 func (made *Assembly) refuse(at problem.Place, reason string) {
-	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
+	made.Hinder(at, staticeval.Unknown{Refused: true, Reason: reason})
 }
 
-func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
+func (made *Assembly) Hinder(at problem.Place, why staticeval.Unknown) {
 	if at.Path == "" {
 		at = made.Unit.Place
 	}
@@ -122,20 +122,20 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
 	case u.Source.own():
-		w.layers = []layer{{u.tree, u.Dir, ".", &u.lists, nil}}
+		w.layers = []layer{{u.Tree, u.Dir, ".", &u.lists, nil}}
 		return w, ".", true
-	case u.Source.Local && u.Source.in(u.tree).isDir(u.Source.Package):
-		w.layers = []layer{{u.Source.in(u.tree), u.Source.Package, ".", &u.lists, u.Source.places()}}
+	case u.Source.Local && u.Source.in(u.Tree).IsDir(u.Source.Package):
+		w.layers = []layer{{u.Source.in(u.Tree), u.Source.Package, ".", &u.lists, u.Source.places()}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
-			made.refuse(u.Source.place, "the directory of the module does not exist")
+			made.refuse(u.Source.Place, "the directory of the module does not exist")
 			return nil, "", false
 		}
 		return w, u.Source.Subdir, true
 	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
-		made.problem(u.Source.place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
+		made.Hinder(u.Source.Place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
-	case u.Source.Local && !u.Source.in(u.tree).isFile(u.Source.Package):
-		made.refuse(u.Source.place, "the directory of the module does not exist")
+	case u.Source.Local && !u.Source.in(u.Tree).IsFile(u.Source.Package):
+		made.refuse(u.Source.Place, "the directory of the module does not exist")
 		return nil, "", false
 	}
 	return a.fetched(ctx, made, w, tool)
@@ -143,21 +143,21 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 
 // fetched starts the copy with a module that must be fetched.
 func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
-	at := made.Unit.Source.place
+	at := made.Unit.Source.Place
 	call, why := made.Unit.Source.call(tool, a.repository)
 	if why != nil {
-		made.problem(at, *why)
+		made.Hinder(at, *why)
 		return nil, "", false
 	}
 	if a.source == nil {
-		made.problem(at, staticeval.Unknown{Reason: "the module comes from outside of the repository"})
+		made.Hinder(at, staticeval.Unknown{Reason: "the module comes from outside of the repository"})
 		return nil, "", false
 	}
 	p, err := a.source.Fetch(ctx, tool, call)
 	if err != nil {
 		d := problem.Of(err)
 		made.Failed = err
-		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
+		made.Hinder(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
 		return nil, "", false
 	}
 	source := moduleaddr.ShownPackage(made.Unit.Source.Text)
@@ -167,9 +167,9 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	return w, path.Clean(p.Dir), true
 }
 
-// origin fetches a source, for either tool: stacks have no modules from registries. why says
+// Origin fetches a source, for either tool: stacks have no modules from registries. why says
 // why it is not known; the error, if it could not be fetched.
-func (a *Assembler) origin(ctx context.Context, source Source) (from copiedFrom, why *staticeval.Unknown, err error) {
+func (a *Assembler) Origin(ctx context.Context, source Source) (from Origin, why *staticeval.Unknown, err error) {
 	call, why := source.call(provider.Newest(provider.Terraform), a.repository)
 	if why != nil {
 		return from, why, nil
@@ -183,19 +183,19 @@ func (a *Assembler) origin(ctx context.Context, source Source) (from copiedFrom,
 		return from, &staticeval.Unknown{Reason: "it could not be fetched: " + d.Message, Hint: d.Hint}, err
 	}
 	shown := moduleaddr.ShownPackage(source.Text)
-	return copiedFrom{
-		tree: a.pkg(p), dir: path.Clean(p.Dir), top: ".",
+	return Origin{
+		Tree: a.pkg(p), Dir: path.Clean(p.Dir), top: ".",
 		places: func(name string) problem.Place { return problem.Place{Path: name, Package: shown} },
 	}, nil, nil
 }
 
 // pkg is the reader of a package. Units with the same package share it.
-func (a *Assembler) pkg(p scan.Package) *fileReader {
+func (a *Assembler) pkg(p scan.Package) *Files {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known, ok := a.packages[p.ID]
 	if !ok || p.ID == "" {
-		known = newFileReader(p.FS)
+		known = NewFiles(p.FS)
 		a.packages[p.ID] = known
 	}
 	return known
@@ -206,7 +206,7 @@ func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provid
 	at := f.Place
 	name := path.Join(dir, f.Path)
 	if !fs.ValidPath(name) || name == "." {
-		made.problem(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", plainLabel(f.Label))})
+		made.Hinder(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", PlainLabel(f.Label))})
 		return
 	}
 	n, err := w.find(name)
@@ -221,12 +221,12 @@ func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provid
 		delete(w.written, name)
 		w.removed[name] = true
 	case f.Disabled, there && f.IfExists == "overwrite_terragrunt" && !signed, there && f.IfExists == "error":
-		made.refuse(at, fmt.Sprintf("the file of %q exists already", plainLabel(f.Label)))
+		made.refuse(at, fmt.Sprintf("the file of %q exists already", PlainLabel(f.Label)))
 	case there && f.IfExists == "skip":
 	case misplaced(name, f.Contents, tool):
 		why := staticeval.Unknown{Reason: "a part of it that is not known may change what is required"}
-		why.Reason = fmt.Sprintf("the contents of the generated file %q are not statically known: %s", plainLabel(f.Label), why.Reason)
-		made.problem(at, why)
+		why.Reason = fmt.Sprintf("the contents of the generated file %q are not statically known: %s", PlainLabel(f.Label), why.Reason)
+		made.Hinder(at, why)
 	default:
 		delete(w.removed, name)
 		w.written[name] = []byte(f.Contents)

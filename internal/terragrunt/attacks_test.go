@@ -134,7 +134,7 @@ func TestStackAttacks(t *testing.T) {
 			}
 			var dirs []string
 			for at := range files {
-				if path.Base(at) == stackName {
+				if path.Base(at) == StackName {
 					dirs = append(dirs, path.Dir(at))
 				}
 			}
@@ -164,7 +164,7 @@ func TestStackAttacks(t *testing.T) {
 				t.Errorf("it says %q", text)
 			}
 			for dir := range stacks.units {
-				if !fs.ValidPath(dir) || strings.HasPrefix(dir, "..") || hasElement(dir, ".git") {
+				if !fs.ValidPath(dir) || strings.HasPrefix(dir, "..") || HasElement(dir, ".git") {
 					t.Errorf("a unit is at %q", dir)
 				}
 			}

@@ -120,11 +120,11 @@ func FuzzUnit(f *testing.F) {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, unit, other string) {
-		name := "u/" + configName
+		name := "u/" + ConfigName
 		if strings.HasPrefix(unit, "{") {
-			name = "u/" + jsonName
+			name = "u/" + JSONName
 		}
-		a := NewAssembler(newFileReader(fstest.MapFS{
+		a := NewAssembler(NewFiles(fstest.MapFS{
 			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
 			"u/main.tf": {Data: []byte("")},
 		}), nil, scan.Options{})

@@ -27,7 +27,7 @@ type workingCopy struct {
 
 // layer is a directory of a file tree with its place in the copy.
 type layer struct {
-	tree    *fileReader
+	tree    *Files
 	dir, at string
 	// keep says which paths below the directory are copied; nil: all.
 	keep *copyList
@@ -38,7 +38,7 @@ type layer struct {
 // shown is a path of the layer for messages.
 func (l *layer) shown(name string) problem.Place {
 	if l.places == nil {
-		return l.tree.place(name)
+		return l.tree.Place(name)
 	}
 	return l.places(name)
 }
@@ -51,8 +51,8 @@ type copyNode struct {
 	written []byte
 }
 
-// relTo returns the path relative to a directory; false if it is not in the directory.
-func relTo(dir, name string) (string, bool) {
+// RelTo returns the path relative to a directory; false if it is not in the directory.
+func RelTo(dir, name string) (string, bool) {
 	switch {
 	case dir == ".":
 		return name, true
@@ -65,7 +65,7 @@ func relTo(dir, name string) (string, bool) {
 // stat describes the file that the layer copies to a path, and returns its path in the
 // layer's tree. copied is false if there is none.
 func (l *layer) stat(name string) (real string, info fs.FileInfo, copied bool) {
-	rel, ok := relTo(l.at, name)
+	rel, ok := RelTo(l.at, name)
 	if !ok {
 		return "", nil, false
 	}
@@ -78,7 +78,7 @@ func (l *layer) stat(name string) (real string, info fs.FileInfo, copied bool) {
 
 // list adds the names in a directory of the layer, also those that are not copied.
 func (l *layer) list(name string, names map[string]bool) error {
-	rel, ok := relTo(l.at, name)
+	rel, ok := RelTo(l.at, name)
 	if !ok {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (w *workingCopy) find(name string) (copyNode, error) {
 func (w *workingCopy) put(dir string) map[string]bool {
 	names := map[string]bool{}
 	add := func(name string) {
-		if rel, ok := relTo(dir, name); ok && rel != "." {
+		if rel, ok := RelTo(dir, name); ok && rel != "." {
 			first, _, _ := strings.Cut(rel, "/")
 			names[first] = true
 		}
@@ -147,7 +147,7 @@ func pathError(op, name string, err error) error { return &fs.PathError{Op: op, 
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]
-		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.tree.Linked(path.Join(l.dir, rel)) {
+		if rel, ok := RelTo(l.at, name); ok && l.places == nil && l.tree.Linked(path.Join(l.dir, rel)) {
 			w.linked.Store(true)
 		}
 	}
@@ -182,7 +182,7 @@ func (w *workingCopy) ReadFile(name string) ([]byte, error) {
 	case n.layer == nil:
 		src = n.written
 	default:
-		src, err = n.layer.tree.read(n.real)
+		src, err = n.layer.tree.Read(n.real)
 	}
 	if err != nil {
 		return nil, pathError("open", name, file.Cause(err))
@@ -228,7 +228,7 @@ func (w *workingCopy) shown(unit, workDir, name string) problem.Place {
 	case workDir == ".":
 		return problem.Place{Path: path.Join(unit, name)}
 	}
-	rel, ok := relTo(workDir, name)
+	rel, ok := RelTo(workDir, name)
 	if !ok {
 		return problem.Place{Path: path.Join(unit, "..", path.Base(name))}
 	}

@@ -20,12 +20,12 @@ type EnvironmentSet struct {
 	Directories []string
 }
 
-// askedNames are the names of the outside values that a unit has asked for, also those
+// AskedNames are the names of the outside values that a unit has asked for, also those
 // without a value.
-type askedNames struct{ env, features map[string]bool }
+type AskedNames struct{ env, features map[string]bool }
 
-// differs reports whether two sets differ in a value that was asked for.
-func (a askedNames) differs(s, other EnvironmentSet) bool {
+// Differs reports whether two sets differ in a value that was asked for.
+func (a AskedNames) Differs(s, other EnvironmentSet) bool {
 	return differ(a.env, s.Env, other.Env) || differ(a.features, s.Features, other.Features)
 }
 
@@ -42,28 +42,28 @@ func differ(names map[string]bool, a, b map[string]string) bool {
 
 // Units reads the unit of a directory with the sets that reach it. Sets with equal values
 // for everything that the unit asks for share one reading.
-func (r *fileReader) Units(dir string, sets []EnvironmentSet) []Unit {
-	return r.unitsWith(dir, reaching(sets, dir))
+func (r *Files) Units(dir string, sets []EnvironmentSet) []Unit {
+	return r.UnitsWith(dir, Reaching(sets, dir))
 }
 
-// unitsWith is Units for sets that all reach the directory.
-func (r *fileReader) unitsWith(dir string, sets []EnvironmentSet) []Unit {
+// UnitsWith is Units for sets that all reach the directory.
+func (r *Files) UnitsWith(dir string, sets []EnvironmentSet) []Unit {
 	var units []Unit
-	eachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+	EachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 		u := r.unit(dir, set)
 		units = append(units, u)
-		return func(other EnvironmentSet) bool { return u.asked.differs(*set, other) }
-	}, func(alike []EnvironmentSet) { units[len(units)-1].Sets = namesOf(alike) })
+		return func(other EnvironmentSet) bool { return u.asked.Differs(*set, other) }
+	}, func(alike []EnvironmentSet) { units[len(units)-1].Sets = NamesOf(alike) })
 	return units
 }
 
-// reaching are the sets that reach a directory.
-func reaching(sets []EnvironmentSet, dir string) []EnvironmentSet {
+// Reaching are the sets that reach a directory.
+func Reaching(sets []EnvironmentSet, dir string) []EnvironmentSet {
 	return slices.DeleteFunc(slices.Clone(sets), func(s EnvironmentSet) bool { return !scan.Reaches(s.Directories, dir) })
 }
 
-// namesOf are the names of sets.
-func namesOf(sets []EnvironmentSet) scan.SetNames {
+// NamesOf are the names of sets.
+func NamesOf(sets []EnvironmentSet) scan.SetNames {
 	var names []string
 	for _, s := range sets {
 		names = append(names, s.Name)
@@ -71,10 +71,10 @@ func namesOf(sets []EnvironmentSet) scan.SetNames {
 	return scan.NamesOfSets(names...)
 }
 
-// eachWay calls read with the first set. Then it calls it with the first set that differs
+// EachWay calls read with the first set. Then it calls it with the first set that differs
 // in a value that was asked for, and so on, until every set is covered. Without sets it
 // calls read once, with nil. done gets the sets that each reading covers.
-func eachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func(other EnvironmentSet) bool), done func(alike []EnvironmentSet)) {
+func EachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func(other EnvironmentSet) bool), done func(alike []EnvironmentSet)) {
 	if len(sets) == 0 {
 		read(nil)
 		return
@@ -95,8 +95,8 @@ func eachWay(sets []EnvironmentSet, read func(set *EnvironmentSet) (differs func
 }
 
 // variable is the value of an environment variable in the set; false if the set has none.
-func (r *unitReading) variable(name string) (string, bool) {
-	r.asked.env[name] = true
+func (r *Reading) variable(name string) (string, bool) {
+	r.Asked.env[name] = true
 	if r.set == nil {
 		return "", false
 	}
@@ -106,8 +106,8 @@ func (r *unitReading) variable(name string) (string, bool) {
 
 // flag is the value of a feature flag in the set, which has the type of its default;
 // false if the set has none [terragrunt 1.1 pkg/config/feature_flag.go].
-func (r *unitReading) flag(name string, fallback cty.Value) (v cty.Value, ok bool, why *staticeval.Unknown) {
-	r.asked.features[name] = true
+func (r *Reading) flag(name string, fallback cty.Value) (v cty.Value, ok bool, why *staticeval.Unknown) {
+	r.Asked.features[name] = true
 	if r.set == nil {
 		return cty.NilVal, false, nil
 	}

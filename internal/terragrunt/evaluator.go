@@ -26,10 +26,10 @@ const (
 	deep    = "deep"
 )
 
-// evaluator evaluates the expressions of one configuration file, for a unit.
-type evaluator struct {
-	reading *unitReading
-	file    *configFile
+// Evaluator evaluates the expressions of one configuration file, for a unit.
+type Evaluator struct {
+	reading *Reading
+	File    *ConfigFile
 	dir     string // the result of get_terragrunt_dir: of the unit, or of a file that is read
 	// parent is the block that includes the file. The block is in a file of the directory
 	// dir. It is nil if no block includes it.
@@ -39,7 +39,7 @@ type evaluator struct {
 	// named are the further values that expressions may refer to, by root and name: in a
 	// stack file, unit.NAME and stack.NAME. written says that a stack writes the file into
 	// the unit's directory.
-	named   map[string]map[string]cty.Value
+	Named   map[string]map[string]cty.Value
 	written bool
 	// inclusion is the result of includes; nil before the first call.
 	inclusion *inclusion
@@ -59,13 +59,13 @@ type include struct {
 	path      string // of the file
 	strategy  string
 	expose    bool
-	evaluator *evaluator
+	evaluator *Evaluator
 	line      int
 	assumed   []cty.Value // the values that it depends on
 }
 
-// value evaluates an expression. An unknown value is marked with the reason.
-func (e *evaluator) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
+// Value evaluates an expression. An unknown value is marked with the reason.
+func (e *Evaluator) Value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
 	v, why := e.scope.Value(expr)
 	if why != nil && staticeval.ReasonFor(v) == nil {
 		v = cty.DynamicVal.Mark(why)
@@ -74,15 +74,15 @@ func (e *evaluator) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) 
 }
 
 // refer evaluates a reference.
-func (e *evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
+func (e *Evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch {
 	case root == "local" && name != "":
-		if attr := e.file.locals[name]; attr != nil {
-			return e.value(attr.Expr)
+		if attr := e.File.locals[name]; attr != nil {
+			return e.Value(attr.Expr)
 		}
 		return notAllowed("local.%s is not declared", name)
 	case root == "local":
-		return e.object(e.file.locals), nil
+		return e.object(e.File.locals), nil
 	case root == "include":
 		return e.exposed(name)
 	case root == "feature" && name != "":
@@ -90,15 +90,15 @@ func (e *evaluator) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	case root == "values":
 		return e.stackValue(name)
 	case root == "dependency":
-		return notStatic(e.reading.outputs)
-	case e.named[root] != nil:
+		return NotStatic(e.reading.outputs)
+	case e.Named[root] != nil:
 		return e.further(root, name)
 	}
 	return notAllowed("%s is not known in a configuration of Terragrunt", root)
 }
 
 func notAllowed(format string, args ...any) (cty.Value, *staticeval.Unknown) {
-	return notStatic(&staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)})
+	return NotStatic(&staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)})
 }
 
 // notThere is the result of a reference to nothing. The function try catches it [case
@@ -107,26 +107,26 @@ func notThere(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// notStatic is an unknown value with its reason.
-func notStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
+// NotStatic is an unknown value with its reason.
+func NotStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal.Mark(why), why
 }
 
 // object evaluates attributes, each by itself. An unknown value does not affect the others.
-func (e *evaluator) object(attrs map[string]*hcl.Attribute) cty.Value {
+func (e *Evaluator) object(attrs map[string]*hcl.Attribute) cty.Value {
 	values := map[string]cty.Value{}
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		values[name], _ = e.value(attrs[name].Expr)
+		values[name], _ = e.Value(attrs[name].Expr)
 	}
 	return cty.ObjectVal(values)
 }
 
 // exposed is the value of include.NAME. If the block has no label, it is the part NAME of
 // its configuration.
-func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
+func (e *Evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
 	includes, why, _ := e.includes()
 	if why != nil {
-		return notStatic(why)
+		return NotStatic(why)
 	}
 	for _, in := range includes {
 		bare := in.label == "" && len(includes) == 1
@@ -151,8 +151,8 @@ func (e *evaluator) exposed(name string) (cty.Value, *staticeval.Unknown) {
 
 // feature is the value of a feature flag: from the set of values, or else its default. The
 // person who runs Terragrunt may set another value.
-func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
-	files := []*evaluator{e}
+func (e *Evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
+	files := []*Evaluator{e}
 	if e.parent == nil {
 		includes, _, _ := e.includes()
 		for _, in := range slices.Backward(includes) {
@@ -162,52 +162,52 @@ func (e *evaluator) feature(name string) (cty.Value, *staticeval.Unknown) {
 		}
 	}
 	for _, f := range files {
-		b, ok := f.file.features[name]
+		b, ok := f.File.features[name]
 		if !ok {
 			continue
 		}
-		attr := b.body.attribute("default")
+		attr := b.Body.Attribute("default")
 		if attr == nil {
 			return notAllowed("feature.%s has no default", name)
 		}
-		v, why := f.value(attr.Expr)
+		v, why := f.Value(attr.Expr)
 		given, ok, refused := e.reading.flag(name, v)
 		if ok {
 			return cty.ObjectVal(map[string]cty.Value{"value": given}), refused
 		}
 		return cty.ObjectVal(map[string]cty.Value{"value": v.Mark(assume("the feature %s has its default", name))}), why
 	}
-	return notStatic(&staticeval.Unknown{Reason: "feature." + name + " is not declared here"})
+	return NotStatic(&staticeval.Unknown{Reason: "feature." + name + " is not declared here"})
 }
 
 // stackValue is a value from a stack. Each file has those in its own directory [terragrunt
 // 1.1 pkg/config/config.go].
-func (e *evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
-	if v, ok := e.reading.tree.valuesAt(path.Dir(e.file.name)); ok {
+func (e *Evaluator) stackValue(name string) (cty.Value, *staticeval.Unknown) {
+	if v, ok := e.reading.Tree.valuesAt(path.Dir(e.File.Name)); ok {
 		return partOf(v, name)
 	}
-	from := path.Join(path.Dir(e.file.name), valuesName)
-	if !e.reading.isFile(from) {
-		e.reading.template = e.reading.template || path.Dir(e.file.name) == e.reading.unit
+	from := path.Join(path.Dir(e.File.Name), valuesName)
+	if !e.reading.IsFile(from) {
+		e.reading.template = e.reading.template || path.Dir(e.File.Name) == e.reading.unit
 		if e.reading.values.Refused { // [case stack-values-missing]
 			return cty.NilVal, e.reading.values
 		}
-		return notStatic(e.reading.values)
+		return NotStatic(e.reading.values)
 	}
-	f, why := e.reading.parse(from)
+	f, why := e.reading.Parse(from)
 	if why != nil {
-		return notStatic(why)
+		return NotStatic(why)
 	}
-	literals := &evaluator{reading: e.reading, file: f, scope: &staticeval.Scope{Bound: &e.reading.bound}}
+	literals := &Evaluator{reading: e.reading, File: f, scope: &staticeval.Scope{Bound: &e.reading.Bound}}
 	if name == "" {
-		v := literals.object(f.body.attributes())
+		v := literals.object(f.Body.Attributes())
 		return v, staticeval.ReasonFor(v)
 	}
-	attr := f.body.attribute(name)
+	attr := f.Body.Attribute(name)
 	if attr == nil {
 		return notThere("values.%s is not there", name)
 	}
-	return literals.value(attr.Expr)
+	return literals.Value(attr.Expr)
 }
 
 // partOf is the named part of the values from a stack, or all of them without a name.
@@ -225,12 +225,12 @@ func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
 
 // further is the value of a reference to a further value, or all values of the root without
 // a name.
-func (e *evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) {
+func (e *Evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) {
 	if name == "" {
-		v := cty.ObjectVal(e.named[root])
+		v := cty.ObjectVal(e.Named[root])
 		return v, staticeval.ReasonFor(v)
 	}
-	v, ok := e.named[root][name]
+	v, ok := e.Named[root][name]
 	if !ok {
 		return notAllowed(root+".%s is not declared", name)
 	}
@@ -252,9 +252,9 @@ func assume(format, name string) assumption {
 	return assumption{fmt.Sprintf(format, name)}
 }
 
-// pathIn returns the path in the repository that a text means. The text may be relative to
+// PathIn returns the path in the repository that a text means. The text may be relative to
 // a directory.
-func pathIn(dir, text string) (string, *staticeval.Unknown) {
+func PathIn(dir, text string) (string, *staticeval.Unknown) {
 	name := path.Join(dir, text)
 	if path.IsAbs(text) {
 		rest, ok := cutTop(text)
@@ -276,17 +276,17 @@ func cutTop(text string) (string, bool) {
 	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
 
-// asSeen is the path of a file in the repository as expressions see it.
-func asSeen(name string) string { return path.Join(repositoryTop, name) }
+// AsSeen is the path of a file in the repository as expressions see it.
+func AsSeen(name string) string { return path.Join(repositoryTop, name) }
 
 // includes reads the files that the configuration includes. They are known before the
 // locals.
-func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) {
+func (e *Evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) {
 	if in := e.inclusion; in != nil {
 		return in.files, in.why, in.place
 	}
 	e.inclusion = &inclusion{} // for references in an include block itself
-	early := &staticeval.Scope{Functions: e.table, Holes: &e.reading.holes, Bound: &e.reading.bound}
+	early := &staticeval.Scope{Functions: e.table, Holes: &e.reading.Holes, Bound: &e.reading.Bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
 		case "values": // flags are read after the includes
@@ -296,16 +296,16 @@ func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) 
 	}
 	var known inclusion
 	bare := 0
-	for _, b := range e.file.includes {
+	for _, b := range e.File.Includes {
 		in, why := e.include(b, early)
-		if b.label == "" {
+		if b.Label == "" {
 			bare++
 		}
 		if why == nil && bare > 1 {
 			why = &staticeval.Unknown{Refused: true, Reason: "there are several includes without a name"}
 		}
 		if why != nil {
-			known.why, known.place = why, e.file.at(b.line)
+			known.why, known.place = why, e.File.At(b.Line)
 			break
 		}
 		known.files = append(known.files, in)
@@ -315,13 +315,13 @@ func (e *evaluator) includes() ([]*include, *staticeval.Unknown, problem.Place) 
 }
 
 // include reads the file that one block includes.
-func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *staticeval.Unknown) {
-	in := &include{label: b.label, line: b.line}
+func (e *Evaluator) include(b Block, early *staticeval.Scope) (*include, *staticeval.Unknown) {
+	in := &include{label: b.Label, line: b.Line}
 	if e.parent != nil {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "a file that is included includes another one"}
 	}
 	text := func(name, fallback string) (string, *staticeval.Unknown) {
-		attr := b.body.attribute(name)
+		attr := b.Body.Attribute(name)
 		if attr == nil {
 			return fallback, nil
 		}
@@ -330,7 +330,7 @@ func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *
 			return "", why
 		}
 		in.assumed = append(in.assumed, v)
-		return e.reading.text(v, fallback)
+		return e.reading.Text(v, fallback)
 	}
 	expose, why := text("expose", "false")
 	in.expose = expose == "true"
@@ -351,18 +351,18 @@ func (e *evaluator) include(b configBlock, early *staticeval.Scope) (*include, *
 	if name == "" {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "the include has no path"}
 	}
-	in.path, why = pathIn(e.dir, name)
+	in.path, why = PathIn(e.dir, name)
 	if why != nil {
 		return nil, why
 	}
-	in.evaluator, why = e.reading.open(in.path, e.dir, in)
+	in.evaluator, why = e.reading.Open(in.path, e.dir, in)
 	return in, why
 }
 
 // whole is the configuration as an object, the value of include.NAME and of
 // read_terragrunt_config. Unknown parts are marked with the reason.
-func (e *evaluator) whole() cty.Value {
-	attrs := e.file.body.attributes()
+func (e *Evaluator) whole() cty.Value {
+	attrs := e.File.Body.Attributes()
 	for _, name := range []string{"locals", "generate", "remote_state", "inputs"} {
 		delete(attrs, name)
 	}
@@ -370,24 +370,24 @@ func (e *evaluator) whole() cty.Value {
 	if object == nil {
 		object = map[string]cty.Value{}
 	}
-	object["locals"] = e.object(e.file.locals)
+	object["locals"] = e.object(e.File.locals)
 	object["inputs"] = cty.EmptyObjectVal
-	if attr := e.file.body.attribute("inputs"); attr != nil {
-		object["inputs"], _ = e.value(attr.Expr)
+	if attr := e.File.Body.Attribute("inputs"); attr != nil {
+		object["inputs"], _ = e.Value(attr.Expr)
 	}
-	for _, b := range e.file.body.blocks("terraform", 0) {
-		object["terraform"] = e.object(b.body.attributes())
+	for _, b := range e.File.Body.Blocks("terraform", 0) {
+		object["terraform"] = e.object(b.Body.Attributes())
 	}
 	object["generate"] = e.generateObject()
-	for _, b := range e.file.body.blocks("remote_state", 0) {
-		object["remote_state"] = e.object(b.body.attributes())
+	for _, b := range e.File.Body.Blocks("remote_state", 0) {
+		object["remote_state"] = e.object(b.Body.Attributes())
 	}
-	if attr := e.file.body.attribute("remote_state"); attr != nil {
-		object["remote_state"], _ = e.value(attr.Expr)
+	if attr := e.File.Body.Attribute("remote_state"); attr != nil {
+		object["remote_state"], _ = e.Value(attr.Expr)
 	}
-	object["dependency"], _ = notStatic(e.reading.outputs)
+	object["dependency"], _ = NotStatic(e.reading.outputs)
 	features := map[string]cty.Value{}
-	for name := range e.file.features {
+	for name := range e.File.features {
 		features[name], _ = e.feature(name)
 	}
 	object["feature"] = cty.ObjectVal(features)
@@ -395,24 +395,24 @@ func (e *evaluator) whole() cty.Value {
 }
 
 // generateObject is the part generate of that object.
-func (e *evaluator) generateObject() cty.Value {
-	if attr := e.file.body.attribute("generate"); attr != nil {
-		v, _ := e.value(attr.Expr)
+func (e *Evaluator) generateObject() cty.Value {
+	if attr := e.File.Body.Attribute("generate"); attr != nil {
+		v, _ := e.Value(attr.Expr)
 		return v
 	}
 	labels := map[string]cty.Value{}
-	for _, b := range e.file.body.blocks("generate", 1) {
-		labels[b.label] = e.object(b.body.attributes())
+	for _, b := range e.File.Body.Blocks("generate", 1) {
+		labels[b.Label] = e.object(b.Body.Attributes())
 	}
 	return cty.ObjectVal(labels)
 }
 
 // merged is whole together with the included files, for a file that is read as
 // configuration. The locals are only its own.
-func (e *evaluator) merged() (cty.Value, *staticeval.Unknown) {
+func (e *Evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	includes, why, _ := e.includes()
 	if why != nil {
-		return notStatic(why)
+		return NotStatic(why)
 	}
 	object := e.whole().AsValueMap()
 	for _, in := range slices.Backward(includes) {

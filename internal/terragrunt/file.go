@@ -23,20 +23,20 @@ import (
 
 // The names of Terragrunt's own files.
 const (
-	configName = "terragrunt.hcl"
-	jsonName   = configName + ".json"
+	ConfigName = "terragrunt.hcl"
+	JSONName   = ConfigName + ".json"
 	autoName   = "terragrunt.autoinclude.hcl"
 	valuesName = "terragrunt.values.hcl"
-	stackName  = "terragrunt.stack.hcl"
-	// stackDirName is the directory that a stack generates in, unless a block says otherwise
+	StackName  = "terragrunt.stack.hcl"
+	// StackDirName is the directory that a stack generates in, unless a block says otherwise
 	// [case stack-two-units].
-	stackDirName = ".terragrunt-stack"
+	StackDirName = ".terragrunt-stack"
 )
 
-// fileReader reads the units of a file tree, which should be the whole repository. It reads
+// Files reads the units of a file tree, which should be the whole repository. It reads
 // each file once, and nothing outside the tree. The text of a large file has no value in
 // expressions.
-type fileReader struct {
+type Files struct {
 	filetree.Lazy
 	files   memo.Once[string, parsed]
 	missing sync.Map // files that exist and whose content the tree does not have
@@ -44,54 +44,54 @@ type fileReader struct {
 	generates *stackTree
 }
 
-// newFileReader returns a reader of a file tree. Links are followed only if the tree is an
+// NewFiles returns a reader of a file tree. Links are followed only if the tree is an
 // fs.ReadLinkFS.
-func newFileReader(fsys fs.FS) *fileReader {
-	return &fileReader{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys), KeepsContents: true}}
+func NewFiles(fsys fs.FS) *Files {
+	return &Files{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys), KeepsContents: true}}
 }
 
 type parsed struct {
-	file *configFile
+	file *ConfigFile
 	why  *staticeval.Unknown
 }
 
-// linkedBelow reports whether there is a link in a directory or below it. Directories of
+// LinkedBelow reports whether there is a link in a directory or below it. Directories of
 // other units below it do not count.
-func (r *fileReader) linkedBelow(dir string) bool {
+func (r *Files) LinkedBelow(dir string) bool {
 	entries, _ := r.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		name := path.Join(dir, e.Name())
-		return e.Type() == fs.ModeSymlink || e.IsDir() && unitConfig(name, r.isFile) == "" && r.linkedBelow(name)
+		return e.Type() == fs.ModeSymlink || e.IsDir() && UnitConfig(name, r.IsFile) == "" && r.LinkedBelow(name)
 	})
 }
 
-// place is a path for messages.
-func (r *fileReader) place(name string) problem.Place {
+// Place is a path for messages.
+func (r *Files) Place(name string) problem.Place {
 	if r.generates == nil {
 		return problem.Place{Path: name}
 	}
 	return r.generates.place(name)
 }
 
-func (r *fileReader) isDir(name string) bool {
+func (r *Files) IsDir(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && info.IsDir()
 }
 
-func (r *fileReader) isFile(name string) bool {
+func (r *Files) IsFile(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && !info.IsDir()
 }
 
 // withoutFile reports whether a directory has no file. That includes a directory that does
 // not exist or that was reached through a link.
-func (r *fileReader) withoutFile(dir string) bool {
+func (r *Files) withoutFile(dir string) bool {
 	entries, _ := r.ReadDir(dir)
 	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 }
 
-// read returns the content of a file, through links.
-func (r *fileReader) read(name string) ([]byte, error) {
+// Read returns the content of a file, through links.
+func (r *Files) Read(name string) ([]byte, error) {
 	real, info, err := r.Follow(name)
 	if err == nil {
 		err = tfconfig.Readable(info)
@@ -107,8 +107,8 @@ func (r *fileReader) read(name string) ([]byte, error) {
 	return src, tfconfig.Unheld(src)
 }
 
-// lacking are the files that were read, that exist, and whose content the tree does not have.
-func (r *fileReader) lacking() []string {
+// Lacking are the files that were read, that exist, and whose content the tree does not have.
+func (r *Files) Lacking() []string {
 	var names []string
 	r.missing.Range(func(name, _ any) bool {
 		names = append(names, name.(string))
@@ -117,10 +117,10 @@ func (r *fileReader) lacking() []string {
 	return names
 }
 
-// unitConfig returns the path of the configuration in a directory; empty if there is
+// UnitConfig returns the path of the configuration in a directory; empty if there is
 // none [terragrunt 1.1 pkg/config/config.go].
-func unitConfig(dir string, isFile func(name string) bool) string {
-	for _, name := range []string{configName, jsonName} {
+func UnitConfig(dir string, isFile func(name string) bool) string {
+	for _, name := range []string{ConfigName, JSONName} {
 		name = path.Join(dir, name)
 		if isFile(name) {
 			return name
@@ -129,30 +129,30 @@ func unitConfig(dir string, isFile func(name string) bool) string {
 	return ""
 }
 
-// configFile is a parsed configuration file.
-type configFile struct {
-	name     string
-	place    problem.Place // of its first line, for messages
-	body     body
+// ConfigFile is a parsed configuration file.
+type ConfigFile struct {
+	Name     string
+	Place    problem.Place // of its first line, for messages
+	Body     Body
 	locals   map[string]*hcl.Attribute
-	includes []configBlock
-	features map[string]configBlock
+	Includes []Block
+	features map[string]Block
 }
 
 // parse reads a configuration file.
-func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
+func (r *Files) parse(name string) (*ConfigFile, *staticeval.Unknown) {
 	p := r.files.Get(name, func() parsed {
 		if p, ok := r.parseCopied(name); ok {
 			return p
 		}
-		src, err := r.read(name)
+		src, err := r.Read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: "there is no file " + name}}
 		}
 		if err != nil {
 			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))}}
 		}
-		place := r.place(name)
+		place := r.Place(name)
 		f, diags := hclfile.Parse(src, problem.Place{Path: name})
 		if len(diags) > 0 {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", place.File(), diags[0].Place.Line, diags[0].Message)}}
@@ -164,7 +164,7 @@ func (r *fileReader) parse(name string) (*configFile, *staticeval.Unknown) {
 
 // parseCopied parses a file that a stack copies, once for all copies. It returns false for
 // any other file.
-func (r *fileReader) parseCopied(name string) (parsed, bool) {
+func (r *Files) parseCopied(name string) (parsed, bool) {
 	if r.generates == nil {
 		return parsed{}, false
 	}
@@ -184,51 +184,51 @@ func (r *fileReader) parseCopied(name string) (parsed, bool) {
 		return parsed{why: why}, true
 	}
 	own := *f
-	own.name, own.place = name, r.place(name)
-	own.place.Line = 1
+	own.Name, own.Place = name, r.Place(name)
+	own.Place.Line = 1
 	return parsed{file: &own}, true
 }
 
-func newConfigFile(name string, place problem.Place, b hcl.Body) *configFile {
+func newConfigFile(name string, place problem.Place, b hcl.Body) *ConfigFile {
 	place.Line = 1
-	f := &configFile{name: name, place: place, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
-	for _, b := range f.body.blocks("locals", 0) {
-		for name, attr := range b.body.attributes() {
+	f := &ConfigFile{Name: name, Place: place, Body: Body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]Block{}}
+	for _, b := range f.Body.Blocks("locals", 0) {
+		for name, attr := range b.Body.Attributes() {
 			f.locals[name] = attr
 		}
 	}
-	f.includes = f.body.blocks("include", 1)
-	for _, b := range f.body.blocks("feature", 1) {
-		f.features[b.label] = b
+	f.Includes = f.Body.Blocks("include", 1)
+	for _, b := range f.Body.Blocks("feature", 1) {
+		f.features[b.Label] = b
 	}
 	return f
 }
 
-// at is the place of a line.
-func (f *configFile) at(line int) problem.Place {
-	at := f.place
+// At is the place of a line.
+func (f *ConfigFile) At(line int) problem.Place {
+	at := f.Place
 	at.Line = line
 	return at
 }
 
-// body is a body in native syntax or in JSON. In JSON a block is an attribute, too.
-type body struct{ hcl.Body }
+// Body is a body in native syntax or in JSON. In JSON a block is an attribute, too.
+type Body struct{ hcl.Body }
 
-// configBlock is a block with one label or none.
-type configBlock struct {
-	body  body
-	label string
-	line  int
+// Block is a block with one label or none.
+type Block struct {
+	Body  Body
+	Label string
+	Line  int
 }
 
 // native reports whether a body is in native syntax.
-func (b body) native() bool {
+func (b Body) native() bool {
 	_, ok := b.Body.(*hclsyntax.Body)
 	return ok
 }
 
-// attributes are the attributes of a body. Its blocks are ignored.
-func (b body) attributes() map[string]*hcl.Attribute {
+// Attributes are the attributes of a body. Its blocks are ignored.
+func (b Body) Attributes() map[string]*hcl.Attribute {
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		attrs := make(map[string]*hcl.Attribute, len(native.Attributes))
 		for name, attr := range native.Attributes {
@@ -240,24 +240,24 @@ func (b body) attributes() map[string]*hcl.Attribute {
 	return attrs
 }
 
-// attribute returns an attribute, or nil.
-func (b body) attribute(name string) *hcl.Attribute {
+// Attribute returns an attribute, or nil.
+func (b Body) Attribute(name string) *hcl.Attribute {
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		if attr := native.Attributes[name]; attr != nil {
 			return attr.AsHCLAttribute()
 		}
 		return nil
 	}
-	return b.attributes()[name]
+	return b.Attributes()[name]
 }
 
-// blocks are the blocks of a kind. A missing label is empty.
-func (b body) blocks(kind string, labels int) []configBlock {
-	var found []configBlock
+// Blocks are the blocks of a kind. A missing label is empty.
+func (b Body) Blocks(kind string, labels int) []Block {
+	var found []Block
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		for _, n := range native.Blocks {
 			if n.Type == kind {
-				found = append(found, configBlock{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange().Start.Line})
+				found = append(found, Block{Body{n.Body}, strings.Join(n.Labels, " "), n.DefRange().Start.Line})
 			}
 		}
 		return found
@@ -268,7 +268,7 @@ func (b body) blocks(kind string, labels int) []configBlock {
 	}
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{schema}})
 	for _, n := range c.Blocks {
-		found = append(found, configBlock{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
+		found = append(found, Block{Body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
 	}
 	return found
 }

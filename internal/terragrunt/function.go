@@ -111,8 +111,8 @@ func textFunction(name, meaning, source string, do func(args []string) (cty.Valu
 
 // functionTable makes the functions that a file can call.
 type functionTable struct {
-	reading *unitReading
-	caller  *evaluator
+	reading *Reading
+	caller  *Evaluator
 }
 
 // functions are all functions that the file can call.
@@ -139,12 +139,12 @@ func (t functionTable) functions() []staticeval.Function {
 		textFunction("get_parent_terragrunt_dir", "the directory of an included file", helpers, func(args []string) (cty.Value, error) {
 			in, err := t.selected(args)
 			if in == nil || err != nil {
-				return cty.StringVal(asSeen(t.caller.dir)), err
+				return cty.StringVal(AsSeen(t.caller.dir)), err
 			}
-			return cty.StringVal(asSeen(path.Dir(in.path))), nil
+			return cty.StringVal(AsSeen(path.Dir(in.path))), nil
 		}),
-		constant("get_terragrunt_dir", "the directory of the configuration", asSeen(t.caller.dir)),
-		constant("get_original_terragrunt_dir", "the directory of the unit", asSeen(t.reading.unit)),
+		constant("get_terragrunt_dir", "the directory of the configuration", AsSeen(t.caller.dir)),
+		constant("get_original_terragrunt_dir", "the directory of the unit", AsSeen(t.reading.unit)),
 		constant("get_repo_root", "the top of the repository", repositoryTop),
 		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(t.caller.dir, ".")),
 		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", t.caller.dir)),
@@ -197,18 +197,18 @@ func (t functionTable) findInParents(args []string) (cty.Value, error) {
 		dir = path.Dir(dir)
 		if len(args) == 0 || args[0] == "" {
 			if name := t.reading.config(dir); name != "" {
-				return cty.StringVal(asSeen(name)), nil
+				return cty.StringVal(AsSeen(name)), nil
 			}
 			continue
 		}
-		name, why := pathIn(dir, args[0])
+		name, why := PathIn(dir, args[0])
 		if why != nil || path.IsAbs(args[0]) {
 			break
 		}
 		if _, _, err := t.reading.stat(name); err == nil {
-			return cty.StringVal(asSeen(name)), nil
+			return cty.StringVal(AsSeen(name)), nil
 		}
-		if why := t.reading.tree.notHeld(name); why != nil {
+		if why := t.reading.Tree.notHeld(name); why != nil {
 			return cty.NilVal, why
 		}
 	}

@@ -30,7 +30,7 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			src, err := t.content(args[0], path.Dir(t.caller.file.name))
+			src, err := t.content(args[0], path.Dir(t.caller.File.Name))
 			if err != nil {
 				return cty.NilVal, err
 			}
@@ -43,19 +43,19 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			src, err := t.content(args[0], path.Dir(t.caller.file.name))
+			src, err := t.content(args[0], path.Dir(t.caller.File.Name))
 			return cty.StringVal(string(src)), err
 		}),
 		textFunction("fileexists", "whether there is a file", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
 				return cty.NilVal, errors.New("it takes one argument")
 			}
-			name, why := pathIn(path.Dir(t.caller.file.name), args[0])
+			name, why := PathIn(path.Dir(t.caller.File.Name), args[0])
 			if why != nil {
 				return cty.NilVal, why
 			}
-			there := t.reading.isFile(name)
-			if why := t.reading.tree.notHeld(name); !there && why != nil {
+			there := t.reading.IsFile(name)
+			if why := t.reading.Tree.notHeld(name); !there && why != nil {
 				return cty.NilVal, why
 			}
 			return cty.BoolVal(there), nil
@@ -76,7 +76,7 @@ func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a directory and a pattern")
 	}
-	dir, why := pathIn(path.Dir(t.caller.file.name), args[0])
+	dir, why := PathIn(path.Dir(t.caller.File.Name), args[0])
 	if why != nil {
 		return cty.NilVal, why
 	}
@@ -93,16 +93,16 @@ func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	var walk func(rel string) bool
 	walk = func(rel string) bool {
 		at := path.Join(dir, rel)
-		t.reading.looked[at+"/"] = true
-		notHeld = cmp.Or(notHeld, t.reading.tree.notHeld(path.Join(at, "file")))
+		t.reading.Looked[at+"/"] = true
+		notHeld = cmp.Or(notHeld, t.reading.Tree.notHeld(path.Join(at, "file")))
 		real, _, err := t.reading.stat(at)
 		if err != nil {
 			return true
 		}
-		entries, _ := t.reading.tree.ReadDir(real)
+		entries, _ := t.reading.Tree.ReadDir(real)
 		for _, e := range entries {
 			looked++
-			if looked > maxFound || !t.reading.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
+			if looked > maxFound || !t.reading.Bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
 				return false
 			}
 			name := path.Join(rel, e.Name())
@@ -152,18 +152,18 @@ func braced(pattern string, most int) []string {
 
 // content reads a file. The path may be relative to a directory.
 func (t functionTable) content(text, dir string) ([]byte, error) {
-	name, why := pathIn(dir, text)
+	name, why := PathIn(dir, text)
 	if why != nil {
 		return nil, why
 	}
 	_, _, _ = t.reading.stat(name)
-	src, err := t.reading.tree.read(name)
+	src, err := t.reading.Tree.Read(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 	case err != nil:
 		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + file.Cause(err).Error()}
-	case !t.reading.bound.Take(len(src)):
+	case !t.reading.Bound.Take(len(src)):
 		return nil, staticeval.Costly
 	}
 	return src, nil
@@ -192,15 +192,15 @@ func (t functionTable) readVariables(args []string) (cty.Value, error) {
 		}
 		return cty.StringVal(string(src)), nil
 	}
-	if !t.reading.bound.Take(perParsed * len(src)) {
+	if !t.reading.Bound.Take(perParsed * len(src)) {
 		return cty.NilVal, staticeval.Costly
 	}
 	f, diags := hclfile.Parse(src, problem.Place{Path: "variables.tfvars"})
 	if len(diags) > 0 {
 		return cty.NilVal, errors.New("the file is no valid HCL")
 	}
-	literals := &evaluator{reading: t.reading, scope: &staticeval.Scope{Bound: &t.reading.bound}}
-	v := literals.object(body{f.Body}.attributes())
+	literals := &Evaluator{reading: t.reading, scope: &staticeval.Scope{Bound: &t.reading.Bound}}
+	v := literals.object(Body{f.Body}.Attributes())
 	if why := staticeval.ReasonFor(v); why != nil {
 		return cty.NilVal, why
 	}
@@ -215,7 +215,7 @@ func (t functionTable) readConfigFunc() function.Function {
 		VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true},
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			name, why := pathIn(t.caller.dir, args[0].AsString())
+			name, why := PathIn(t.caller.dir, args[0].AsString())
 			if why != nil {
 				return cty.NilVal, why
 			}
@@ -235,13 +235,13 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 	if v, ok := t.reading.objects[name]; ok {
 		return v, nil
 	}
-	if path.Base(name) == stackName {
+	if path.Base(name) == StackName {
 		return t.readStack(name)
 	}
 	// This value is used during the reading. A reference to it then means that the
 	// configuration reads itself.
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
-	other, why := t.reading.open(name, path.Dir(name), nil)
+	other, why := t.reading.Open(name, path.Dir(name), nil)
 	if why != nil {
 		delete(t.reading.objects, name)
 		return cty.NilVal, why
@@ -258,7 +258,7 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 // readStack reads a stack file. Its locals are in an object local.
 func (t functionTable) readStack(name string) (cty.Value, error) {
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
-	file, why := t.reading.open(name, path.Dir(name), nil)
+	file, why := t.reading.Open(name, path.Dir(name), nil)
 	if why != nil {
 		delete(t.reading.objects, name)
 		return cty.NilVal, why
@@ -273,9 +273,9 @@ var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file s
 
 // asObject is a stack file as an object, the value of read_terragrunt_config [case
 // stack-unit-reads-stack].
-func asObject(file *evaluator) cty.Value {
-	unit, _ := notStatic(partOfStack)
-	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.file.locals), "unit": unit, "stack": unit})
+func asObject(file *Evaluator) cty.Value {
+	unit, _ := NotStatic(partOfStack)
+	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.File.locals), "unit": unit, "stack": unit})
 }
 
 // templateFunc is templatefile, which a template must not call
@@ -288,11 +288,11 @@ func (t functionTable) templateFunc() function.Function {
 		},
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			src, err := t.content(args[0].AsString(), path.Dir(t.caller.file.name))
+			src, err := t.content(args[0].AsString(), path.Dir(t.caller.File.Name))
 			if err != nil {
 				return cty.NilVal, err
 			}
-			if len(src) > staticeval.MaxExpression || !t.reading.bound.Take(perParsed*len(src)) {
+			if len(src) > staticeval.MaxExpression || !t.reading.Bound.Take(perParsed*len(src)) {
 				return cty.NilVal, staticeval.Costly
 			}
 			expr, diags := hclfile.ParseTemplate(src, problem.Place{Path: t.template(args[0].AsString())})
@@ -306,7 +306,7 @@ func (t functionTable) templateFunc() function.Function {
 					functions[i].Call = notInTemplates
 				}
 			}
-			s := &staticeval.Scope{Functions: functions, Holes: &t.reading.holes, Bound: &t.reading.bound}
+			s := &staticeval.Scope{Functions: functions, Holes: &t.reading.Holes, Bound: &t.reading.Bound}
 			s.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) { return templateValue(vars, root, name) }
 			v, why := s.Value(expr)
 			if why != nil {
@@ -319,7 +319,7 @@ func (t functionTable) templateFunc() function.Function {
 
 // template is the path of a template in messages.
 func (t functionTable) template(text string) string {
-	name, why := pathIn(path.Dir(t.caller.file.name), text)
+	name, why := PathIn(path.Dir(t.caller.File.Name), text)
 	if why != nil {
 		return "template"
 	}
@@ -345,7 +345,7 @@ func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unkn
 			if why == nil {
 				why = &staticeval.Unknown{Reason: "the values of a template are not known"}
 			}
-			return notStatic(why)
+			return NotStatic(why)
 		case typ.IsObjectType() && typ.HasAttribute(name):
 			vars = vars.GetAttr(name)
 		case typ.IsMapType() && !vars.IsNull():
@@ -382,7 +382,7 @@ func (t functionTable) encodeFunc() function.Function {
 					if v.IsKnown() {
 						return v, nil
 					}
-					return cty.StringVal(t.reading.holes.Text(why)), nil
+					return cty.StringVal(t.reading.Holes.Text(why)), nil
 				})
 				if err != nil {
 					return cty.NilVal, why

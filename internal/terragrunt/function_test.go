@@ -111,8 +111,8 @@ include "r" {
 		`deep_merge({}, { l = [] }, { l = [1, 2] })`:                                                    `{"l":[1,2]}`,
 		`deep_merge({ a = 1 }, "x")`:                                                                    "refused: error in function call",
 	} {
-		r := newReading(newFileReader(files), "live/app", nil)
-		unit, why := r.open("live/app/terragrunt.hcl", "live/app", nil)
+		r := NewReading(NewFiles(files), "live/app", nil)
+		unit, why := r.Open("live/app/terragrunt.hcl", "live/app", nil)
 		if why != nil {
 			t.Fatal(why)
 		}
@@ -127,8 +127,8 @@ include "r" {
 }
 
 // shownValue is the value of an expression as JSON, or why it has none.
-func shownValue(e *evaluator, expr hcl.Expression) string {
-	v, why := e.value(expr)
+func shownValue(e *Evaluator, expr hcl.Expression) string {
+	v, why := e.Value(expr)
 	if why == nil {
 		why = staticeval.ReasonFor(v)
 	}

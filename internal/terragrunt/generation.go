@@ -18,14 +18,14 @@ import (
 // first of some sets of values.
 type generation struct {
 	of   *allStacks
-	tree *fileReader
+	tree *Files
 	made map[string]*stackDir // everything in tree that is generated, by directory
 	live []*liveStack         // sorted by their directories
 }
 
-// stackDir is a generatedDir with its block.
+// stackDir is a GeneratedDir with its block.
 type stackDir struct {
-	*generatedDir
+	*GeneratedDir
 	block stackBlock
 	stack string // the directory of the stack file with the block
 	live  *liveStack
@@ -33,12 +33,12 @@ type stackDir struct {
 }
 
 // treeWith is a file tree with generated directories.
-func treeWith(base *fileReader, made map[string]*stackDir) *fileReader {
-	dirs := map[string]*generatedDir{}
+func treeWith(base *Files, made map[string]*stackDir) *Files {
+	dirs := map[string]*GeneratedDir{}
 	for dir, d := range made {
-		dirs[dir] = d.generatedDir
+		dirs[dir] = d.GeneratedDir
 	}
-	return withGenerated(base, dirs)
+	return WithGenerated(base, dirs)
 }
 
 // differs reports whether another set reaches other stacks, or changes one of them.
@@ -61,7 +61,7 @@ func (g *generation) differs(other EnvironmentSet, live []string) bool {
 // pendingStack is a stack file to read.
 type pendingStack struct {
 	dir   string
-	added *declared // the argument of readStackFile
+	added *Declared // the argument of readStackFile
 	live  *liveStack
 }
 
@@ -105,7 +105,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 		for n, b := range files[i].blocks {
 			made[n] = g.begin(p, files[i], b, packages)
 			if made[n] != nil && cost <= maxStackCost {
-				cost += perDirectory + w.of(made[n].copied)
+				cost += perDirectory + w.of(made[n].From)
 			}
 		}
 		if !g.affords(p.live, cost) {
@@ -121,7 +121,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	var stacks []pendingStack
 	for _, made := range fresh {
 		if g.check(made) {
-			stacks = append(stacks, pendingStack{dir: made.dir, added: made.auto, live: made.live})
+			stacks = append(stacks, pendingStack{dir: made.dir, added: made.Auto, live: made.live})
 		}
 	}
 	return stacks
@@ -146,16 +146,16 @@ func (g *generation) affords(live *liveStack, cost int) bool {
 type weights map[weighed]int
 
 type weighed struct {
-	tree *fileReader
+	tree *Files
 	dir  string
 }
 
 // of is the cost of a copy. It is more than maxStackCost if a link leads back to a
 // directory around it.
-func (w weights) of(from copiedFrom) int {
-	at := weighed{from.tree, from.dir}
+func (w weights) of(from Origin) int {
+	at := weighed{from.Tree, from.Dir}
 	if _, known := w[at]; !known {
-		w[at] = costOfCopy(from.tree, from.dir, maxStackCost)
+		w[at] = costOfCopy(from.Tree, from.Dir, maxStackCost)
 	}
 	return w[at]
 }
@@ -166,7 +166,7 @@ const mostPath = 4 << 10
 
 // costOfCopy is the cost of all files and directories in a directory. It stops when that is
 // more than most.
-func costOfCopy(r *fileReader, dir string, most int) (sum int) {
+func costOfCopy(r *Files, dir string, most int) (sum int) {
 	real, info, err := r.Follow(dir)
 	switch {
 	case err != nil:
@@ -196,7 +196,7 @@ func (g *generation) lay(dir string, made *stackDir) bool {
 	switch {
 	case g.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
-	case g.of.base.isFile(path.Join(dir, stackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack: // [case stack-beside-unit]
+	case g.of.base.IsFile(path.Join(dir, StackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack: // [case stack-beside-unit]
 		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
 	case blocks(g.of.base, dir):
 		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
@@ -208,7 +208,7 @@ func (g *generation) lay(dir string, made *stackDir) bool {
 }
 
 // blocks reports whether a file or a link is at a path, or at one above it.
-func blocks(r *fileReader, name string) bool {
+func blocks(r *Files, name string) bool {
 	for ; name != "."; name = path.Dir(name) {
 		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
 			return true
@@ -220,7 +220,7 @@ func blocks(r *fileReader, name string) bool {
 // check checks a generated directory against its block's kind. It returns whether it is a
 // stack.
 func (g *generation) check(made *stackUnit) bool {
-	isUnit, isStack := g.tree.isFile(path.Join(made.dir, configName)), g.tree.isFile(path.Join(made.dir, stackName))
+	isUnit, isStack := g.tree.IsFile(path.Join(made.dir, ConfigName)), g.tree.IsFile(path.Join(made.dir, StackName))
 	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
 	switch {
 	case isUnit && isStack: // [case stack-unit-holds-stack-file]
@@ -240,7 +240,7 @@ func (g *generation) check(made *stackUnit) bool {
 
 // fetchedSource is the origin that a source led to, or the reason why there is none.
 type fetchedSource struct {
-	copiedFrom
+	Origin
 	why  *staticeval.Unknown
 	fail error
 }
@@ -252,13 +252,13 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 	group.SetLimit(defaultJobs)
 	for _, f := range files {
 		for _, b := range f.blocks {
-			if b.why != nil || packages[b.source.text] != nil || b.source.from != nil || b.source.Local && !g.archive(b.source) {
+			if b.why != nil || packages[b.source.Full] != nil || b.source.From != nil || b.source.Local && !g.archive(b.source) {
 				continue
 			}
 			got := &fetchedSource{}
-			packages[b.source.text] = got
+			packages[b.source.Full] = got
 			group.Go(func() error {
-				got.copiedFrom, got.why, got.fail = g.of.fetcher.origin(ctx, b.source)
+				got.Origin, got.why, got.fail = g.of.fetcher.Origin(ctx, b.source)
 				return nil
 			})
 		}
@@ -269,22 +269,22 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 
 // archive reports whether a source is a file in the repository.
 func (g *generation) archive(source Source) bool {
-	return !g.tree.isDir(source.Package) && g.tree.isFile(source.Package)
+	return !g.tree.IsDir(source.Package) && g.tree.IsFile(source.Package)
 }
 
 // begin makes the copy of one block; nil if the source is not known.
 func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages map[string]*fetchedSource) *stackDir {
-	from, why, fail := copiedFrom{}, (*staticeval.Unknown)(nil), error(nil)
-	got := packages[b.source.text]
+	from, why, fail := Origin{}, (*staticeval.Unknown)(nil), error(nil)
+	got := packages[b.source.Full]
 	switch {
 	case b.why != nil:
 		why = &b.why.Unknown
 	case got != nil:
-		from, why, fail = got.copiedFrom, got.why, got.fail
+		from, why, fail = got.Origin, got.why, got.fail
 	default:
 		from, why = g.localOrigin(b.source)
 	}
-	if why == nil && !from.tree.isDir(from.dir) { // [case stack-invalid-source]
+	if why == nil && !from.Tree.IsDir(from.Dir) { // [case stack-invalid-source]
 		why = &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("the source of the %s %q does not exist", b.kind, b.name)}
 	}
 	if why != nil {
@@ -297,8 +297,8 @@ func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages 
 // unknown notes a block that generates something unknown.
 func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknown, fail error) {
 	at := b.place
-	if b.source.place.Path != "" && b.why == nil {
-		at = b.source.place
+	if b.source.Place.Path != "" && b.why == nil {
+		at = b.source.Place
 	}
 	if passing(fail) {
 		d := problem.Of(fail)
@@ -312,12 +312,12 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 		p.live.refuse(at, "%s", why.Reason)
 		return
 	}
-	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.fetched(), reported: passing(fail)}
+	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.Fetched(), reported: passing(fail)}
 	if b.source.Local {
 		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
 		from, _ := g.localOrigin(b.source)
-		if from.tree != nil {
-			dir, ok := from.inRepository()
+		if from.Tree != nil {
+			dir, ok := from.InRepository()
 			u.catalogue, u.elsewhere = dir, !ok
 		}
 	}
@@ -325,17 +325,17 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 }
 
 // localOrigin is the origin of a source in the file tree.
-func (g *generation) localOrigin(source Source) (copiedFrom, *staticeval.Unknown) {
-	from := source.origin(g.tree)
-	if source.from == nil && g.of.absent != nil && !g.tree.isDir(from.dir) && g.of.absent(from.dir) {
-		return copiedFrom{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(from.dir)}
+func (g *generation) localOrigin(source Source) (Origin, *staticeval.Unknown) {
+	from := source.Origin(g.tree)
+	if source.From == nil && g.of.absent != nil && !g.tree.IsDir(from.Dir) && g.of.absent(from.Dir) {
+		return Origin{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(from.Dir)}
 	}
 	return from, nil
 }
 
 // copyOf is the directory that a block generates.
-func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from copiedFrom) *stackDir {
-	d := generatedDir{place: b.place, copied: from, values: b.values, auto: b.auto, ofUnit: b.kind == unitKind}
-	d.copyOver(g.of.base, b.dir)
-	return &stackDir{generatedDir: &d, block: b, stack: f.dir, live: p.live}
+func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from Origin) *stackDir {
+	d := GeneratedDir{Place: b.place, From: from, Values: b.values, Auto: b.auto, OfUnit: b.kind == unitKind}
+	d.CopyOver(g.of.base, b.dir)
+	return &stackDir{GeneratedDir: &d, block: b, stack: f.dir, live: p.live}
 }

@@ -51,8 +51,8 @@ type statement struct {
 	values []result          // of an attribute; joined lists have several
 	fields map[string]result // of a generated file
 	early  bool              // of a hook: it can change what init sees
-	block  configBlock       // of exclude; file evaluates it
-	file   *evaluator
+	block  Block             // of exclude; file evaluates it
+	file   *Evaluator
 }
 
 // rule says how the statements of two files about one part and label become one.
@@ -107,16 +107,16 @@ func (s *unitSettings) attribute(name string) (result, bool) {
 // initialises reports whether init runs in spite of an exclude block. It does unless the
 // block is known to be on and to be about init.
 func (x statement) initialises() bool {
-	on, actions := x.block.body.attribute("if"), x.block.body.attribute("actions")
+	on, actions := x.block.Body.Attribute("if"), x.block.Body.Attribute("actions")
 	if on == nil || actions == nil {
 		return true
 	}
-	v, why := x.file.value(on.Expr)
+	v, why := x.file.Value(on.Expr)
 	if why != nil {
 		return true
 	}
-	text, _ := x.file.reading.text(v, "false")
-	list, why := x.file.value(actions.Expr)
+	text, _ := x.file.reading.Text(v, "false")
+	list, why := x.file.Value(actions.Expr)
 	names, notList := x.file.reading.strings(list)
 	return text != "true" || why != nil || notList != nil ||
 		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"init", "all", "all_except_output"}, name) })
@@ -126,14 +126,14 @@ func (x statement) initialises() bool {
 var topAttributes = []string{"terraform_binary", "download_dir", "terraform_version_constraint"}
 
 // own collects the statements of one file.
-func (e *evaluator) own() *unitSettings {
+func (e *Evaluator) own() *unitSettings {
 	s := &unitSettings{said: map[string]map[string]statement{}}
 	for _, name := range topAttributes {
-		s.set(e, name, e.file.body.attribute(name))
+		s.set(e, name, e.File.Body.Attribute(name))
 	}
-	for _, b := range e.file.body.blocks("terraform", 0) {
+	for _, b := range e.File.Body.Blocks("terraform", 0) {
 		s.terraform = true
-		attrs := b.body.attributes()
+		attrs := b.Body.Attributes()
 		if attr := attrs["source"]; attr != nil && slices.ContainsFunc(attr.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "dependency" }) {
 			s.refuse(e.place(attr), "the source must not depend on outputs of another unit")
 		}
@@ -147,12 +147,12 @@ func (e *evaluator) own() *unitSettings {
 		}
 		e.hooks(b, s)
 	}
-	for _, b := range e.file.body.blocks("exclude", 0) {
+	for _, b := range e.File.Body.Blocks("exclude", 0) {
 		s.put("exclude", "", statement{file: e, block: b})
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.file.features)) {
-		if b := e.file.features[name]; b.body.attribute("default") == nil {
-			s.refuse(e.file.at(b.line), "feature %q has no default", plainLabel(name))
+	for _, name := range slices.Sorted(maps.Keys(e.File.features)) {
+		if b := e.File.features[name]; b.Body.Attribute("default") == nil {
+			s.refuse(e.File.At(b.Line), "feature %q has no default", PlainLabel(name))
 		}
 	}
 	e.generations(s)
@@ -160,12 +160,12 @@ func (e *evaluator) own() *unitSettings {
 	return s
 }
 
-func (e *evaluator) place(attr *hcl.Attribute) problem.Place {
-	return e.file.at(attr.Range.Start.Line)
+func (e *Evaluator) place(attr *hcl.Attribute) problem.Place {
+	return e.File.At(attr.Range.Start.Line)
 }
 
 // set stores an attribute, unless it is null.
-func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
+func (s *unitSettings) set(e *Evaluator, name string, attr *hcl.Attribute) {
 	if attr == nil {
 		return
 	}
@@ -174,14 +174,14 @@ func (s *unitSettings) set(e *evaluator, name string, attr *hcl.Attribute) {
 	}
 }
 
-func (e *evaluator) result(expr hcl.Expression) result {
-	v, why := e.value(expr)
-	return result{value: v, why: why, place: e.file.at(expr.Range().Start.Line)}
+func (e *Evaluator) result(expr hcl.Expression) result {
+	v, why := e.Value(expr)
+	return result{value: v, why: why, place: e.File.At(expr.Range().Start.Line)}
 }
 
 // waysOf are the contents of a generated file for each way through its directives.
-func (e *evaluator) waysOf(expr hcl.Expression) result {
-	r := result{place: e.file.at(expr.Range().Start.Line)}
+func (e *Evaluator) waysOf(expr hcl.Expression) result {
+	r := result{place: e.File.At(expr.Range().Start.Line)}
 	values, open, why := e.scope.Ways(expr, maxWays)
 	if len(open) > 0 {
 		at := open[0].Place
@@ -211,62 +211,62 @@ var early = []string{"terragrunt-read-config", "init-from-module"}
 
 // hooks collects the hooks and notes which can change the files that init sees. The last
 // hook of a name counts.
-func (e *evaluator) hooks(terraform configBlock, s *unitSettings) {
+func (e *Evaluator) hooks(terraform Block, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
-		for _, b := range terraform.body.blocks(kind, 1) {
-			s.put(kind, b.label, statement{label: b.label, early: e.changes(b, commands[kind]), place: e.file.at(b.line)})
+		for _, b := range terraform.Body.Blocks(kind, 1) {
+			s.put(kind, b.Label, statement{label: b.Label, early: e.changes(b, commands[kind]), place: e.File.At(b.Line)})
 		}
 	}
 }
 
 // changes reports whether a hook may run with one of these commands.
-func (e *evaluator) changes(b configBlock, commands []string) bool {
-	if attr := b.body.attribute("if"); attr != nil {
-		if v, why := e.value(attr.Expr); why == nil {
-			if text, why := e.reading.text(v, "true"); why == nil && text == "false" {
+func (e *Evaluator) changes(b Block, commands []string) bool {
+	if attr := b.Body.Attribute("if"); attr != nil {
+		if v, why := e.Value(attr.Expr); why == nil {
+			if text, why := e.reading.Text(v, "true"); why == nil && text == "false" {
 				return false
 			}
 		}
 	}
-	attr := b.body.attribute("commands")
+	attr := b.Body.Attribute("commands")
 	if attr == nil {
 		return false
 	}
-	v, why := e.value(attr.Expr)
+	v, why := e.Value(attr.Expr)
 	listed, _ := e.reading.strings(v)
 	return why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) })
 }
 
 // generations collects the files to generate, from both forms.
-func (e *evaluator) generations(s *unitSettings) {
-	for _, b := range e.file.body.blocks("generate", 1) {
-		g := statement{label: b.label, fields: map[string]result{}, place: e.file.at(b.line)}
-		for _, attr := range inOrder(b.body.attributes()) {
+func (e *Evaluator) generations(s *unitSettings) {
+	for _, b := range e.File.Body.Blocks("generate", 1) {
+		g := statement{label: b.Label, fields: map[string]result{}, place: e.File.At(b.Line)}
+		for _, attr := range InOrder(b.Body.Attributes()) {
 			if attr.Name == "contents" {
 				g.fields[attr.Name] = e.waysOf(attr.Expr)
 			} else {
 				g.fields[attr.Name] = e.result(attr.Expr)
 			}
 		}
-		if _, twice := s.said["generate"][b.label]; twice {
-			s.refuse(g.place, "the generate block %q is there twice", b.label)
+		if _, twice := s.said["generate"][b.Label]; twice {
+			s.refuse(g.place, "the generate block %q is there twice", b.Label)
 		}
-		s.put("generate", b.label, g)
+		s.put("generate", b.Label, g)
 	}
-	if attr := e.file.body.attribute("generate"); attr != nil {
-		if !e.file.body.native() {
+	if attr := e.File.Body.Attribute("generate"); attr != nil {
+		if !e.File.Body.native() {
 			delete(s.said, "generate") // in JSON the blocks are this attribute
 		}
 		r := e.result(attr.Expr)
-		objects, why := fieldsOf(r.value)
+		objects, why := FieldsOf(r.value)
 		if why != nil {
 			s.problem(*why, r.place, "what is generated is not statically known")
 		}
 		for _, label := range slices.Sorted(maps.Keys(objects)) {
 			object := objects[label]
 			g := statement{label: label, fields: map[string]result{}, place: r.place}
-			values, why := fieldsOf(object)
+			values, why := FieldsOf(object)
 			if why != nil {
 				s.problem(*why, r.place, "what is generated is not statically known")
 			}
@@ -281,16 +281,16 @@ func (e *evaluator) generations(s *unitSettings) {
 	}
 }
 
-// inOrder sorts attributes as in the file. So if they cost too much together, the error
+// InOrder sorts attributes as in the file. So if they cost too much together, the error
 // always names the same one.
-func inOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
+func InOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(x, y *hcl.Attribute) int {
 		return cmp.Compare(x.Range.Start.Byte, y.Range.Start.Byte)
 	})
 }
 
-// fieldsOf are the parts of an object or map, with its marks.
-func fieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
+// FieldsOf are the parts of an object or map, with its marks.
+func FieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
 	plain, marks := v.Unmark()
 	switch typ := plain.Type(); {
 	case plain.IsNull():
@@ -309,25 +309,25 @@ func fieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
 }
 
 // remoteState stores the file that remote_state generates.
-func (e *evaluator) remoteState(s *unitSettings) {
+func (e *Evaluator) remoteState(s *unitSettings) {
 	var r result
-	if attr := e.file.body.attribute("remote_state"); attr != nil {
+	if attr := e.File.Body.Attribute("remote_state"); attr != nil {
 		whole := e.result(attr.Expr)
-		parts, why := fieldsOf(whole.value)
+		parts, why := FieldsOf(whole.value)
 		r = result{value: parts["generate"], why: why, place: whole.place}
 		if parts["generate"] == cty.NilVal {
 			r.value = cty.NullVal(cty.DynamicPseudoType)
 		}
-	} else if blocks := e.file.body.blocks("remote_state", 0); len(blocks) > 0 {
-		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: e.file.at(blocks[0].line)}
-		if attr := blocks[0].body.attribute("generate"); attr != nil {
+	} else if blocks := e.File.Body.Blocks("remote_state", 0); len(blocks) > 0 {
+		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: e.File.At(blocks[0].Line)}
+		if attr := blocks[0].Body.Attribute("generate"); attr != nil {
 			r = e.result(attr.Expr)
 		}
 	} else {
 		return
 	}
 	remote := statement{label: remoteLabel, fields: map[string]result{}, place: r.place}
-	parts, why := fieldsOf(r.value)
+	parts, why := FieldsOf(r.value)
 	if why != nil {
 		s.problem(*why, r.place, "what remote_state generates is not statically known")
 	}
@@ -355,7 +355,7 @@ func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about s
 
 // all are the statements of a file and of the files that it includes. Later included files
 // win over earlier ones, and the file itself wins over all.
-func (e *evaluator) all() *unitSettings {
+func (e *Evaluator) all() *unitSettings {
 	s := e.beside()
 	includes, why, at := e.includes()
 	if why != nil {
@@ -369,7 +369,7 @@ func (e *evaluator) all() *unitSettings {
 		if _, why, at := in.evaluator.includes(); why != nil {
 			s.problem(*why, at, "")
 		}
-		base.under(s, in.strategy, e.file.at(in.line))
+		base.under(s, in.strategy, e.File.At(in.line))
 		s = base
 	}
 	return s
@@ -377,27 +377,27 @@ func (e *evaluator) all() *unitSettings {
 
 // beside are the statements of a file together with the file that a stack writes next to
 // it, which wins [terragrunt 1.1 pkg/config/config.go].
-func (e *evaluator) beside() *unitSettings {
+func (e *Evaluator) beside() *unitSettings {
 	s := e.own()
-	name := path.Join(path.Dir(e.file.name), autoName)
-	if e.written || path.Base(e.file.name) == autoName {
+	name := path.Join(path.Dir(e.File.Name), autoName)
+	if e.written || path.Base(e.File.Name) == autoName {
 		return s
 	}
-	if g := e.reading.tree.generatedAt(path.Dir(e.file.name)); g != nil && g.ofUnit && g.auto != nil {
-		auto, why := e.reading.autoinclude(g.auto)
+	if g := e.reading.Tree.GeneratedAt(path.Dir(e.File.Name)); g != nil && g.OfUnit && g.Auto != nil {
+		auto, why := e.reading.autoinclude(g.Auto)
 		if why != nil {
-			s.problem(*why, g.auto.place(), "")
+			s.problem(*why, g.Auto.Place(), "")
 			return s
 		}
-		s.under(auto.all(), shallow, g.auto.place())
+		s.under(auto.all(), shallow, g.Auto.Place())
 		return s
 	}
-	if !e.reading.isFile(name) {
+	if !e.reading.IsFile(name) {
 		return s
 	}
-	first := e.reading.tree.place(name)
+	first := e.reading.Tree.Place(name)
 	first.Line = 1
-	auto, why := e.reading.open(name, e.dir, nil)
+	auto, why := e.reading.Open(name, e.dir, nil)
 	if why != nil {
 		s.problem(*why, first, "")
 		return s

@@ -16,73 +16,73 @@ import (
 // others, and more than once.
 const maxConfigs = 1000
 
-// unitReading is the evaluation of one unit. Its files share the bounds.
-type unitReading struct {
-	tree    *fileReader
+// Reading is the evaluation of one unit. Its files share the bounds.
+type Reading struct {
+	Tree    *Files
 	unit    string // its directory
-	bound   staticeval.Bound
-	holes   staticeval.Holes
+	Bound   staticeval.Bound
+	Holes   staticeval.Holes
 	outputs *staticeval.Unknown // for values from dependencies
 	values  *staticeval.Unknown // for values from a stack that are not committed
 	configs int
 	// assumed are the assumptions of the values that were used. wants says that one of these
 	// needs values that only a stack gives.
-	assumed map[string]bool
-	wants   bool
+	Assumed map[string]bool
+	Wants   bool
 	// template says that the unit depends on values that only a stack has.
 	template bool
 	// set has the values from outside; nil: none. asked are the names that were asked for.
 	set   *EnvironmentSet
-	asked askedNames
+	Asked AskedNames
 	// looked are the paths that were read or looked for, also those that do not exist.
-	looked  map[string]bool
+	Looked  map[string]bool
 	objects map[string]cty.Value // values of read_terragrunt_config, by the path of the file
 }
 
-// newReading starts the evaluation of the unit in a directory. set has the values from
+// NewReading starts the evaluation of the unit in a directory. set has the values from
 // outside; nil: none.
-func newReading(r *fileReader, unit string, set *EnvironmentSet) *unitReading {
+func NewReading(r *Files, unit string, set *EnvironmentSet) *Reading {
 	values := &staticeval.Unknown{Reason: "the values of the stack are not in the repository"}
-	if r.generatedAt(unit) != nil {
+	if r.GeneratedAt(unit) != nil {
 		values = &staticeval.Unknown{Refused: true, Reason: "the stack gives it no values"}
 	}
-	return &unitReading{
-		tree: r, unit: unit, set: set,
-		holes:   staticeval.Holes{Through: through},
+	return &Reading{
+		Tree: r, unit: unit, set: set,
+		Holes:   staticeval.Holes{Through: through},
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
 		values:  values,
-		looked:  map[string]bool{}, objects: map[string]cty.Value{}, assumed: map[string]bool{},
-		asked: askedNames{map[string]bool{}, map[string]bool{}},
+		Looked:  map[string]bool{}, objects: map[string]cty.Value{}, Assumed: map[string]bool{},
+		Asked: AskedNames{map[string]bool{}, map[string]bool{}},
 	}
 }
 
 // stat is stat of the file tree. It also notes what the unit depends on.
-func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
-	real, info, err := r.tree.Follow(name)
-	r.looked[path.Clean(name)] = true
+func (r *Reading) stat(name string) (string, fs.FileInfo, error) {
+	real, info, err := r.Tree.Follow(name)
+	r.Looked[path.Clean(name)] = true
 	if err == nil {
-		r.looked[real] = true
+		r.Looked[real] = true
 	}
 	return real, info, err
 }
 
-func (r *unitReading) isDir(name string) bool {
+func (r *Reading) isDir(name string) bool {
 	_, info, err := r.stat(name)
 	return err == nil && info.IsDir()
 }
 
-func (r *unitReading) isFile(name string) bool {
+func (r *Reading) IsFile(name string) bool {
 	_, info, err := r.stat(name)
 	return err == nil && !info.IsDir()
 }
 
 // config is the path of the configuration in a directory, or empty.
-func (r *unitReading) config(dir string) string { return unitConfig(dir, r.isFile) }
+func (r *Reading) config(dir string) string { return UnitConfig(dir, r.IsFile) }
 
-// parse reads a configuration file.
-func (r *unitReading) parse(name string) (*configFile, *staticeval.Unknown) {
+// Parse reads a configuration file.
+func (r *Reading) Parse(name string) (*ConfigFile, *staticeval.Unknown) {
 	_, _, _ = r.stat(name)
-	return r.tree.parse(name)
+	return r.Tree.parse(name)
 }
 
 // through are the functions that keep holes in texts.
@@ -91,47 +91,47 @@ var through = []string{
 	"templatefile", "tostring", "trimspace", "values",
 }
 
-// open reads a configuration file.
-func (r *unitReading) open(name, dir string, parent *include) (*evaluator, *staticeval.Unknown) {
+// Open reads a configuration file.
+func (r *Reading) Open(name, dir string, parent *include) (*Evaluator, *staticeval.Unknown) {
 	r.configs++
 	if r.configs > maxConfigs {
 		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
 	}
-	f, why := r.parse(name)
+	f, why := r.Parse(name)
 	if why != nil {
 		return nil, why
 	}
-	e := &evaluator{reading: r, file: f, dir: dir, parent: parent}
+	e := &Evaluator{reading: r, File: f, dir: dir, parent: parent}
 	e.table = functionTable{r, e}.functions()
-	e.scope = &staticeval.Scope{Functions: e.table, Refer: e.refer, Holes: &r.holes, Bound: &r.bound}
+	e.scope = &staticeval.Scope{Functions: e.table, Refer: e.refer, Holes: &r.Holes, Bound: &r.Bound}
 	return e, nil
 }
 
-// declared is a block, with the file whose context evaluates it.
-type declared struct {
-	kind  string
-	block configBlock
-	file  *evaluator
-	at    *configFile // the file with the block
+// Declared is a block, with the file whose context evaluates it.
+type Declared struct {
+	Kind  string
+	Block Block
+	File  *Evaluator
+	At    *ConfigFile // the file with the block
 }
 
-func (d declared) place() problem.Place { return d.at.at(d.block.line) }
+func (d Declared) Place() problem.Place { return d.At.At(d.Block.Line) }
 
 // autoinclude opens the file that a stack writes next to a unit: a block of the stack file,
 // evaluated in that file's context [case stack-autoinclude-dependency].
-func (r *unitReading) autoinclude(d *declared) (*evaluator, *staticeval.Unknown) {
-	context, why := r.open(d.file.file.name, d.file.dir, nil)
+func (r *Reading) autoinclude(d *Declared) (*Evaluator, *staticeval.Unknown) {
+	context, why := r.Open(d.File.File.Name, d.File.dir, nil)
 	if why != nil {
 		return nil, why
 	}
-	own := newConfigFile(context.file.name, d.at.place, d.block.body.Body)
-	own.locals = context.file.locals
-	context.file, context.named, context.written = own, d.file.named, true
+	own := newConfigFile(context.File.Name, d.At.Place, d.Block.Body.Body)
+	own.locals = context.File.locals
+	context.File, context.Named, context.written = own, d.File.Named, true
 	return context, nil
 }
 
-// use notes what a used value assumes, and whether it needs values that only a stack gives.
-func (r *unitReading) use(v cty.Value) {
+// Use notes what a used value assumes, and whether it needs values that only a stack gives.
+func (r *Reading) Use(v cty.Value) {
 	if v == cty.NilVal {
 		return
 	}
@@ -139,16 +139,16 @@ func (r *unitReading) use(v cty.Value) {
 	for mark := range marks {
 		switch m := mark.(type) {
 		case assumption:
-			r.assumed[m.text] = true
+			r.Assumed[m.text] = true
 		case *staticeval.Unknown:
-			r.wants = r.wants || m == r.values
+			r.Wants = r.Wants || m == r.values
 		}
 	}
 }
 
-// text returns the text of a known value, or a fallback for null.
-func (r *unitReading) text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
-	v = r.holes.Whole(v)
+// Text returns the text of a known value, or a fallback for null.
+func (r *Reading) Text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
+	v = r.Holes.Whole(v)
 	if why := cmp.Or(staticeval.ReasonFor(v)); why != nil {
 		return "", why
 	}
@@ -169,8 +169,8 @@ func (r *unitReading) text(v cty.Value, fallback string) (string, *staticeval.Un
 }
 
 // strings are the texts of a list.
-func (r *unitReading) strings(v cty.Value) ([]string, *staticeval.Unknown) {
-	v = r.holes.Whole(v)
+func (r *Reading) strings(v cty.Value) ([]string, *staticeval.Unknown) {
+	v = r.Holes.Whole(v)
 	if why := staticeval.ReasonFor(v); why != nil {
 		return nil, why
 	}

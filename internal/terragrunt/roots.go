@@ -44,7 +44,7 @@ type Options struct {
 func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	var told toldCauses
 	of := stackRoots{roots: roots}
-	tree := newFileReader(fsys)
+	tree := NewFiles(fsys)
 	if opts.stacks != nil {
 		tree = opts.stacks.tree
 		of = opts.stacks.sort(roots, opts)
@@ -62,7 +62,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // modules that were fetched before ctx ended count
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
-			if opts.Scan.Wanted == nil || !u.Source.fetched() || opts.Scan.Wanted(unassembled(r, u)) {
+			if opts.Scan.Wanted == nil || !u.Source.Fetched() || opts.Scan.Wanted(unassembled(r, u)) {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Scan.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
@@ -130,7 +130,7 @@ func includedFiles(made []Assembly) map[string]bool {
 // the unit the module calls is not known.
 func unassembled(r scan.Root, u Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
-	r.AnyChange = r.AnyChange || u.AnyChange || u.tree.linkedBelow(u.Dir)
+	r.AnyChange = r.AnyChange || u.AnyChange || u.Tree.LinkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
 }
 
@@ -187,7 +187,7 @@ func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options
 		}
 		if len(readings) > 0 && roots[i].Tool.Name != readings[0].Tool.Name {
 			m.Tree = nil
-			m.problem(m.Unit.Source.place, staticeval.Unknown{Reason: "it is run with " + roots[i].Tool.Name.Title() + " there"})
+			m.Hinder(m.Unit.Source.Place, staticeval.Unknown{Reason: "it is run with " + roots[i].Tool.Name.Title() + " there"})
 		}
 		readings, units = append(readings, roots[i]), append(units, m)
 	}
@@ -224,7 +224,7 @@ func unknownThere(m Assembly) Assembly {
 
 // rootOf is the root module of a unit; false if it is left out.
 func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
-	r.Made.Quota = made.Unit.quota
+	r.Made.Quota = made.Unit.Quota
 	switch {
 	case r.Made.Quota.Exceeded(): // it is not read
 		return r, true
@@ -268,7 +268,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	if passing(made.Failed) {
 		d := problem.Of(made.Failed)
-		d.Place = made.Unit.Source.place
+		d.Place = made.Unit.Source.Place
 		r.Problems = append(r.Problems, d)
 		return r, true
 	}
@@ -280,7 +280,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		with = "with the " + r.Sets.String() + ", "
 	}
 	for _, h := range made.Unit.Hooks {
-		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
+		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", PlainLabel(h.Name))
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
 		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
@@ -420,17 +420,17 @@ func unitList(dirs []string) string {
 // Lacks returns the files that units and stacks read, that exist in a file tree, and whose
 // content is not in it, sorted. The units are read with each of the sets of values.
 func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
-	r := newFileReader(t)
+	r := NewFiles(t)
 	var stacks []string
 	for _, name := range t.Names() {
 		switch path.Base(name) {
-		case configName, jsonName:
+		case ConfigName, JSONName:
 			r.Units(path.Dir(name), sets)
-		case stackName:
+		case StackName:
 			stacks = append(stacks, path.Dir(name))
 		}
 	}
-	trees := []*fileReader{r}
+	trees := []*Files{r}
 	if s := readStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
 		for _, ways := range s.units {
 			for _, u := range ways {
@@ -441,7 +441,7 @@ func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []strin
 	}
 	var names []string
 	for _, tree := range trees {
-		names = append(names, tree.lacking()...)
+		names = append(names, tree.Lacking()...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -222,7 +222,7 @@ func TestUnit_excluded(t *testing.T) {
 		"if = true":                                         false,
 		"actions = [\"init\"]":                              false,
 	} {
-		u := newFileReader(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
+		u := NewFiles(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
 		if u.Excluded != want {
 			t.Errorf("with exclude { %s } the unit is excluded: %t, want %t", block, u.Excluded, want)
 		}
@@ -251,7 +251,7 @@ func TestLacks(t *testing.T) {
 func TestWorkingCopy(t *testing.T) {
 	t.Parallel()
 	files := tree(module("modules/a", "random", "~> 3.0") + "-- modules/a/sub/x.tf --\n-- modules/a/gone.tf --\n-- live/app/own.tf --\nlocals {}\n-- live/app/sub/y.tf --\n-- live/app/.hidden/z.tf --\n")
-	units := newFileReader(files)
+	units := NewFiles(files)
 	w := &workingCopy{
 		layers: []layer{
 			{tree: units, dir: "modules/a", at: ".", keep: &copyList{}},

@@ -27,22 +27,22 @@ type Source struct {
 	Package, Subdir string
 
 	// from is the place of the package if another file tree has it; nil if the unit's has.
-	from     *copiedFrom
+	From     *Origin
 	registry *registryModule
-	text     string // the evaluated source
-	place    problem.Place
+	Full     string // the evaluated source
+	Place    problem.Place
 }
 
 // registryModule is a module of a module registry.
 type registryModule struct{ host, module, subdir, version string }
 
-// parseSource reads a source. It is relative to the unit's directory.
-func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
+// ParseSource reads a source. It is relative to the unit's directory.
+func ParseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	if text == "" {
 		return Source{}, nil
 	}
 	text = spelledOut(text)
-	s := Source{text: text, Text: moduleaddr.Shown(strings.ReplaceAll(text, repositoryTop, "."))}
+	s := Source{Full: text, Text: moduleaddr.Shown(strings.ReplaceAll(text, repositoryTop, "."))}
 	if rest, ok := strings.CutPrefix(text, "tfr://"); ok {
 		return s.fromRegistry(rest, version)
 	}
@@ -56,7 +56,7 @@ func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	if strings.HasPrefix(text, "//") {
 		return s, &staticeval.Unknown{Reason: "it leads out of the repository"}
 	}
-	name, why := pathIn(dir, pkg)
+	name, why := PathIn(dir, pkg)
 	if why != nil {
 		return s, why
 	}
@@ -128,35 +128,35 @@ func (s Source) fromRegistry(rest, version string) (Source, *staticeval.Unknown)
 }
 
 // in is the file tree with a local package: the unit's, or another one.
-func (s Source) in(tree *fileReader) *fileReader {
-	if s.from != nil {
-		return s.from.tree
+func (s Source) in(tree *Files) *Files {
+	if s.From != nil {
+		return s.From.Tree
 	}
 	return tree
 }
 
 // places is the function in layer for a local package.
 func (s Source) places() func(name string) problem.Place {
-	if s.from != nil {
-		return s.from.places
+	if s.From != nil {
+		return s.From.places
 	}
 	return nil
 }
 
 // own reports whether the unit has no source.
-func (s Source) own() bool { return s.text == "" }
+func (s Source) own() bool { return s.Full == "" }
 
-// fetched reports whether the module comes from outside the file tree.
-func (s Source) fetched() bool { return !s.own() && !s.Local }
+// Fetched reports whether the module comes from outside the file tree.
+func (s Source) Fetched() bool { return !s.own() && !s.Local }
 
-// origin is the directory of a local module or stack, in the unit's file tree or in the one
+// Origin is the directory of a local module or stack, in the unit's file tree or in the one
 // that the source is relative to.
-func (s Source) origin(tree *fileReader) copiedFrom {
-	o := copiedFrom{tree: tree, top: s.Package}
-	if s.from != nil {
-		o = *s.from
+func (s Source) Origin(tree *Files) Origin {
+	o := Origin{Tree: tree, top: s.Package}
+	if s.From != nil {
+		o = *s.From
 	}
-	o.dir = path.Join(s.Package, s.Subdir)
+	o.Dir = path.Join(s.Package, s.Subdir)
 	return o
 }
 
@@ -174,7 +174,7 @@ func (s Source) call(tool provider.Tool, repository string) (scan.Call, *statice
 		}
 		return scan.Call{Source: source, Version: r.version, Versioned: true}, nil
 	}
-	text := s.text
+	text := s.Full
 	if s.Local { // an archive
 		text = repositoryTop + "/" + s.Package
 		if s.Subdir != "." {
@@ -196,10 +196,10 @@ func plainlyWritten(attr *hcl.Attribute) bool {
 	return len(attr.Expr.Variables()) == 0 && v.IsKnown() && !v.IsNull() && v.Type() == cty.String
 }
 
-// within reads a source that is relative to the origin, for update_source_with_cas. It must
+// Within reads a source that is relative to the origin, for update_source_with_cas. It must
 // be a literal text that does not lead out of the files that were copied with it
 // [case stack-cas-not-literal].
-func (o copiedFrom) within(attr *hcl.Attribute, text string) (Source, *staticeval.Unknown) {
+func (o Origin) Within(attr *hcl.Attribute, text string) (Source, *staticeval.Unknown) {
 	if !plainlyWritten(attr) {
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a source that is written as it is"}
 	}
@@ -207,16 +207,16 @@ func (o copiedFrom) within(attr *hcl.Attribute, text string) (Source, *staticeva
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "update_source_with_cas takes a relative source"}
 	}
 	pkg, subdir, _ := strings.Cut(text, "//")
-	at := path.Join(o.dir, pkg)
+	at := path.Join(o.Dir, pkg)
 	whole := path.Join(at, subdir)
 	for _, name := range []string{at, whole} {
-		if _, inside := relTo(o.top, name); !inside || name == ".." || strings.HasPrefix(name, "../") {
+		if _, inside := RelTo(o.top, name); !inside || name == ".." || strings.HasPrefix(name, "../") {
 			return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
 		}
 	}
-	rel, _ := relTo(at, whole)
-	if _, inside := relTo(at, whole); !inside {
+	rel, _ := RelTo(at, whole)
+	if _, inside := RelTo(at, whole); !inside {
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "its source leads out of what was copied with the stack file"}
 	}
-	return Source{Text: text, text: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), from: &o}, nil
+	return Source{Text: text, Full: text, Local: true, Package: at, Subdir: cmp.Or(rel, "."), From: &o}, nil
 }

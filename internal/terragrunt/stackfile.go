@@ -24,8 +24,8 @@ const (
 type stackFile struct {
 	dir     string
 	place   problem.Place
-	reading *unitReading // reading the generated files asks it for more names
-	file    *evaluator   // nil if the file could not be read
+	reading *Reading   // reading the generated files asks it for more names
+	file    *Evaluator // nil if the file could not be read
 	blocks  []stackBlock
 	// problems are the reasons why it is not wholly known, or refused.
 	problems []Hindrance
@@ -43,7 +43,7 @@ type stackBlock struct {
 	// unchecked says that the directory need not fit the block's kind.
 	unchecked bool
 	values    cty.Value // NilVal: it has none
-	auto      *declared // the file that its block autoinclude writes into the directory, or nil
+	auto      *Declared // the file that its block autoinclude writes into the directory, or nil
 	// experiment names the experiment that the block needs; empty: none.
 	experiment string
 	why        *Hindrance // why its source is not known
@@ -52,21 +52,21 @@ type stackBlock struct {
 // readStackFile reads the stack file of a directory. added is the block autoinclude of the
 // stack that has generated the directory, or nil. set has the values from outside; nil:
 // none.
-func readStackFile(r *fileReader, dir string, added *declared, set *EnvironmentSet) *stackFile {
-	name, reading := path.Join(dir, stackName), newReading(r, dir, set)
-	s := &stackFile{dir: dir, place: r.place(name), reading: reading}
+func readStackFile(r *Files, dir string, added *Declared, set *EnvironmentSet) *stackFile {
+	name, reading := path.Join(dir, StackName), NewReading(r, dir, set)
+	s := &stackFile{dir: dir, place: r.Place(name), reading: reading}
 	s.place.Line = 1
-	if unitConfig(dir, reading.isFile) != "" { // [case stack-beside-unit]
+	if UnitConfig(dir, reading.IsFile) != "" { // [case stack-beside-unit]
 		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")
 	}
-	file, why := reading.open(name, dir, nil)
+	file, why := reading.Open(name, dir, nil)
 	if why != nil {
 		s.problem(*why, s.place)
 		return s
 	}
 	s.file = file
 	blocks := s.declarations(added)
-	file.named = s.paths(blocks)
+	file.Named = s.paths(blocks)
 	for _, d := range blocks {
 		s.blocks = append(s.blocks, s.read(d))
 	}
@@ -88,32 +88,32 @@ var inStackFiles = []string{"locals", "include", unitKind, stackKind}
 // declarations are the blocks that generate something: those of the file, those of its
 // included files, and those that the outer stack adds. The last replace blocks of the same
 // name [case stack-autoinclude-stack-replaces].
-func (s *stackFile) declarations(added *declared) []declared {
-	all := s.blocksOf(s.file.file, s.file)
+func (s *stackFile) declarations(added *Declared) []Declared {
+	all := s.blocksOf(s.file.File, s.file)
 	includes, why, at := s.included()
 	if why != nil {
 		s.problem(*why, at)
 	}
 	for _, f := range includes {
 		switch {
-		case len(f.body.blocks("locals", 0)) > 0: // [case stack-include-locals]
-			s.refuse(f.place, "an included stack file has locals")
-		case len(f.includes) > 0:
-			s.refuse(f.place, "an included stack file includes another one")
+		case len(f.Body.Blocks("locals", 0)) > 0: // [case stack-include-locals]
+			s.refuse(f.Place, "an included stack file has locals")
+		case len(f.Includes) > 0:
+			s.refuse(f.Place, "an included stack file includes another one")
 		}
 		all = append(all, s.blocksOf(f, s.file)...)
 	}
 	names := map[string]bool{}
 	for _, d := range all {
-		name := d.kind + " " + d.block.label
+		name := d.Kind + " " + d.Block.Label
 		if names[name] { // [case stack-name-twice]
-			s.refuse(d.place(), "two blocks have the name %s %q", d.kind, plainLabel(d.block.label))
+			s.refuse(d.Place(), "two blocks have the name %s %q", d.Kind, PlainLabel(d.Block.Label))
 		}
 		names[name] = true
 	}
 	if added != nil {
-		more := s.blocksOf(&configFile{name: added.at.name, place: added.at.place, body: added.block.body}, added.file)
-		all = slices.DeleteFunc(all, func(d declared) bool { return slices.ContainsFunc(more, d.sameName) })
+		more := s.blocksOf(&ConfigFile{Name: added.At.Name, Place: added.At.Place, Body: added.Block.Body}, added.File)
+		all = slices.DeleteFunc(all, func(d Declared) bool { return slices.ContainsFunc(more, d.sameName) })
 		all = append(all, more...)
 	}
 	if len(all) == 0 && len(s.problems) == 0 { // [case stack-invalid-empty]
@@ -122,45 +122,45 @@ func (s *stackFile) declarations(added *declared) []declared {
 	return all
 }
 
-func (d declared) sameName(other declared) bool {
-	return d.kind == other.kind && d.block.label == other.block.label
+func (d Declared) sameName(other Declared) bool {
+	return d.Kind == other.Kind && d.Block.Label == other.Block.Label
 }
 
 // blocksOf are the blocks of one file, evaluated in the context of another one.
-func (s *stackFile) blocksOf(f *configFile, context *evaluator) []declared {
-	native, ok := f.body.Body.(*hclsyntax.Body)
+func (s *stackFile) blocksOf(f *ConfigFile, context *Evaluator) []Declared {
+	native, ok := f.Body.Body.(*hclsyntax.Body)
 	if !ok {
-		s.refuse(f.place, "a stack file in JSON is not read")
+		s.refuse(f.Place, "a stack file in JSON is not read")
 		return nil
 	}
-	for _, attr := range inOrder(f.body.attributes()) {
-		s.refuse(f.at(attr.Range.Start.Line), "a stack file has no argument %q", plainLabel(attr.Name))
+	for _, attr := range InOrder(f.Body.Attributes()) {
+		s.refuse(f.At(attr.Range.Start.Line), "a stack file has no argument %q", PlainLabel(attr.Name))
 	}
-	var all []declared
+	var all []Declared
 	for _, b := range native.Blocks {
-		at := f.at(b.DefRange().Start.Line)
+		at := f.At(b.DefRange().Start.Line)
 		wanted := 0
 		if b.Type != "locals" {
 			wanted = 1
 		}
 		switch {
 		case !slices.Contains(inStackFiles, b.Type):
-			s.refuse(at, "a stack file has no block %q", plainLabel(b.Type))
+			s.refuse(at, "a stack file has no block %q", PlainLabel(b.Type))
 		case len(b.Labels) != wanted:
 			s.refuse(at, "a block %q has another number of labels", b.Type)
 		case b.Type == unitKind || b.Type == stackKind:
-			all = append(all, declared{kind: b.Type, block: configBlock{body{b.Body}, b.Labels[0], at.Line}, file: context, at: f})
+			all = append(all, Declared{Kind: b.Type, Block: Block{Body{b.Body}, b.Labels[0], at.Line}, File: context, At: f})
 		}
 	}
 	return all
 }
 
 // included are the files that the stack file includes [case stack-include-locals].
-func (s *stackFile) included() ([]*configFile, *staticeval.Unknown, problem.Place) {
-	var files []*configFile
-	for _, b := range s.file.file.includes {
-		at := s.file.file.at(b.line)
-		attr := b.body.attribute("path")
+func (s *stackFile) included() ([]*ConfigFile, *staticeval.Unknown, problem.Place) {
+	var files []*ConfigFile
+	for _, b := range s.file.File.Includes {
+		at := s.file.File.At(b.Line)
+		attr := b.Body.Attribute("path")
 		if attr == nil {
 			return files, &staticeval.Unknown{Refused: true, Reason: "the include has no path"}, at
 		}
@@ -168,11 +168,11 @@ func (s *stackFile) included() ([]*configFile, *staticeval.Unknown, problem.Plac
 		if why != nil {
 			return files, why, at
 		}
-		name, why := pathIn(s.dir, text)
+		name, why := PathIn(s.dir, text)
 		if why != nil {
 			return files, why, at
 		}
-		f, why := s.reading.parse(name)
+		f, why := s.reading.Parse(name)
 		if why != nil {
 			return files, why, at
 		}
@@ -182,37 +182,37 @@ func (s *stackFile) included() ([]*configFile, *staticeval.Unknown, problem.Plac
 }
 
 // text is the text of an attribute, or the fallback if it is missing or null.
-func (s *stackFile) text(file *evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
+func (s *stackFile) text(file *Evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
 	if attr == nil {
 		return fallback, nil
 	}
-	v, why := file.value(attr.Expr)
-	s.reading.use(v)
+	v, why := file.Value(attr.Expr)
+	s.reading.Use(v)
 	if why != nil {
 		return "", why
 	}
-	return s.reading.text(v, fallback)
+	return s.reading.Text(v, fallback)
 }
 
 // paths are the values of unit.NAME and stack.NAME. They cannot refer to each other.
-func (s *stackFile) paths(blocks []declared) map[string]map[string]cty.Value {
+func (s *stackFile) paths(blocks []Declared) map[string]map[string]cty.Value {
 	paths := map[string]map[string]cty.Value{unitKind: {}, stackKind: {}}
 	for _, d := range blocks {
 		dir, why := s.generatedAt(d)
-		at := cty.StringVal(asSeen(dir))
+		at := cty.StringVal(AsSeen(dir))
 		if why != nil {
-			at, _ = notStatic(why)
+			at, _ = NotStatic(why)
 		}
-		paths[d.kind][d.block.label] = cty.ObjectVal(map[string]cty.Value{"path": at})
+		paths[d.Kind][d.Block.Label] = cty.ObjectVal(map[string]cty.Value{"path": at})
 	}
 	return paths
 }
 
 // generatedAt is the directory that a block generates [cases stack-no-dot-mixed,
 // stack-path-absolute, stack-path-outside].
-func (s *stackFile) generatedAt(d declared) (string, *staticeval.Unknown) {
-	attr := d.block.body.attribute("path")
-	text, why := s.text(d.file, attr, "")
+func (s *stackFile) generatedAt(d Declared) (string, *staticeval.Unknown) {
+	attr := d.Block.Body.Attribute("path")
+	text, why := s.text(d.File, attr, "")
 	if why != nil {
 		return "", why
 	}
@@ -234,12 +234,12 @@ func (s *stackFile) generatedAt(d declared) (string, *staticeval.Unknown) {
 }
 
 // base is the directory to which a block's path is relative.
-func (s *stackFile) base(d declared) (string, *staticeval.Unknown) {
-	text, why := s.text(d.file, d.block.body.attribute("no_dot_terragrunt_stack"), "false")
+func (s *stackFile) base(d Declared) (string, *staticeval.Unknown) {
+	text, why := s.text(d.File, d.Block.Body.Attribute("no_dot_terragrunt_stack"), "false")
 	if text == "true" {
 		return s.dir, why
 	}
-	return path.Join(s.dir, stackDirName), why
+	return path.Join(s.dir, StackDirName), why
 }
 
 // plainPath reports whether a path may be that of a generated directory. It must not lead
@@ -252,8 +252,8 @@ func plainPath(name string) bool {
 }
 
 // read reads one block.
-func (s *stackFile) read(d declared) stackBlock {
-	b := stackBlock{kind: d.kind, name: plainLabel(d.block.label), place: d.place()}
+func (s *stackFile) read(d Declared) stackBlock {
+	b := stackBlock{kind: d.Kind, name: PlainLabel(d.Block.Label), place: d.Place()}
 	about := fmt.Sprintf("the %s %q", b.kind, b.name)
 	stop := func(why *staticeval.Unknown, of string) {
 		h := Hindrance{*why, b.place}
@@ -267,7 +267,7 @@ func (s *stackFile) read(d declared) stackBlock {
 		}
 	}
 	flag := func(name string) bool {
-		text, why := s.text(d.file, d.block.body.attribute(name), "false")
+		text, why := s.text(d.File, d.Block.Body.Attribute(name), "false")
 		if why != nil {
 			stop(why, name+": ")
 		}
@@ -289,13 +289,13 @@ func (s *stackFile) read(d declared) stackBlock {
 	if why != nil {
 		stop(why, "its values: ")
 	}
-	if auto := d.block.body.blocks("autoinclude", 0); len(auto) > 0 {
-		if len(auto[0].body.blocks("locals", 0)) > 0 { // [case stack-autoinclude-locals]
+	if auto := d.Block.Body.Blocks("autoinclude", 0); len(auto) > 0 {
+		if len(auto[0].Body.Blocks("locals", 0)) > 0 { // [case stack-autoinclude-locals]
 			stop(&staticeval.Unknown{Refused: true, Reason: "its autoinclude has locals"}, "")
 		}
-		b.auto = &declared{kind: "autoinclude", block: auto[0], file: d.file, at: d.at}
+		b.auto = &Declared{Kind: "autoinclude", Block: auto[0], File: d.File, At: d.At}
 	}
-	if len(d.block.body.blocks("expansion", 0)) > 0 { // [case stack-expansion]
+	if len(d.Block.Body.Blocks("expansion", 0)) > 0 { // [case stack-expansion]
 		b.experiment = "block-iteration"
 	}
 	return b
@@ -304,40 +304,40 @@ func (s *stackFile) read(d declared) stackBlock {
 // sourceOf reads the source of a block. It is relative to the directory of the file with
 // the block. In a stack file that other stacks are made from, it may be relative to the
 // origin of that file [cases stack-cas-local, stack-cas-not-literal].
-func (s *stackFile) sourceOf(d declared, b *stackBlock) (Source, *staticeval.Unknown) {
-	attr := d.block.body.attribute("source")
-	text, why := s.text(d.file, attr, "")
+func (s *stackFile) sourceOf(d Declared, b *stackBlock) (Source, *staticeval.Unknown) {
+	attr := d.Block.Body.Attribute("source")
+	text, why := s.text(d.File, attr, "")
 	switch {
 	case why != nil:
 		return Source{}, why
 	case strings.TrimSpace(text) == "": // [case stack-invalid-no-source]
 		return Source{}, &staticeval.Unknown{Refused: true, Reason: "it has no source"}
 	}
-	from := s.reading.tree.generatedAt(s.dir)
+	from := s.reading.Tree.GeneratedAt(s.dir)
 	if !b.within || from == nil {
-		source, why := parseSource(text, "", s.dir)
-		source.place = d.at.at(attr.Range.Start.Line)
+		source, why := ParseSource(text, "", s.dir)
+		source.Place = d.At.At(attr.Range.Start.Line)
 		return source, why
 	}
-	source, why := from.copied.within(attr, text)
-	source.place = d.at.at(attr.Range.Start.Line)
+	source, why := from.From.Within(attr, text)
+	source.Place = d.At.At(attr.Range.Start.Line)
 	return source, why
 }
 
 // valuesOf are the values that a block gives. An unknown one is marked with the reason
 // [cases stack-values-object, stack-values-file-replaced].
-func (s *stackFile) valuesOf(d declared) (cty.Value, *staticeval.Unknown) {
-	attr := d.block.body.attribute("values")
+func (s *stackFile) valuesOf(d Declared) (cty.Value, *staticeval.Unknown) {
+	attr := d.Block.Body.Attribute("values")
 	if attr == nil {
 		return cty.NilVal, nil
 	}
-	v, why := d.file.value(attr.Expr)
-	v = s.reading.holes.Whole(v)
-	s.reading.use(v)
+	v, why := d.File.Value(attr.Expr)
+	v = s.reading.Holes.Whole(v)
+	s.reading.Use(v)
 	if why != nil && why.Refused {
 		return cty.NilVal, why
 	}
-	fields, bad := fieldsOf(v)
+	fields, bad := FieldsOf(v)
 	switch {
 	case bad != nil && bad.Refused:
 		return cty.NilVal, bad

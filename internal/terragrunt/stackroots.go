@@ -19,14 +19,14 @@ import (
 // copies reports whether a lock file of the tree is a copy that a stack generates. Such a
 // file is not in the repository.
 func (s *allStacks) copies(name string) bool {
-	return s.tree.isGenerated(path.Dir(name)) && !s.base.isFile(name)
+	return s.tree.IsGenerated(path.Dir(name)) && !s.base.IsFile(name)
 }
 
 // options are the options for a search of the tree with generated directories.
 func (s *allStacks) options(opts scan.Options) scan.Options {
 	if ignored := opts.IgnoredDir; ignored != nil {
 		opts.IgnoredDir = func(dir string) string {
-			if s.tree.leadsToGenerated(dir) {
+			if s.tree.LeadsToGenerated(dir) {
 				return ""
 			}
 			return ignored(dir)
@@ -46,7 +46,7 @@ func mayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem,
 	stackAbove = func(dir string) bool {
 		known, ok := below[dir]
 		if !ok {
-			_, err := fs.Stat(fsys, path.Join(dir, stackName))
+			_, err := fs.Stat(fsys, path.Join(dir, StackName))
 			known = err == nil || dir != "." && stackAbove(path.Dir(dir))
 			below[dir] = known
 		}
@@ -97,7 +97,7 @@ func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 
 // read reads the unit of a root module. A unit that a stack generates also depends on that
 // stack's files, and shares a bound with the stack's other units.
-func (s *stackRoots) read(tree *fileReader, i int, sets []EnvironmentSet) []Unit {
+func (s *stackRoots) read(tree *Files, i int, sets []EnvironmentSet) []Unit {
 	ways := s.units[i]
 	if ways == nil {
 		return tree.Units(s.roots[i].Dir, sets)
@@ -118,11 +118,11 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 	g.live.quota.Spend(func() (cost int) {
 		units = g.read(sets)
 		for _, u := range units {
-			cost += perEvaluated * u.spent
+			cost += perEvaluated * u.Spent
 		}
 		return cost
 	})
-	from := g.tree.sources(g.dir)
+	from := g.tree.Sources(g.dir)
 	for i := range from {
 		from[i] += "/" // all of it is copied
 	}
@@ -130,10 +130,10 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 		from = append(from, slices.Sorted(maps.Keys(l.looked))...)
 	}
 	for i, u := range units {
-		u.quota = g.live.quota
+		u.Quota = g.live.quota
 		u.Template = false
 		u.Files = slices.Concat(u.Files, from)
-		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.sources(g.dir), s.stacks.base.linkedBelow)
+		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.Sources(g.dir), s.stacks.base.LinkedBelow)
 		u.Assumed = slices.Concat(u.Assumed, slices.Sorted(maps.Keys(g.live.assumed)))
 		slices.Sort(u.Assumed)
 		u.Assumed = slices.Compact(u.Assumed)
@@ -147,7 +147,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 
 // costly is a unit of a stack whose reading costs too much.
 func (u *stackUnit) costly() Unit {
-	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{staticeval.Unknown{Reason: notReadStack + costly}, u.live.place}}, Sets: namesOf(u.live.sets), tree: u.tree, quota: u.live.quota}
+	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{staticeval.Unknown{Reason: notReadStack + costly}, u.live.place}}, Sets: NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
 }
 
 // bound replaces the units of a stack that has cost too much by unknown ones.
@@ -157,7 +157,7 @@ func (s *stackRoots) bound(read [][]Unit) {
 			if !way.live.quota.Exceeded() {
 				continue
 			}
-			read[i] = slices.DeleteFunc(read[i], func(u Unit) bool { return u.tree == way.tree })
+			read[i] = slices.DeleteFunc(read[i], func(u Unit) bool { return u.Tree == way.tree })
 			read[i] = append(read[i], way.costly())
 		}
 	}
@@ -209,15 +209,15 @@ func (s *allStacks) sort(roots []scan.Root, opts Options) stackRoots {
 
 // addsTo reports whether stacks generate files beside a lock file of the repository that
 // belongs to other files of the repository. Who owns its entries is then unknown. Below
-// stackDirName everything is the stack's.
+// StackDirName everything is the stack's.
 func (s *allStacks) addsTo(dir string) bool {
-	if hasElement(dir, stackDirName) || !s.base.isFile(path.Join(dir, lockfile.Name)) {
+	if HasElement(dir, StackDirName) || !s.base.IsFile(path.Join(dir, lockfile.Name)) {
 		return false
 	}
-	if unitConfig(dir, s.base.isFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
+	if UnitConfig(dir, s.base.IsFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
 		return false
 	}
-	if g := s.tree.generatedAt(dir); g != nil && g.auto != nil {
+	if g := s.tree.GeneratedAt(dir); g != nil && g.Auto != nil {
 		return true
 	}
 	entries, _ := s.tree.ReadDir(dir)
@@ -229,16 +229,16 @@ func (s *allStacks) addsTo(dir string) bool {
 
 // inMemory reports whether a stack generates a directory in which git keeps no lock file.
 func (s *allStacks) inMemory(dir string) bool {
-	return s.tree.isGenerated(dir) && !s.base.isFile(path.Join(dir, lockfile.Name))
+	return s.tree.IsGenerated(dir) && !s.base.IsFile(path.Join(dir, lockfile.Name))
 }
 
 // ownLock gives the root module of a generated unit the lock file that git keeps there. It
 // returns whether the unit is a root module of its own.
 func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
-	keeps := !hasElement(r.Dir, stackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
-	own := s.base.isFile(name) && keeps
-	copied := func(u *stackUnit) bool { return u.copied.tree.isFile(path.Join(u.copied.dir, lockfile.Name)) }
+	keeps := !HasElement(r.Dir, StackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
+	own := s.base.IsFile(name) && keeps
+	copied := func(u *stackUnit) bool { return u.From.Tree.IsFile(path.Join(u.From.Dir, lockfile.Name)) }
 	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })
 	begin := r.Lock
 	r.Guessed = r.Guessed && !lockedBy(begin, provider.Terraform)
@@ -248,7 +248,7 @@ func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks
 		if i := slices.IndexFunc(ways, copied); i >= 0 { // [case stack-lock-both]
 			locks.overwritten = append(locks.overwritten, ways[i])
 		}
-		src, err := s.base.read(name)
+		src, err := s.base.Read(name)
 		if err != nil {
 			r.Problems = []problem.Problem{{Code: problem.CodeUnreadable, Message: "the lock file could not be read: " + err.Error(), Place: problem.Place{Path: name}}}
 			return true
@@ -386,7 +386,7 @@ func (s *allStacks) problems(opts Options) []problem.Problem {
 		if len(wanting) == 1 {
 			what = "1 stack needs values that nobody gives, and is taken for what other stacks are made of: "
 		}
-		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], stackName)}})
+		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], StackName)}})
 	}
 	return all
 }
@@ -398,8 +398,8 @@ func isAbout(dir string, opts scan.Options) bool {
 	}
 	return len(opts.Dirs) == 0 || slices.ContainsFunc(opts.Dirs, func(named string) bool {
 		named = strings.TrimSuffix(path.Clean(named), "/...")
-		_, in := relTo(named, dir)
-		_, around := relTo(dir, named)
+		_, in := RelTo(named, dir)
+		_, around := RelTo(dir, named)
 		return in || around || named == "..." || named == "."
 	})
 }

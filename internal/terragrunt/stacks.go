@@ -38,8 +38,8 @@ const (
 
 // allStacks has everything that the stacks of a file tree generate, in memory only.
 type allStacks struct {
-	base    *fileReader
-	tree    *fileReader // with the directories of all ways; if several have one path, the first one counts
+	base    *Files
+	tree    *Files // with the directories of all ways; if several have one path, the first one counts
 	fetcher *Assembler
 	absent  func(dir string) bool
 
@@ -64,7 +64,7 @@ type liveStack struct {
 	// set has the values from outside; nil: no set reaches the directory. asked are the
 	// names that were asked for. sets are all sets with the same values for these.
 	set   *EnvironmentSet
-	asked []askedNames
+	asked []AskedNames
 	sets  []EnvironmentSet
 	// refused are the reasons why the stack, or something that it generates, is an error or
 	// is not read. failed says what could not be fetched.
@@ -73,7 +73,7 @@ type liveStack struct {
 	// unknown are the blocks that generate something unknown.
 	unknown []unknownBlock
 	assumed map[string]bool
-	looked  map[string]bool // as in unitReading, by paths of the repository
+	looked  map[string]bool // as in Reading, by paths of the repository
 	quota   *scan.Quota     // for the stack and everything that it generates
 }
 
@@ -105,7 +105,7 @@ type stackUnit struct {
 	// catalogue is the directory in the repository from which it is copied; empty if it
 	// comes from elsewhere.
 	catalogue string
-	tree      *fileReader // the tree with the generated unit
+	tree      *Files // the tree with the generated unit
 }
 
 // readStacks returns everything that the stacks of a file tree generate; nil if there is
@@ -113,11 +113,11 @@ type stackUnit struct {
 // fetched. A stack is read with each set of values that reaches its directory, once for
 // sets that do not differ.
 func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *allStacks {
-	s := &allStacks{base: newFileReader(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
+	s := &allStacks{base: NewFiles(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
 	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan)
 	for _, dir := range dirs {
-		if !hasElement(dir, stackDirName) && s.base.isFile(path.Join(dir, stackName)) {
+		if !HasElement(dir, StackDirName) && s.base.IsFile(path.Join(dir, StackName)) {
 			s.files = append(s.files, dir)
 		}
 	}
@@ -137,17 +137,17 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 	sources := map[string][]string{} // sources of each stack, by directory
 	wants := map[string]bool{}
 	for _, dir := range s.files {
-		eachWay(reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+		EachWay(Reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 			f := readStackFile(s.base, dir, nil, set)
-			wants[dir] = wants[dir] || f.reading.wants
+			wants[dir] = wants[dir] || f.reading.Wants
 			for _, b := range f.blocks {
 				at := path.Join(b.source.Package, b.source.Subdir)
-				if b.source.Local && at != dir && s.base.isDir(at) {
+				if b.source.Local && at != dir && s.base.IsDir(at) {
 					sources[dir] = append(sources[dir], at)
 					s.named[at] = true
 				}
 			}
-			return func(other EnvironmentSet) bool { return f.reading.asked.differs(*set, other) }
+			return func(other EnvironmentSet) bool { return f.reading.Asked.Differs(*set, other) }
 		}, func([]EnvironmentSet) {})
 	}
 	reached := map[string]bool{}
@@ -203,7 +203,7 @@ func (l *liveStack) drop(h Hindrance) {
 }
 
 // take adds the results of reading one stack file.
-func (l *liveStack) take(f *stackFile, tree *fileReader) {
+func (l *liveStack) take(f *stackFile, tree *Files) {
 	for _, p := range f.problems {
 		if p.Refused {
 			p.Reason = refusesStack + p.Reason
@@ -212,16 +212,16 @@ func (l *liveStack) take(f *stackFile, tree *fileReader) {
 			l.unknown = append(l.unknown, unknownBlock{Hindrance: p})
 		}
 	}
-	l.asked = append(l.asked, f.reading.asked)
-	for text := range f.reading.assumed {
+	l.asked = append(l.asked, f.reading.Asked)
+	for text := range f.reading.Assumed {
 		l.assumed[text] = true
 	}
-	for name := range f.reading.looked {
-		for _, from := range tree.sources(name) {
+	for name := range f.reading.Looked {
+		for _, from := range tree.Sources(name) {
 			l.looked[from] = true
 		}
 	}
-	l.spend(perEvaluated * f.reading.bound.Spent())
+	l.spend(perEvaluated * f.reading.Bound.Spent())
 }
 
 // spend takes a cost from the quota.
@@ -239,11 +239,11 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 	some := slices.DeleteFunc(slices.Clone(sets), func(set EnvironmentSet) bool {
 		return !slices.ContainsFunc(live, func(dir string) bool { return scan.Reaches(set.Directories, dir) })
 	})
-	eachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+	EachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 		g := &generation{of: s, tree: s.base, made: map[string]*stackDir{}}
 		for _, dir := range live {
 			own := set
-			if len(reaching(some, dir)) == 0 {
+			if len(Reaching(some, dir)) == 0 {
 				if len(all) > 0 {
 					continue
 				}
@@ -251,13 +251,13 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 			} else if !scan.Reaches(set.Directories, dir) {
 				continue
 			}
-			g.live = append(g.live, newLiveStack(dir, s.base.place(path.Join(dir, stackName)), own))
+			g.live = append(g.live, newLiveStack(dir, s.base.Place(path.Join(dir, StackName)), own))
 		}
 		g.generate(ctx)
 		all = append(all, g)
 		for _, l := range g.live {
 			if l.set != nil {
-				l.sets = slices.DeleteFunc(reaching(some, l.dir), l.differs)
+				l.sets = slices.DeleteFunc(Reaching(some, l.dir), l.differs)
 			}
 		}
 		return func(other EnvironmentSet) bool { return g.differs(other, live) }
@@ -267,7 +267,7 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 
 // differs reports whether a stack may generate something else with another set.
 func (l *liveStack) differs(other EnvironmentSet) bool {
-	return slices.ContainsFunc(l.asked, func(asked askedNames) bool { return asked.differs(*l.set, other) })
+	return slices.ContainsFunc(l.asked, func(asked AskedNames) bool { return asked.Differs(*l.set, other) })
 }
 
 // settle keeps the units of the stacks that people run. It drops stacks that are errors,
@@ -296,7 +296,7 @@ func (s *allStacks) settle(all []*generation) {
 // joined is the tree with the directories of all generations. If several have one path, the
 // first one counts, or the first that is a unit. within are the stacks that other stacks
 // are made from.
-func (s *allStacks) joined(all []*generation) (tree *fileReader, within map[string]bool) {
+func (s *allStacks) joined(all []*generation) (tree *Files, within map[string]bool) {
 	made := map[string]*stackDir{}
 	within = map[string]bool{}
 	for _, g := range all {
@@ -304,7 +304,7 @@ func (s *allStacks) joined(all []*generation) (tree *fileReader, within map[stri
 			if known := made[at]; known == nil || d.unit && !known.unit {
 				made[at] = d
 			}
-			dir, ok := d.copied.inRepository()
+			dir, ok := d.From.InRepository()
 			if !ok {
 				continue
 			}
@@ -321,7 +321,7 @@ func (s *allStacks) joined(all []*generation) (tree *fileReader, within map[stri
 func (s *allStacks) addUnits(g *generation) {
 	for dir, d := range g.made {
 		if d.unit && len(d.live.refused) == 0 && slices.Contains(s.live, d.live) {
-			catalogue, _ := d.copied.inRepository()
+			catalogue, _ := d.From.InRepository()
 			s.units[dir] = append(s.units[dir], &stackUnit{d, dir, catalogue, g.tree})
 		}
 	}
@@ -329,7 +329,7 @@ func (s *allStacks) addUnits(g *generation) {
 
 // repeats reports whether an earlier set has given the same stack.
 func (l *liveStack) repeats(before *liveStack) bool {
-	return before.dir == l.dir && l.set != nil && namesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
+	return before.dir == l.dir && l.set != nil && NamesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
 }
 
 // names are the sets of this way to read the stack. It is empty if there is only one way.
@@ -337,7 +337,7 @@ func (s *allStacks) names(l *liveStack) scan.SetNames {
 	if len(s.waysOf(l.dir)) == 1 {
 		return ""
 	}
-	return namesOf(l.sets)
+	return NamesOf(l.sets)
 }
 
 // waysOf are the ways to read the stack of a directory.
@@ -357,7 +357,7 @@ func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
 	if u.live.set == nil {
 		return u.tree.Units(u.dir, sets)
 	}
-	return u.tree.unitsWith(u.dir, u.live.sets)
+	return u.tree.UnitsWith(u.dir, u.live.sets)
 }
 
 // unreadWays are the ways to read the stack of a unit that do not show whether the stack
@@ -378,7 +378,7 @@ func (s *allStacks) unreadWays(ways []*stackUnit) []Unit {
 			why = append(why, b.Hindrance)
 		}
 		if len(why) > 0 {
-			units = append(units, Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: namesOf(l.sets), tree: first.tree})
+			units = append(units, Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: NamesOf(l.sets), Tree: first.tree})
 		}
 	}
 	return units

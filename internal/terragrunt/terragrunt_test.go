@@ -27,7 +27,7 @@ func tree(text string) fstest.MapFS {
 // known.
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
-	a := NewAssembler(newFileReader(fsys), nil, scan.Options{})
+	a := NewAssembler(NewFiles(fsys), nil, scan.Options{})
 	made := a.Assemble(t.Context(), a.tree.unit(unit, nil), provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {
@@ -280,7 +280,7 @@ func TestParseSource(t *testing.T) {
 		"github.com/a/b//c?ref=v1":  "github.com/a/b//c?ref=v1",
 		"git@gitlab.com:a/b.git":    "git@gitlab.com:a/b.git",
 	} {
-		s, why := parseSource(text, "", "live/app")
+		s, why := ParseSource(text, "", "live/app")
 		if why != nil || s.Local {
 			t.Errorf("parseSource(%q) is %+v, %v", text, s, why)
 			continue

@@ -59,11 +59,11 @@ type Unit struct {
 	// Sets are the sets of values that give this Unit; zero: it was read without one.
 	Sets scan.SetNames
 
-	asked askedNames
-	tree  *fileReader // the tree of the unit
+	asked AskedNames
+	Tree  *Files // the tree of the unit
 
-	spent int         // the cost of evaluating it
-	quota *scan.Quota // as in scan.Made
+	Spent int         // the cost of evaluating it
+	Quota *scan.Quota // as in scan.Made
 
 	// lists are the globs of the unit's hidden files that are copied, and of its files that
 	// are not copied.
@@ -94,17 +94,17 @@ type Generated struct {
 }
 
 // unit reads the unit of a directory with a set of values; nil: without one.
-func (r *fileReader) unit(dir string, set *EnvironmentSet) Unit {
-	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile), tree: r}
-	u.Place = r.place(u.File)
+func (r *Files) unit(dir string, set *EnvironmentSet) Unit {
+	u := Unit{Dir: dir, File: UnitConfig(dir, r.IsFile), Tree: r}
+	u.Place = r.Place(u.File)
 	u.Place.Line = 1
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
-	reading := newReading(r, dir, set)
-	u.asked = reading.asked
-	file, why := reading.open(u.File, dir, nil)
+	reading := NewReading(r, dir, set)
+	u.asked = reading.Asked
+	file, why := reading.Open(u.File, dir, nil)
 	if why != nil {
 		u.Problems = []Hindrance{{*why, u.Place}}
 		return u
@@ -115,16 +115,16 @@ func (r *fileReader) unit(dir string, set *EnvironmentSet) Unit {
 	for _, in := range file.inclusion.files {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Files = r.allSources(slices.Sorted(maps.Keys(reading.looked)))
-	u.AnyChange = r.anyLinked(u.Files) || strings.Contains(u.Source.text, repositoryTop)
-	u.spent = reading.bound.Spent()
-	u.Assumed = slices.Sorted(maps.Keys(reading.assumed))
+	u.Files = r.allSources(slices.Sorted(maps.Keys(reading.Looked)))
+	u.AnyChange = r.anyLinked(u.Files) || strings.Contains(u.Source.Full, repositoryTop)
+	u.Spent = reading.Bound.Spent()
+	u.Assumed = slices.Sorted(maps.Keys(reading.Assumed))
 	return u
 }
 
 // builder makes a unit from its settings.
 type builder struct {
-	file     *evaluator
+	file     *Evaluator
 	settings *unitSettings
 	unit     *Unit
 }
@@ -132,7 +132,7 @@ type builder struct {
 func (b *builder) build() {
 	u := b.unit
 	for _, v := range b.included() {
-		b.file.reading.use(v)
+		b.file.reading.Use(v)
 	}
 	u.Source = b.source()
 	u.lists = copyList{b.globs("include_in_copy"), b.globs("exclude_from_copy")}
@@ -186,11 +186,11 @@ func (b *builder) known(r result, about, fallback string) string {
 	if r.value == cty.NilVal {
 		return fallback
 	}
-	b.file.reading.use(r.value)
+	b.file.reading.Use(r.value)
 	why := r.why
 	text := ""
 	if why == nil {
-		text, why = b.file.reading.text(r.value, fallback)
+		text, why = b.file.reading.Text(r.value, fallback)
 	}
 	if why != nil {
 		b.settings.problem(*why, r.place, about+" is not statically known")
@@ -223,7 +223,7 @@ func (b *builder) tool() provider.ToolName {
 func (b *builder) globs(name string) []pathPattern {
 	var all []pathPattern
 	for _, r := range b.settings.said[name][""].values {
-		b.file.reading.use(r.value)
+		b.file.reading.Use(r.value)
 		list, why := b.file.reading.strings(r.value)
 		why = cmp.Or(r.why, why)
 		if why != nil {
@@ -257,7 +257,7 @@ func (b *builder) source() Source {
 	if !ok {
 		return Source{}
 	}
-	if r.why == b.file.reading.outputs || staticeval.ReasonFor(b.file.reading.holes.Whole(r.value)) == b.file.reading.outputs {
+	if r.why == b.file.reading.outputs || staticeval.ReasonFor(b.file.reading.Holes.Whole(r.value)) == b.file.reading.outputs {
 		b.settings.refuse(r.place, "the source must not depend on outputs of another unit")
 		return Source{}
 	}
@@ -268,13 +268,13 @@ func (b *builder) source() Source {
 		return Source{}
 	}
 	if _, ok := b.settings.attribute("version"); ok {
-		b.file.reading.assumed["the experiment version-attribute is on"] = true
+		b.file.reading.Assumed["the experiment version-attribute is on"] = true
 	}
 	s, why := b.sourceFrom(text, version)
 	if why != nil {
 		b.settings.problem(*why, r.place, "the source is not statically known")
 	}
-	s.place = r.place
+	s.Place = r.place
 	return s
 }
 
@@ -282,24 +282,24 @@ func (b *builder) source() Source {
 // update_source_with_cas in the unit's own file, it is relative to the directory from which
 // a stack has copied that file [cases stack-cas-local, stack-unit-relative-module].
 func (b *builder) sourceFrom(text, version string) (Source, *staticeval.Unknown) {
-	g := b.file.reading.tree.generatedAt(b.file.dir)
-	for _, terraform := range b.file.file.body.blocks("terraform", 0) {
-		attrs := terraform.body.attributes()
+	g := b.file.reading.Tree.GeneratedAt(b.file.dir)
+	for _, terraform := range b.file.File.Body.Blocks("terraform", 0) {
+		attrs := terraform.Body.Attributes()
 		if g == nil || attrs["update_source_with_cas"] == nil || attrs["source"] == nil {
 			continue
 		}
-		v, why := b.file.value(attrs["update_source_with_cas"].Expr)
+		v, why := b.file.Value(attrs["update_source_with_cas"].Expr)
 		if why != nil {
 			return Source{}, why
 		}
-		switch within, why := b.file.reading.text(v, "false"); {
+		switch within, why := b.file.reading.Text(v, "false"); {
 		case why != nil:
 			return Source{}, why
 		case within == "true":
-			return g.copied.within(attrs["source"], text)
+			return g.From.Within(attrs["source"], text)
 		}
 	}
-	return parseSource(text, version, b.file.dir)
+	return ParseSource(text, version, b.file.dir)
 }
 
 // ifExistsWords and disabled are the values for a file that exists already.
@@ -312,7 +312,7 @@ var (
 func (b *builder) add(g statement) {
 	before := len(b.settings.problems)
 	text := func(name, fallback string) string {
-		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, plainLabel(g.label)), fallback)
+		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, PlainLabel(g.label)), fallback)
 	}
 	f := Generated{Label: g.label, Place: g.place}
 	f.Path = text("path", "")
@@ -324,13 +324,13 @@ func (b *builder) add(g statement) {
 	case len(b.settings.problems) > before:
 		return
 	case f.Path == "" || f.IfExists == "" && g.fields["if_exists"].value == cty.NilVal:
-		b.settings.refuse(g.place, "the generated file %q has no path or no if_exists", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no path or no if_exists", PlainLabel(g.label))
 		return
 	case !slices.Contains(ifExistsWords, f.IfExists) || !slices.Contains(disabled, f.IfDisabled):
-		b.settings.refuse(g.place, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no such if_exists or if_disabled", PlainLabel(g.label))
 		return
 	case path.IsAbs(f.Path):
-		b.settings.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.place, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
+		b.settings.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.place, fmt.Sprintf("what the generated file %q changes is not statically known", PlainLabel(g.label)))
 		return
 	}
 	f.Path = path.Clean(f.Path)
@@ -345,7 +345,7 @@ func (b *builder) add(g statement) {
 			f.Ways, ok = r.further()
 		}
 		if !ok {
-			b.settings.refuse(g.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
+			b.settings.refuse(g.place, "the contents of the generated file %q must be a string", PlainLabel(g.label))
 			return
 		}
 		if !unsigned {
@@ -360,20 +360,20 @@ func (b *builder) add(g statement) {
 
 // contents are the contents of a generated file. They may have holes.
 func (b *builder) contents(g statement) (string, bool) {
-	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
+	about := fmt.Sprintf("the contents of the generated file %q are not statically known", PlainLabel(g.label))
 	r := g.fields["contents"]
 	if r.value == cty.NilVal {
-		b.settings.refuse(g.place, "the generated file %q has no contents", plainLabel(g.label))
+		b.settings.refuse(g.place, "the generated file %q has no contents", PlainLabel(g.label))
 		return "", false
 	}
-	b.file.reading.use(r.value)
+	b.file.reading.Use(r.value)
 	plain, _ := r.value.Unmark()
 	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
 		b.settings.problem(*why, r.place, about)
 		return "", false
 	}
 	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
-		b.settings.refuse(r.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
+		b.settings.refuse(r.place, "the contents of the generated file %q must be a string", PlainLabel(g.label))
 		return "", false
 	}
 	return plain.AsString(), true
@@ -394,8 +394,8 @@ func (b *builder) unordered() {
 	}
 }
 
-// plainLabel is a label for messages.
-func plainLabel(name string) string {
+// PlainLabel is a label for messages.
+func PlainLabel(name string) string {
 	if !plainName.MatchString(name) {
 		return "…"
 	}

@@ -86,8 +86,8 @@ func (made *Assembly) writeWay(w *workingCopy, dir string, files []Generated, wa
 // decides notes that an open directive of a generated file decides about the requirements.
 func (made *Assembly) decides(f Generated, how string) {
 	why := f.Open.Unknown
-	why.Reason = fmt.Sprintf("a directive in the generated file %q has a condition that is not known, and %s: %s", plainLabel(f.Label), how, why.Reason)
-	made.problem(f.Open.Place, why)
+	why.Reason = fmt.Sprintf("a directive in the generated file %q has a condition that is not known, and %s: %s", PlainLabel(f.Label), how, why.Reason)
+	made.Hinder(f.Open.Place, why)
 }
 
 // earlyBlock is the beginning of a block that module sources may depend on.

@@ -60,7 +60,7 @@ func TestUnit_waysOfTwoFiles(t *testing.T) {
 	unit := func(first, second int) Unit {
 		open := func(n int) string { return strings.Repeat("%{ if local.x == \"a\" }#%{ endif }\n", n) }
 		files := tree("-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\n" + generated("a", "a.tf", "overwrite", open(first)) + generated("b", "b.tf", "overwrite", open(second)))
-		a := NewAssembler(newFileReader(files), nil, scan.Options{})
+		a := NewAssembler(NewFiles(files), nil, scan.Options{})
 		return a.Assemble(t.Context(), a.tree.unit("u", nil), provider.Newest(provider.Terraform)).Unit
 	}
 	if u := unit(2, 3); !u.Known() {
