@@ -12,7 +12,7 @@ import (
 
 // sourced are the packages in which every rule of the tools names its source.
 var sourced = []string{
-	"cliconfig", "content", "coverage", "hash", "hclfile", "lockfile", "module", "moduleaddr", "provider", "registry", "scan", "staticeval", "terragrunt",
+	"cliconfig", "content", "coverage", "hash", "hclfile", "lockfile", "module", "moduleaddr", "provider", "registry", "scan", "staticeval", "terragrunt", "units",
 	"tfconfig", "upgrade", "verify",
 }
 

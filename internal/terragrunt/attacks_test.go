@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // attack is a hostile tree whose stacks try to read or generate more than the tree allows.
@@ -134,7 +135,7 @@ func TestStackAttacks(t *testing.T) {
 			}
 			var dirs []string
 			for at := range files {
-				if path.Base(at) == StackName {
+				if path.Base(at) == units.StackName {
 					dirs = append(dirs, path.Dir(at))
 				}
 			}
@@ -160,11 +161,11 @@ func TestStackAttacks(t *testing.T) {
 			if tt.units > 0 && len(stacks.units) != tt.units {
 				t.Errorf("%d units, want %d: %s", len(stacks.units), tt.units, text)
 			}
-			if strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), unicode.IsControl) || strings.Contains(text, repositoryTop) || strings.Contains(text, "root:x") {
+			if strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), unicode.IsControl) || strings.Contains(text, "relock-top") || strings.Contains(text, "root:x") {
 				t.Errorf("it says %q", text)
 			}
 			for dir := range stacks.units {
-				if !fs.ValidPath(dir) || strings.HasPrefix(dir, "..") || HasElement(dir, ".git") {
+				if !fs.ValidPath(dir) || strings.HasPrefix(dir, "..") || units.HasElement(dir, ".git") {
 					t.Errorf("a unit is at %q", dir)
 				}
 			}

@@ -3,7 +3,6 @@ package terragrunt
 import (
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -103,39 +102,4 @@ func BenchmarkTerragrunt(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*units), "µs/unit")
 		})
 	}
-}
-
-// FuzzUnit reads units with any content: the result has the files that init sees, or a
-// reason.
-func FuzzUnit(f *testing.F) {
-	for _, seed := range []string{
-		"include \"a\" {\n  path = \"a.hcl\"\n  expose = true\n  merge_strategy = \"deep\"\n}\nterraform {\n  source = include.a.locals.x\n}\n",
-		"locals {\n  x = read_terragrunt_config(\"terragrunt.hcl\")\n  y = [for a in local.x : \"${a}${local.y}\"]\n}\ngenerate = local.x.generate\n",
-		generated("g", "../g.tf", "overwrite", "${run_cmd(\"x\")} %{ if get_env(\"x\") }a%{ endif }"),
-		"generate \"g\" {\n  path = \"g.tf.json\"\n  if_exists = \"skip\"\n  contents = jsonencode({ a = templatefile(\"a.hcl\", { x = dependency.y }) })\n}\n",
-		"terraform {\n  source = \"tfr:///a/b/c?version=${values.x}\"\n  include_in_copy = [\"**/**\", find_in_parent_folders(\"a\", \"b\")]\n  before_hook \"x\" {\n    commands = null\n  }\n}\n",
-		"remote_state = { generate = { path = deep_merge({}, {}), if_exists = sops_decrypt_file(\"x\") } }\nfeature \"x\" {\n  default = feature.x.value\n}\n",
-		`{"terraform": {"source": "${feature.x.value}"}, "generate": {"": {"path": []}}, "include": {"path": "x"}}`,
-	} {
-		f.Add(seed, seed)
-	}
-	f.Fuzz(func(t *testing.T, unit, other string) {
-		name := "u/" + ConfigName
-		if strings.HasPrefix(unit, "{") {
-			name = "u/" + JSONName
-		}
-		a := NewAssembler(NewFiles(fstest.MapFS{
-			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
-			"u/main.tf": {Data: []byte("")},
-		}), nil, scan.Options{})
-		made := a.Assemble(t.Context(), a.tree.unit("u", nil), provider.Newest(provider.OpenTofu))
-		if (made.Tree == nil) == made.Unit.Known() {
-			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)
-		}
-		for _, p := range made.Unit.Problems {
-			if p.Reason == "" || strings.Contains(p.Reason, repositoryTop) {
-				t.Errorf("a problem is %+v", p)
-			}
-		}
-	})
 }

@@ -12,20 +12,21 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // generation is everything that the stacks generate with one way to read them: with the
 // first of some sets of values.
 type generation struct {
 	of   *allStacks
-	tree *Files
+	tree *units.Files
 	made map[string]*stackDir // everything in tree that is generated, by directory
 	live []*liveStack         // sorted by their directories
 }
 
 // stackDir is a GeneratedDir with its block.
 type stackDir struct {
-	*GeneratedDir
+	*units.GeneratedDir
 	block stackBlock
 	stack string // the directory of the stack file with the block
 	live  *liveStack
@@ -33,12 +34,12 @@ type stackDir struct {
 }
 
 // treeWith is a file tree with generated directories.
-func treeWith(base *Files, made map[string]*stackDir) *Files {
-	dirs := map[string]*GeneratedDir{}
+func treeWith(base *units.Files, made map[string]*stackDir) *units.Files {
+	dirs := map[string]*units.GeneratedDir{}
 	for dir, d := range made {
 		dirs[dir] = d.GeneratedDir
 	}
-	return WithGenerated(base, dirs)
+	return units.WithGenerated(base, dirs)
 }
 
 // differs reports whether another set reaches other stacks, or changes one of them.
@@ -61,7 +62,7 @@ func (g *generation) differs(other EnvironmentSet, live []string) bool {
 // pendingStack is a stack file to read.
 type pendingStack struct {
 	dir   string
-	added *Declared // the argument of readStackFile
+	added *units.Declared // the argument of readStackFile
 	live  *liveStack
 }
 
@@ -146,13 +147,13 @@ func (g *generation) affords(live *liveStack, cost int) bool {
 type weights map[weighed]int
 
 type weighed struct {
-	tree *Files
+	tree *units.Files
 	dir  string
 }
 
 // of is the cost of a copy. It is more than maxStackCost if a link leads back to a
 // directory around it.
-func (w weights) of(from Origin) int {
+func (w weights) of(from units.Origin) int {
 	at := weighed{from.Tree, from.Dir}
 	if _, known := w[at]; !known {
 		w[at] = costOfCopy(from.Tree, from.Dir, maxStackCost)
@@ -166,7 +167,7 @@ const mostPath = 4 << 10
 
 // costOfCopy is the cost of all files and directories in a directory. It stops when that is
 // more than most.
-func costOfCopy(r *Files, dir string, most int) (sum int) {
+func costOfCopy(r *units.Files, dir string, most int) (sum int) {
 	real, info, err := r.Follow(dir)
 	switch {
 	case err != nil:
@@ -196,7 +197,7 @@ func (g *generation) lay(dir string, made *stackDir) bool {
 	switch {
 	case g.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
-	case g.of.base.IsFile(path.Join(dir, StackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack: // [case stack-beside-unit]
+	case g.of.base.IsFile(path.Join(dir, units.StackName)) && slices.Contains(g.of.files, dir) && made.block.kind == unitKind, dir == made.stack: // [case stack-beside-unit]
 		made.live.refuse(made.block.place, "the path of the %s %q is that of a stack", made.block.kind, made.block.name)
 	case blocks(g.of.base, dir):
 		made.live.refuse(made.block.place, "the path of the %s %q leads through a file or a link", made.block.kind, made.block.name)
@@ -208,7 +209,7 @@ func (g *generation) lay(dir string, made *stackDir) bool {
 }
 
 // blocks reports whether a file or a link is at a path, or at one above it.
-func blocks(r *Files, name string) bool {
+func blocks(r *units.Files, name string) bool {
 	for ; name != "."; name = path.Dir(name) {
 		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
 			return true
@@ -220,7 +221,7 @@ func blocks(r *Files, name string) bool {
 // check checks a generated directory against its block's kind. It returns whether it is a
 // stack.
 func (g *generation) check(made *stackUnit) bool {
-	isUnit, isStack := g.tree.IsFile(path.Join(made.dir, ConfigName)), g.tree.IsFile(path.Join(made.dir, StackName))
+	isUnit, isStack := g.tree.IsFile(path.Join(made.dir, units.ConfigName)), g.tree.IsFile(path.Join(made.dir, units.StackName))
 	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
 	switch {
 	case isUnit && isStack: // [case stack-unit-holds-stack-file]
@@ -240,7 +241,7 @@ func (g *generation) check(made *stackUnit) bool {
 
 // fetchedSource is the origin that a source led to, or the reason why there is none.
 type fetchedSource struct {
-	Origin
+	units.Origin
 	why  *staticeval.Unknown
 	fail error
 }
@@ -268,13 +269,13 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 }
 
 // archive reports whether a source is a file in the repository.
-func (g *generation) archive(source Source) bool {
+func (g *generation) archive(source units.Source) bool {
 	return !g.tree.IsDir(source.Package) && g.tree.IsFile(source.Package)
 }
 
 // begin makes the copy of one block; nil if the source is not known.
 func (g *generation) begin(p pendingStack, f *stackFile, b stackBlock, packages map[string]*fetchedSource) *stackDir {
-	from, why, fail := Origin{}, (*staticeval.Unknown)(nil), error(nil)
+	from, why, fail := units.Origin{}, (*staticeval.Unknown)(nil), error(nil)
 	got := packages[b.source.Full]
 	switch {
 	case b.why != nil:
@@ -312,7 +313,7 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 		p.live.refuse(at, "%s", why.Reason)
 		return
 	}
-	u := unknownBlock{Hindrance: Hindrance{why, at}, elsewhere: b.source.Fetched(), reported: passing(fail)}
+	u := unknownBlock{Hindrance: units.Hindrance{Unknown: why, Place: at}, elsewhere: b.source.Fetched(), reported: passing(fail)}
 	if b.source.Local {
 		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
 		from, _ := g.localOrigin(b.source)
@@ -325,17 +326,17 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 }
 
 // localOrigin is the origin of a source in the file tree.
-func (g *generation) localOrigin(source Source) (Origin, *staticeval.Unknown) {
+func (g *generation) localOrigin(source units.Source) (units.Origin, *staticeval.Unknown) {
 	from := source.Origin(g.tree)
 	if source.From == nil && g.of.absent != nil && !g.tree.IsDir(from.Dir) && g.of.absent(from.Dir) {
-		return Origin{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(from.Dir)}
+		return units.Origin{}, &staticeval.Unknown{Reason: "its source is not in the sparse checkout", Hint: scan.CheckOut(from.Dir)}
 	}
 	return from, nil
 }
 
 // copyOf is the directory that a block generates.
-func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from Origin) *stackDir {
-	d := GeneratedDir{Place: b.place, From: from, Values: b.values, Auto: b.auto, OfUnit: b.kind == unitKind}
+func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from units.Origin) *stackDir {
+	d := units.GeneratedDir{Place: b.place, From: from, Values: b.values, Auto: b.auto, OfUnit: b.kind == unitKind}
 	d.CopyOver(g.of.base, b.dir)
 	return &stackDir{GeneratedDir: &d, block: b, stack: f.dir, live: p.live}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // Options say how units are read.
@@ -39,20 +40,23 @@ type Options struct {
 	stacks *allStacks // of the file tree; nil: there are none
 }
 
+// EnvironmentSet is a set of values that units are run with.
+type EnvironmentSet = units.EnvironmentSet
+
 // unitRoots changes the units among root modules into root modules that scan.Load can
 // read. The error is not nil only if ctx is done before all units are read.
 func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Problem, error) {
 	var told toldCauses
 	of := stackRoots{roots: roots}
-	tree := NewFiles(fsys)
+	tree := units.NewFiles(fsys)
 	if opts.stacks != nil {
 		tree = opts.stacks.tree
 		of = opts.stacks.sort(roots, opts)
 		roots = of.roots
 		told.problems = of.problems
 	}
-	read := make([][]Unit, len(roots))
-	a := NewAssembler(tree, opts.Source, opts.Scan)
+	read := make([][]units.Unit, len(roots))
+	a := units.NewAssembler(tree, opts.Source, opts.Scan)
 	if err := eachUnit(ctx, roots, opts.Scan.Jobs, func(i int) { read[i] = of.read(tree, i, opts.Environments) }); err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +83,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 		if of.takes(group, roots[i:next], made[i:next]) {
 			continue
 		}
-		ingredient := func(m Assembly) bool { // other units include or copy it
+		ingredient := func(m units.Assembly) bool { // other units include or copy it
 			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(tree, r.Dir)
 		}
 		if r.Lock == nil && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
@@ -116,7 +120,7 @@ func eachUnit(ctx context.Context, roots []scan.Root, jobs int, do func(i int)) 
 }
 
 // includedFiles are the files that units include.
-func includedFiles(made []Assembly) map[string]bool {
+func includedFiles(made []units.Assembly) map[string]bool {
 	included := map[string]bool{}
 	for _, m := range made {
 		for _, name := range m.Unit.Includes {
@@ -128,7 +132,7 @@ func includedFiles(made []Assembly) map[string]bool {
 
 // unassembled is the root module of a unit whose module is not fetched. Which files below
 // the unit the module calls is not known.
-func unassembled(r scan.Root, u Unit) scan.RootModule {
+func unassembled(r scan.Root, u units.Unit) scan.RootModule {
 	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
 	r.AnyChange = r.AnyChange || u.AnyChange || u.Tree.LinkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
@@ -137,7 +141,7 @@ func unassembled(r scan.Root, u Unit) scan.RootModule {
 // toolOf is the tool of a unit: OpenTofu if the lock file shows it, else the one of
 // terraform_binary, else the one that scan has found. A unit's lock file with Terraform's
 // registry shows Terraform: OpenTofu would have rewritten it [case tofu-lock-hosts].
-func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
+func toolOf(r *scan.Root, u units.Unit, set provider.ToolName) provider.Tool {
 	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !lockedBy(r.Lock, provider.OpenTofu) {
 		r.Tool, r.Assumed, r.Pin = provider.Newest(u.Tool), true, nil
 	}
@@ -152,14 +156,14 @@ func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
 
 // oneByOne repeats the root module of a unit for each way to read the unit. The copies are
 // adjacent. Only root modules with several ways have Sets.
-func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assembly) {
+func oneByOne(roots []scan.Root, read [][]units.Unit) (each []scan.Root, made []units.Assembly) {
 	for i, r := range roots {
 		if r.Kind != scan.TerragruntUnit {
-			each, made = append(each, r), append(made, Assembly{})
+			each, made = append(each, r), append(made, units.Assembly{})
 			continue
 		}
 		for _, u := range read[i] {
-			each, made = append(each, r), append(made, Assembly{Unit: u})
+			each, made = append(each, r), append(made, units.Assembly{Unit: u})
 			if len(read[i]) > 1 {
 				each[len(each)-1].Sets = u.Sets
 			}
@@ -172,12 +176,12 @@ func oneByOne(roots []scan.Root, read [][]Unit) (each []scan.Root, made []Assemb
 // way counts only if init runs in it and the lock file is not left alone, unless there is
 // no other way [case env-two-exclude]. If the unit is refused in a way, or another tool
 // runs, that way is not known [case env-three-missing-key].
-func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
-	idle := func(m Assembly) bool { return m.Unit.Excluded || m.Unit.LeavesLock }
-	refused := func(m Assembly) bool { return len(m.Unit.Refused()) > 0 }
-	someRun, someStand := slices.ContainsFunc(made, func(m Assembly) bool { return !idle(m) }), slices.ContainsFunc(made, func(m Assembly) bool { return !refused(m) })
+func rootWith(roots []scan.Root, made []units.Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
+	idle := func(m units.Assembly) bool { return m.Unit.Excluded || m.Unit.LeavesLock }
+	refused := func(m units.Assembly) bool { return len(m.Unit.Refused()) > 0 }
+	someRun, someStand := slices.ContainsFunc(made, func(m units.Assembly) bool { return !idle(m) }), slices.ContainsFunc(made, func(m units.Assembly) bool { return !refused(m) })
 	var readings []scan.Root
-	var units []Assembly
+	var assemblies []units.Assembly
 	for i, m := range made {
 		if someRun && idle(m) {
 			continue
@@ -189,15 +193,15 @@ func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options
 			m.Tree = nil
 			m.Hinder(m.Unit.Source.Place, staticeval.Unknown{Reason: "it is run with " + roots[i].Tool.Name.Title() + " there"})
 		}
-		readings, units = append(readings, roots[i]), append(units, m)
+		readings, assemblies = append(readings, roots[i]), append(assemblies, m)
 	}
 	if len(readings) == 1 {
 		readings[0].Sets = ""
-		return rootOf(readings[0], units[0], told, opts)
+		return rootOf(readings[0], assemblies[0], told, opts)
 	}
 	var kept []scan.Root
 	for i, r := range readings {
-		if r, ok := rootOf(r, units[i], told, opts); ok {
+		if r, ok := rootOf(r, assemblies[i], told, opts); ok {
 			kept = append(kept, r)
 		}
 	}
@@ -211,7 +215,7 @@ func rootWith(roots []scan.Root, made []Assembly, told *toldCauses, opts Options
 
 // unknownThere is a unit that is refused in one of several ways, changed to one that is not
 // known [case env-three-missing-key].
-func unknownThere(m Assembly) Assembly {
+func unknownThere(m units.Assembly) units.Assembly {
 	m.Unit.Problems = slices.Clone(m.Unit.Problems)
 	for i, p := range m.Unit.Problems {
 		if p.Refused {
@@ -223,7 +227,7 @@ func unknownThere(m Assembly) Assembly {
 }
 
 // rootOf is the root module of a unit; false if it is left out.
-func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
+func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
 	r.Made.Quota = made.Unit.Quota
 	switch {
 	case r.Made.Quota.Exceeded(): // it is not read
@@ -280,7 +284,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		with = "with the " + r.Sets.String() + ", "
 	}
 	for _, h := range made.Unit.Hooks {
-		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", PlainLabel(h.Name))
+		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", units.PlainLabel(h.Name))
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
 		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
@@ -308,7 +312,7 @@ func passing(err error) bool {
 	return false
 }
 
-func unreadUnit(made Assembly, reason, hint string, at problem.Place) scan.Unread {
+func unreadUnit(made units.Assembly, reason, hint string, at problem.Place) scan.Unread {
 	return scan.Unread{
 		Source: made.Unit.Source.Text, Code: problem.CodeTerragruntUnit,
 		Reason: reason, Hint: hint, Place: at,
@@ -367,19 +371,19 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 	for _, why := range c.order {
 		dirs := c.unitsOf(why)
 		d := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
-		units := "1 Terragrunt unit"
+		subject := "1 Terragrunt unit"
 		if len(dirs) > 1 {
-			units, d.Dirs = fmt.Sprintf("%d Terragrunt units", len(dirs)), problem.DirsOf(dirs)
+			subject, d.Dirs = fmt.Sprintf("%d Terragrunt units", len(dirs)), problem.DirsOf(dirs)
 		}
 		switch why.kind {
 		case standIn:
-			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", units, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", subject, why.text, unitList(dirs))
 		case leftAlone:
-			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", units, are(len(dirs)), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, are(len(dirs)), unitList(dirs))
 		case excluded:
-			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", units, have(len(dirs)), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, have(len(dirs)), unitList(dirs))
 		case assumed:
-			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", units, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", subject, why.text, unitList(dirs))
 		}
 		told = append(told, d)
 	}
@@ -420,17 +424,17 @@ func unitList(dirs []string) string {
 // Lacks returns the files that units and stacks read, that exist in a file tree, and whose
 // content is not in it, sorted. The units are read with each of the sets of values.
 func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
-	r := NewFiles(t)
+	r := units.NewFiles(t)
 	var stacks []string
 	for _, name := range t.Names() {
 		switch path.Base(name) {
-		case ConfigName, JSONName:
-			r.Units(path.Dir(name), sets)
-		case StackName:
+		case units.ConfigName, units.JSONName:
+			units.Read(r, path.Dir(name), units.Reaching(sets, path.Dir(name)))
+		case units.StackName:
 			stacks = append(stacks, path.Dir(name))
 		}
 	}
-	trees := []*Files{r}
+	trees := []*units.Files{r}
 	if s := readStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
 		for _, ways := range s.units {
 			for _, u := range ways {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -207,28 +206,6 @@ func TestRoots_causes(t *testing.T) {
 	}
 }
 
-// TestUnit_excluded holds which exclude blocks prevent init.
-func TestUnit_excluded(t *testing.T) {
-	t.Parallel()
-	for block, want := range map[string]bool{
-		"if = true\n  actions = [\"init\"]":                 true,
-		"if = true\n  actions = [\"plan\", \"all\"]":        true,
-		"if = true\n  actions = [\"all_except_output\"]":    true,
-		"if = true\n  actions = [\"plan\", \"apply\"]":      false,
-		"if = false\n  actions = [\"init\"]":                false,
-		"if = run_cmd(\"x\")\n  actions = [\"init\"]":       false,
-		"if = true\n  actions = [run_cmd(\"x\"), \"init\"]": false,
-		"if = true\n  actions = \"init\"":                   false,
-		"if = true":                                         false,
-		"actions = [\"init\"]":                              false,
-	} {
-		u := NewFiles(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")).unit("u", nil)
-		if u.Excluded != want {
-			t.Errorf("with exclude { %s } the unit is excluded: %t, want %t", block, u.Excluded, want)
-		}
-	}
-}
-
 // TestLacks names the files that units read and whose content a tree does not have.
 func TestLacks(t *testing.T) {
 	t.Parallel()
@@ -244,27 +221,5 @@ func TestLacks(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"u/there"}, Lacks(t.Context(), b.Tree(), nil)); diff != "" {
 		t.Errorf("Lacks (-want +got):\n%s", diff)
-	}
-}
-
-// TestWorkingCopy holds that the working copy is a valid file tree for package fs.
-func TestWorkingCopy(t *testing.T) {
-	t.Parallel()
-	files := tree(module("modules/a", "random", "~> 3.0") + "-- modules/a/sub/x.tf --\n-- modules/a/gone.tf --\n-- live/app/own.tf --\nlocals {}\n-- live/app/sub/y.tf --\n-- live/app/.hidden/z.tf --\n")
-	units := NewFiles(files)
-	w := &workingCopy{
-		layers: []layer{
-			{tree: units, dir: "modules/a", at: ".", keep: &copyList{}},
-			{tree: units, dir: "live/app", at: ".", keep: &copyList{}},
-		},
-		written: map[string][]byte{"made/g.tf": []byte("# generated\n")}, removed: map[string]bool{"gone.tf": true},
-	}
-	if err := fstest.TestFS(&filetree.Lazy{Source: w}, "main.tf", "own.tf", "sub/x.tf", "sub/y.tf", "made/g.tf"); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{"gone.tf", ".hidden", ".hidden/z.tf", "none"} {
-		if info, err := w.Lstat(name); err == nil {
-			t.Errorf("there is %s: %v", name, info)
-		}
 	}
 }

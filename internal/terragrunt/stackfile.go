@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // The kinds of blocks in a stack file that generate something.
@@ -24,11 +25,11 @@ const (
 type stackFile struct {
 	dir     string
 	place   problem.Place
-	reading *Reading   // reading the generated files asks it for more names
-	file    *Evaluator // nil if the file could not be read
+	reading *units.Reading   // reading the generated files asks it for more names
+	file    *units.Evaluator // nil if the file could not be read
 	blocks  []stackBlock
 	// problems are the reasons why it is not wholly known, or refused.
-	problems []Hindrance
+	problems []units.Hindrance
 }
 
 // stackBlock is a unit or a stack to generate.
@@ -36,27 +37,27 @@ type stackBlock struct {
 	kind, name string
 	place      problem.Place
 	// source is the origin of the copy, and dir its destination.
-	source Source
+	source units.Source
 	dir    string
 	// within says that a relative source is relative to the origin of the stack file.
 	within bool
 	// unchecked says that the directory need not fit the block's kind.
 	unchecked bool
-	values    cty.Value // NilVal: it has none
-	auto      *Declared // the file that its block autoinclude writes into the directory, or nil
+	values    cty.Value       // NilVal: it has none
+	auto      *units.Declared // the file that its block autoinclude writes into the directory, or nil
 	// experiment names the experiment that the block needs; empty: none.
 	experiment string
-	why        *Hindrance // why its source is not known
+	why        *units.Hindrance // why its source is not known
 }
 
 // readStackFile reads the stack file of a directory. added is the block autoinclude of the
 // stack that has generated the directory, or nil. set has the values from outside; nil:
 // none.
-func readStackFile(r *Files, dir string, added *Declared, set *EnvironmentSet) *stackFile {
-	name, reading := path.Join(dir, StackName), NewReading(r, dir, set)
+func readStackFile(r *units.Files, dir string, added *units.Declared, set *EnvironmentSet) *stackFile {
+	name, reading := path.Join(dir, units.StackName), units.NewReading(r, dir, set)
 	s := &stackFile{dir: dir, place: r.Place(name), reading: reading}
 	s.place.Line = 1
-	if UnitConfig(dir, reading.IsFile) != "" { // [case stack-beside-unit]
+	if units.UnitConfig(dir, reading.IsFile) != "" { // [case stack-beside-unit]
 		s.refuse(s.place, "terragrunt.hcl lies beside the stack file")
 	}
 	file, why := reading.Open(name, dir, nil)
@@ -79,7 +80,7 @@ func (s *stackFile) refuse(at problem.Place, format string, args ...any) {
 }
 
 func (s *stackFile) problem(why staticeval.Unknown, at problem.Place) {
-	s.problems = append(s.problems, Hindrance{why, at})
+	s.problems = append(s.problems, units.Hindrance{Unknown: why, Place: at})
 }
 
 // inStackFiles are the blocks that a stack file may have [case stack-feature-in-stack-file].
@@ -88,7 +89,7 @@ var inStackFiles = []string{"locals", "include", unitKind, stackKind}
 // declarations are the blocks that generate something: those of the file, those of its
 // included files, and those that the outer stack adds. The last replace blocks of the same
 // name [case stack-autoinclude-stack-replaces].
-func (s *stackFile) declarations(added *Declared) []Declared {
+func (s *stackFile) declarations(added *units.Declared) []units.Declared {
 	all := s.blocksOf(s.file.File, s.file)
 	includes, why, at := s.included()
 	if why != nil {
@@ -107,13 +108,15 @@ func (s *stackFile) declarations(added *Declared) []Declared {
 	for _, d := range all {
 		name := d.Kind + " " + d.Block.Label
 		if names[name] { // [case stack-name-twice]
-			s.refuse(d.Place(), "two blocks have the name %s %q", d.Kind, PlainLabel(d.Block.Label))
+			s.refuse(d.Place(), "two blocks have the name %s %q", d.Kind, units.PlainLabel(d.Block.Label))
 		}
 		names[name] = true
 	}
 	if added != nil {
-		more := s.blocksOf(&ConfigFile{Name: added.At.Name, Place: added.At.Place, Body: added.Block.Body}, added.File)
-		all = slices.DeleteFunc(all, func(d Declared) bool { return slices.ContainsFunc(more, d.sameName) })
+		more := s.blocksOf(&units.ConfigFile{Name: added.At.Name, Place: added.At.Place, Body: added.Block.Body}, added.File)
+		all = slices.DeleteFunc(all, func(d units.Declared) bool {
+			return slices.ContainsFunc(more, func(m units.Declared) bool { return m.Kind == d.Kind && m.Block.Label == d.Block.Label })
+		})
 		all = append(all, more...)
 	}
 	if len(all) == 0 && len(s.problems) == 0 { // [case stack-invalid-empty]
@@ -122,21 +125,17 @@ func (s *stackFile) declarations(added *Declared) []Declared {
 	return all
 }
 
-func (d Declared) sameName(other Declared) bool {
-	return d.Kind == other.Kind && d.Block.Label == other.Block.Label
-}
-
 // blocksOf are the blocks of one file, evaluated in the context of another one.
-func (s *stackFile) blocksOf(f *ConfigFile, context *Evaluator) []Declared {
+func (s *stackFile) blocksOf(f *units.ConfigFile, context *units.Evaluator) []units.Declared {
 	native, ok := f.Body.Body.(*hclsyntax.Body)
 	if !ok {
 		s.refuse(f.Place, "a stack file in JSON is not read")
 		return nil
 	}
-	for _, attr := range InOrder(f.Body.Attributes()) {
-		s.refuse(f.At(attr.Range.Start.Line), "a stack file has no argument %q", PlainLabel(attr.Name))
+	for _, attr := range units.InOrder(f.Body.Attributes()) {
+		s.refuse(f.At(attr.Range.Start.Line), "a stack file has no argument %q", units.PlainLabel(attr.Name))
 	}
-	var all []Declared
+	var all []units.Declared
 	for _, b := range native.Blocks {
 		at := f.At(b.DefRange().Start.Line)
 		wanted := 0
@@ -145,19 +144,19 @@ func (s *stackFile) blocksOf(f *ConfigFile, context *Evaluator) []Declared {
 		}
 		switch {
 		case !slices.Contains(inStackFiles, b.Type):
-			s.refuse(at, "a stack file has no block %q", PlainLabel(b.Type))
+			s.refuse(at, "a stack file has no block %q", units.PlainLabel(b.Type))
 		case len(b.Labels) != wanted:
 			s.refuse(at, "a block %q has another number of labels", b.Type)
 		case b.Type == unitKind || b.Type == stackKind:
-			all = append(all, Declared{Kind: b.Type, Block: Block{Body{b.Body}, b.Labels[0], at.Line}, File: context, At: f})
+			all = append(all, units.Declared{Kind: b.Type, Block: units.Block{Body: units.Body{Body: b.Body}, Label: b.Labels[0], Line: at.Line}, File: context, At: f})
 		}
 	}
 	return all
 }
 
 // included are the files that the stack file includes [case stack-include-locals].
-func (s *stackFile) included() ([]*ConfigFile, *staticeval.Unknown, problem.Place) {
-	var files []*ConfigFile
+func (s *stackFile) included() ([]*units.ConfigFile, *staticeval.Unknown, problem.Place) {
+	var files []*units.ConfigFile
 	for _, b := range s.file.File.Includes {
 		at := s.file.File.At(b.Line)
 		attr := b.Body.Attribute("path")
@@ -168,7 +167,7 @@ func (s *stackFile) included() ([]*ConfigFile, *staticeval.Unknown, problem.Plac
 		if why != nil {
 			return files, why, at
 		}
-		name, why := PathIn(s.dir, text)
+		name, why := units.PathIn(s.dir, text)
 		if why != nil {
 			return files, why, at
 		}
@@ -182,7 +181,7 @@ func (s *stackFile) included() ([]*ConfigFile, *staticeval.Unknown, problem.Plac
 }
 
 // text is the text of an attribute, or the fallback if it is missing or null.
-func (s *stackFile) text(file *Evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
+func (s *stackFile) text(file *units.Evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
 	if attr == nil {
 		return fallback, nil
 	}
@@ -195,13 +194,13 @@ func (s *stackFile) text(file *Evaluator, attr *hcl.Attribute, fallback string) 
 }
 
 // paths are the values of unit.NAME and stack.NAME. They cannot refer to each other.
-func (s *stackFile) paths(blocks []Declared) map[string]map[string]cty.Value {
+func (s *stackFile) paths(blocks []units.Declared) map[string]map[string]cty.Value {
 	paths := map[string]map[string]cty.Value{unitKind: {}, stackKind: {}}
 	for _, d := range blocks {
 		dir, why := s.generatedAt(d)
-		at := cty.StringVal(AsSeen(dir))
+		at := cty.StringVal(units.AsSeen(dir))
 		if why != nil {
-			at, _ = NotStatic(why)
+			at, _ = units.NotStatic(why)
 		}
 		paths[d.Kind][d.Block.Label] = cty.ObjectVal(map[string]cty.Value{"path": at})
 	}
@@ -210,7 +209,7 @@ func (s *stackFile) paths(blocks []Declared) map[string]map[string]cty.Value {
 
 // generatedAt is the directory that a block generates [cases stack-no-dot-mixed,
 // stack-path-absolute, stack-path-outside].
-func (s *stackFile) generatedAt(d Declared) (string, *staticeval.Unknown) {
+func (s *stackFile) generatedAt(d units.Declared) (string, *staticeval.Unknown) {
 	attr := d.Block.Body.Attribute("path")
 	text, why := s.text(d.File, attr, "")
 	if why != nil {
@@ -234,12 +233,12 @@ func (s *stackFile) generatedAt(d Declared) (string, *staticeval.Unknown) {
 }
 
 // base is the directory to which a block's path is relative.
-func (s *stackFile) base(d Declared) (string, *staticeval.Unknown) {
+func (s *stackFile) base(d units.Declared) (string, *staticeval.Unknown) {
 	text, why := s.text(d.File, d.Block.Body.Attribute("no_dot_terragrunt_stack"), "false")
 	if text == "true" {
 		return s.dir, why
 	}
-	return path.Join(s.dir, StackDirName), why
+	return path.Join(s.dir, units.StackDirName), why
 }
 
 // plainPath reports whether a path may be that of a generated directory. It must not lead
@@ -252,11 +251,11 @@ func plainPath(name string) bool {
 }
 
 // read reads one block.
-func (s *stackFile) read(d Declared) stackBlock {
-	b := stackBlock{kind: d.Kind, name: PlainLabel(d.Block.Label), place: d.Place()}
+func (s *stackFile) read(d units.Declared) stackBlock {
+	b := stackBlock{kind: d.Kind, name: units.PlainLabel(d.Block.Label), place: d.Place()}
 	about := fmt.Sprintf("the %s %q", b.kind, b.name)
 	stop := func(why *staticeval.Unknown, of string) {
-		h := Hindrance{*why, b.place}
+		h := units.Hindrance{Unknown: *why, Place: b.place}
 		h.Reason = about + " is not statically known: " + of + h.Reason
 		if why.Refused {
 			h.Reason = about + ": " + of + why.Reason
@@ -293,7 +292,7 @@ func (s *stackFile) read(d Declared) stackBlock {
 		if len(auto[0].Body.Blocks("locals", 0)) > 0 { // [case stack-autoinclude-locals]
 			stop(&staticeval.Unknown{Refused: true, Reason: "its autoinclude has locals"}, "")
 		}
-		b.auto = &Declared{Kind: "autoinclude", Block: auto[0], File: d.File, At: d.At}
+		b.auto = &units.Declared{Kind: "autoinclude", Block: auto[0], File: d.File, At: d.At}
 	}
 	if len(d.Block.Body.Blocks("expansion", 0)) > 0 { // [case stack-expansion]
 		b.experiment = "block-iteration"
@@ -304,18 +303,18 @@ func (s *stackFile) read(d Declared) stackBlock {
 // sourceOf reads the source of a block. It is relative to the directory of the file with
 // the block. In a stack file that other stacks are made from, it may be relative to the
 // origin of that file [cases stack-cas-local, stack-cas-not-literal].
-func (s *stackFile) sourceOf(d Declared, b *stackBlock) (Source, *staticeval.Unknown) {
+func (s *stackFile) sourceOf(d units.Declared, b *stackBlock) (units.Source, *staticeval.Unknown) {
 	attr := d.Block.Body.Attribute("source")
 	text, why := s.text(d.File, attr, "")
 	switch {
 	case why != nil:
-		return Source{}, why
+		return units.Source{}, why
 	case strings.TrimSpace(text) == "": // [case stack-invalid-no-source]
-		return Source{}, &staticeval.Unknown{Refused: true, Reason: "it has no source"}
+		return units.Source{}, &staticeval.Unknown{Refused: true, Reason: "it has no source"}
 	}
 	from := s.reading.Tree.GeneratedAt(s.dir)
 	if !b.within || from == nil {
-		source, why := ParseSource(text, "", s.dir)
+		source, why := units.ParseSource(text, "", s.dir)
 		source.Place = d.At.At(attr.Range.Start.Line)
 		return source, why
 	}
@@ -326,7 +325,7 @@ func (s *stackFile) sourceOf(d Declared, b *stackBlock) (Source, *staticeval.Unk
 
 // valuesOf are the values that a block gives. An unknown one is marked with the reason
 // [cases stack-values-object, stack-values-file-replaced].
-func (s *stackFile) valuesOf(d Declared) (cty.Value, *staticeval.Unknown) {
+func (s *stackFile) valuesOf(d units.Declared) (cty.Value, *staticeval.Unknown) {
 	attr := d.Block.Body.Attribute("values")
 	if attr == nil {
 		return cty.NilVal, nil
@@ -337,7 +336,7 @@ func (s *stackFile) valuesOf(d Declared) (cty.Value, *staticeval.Unknown) {
 	if why != nil && why.Refused {
 		return cty.NilVal, why
 	}
-	fields, bad := FieldsOf(v)
+	fields, bad := units.FieldsOf(v)
 	switch {
 	case bad != nil && bad.Refused:
 		return cty.NilVal, bad

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // copies reports whether a lock file of the tree is a copy that a stack generates. Such a
@@ -46,7 +47,7 @@ func mayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem,
 	stackAbove = func(dir string) bool {
 		known, ok := below[dir]
 		if !ok {
-			_, err := fs.Stat(fsys, path.Join(dir, StackName))
+			_, err := fs.Stat(fsys, path.Join(dir, units.StackName))
 			known = err == nil || dir != "." && stackAbove(path.Dir(dir))
 			below[dir] = known
 		}
@@ -82,12 +83,12 @@ type stackRoots struct {
 // waysToRead are a root module and its unit's Assembly for each way to read the unit.
 type waysToRead struct {
 	roots []scan.Root
-	made  []Assembly
+	made  []units.Assembly
 }
 
 // takes reports whether a root module is a unit of a stack, or one whose lock file such
 // units start with. finish then returns the result.
-func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
+func (s *stackRoots) takes(i int, roots []scan.Root, made []units.Assembly) bool {
 	if s.units[i] == nil && s.parts[i] == nil {
 		return false
 	}
@@ -97,27 +98,27 @@ func (s *stackRoots) takes(i int, roots []scan.Root, made []Assembly) bool {
 
 // read reads the unit of a root module. A unit that a stack generates also depends on that
 // stack's files, and shares a bound with the stack's other units.
-func (s *stackRoots) read(tree *Files, i int, sets []EnvironmentSet) []Unit {
+func (s *stackRoots) read(tree *units.Files, i int, sets []EnvironmentSet) []units.Unit {
 	ways := s.units[i]
 	if ways == nil {
-		return tree.Units(s.roots[i].Dir, sets)
+		return units.Read(tree, s.roots[i].Dir, units.Reaching(sets, s.roots[i].Dir))
 	}
-	var units []Unit
+	var all []units.Unit
 	for _, u := range ways {
-		units = append(units, s.readWay(u, sets)...)
+		all = append(all, s.readWay(u, sets)...)
 	}
 	if _, listed := slices.BinarySearch(s.listed, i); listed { // for the others, unreadFor has the unknown blocks of all stacks
-		units = append(units, s.stacks.unreadWays(ways)...)
+		all = append(all, s.stacks.unreadWays(ways)...)
 	}
-	return units
+	return all
 }
 
 // readWay reads the unit for one way to read its stack.
-func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
-	units := []Unit{g.costly()}
+func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []units.Unit {
+	all := []units.Unit{g.costly()}
 	g.live.quota.Spend(func() (cost int) {
-		units = g.read(sets)
-		for _, u := range units {
+		all = g.read(sets)
+		for _, u := range all {
 			cost += perEvaluated * u.Spent
 		}
 		return cost
@@ -129,7 +130,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 	for _, l := range s.stacks.waysOf(g.live.dir) {
 		from = append(from, slices.Sorted(maps.Keys(l.looked))...)
 	}
-	for i, u := range units {
+	for i, u := range all {
 		u.Quota = g.live.quota
 		u.Template = false
 		u.Files = slices.Concat(u.Files, from)
@@ -138,26 +139,26 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []Unit {
 		slices.Sort(u.Assumed)
 		u.Assumed = slices.Compact(u.Assumed)
 		if g.block.experiment != "" { // [case stack-expansion]
-			u.Unproven = append(u.Unproven, Hindrance{staticeval.Unknown{Reason: "the expansion block needs the experiment " + g.block.experiment}, g.block.place})
+			u.Unproven = append(u.Unproven, units.Hindrance{Unknown: staticeval.Unknown{Reason: "the expansion block needs the experiment " + g.block.experiment}, Place: g.block.place})
 		}
-		units[i] = u
+		all[i] = u
 	}
-	return units
+	return all
 }
 
 // costly is a unit of a stack whose reading costs too much.
-func (u *stackUnit) costly() Unit {
-	return Unit{Dir: u.dir, Place: u.block.place, Problems: []Hindrance{{staticeval.Unknown{Reason: notReadStack + costly}, u.live.place}}, Sets: NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
+func (u *stackUnit) costly() units.Unit {
+	return units.Unit{Dir: u.dir, Place: u.block.place, Problems: []units.Hindrance{{Unknown: staticeval.Unknown{Reason: notReadStack + costly}, Place: u.live.place}}, Sets: units.NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
 }
 
 // bound replaces the units of a stack that has cost too much by unknown ones.
-func (s *stackRoots) bound(read [][]Unit) {
+func (s *stackRoots) bound(read [][]units.Unit) {
 	for i, ways := range s.units {
 		for _, way := range ways {
 			if !way.live.quota.Exceeded() {
 				continue
 			}
-			read[i] = slices.DeleteFunc(read[i], func(u Unit) bool { return u.Tree == way.tree })
+			read[i] = slices.DeleteFunc(read[i], func(u units.Unit) bool { return u.Tree == way.tree })
 			read[i] = append(read[i], way.costly())
 		}
 	}
@@ -211,10 +212,10 @@ func (s *allStacks) sort(roots []scan.Root, opts Options) stackRoots {
 // belongs to other files of the repository. Who owns its entries is then unknown. Below
 // StackDirName everything is the stack's.
 func (s *allStacks) addsTo(dir string) bool {
-	if HasElement(dir, StackDirName) || !s.base.IsFile(path.Join(dir, lockfile.Name)) {
+	if units.HasElement(dir, units.StackDirName) || !s.base.IsFile(path.Join(dir, lockfile.Name)) {
 		return false
 	}
-	if UnitConfig(dir, s.base.IsFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
+	if units.UnitConfig(dir, s.base.IsFile) == "" && !tfconfig.ConfiguredIn(s.base, dir) {
 		return false
 	}
 	if g := s.tree.GeneratedAt(dir); g != nil && g.Auto != nil {
@@ -236,7 +237,7 @@ func (s *allStacks) inMemory(dir string) bool {
 // returns whether the unit is a root module of its own.
 func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
-	keeps := !HasElement(r.Dir, StackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
+	keeps := !units.HasElement(r.Dir, units.StackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
 	own := s.base.IsFile(name) && keeps
 	copied := func(u *stackUnit) bool { return u.From.Tree.IsFile(path.Join(u.From.Dir, lockfile.Name)) }
 	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })
@@ -269,20 +270,20 @@ func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks
 
 // addParts adds the units that start with the lock file of a root module.
 func (s *stackRoots) addParts(i int, opts Options) {
-	units := map[string][]*stackUnit{}
+	parts := map[string][]*stackUnit{}
 	for dir, ways := range s.stacks.units {
 		for _, u := range ways {
 			if u.catalogue == s.roots[i].Dir {
-				units[dir] = append(units[dir], u)
+				parts[dir] = append(parts[dir], u)
 			}
 		}
 	}
-	dirs := slices.Sorted(maps.Keys(units))
+	dirs := slices.Sorted(maps.Keys(parts))
 	for _, r := range scan.Identify(s.stacks.tree, dirs, opts.Scan) {
 		r.Guessed = r.Guessed && !lockedBy(r.Lock, provider.Terraform)
 		r.Lock, r.Problems = nil, nil
 		s.parts[i] = append(s.parts[i], len(s.roots))
-		s.units[len(s.roots)] = units[r.Dir]
+		s.units[len(s.roots)] = parts[r.Dir]
 		s.roots = append(s.roots, r)
 	}
 }
@@ -292,7 +293,7 @@ func (s *stackRoots) addParts(i int, opts Options) {
 func (s *allStacks) unreadFor(dir string) []scan.Unread {
 	var unread []scan.Unread
 	for _, l := range s.live {
-		add := func(h Hindrance) {
+		add := func(h units.Hindrance) {
 			unread = append(unread, scan.Unread{Code: problem.CodeTerragruntUnit, Reason: h.Reason, Hint: h.Hint, Place: h.Place, Sets: s.names(l)})
 		}
 		for _, h := range l.refused {
@@ -386,7 +387,7 @@ func (s *allStacks) problems(opts Options) []problem.Problem {
 		if len(wanting) == 1 {
 			what = "1 stack needs values that nobody gives, and is taken for what other stacks are made of: "
 		}
-		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], StackName)}})
+		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], units.StackName)}})
 	}
 	return all
 }
@@ -398,8 +399,8 @@ func isAbout(dir string, opts scan.Options) bool {
 	}
 	return len(opts.Dirs) == 0 || slices.ContainsFunc(opts.Dirs, func(named string) bool {
 		named = strings.TrimSuffix(path.Clean(named), "/...")
-		_, in := RelTo(named, dir)
-		_, around := RelTo(dir, named)
+		_, in := units.RelTo(named, dir)
+		_, around := units.RelTo(dir, named)
 		return in || around || named == "..." || named == "."
 	})
 }
@@ -420,27 +421,27 @@ func (l stackLocks) missing() []problem.Problem {
 	}
 	var told []problem.Problem
 	for _, live := range order {
-		units := byStack[live.dir]
+		lacking := byStack[live.dir]
 		var catalogues []string
 		served := 0
-		for _, u := range units {
+		for _, u := range lacking {
 			if u.catalogue != "" {
 				catalogues, served = append(catalogues, u.catalogue), served+1
 			}
 		}
 		slices.Sort(catalogues)
 		catalogues = slices.Compact(catalogues)
-		what, them := fmt.Sprintf("%d units of %s have", len(units), live.place.File()), "them"
-		if len(units) == 1 {
+		what, them := fmt.Sprintf("%d units of %s have", len(lacking), live.place.File()), "them"
+		if len(lacking) == 1 {
 			what, them = fmt.Sprintf("1 unit of %s has", live.place.File()), "it"
 		}
 		what += " no lock file that git keeps; "
-		if served < len(units) && served > 0 {
+		if served < len(lacking) && served > 0 {
 			them = fmt.Sprintf("%d of them", served)
 		}
 		switch len(catalogues) {
 		case 0:
-			what += "what " + map[bool]string{true: "it is", false: "they are"}[len(units) == 1] + " made of is in another repository"
+			what += "what " + map[bool]string{true: "it is", false: "they are"}[len(lacking) == 1] + " made of is in another repository"
 		case 1:
 			what += fmt.Sprintf("one beside %s would serve %s", catalogues[0], them)
 		default:

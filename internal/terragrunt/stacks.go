@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/units"
 )
 
 // The bounds of what stacks generate. Each stack may contain two stacks like itself.
@@ -38,9 +39,9 @@ const (
 
 // allStacks has everything that the stacks of a file tree generate, in memory only.
 type allStacks struct {
-	base    *Files
-	tree    *Files // with the directories of all ways; if several have one path, the first one counts
-	fetcher *Assembler
+	base    *units.Files
+	tree    *units.Files // with the directories of all ways; if several have one path, the first one counts
+	fetcher *units.Assembler
 	absent  func(dir string) bool
 
 	files []string // the directories with a stack file, sorted
@@ -64,11 +65,11 @@ type liveStack struct {
 	// set has the values from outside; nil: no set reaches the directory. asked are the
 	// names that were asked for. sets are all sets with the same values for these.
 	set   *EnvironmentSet
-	asked []AskedNames
+	asked []units.AskedNames
 	sets  []EnvironmentSet
 	// refused are the reasons why the stack, or something that it generates, is an error or
 	// is not read. failed says what could not be fetched.
-	refused []Hindrance
+	refused []units.Hindrance
 	failed  []problem.Problem
 	// unknown are the blocks that generate something unknown.
 	unknown []unknownBlock
@@ -90,7 +91,7 @@ const costly = "it, or what it generates, is too large or too complex"
 
 // unknownBlock is a block that generates something unknown.
 type unknownBlock struct {
-	Hindrance
+	units.Hindrance
 	// catalogue is the directory of its source; empty if that is not known either.
 	// elsewhere says that it is not in the repository.
 	catalogue string
@@ -105,7 +106,7 @@ type stackUnit struct {
 	// catalogue is the directory in the repository from which it is copied; empty if it
 	// comes from elsewhere.
 	catalogue string
-	tree      *Files // the tree with the generated unit
+	tree      *units.Files // the tree with the generated unit
 }
 
 // readStacks returns everything that the stacks of a file tree generate; nil if there is
@@ -113,11 +114,11 @@ type stackUnit struct {
 // fetched. A stack is read with each set of values that reaches its directory, once for
 // sets that do not differ.
 func readStacks(ctx context.Context, fsys fs.FS, dirs []string, opts Options) *allStacks {
-	s := &allStacks{base: NewFiles(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
+	s := &allStacks{base: units.NewFiles(fsys), absent: opts.Scan.Absent, named: map[string]bool{}, units: map[string][]*stackUnit{}}
 	s.tree = s.base
-	s.fetcher = NewAssembler(s.base, opts.Source, opts.Scan)
+	s.fetcher = units.NewAssembler(s.base, opts.Source, opts.Scan)
 	for _, dir := range dirs {
-		if !HasElement(dir, StackDirName) && s.base.IsFile(path.Join(dir, StackName)) {
+		if !units.HasElement(dir, units.StackDirName) && s.base.IsFile(path.Join(dir, units.StackName)) {
 			s.files = append(s.files, dir)
 		}
 	}
@@ -137,7 +138,7 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 	sources := map[string][]string{} // sources of each stack, by directory
 	wants := map[string]bool{}
 	for _, dir := range s.files {
-		EachWay(Reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+		units.EachWay(units.Reaching(sets, dir), func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 			f := readStackFile(s.base, dir, nil, set)
 			wants[dir] = wants[dir] || f.reading.Wants
 			for _, b := range f.blocks {
@@ -187,15 +188,15 @@ func (s *allStacks) chooseLive(sets []EnvironmentSet) []string {
 
 // refuse notes a reason why the stack is an error.
 func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
-	l.drop(Hindrance{staticeval.Unknown{Reason: refusesStack + fmt.Sprintf(format, args...)}, at})
+	l.drop(units.Hindrance{Unknown: staticeval.Unknown{Reason: refusesStack + fmt.Sprintf(format, args...)}, Place: at})
 }
 
 // exceed notes why the stack is not read although it may be valid.
 func (l *liveStack) exceed(format string, args ...any) {
-	l.drop(Hindrance{staticeval.Unknown{Reason: notReadStack + fmt.Sprintf(format, args...)}, l.place})
+	l.drop(units.Hindrance{Unknown: staticeval.Unknown{Reason: notReadStack + fmt.Sprintf(format, args...)}, Place: l.place})
 }
 
-func (l *liveStack) drop(h Hindrance) {
+func (l *liveStack) drop(h units.Hindrance) {
 	h.Refused = true
 	if len(l.refused) < mostRefusals && !slices.Contains(l.refused, h) {
 		l.refused = append(l.refused, h)
@@ -203,7 +204,7 @@ func (l *liveStack) drop(h Hindrance) {
 }
 
 // take adds the results of reading one stack file.
-func (l *liveStack) take(f *stackFile, tree *Files) {
+func (l *liveStack) take(f *stackFile, tree *units.Files) {
 	for _, p := range f.problems {
 		if p.Refused {
 			p.Reason = refusesStack + p.Reason
@@ -239,11 +240,11 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 	some := slices.DeleteFunc(slices.Clone(sets), func(set EnvironmentSet) bool {
 		return !slices.ContainsFunc(live, func(dir string) bool { return scan.Reaches(set.Directories, dir) })
 	})
-	EachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
+	units.EachWay(some, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
 		g := &generation{of: s, tree: s.base, made: map[string]*stackDir{}}
 		for _, dir := range live {
 			own := set
-			if len(Reaching(some, dir)) == 0 {
+			if len(units.Reaching(some, dir)) == 0 {
 				if len(all) > 0 {
 					continue
 				}
@@ -251,13 +252,13 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 			} else if !scan.Reaches(set.Directories, dir) {
 				continue
 			}
-			g.live = append(g.live, newLiveStack(dir, s.base.Place(path.Join(dir, StackName)), own))
+			g.live = append(g.live, newLiveStack(dir, s.base.Place(path.Join(dir, units.StackName)), own))
 		}
 		g.generate(ctx)
 		all = append(all, g)
 		for _, l := range g.live {
 			if l.set != nil {
-				l.sets = slices.DeleteFunc(Reaching(some, l.dir), l.differs)
+				l.sets = slices.DeleteFunc(units.Reaching(some, l.dir), l.differs)
 			}
 		}
 		return func(other EnvironmentSet) bool { return g.differs(other, live) }
@@ -267,7 +268,7 @@ func (s *allStacks) generateAll(ctx context.Context, live []string, sets []Envir
 
 // differs reports whether a stack may generate something else with another set.
 func (l *liveStack) differs(other EnvironmentSet) bool {
-	return slices.ContainsFunc(l.asked, func(asked AskedNames) bool { return asked.Differs(*l.set, other) })
+	return slices.ContainsFunc(l.asked, func(asked units.AskedNames) bool { return asked.Differs(*l.set, other) })
 }
 
 // settle keeps the units of the stacks that people run. It drops stacks that are errors,
@@ -296,7 +297,7 @@ func (s *allStacks) settle(all []*generation) {
 // joined is the tree with the directories of all generations. If several have one path, the
 // first one counts, or the first that is a unit. within are the stacks that other stacks
 // are made from.
-func (s *allStacks) joined(all []*generation) (tree *Files, within map[string]bool) {
+func (s *allStacks) joined(all []*generation) (tree *units.Files, within map[string]bool) {
 	made := map[string]*stackDir{}
 	within = map[string]bool{}
 	for _, g := range all {
@@ -329,7 +330,7 @@ func (s *allStacks) addUnits(g *generation) {
 
 // repeats reports whether an earlier set has given the same stack.
 func (l *liveStack) repeats(before *liveStack) bool {
-	return before.dir == l.dir && l.set != nil && NamesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
+	return before.dir == l.dir && l.set != nil && units.NamesOf(before.sets).Has(l.set.Name) && (len(l.refused) == 0 || len(before.refused) > 0)
 }
 
 // names are the sets of this way to read the stack. It is empty if there is only one way.
@@ -337,7 +338,7 @@ func (s *allStacks) names(l *liveStack) scan.SetNames {
 	if len(s.waysOf(l.dir)) == 1 {
 		return ""
 	}
-	return NamesOf(l.sets)
+	return units.NamesOf(l.sets)
 }
 
 // waysOf are the ways to read the stack of a directory.
@@ -353,23 +354,23 @@ func (s *allStacks) waysOf(dir string) []*liveStack {
 
 // read reads the unit with each set of its stack. If no set reaches the stack, the unit is
 // read with the sets that reach the unit.
-func (u *stackUnit) read(sets []EnvironmentSet) []Unit {
+func (u *stackUnit) read(sets []EnvironmentSet) []units.Unit {
 	if u.live.set == nil {
-		return u.tree.Units(u.dir, sets)
+		return units.Read(u.tree, u.dir, units.Reaching(sets, u.dir))
 	}
-	return u.tree.UnitsWith(u.dir, u.live.sets)
+	return units.Read(u.tree, u.dir, u.live.sets)
 }
 
 // unreadWays are the ways to read the stack of a unit that do not show whether the stack
 // generates it. Each one is returned as an unknown unit.
-func (s *allStacks) unreadWays(ways []*stackUnit) []Unit {
-	var units []Unit
+func (s *allStacks) unreadWays(ways []*stackUnit) []units.Unit {
+	var all []units.Unit
 	first := ways[0]
 	for _, l := range s.waysOf(first.live.dir) {
 		if slices.ContainsFunc(ways, func(u *stackUnit) bool { return u.live == l }) {
 			continue
 		}
-		var why []Hindrance
+		var why []units.Hindrance
 		for _, h := range l.refused {
 			h.Refused = false
 			why = append(why, h)
@@ -378,8 +379,8 @@ func (s *allStacks) unreadWays(ways []*stackUnit) []Unit {
 			why = append(why, b.Hindrance)
 		}
 		if len(why) > 0 {
-			units = append(units, Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: NamesOf(l.sets), Tree: first.tree})
+			all = append(all, units.Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: units.NamesOf(l.sets), Tree: first.tree})
 		}
 	}
-	return units
+	return all
 }

@@ -1,4 +1,4 @@
-package terragrunt
+package units
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func tree(text string) fstest.MapFS {
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
 	a := NewAssembler(NewFiles(fsys), nil, scan.Options{})
-	made := a.Assemble(t.Context(), a.tree.unit(unit, nil), provider.Newest(provider.Terraform))
+	made := a.Assemble(t.Context(), readUnit(a.tree, unit, nil), provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {
 		how := "unknown"
@@ -290,4 +290,61 @@ func TestParseSource(t *testing.T) {
 			t.Errorf("parseSource(%q) asks for %q, %v, want %q", text, call.Source, why, want)
 		}
 	}
+}
+
+// TestUnit_excluded holds which exclude blocks prevent init.
+func TestUnit_excluded(t *testing.T) {
+	t.Parallel()
+	for block, want := range map[string]bool{
+		"if = true\n  actions = [\"init\"]":                 true,
+		"if = true\n  actions = [\"plan\", \"all\"]":        true,
+		"if = true\n  actions = [\"all_except_output\"]":    true,
+		"if = true\n  actions = [\"plan\", \"apply\"]":      false,
+		"if = false\n  actions = [\"init\"]":                false,
+		"if = run_cmd(\"x\")\n  actions = [\"init\"]":       false,
+		"if = true\n  actions = [run_cmd(\"x\"), \"init\"]": false,
+		"if = true\n  actions = \"init\"":                   false,
+		"if = true":                                         false,
+		"actions = [\"init\"]":                              false,
+	} {
+		u := readUnit(NewFiles(tree("-- u/terragrunt.hcl --\nexclude {\n  "+block+"\n}\n")), "u", nil)
+		if u.Excluded != want {
+			t.Errorf("with exclude { %s } the unit is excluded: %t, want %t", block, u.Excluded, want)
+		}
+	}
+}
+
+// FuzzUnit reads units with any content: the result has the files that init sees, or a
+// reason.
+func FuzzUnit(f *testing.F) {
+	for _, seed := range []string{
+		"include \"a\" {\n  path = \"a.hcl\"\n  expose = true\n  merge_strategy = \"deep\"\n}\nterraform {\n  source = include.a.locals.x\n}\n",
+		"locals {\n  x = read_terragrunt_config(\"terragrunt.hcl\")\n  y = [for a in local.x : \"${a}${local.y}\"]\n}\ngenerate = local.x.generate\n",
+		generated("g", "../g.tf", "overwrite", "${run_cmd(\"x\")} %{ if get_env(\"x\") }a%{ endif }"),
+		"generate \"g\" {\n  path = \"g.tf.json\"\n  if_exists = \"skip\"\n  contents = jsonencode({ a = templatefile(\"a.hcl\", { x = dependency.y }) })\n}\n",
+		"terraform {\n  source = \"tfr:///a/b/c?version=${values.x}\"\n  include_in_copy = [\"**/**\", find_in_parent_folders(\"a\", \"b\")]\n  before_hook \"x\" {\n    commands = null\n  }\n}\n",
+		"remote_state = { generate = { path = deep_merge({}, {}), if_exists = sops_decrypt_file(\"x\") } }\nfeature \"x\" {\n  default = feature.x.value\n}\n",
+		`{"terraform": {"source": "${feature.x.value}"}, "generate": {"": {"path": []}}, "include": {"path": "x"}}`,
+	} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, unit, other string) {
+		name := "u/" + ConfigName
+		if strings.HasPrefix(unit, "{") {
+			name = "u/" + JSONName
+		}
+		a := NewAssembler(NewFiles(fstest.MapFS{
+			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
+			"u/main.tf": {Data: []byte("")},
+		}), nil, scan.Options{})
+		made := a.Assemble(t.Context(), readUnit(a.tree, "u", nil), provider.Newest(provider.OpenTofu))
+		if (made.Tree == nil) == made.Unit.Known() {
+			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)
+		}
+		for _, p := range made.Unit.Problems {
+			if p.Reason == "" || strings.Contains(p.Reason, repositoryTop) {
+				t.Errorf("a problem is %+v", p)
+			}
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package terragrunt
+package units
 
 import (
 	"slices"
@@ -40,17 +40,12 @@ func differ(names map[string]bool, a, b map[string]string) bool {
 	return false
 }
 
-// Units reads the unit of a directory with the sets that reach it. Sets with equal values
+// Read reads the unit of a directory with each of the sets of values. Sets with equal values
 // for everything that the unit asks for share one reading.
-func (r *Files) Units(dir string, sets []EnvironmentSet) []Unit {
-	return r.UnitsWith(dir, Reaching(sets, dir))
-}
-
-// UnitsWith is Units for sets that all reach the directory.
-func (r *Files) UnitsWith(dir string, sets []EnvironmentSet) []Unit {
+func Read(files *Files, dir string, sets []EnvironmentSet) []Unit {
 	var units []Unit
 	EachWay(sets, func(set *EnvironmentSet) func(other EnvironmentSet) bool {
-		u := r.unit(dir, set)
+		u := readUnit(files, dir, set)
 		units = append(units, u)
 		return func(other EnvironmentSet) bool { return u.asked.Differs(*set, other) }
 	}, func(alike []EnvironmentSet) { units[len(units)-1].Sets = NamesOf(alike) })

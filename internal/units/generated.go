@@ -1,4 +1,4 @@
-package terragrunt
+package units
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type GeneratedDir struct {
 	copy   *workingCopy
 	Values cty.Value // that the stack gives; NilVal: none
 	Auto   *Declared // the block autoinclude, or nil
-	OfUnit bool      // the block is for a unit: Terragrunt writes auto next to it
+	OfUnit bool      // the block is for a unit; Auto then counts as a file
 }
 
 // Origin is the origin of a generated directory.

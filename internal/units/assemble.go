@@ -1,4 +1,4 @@
-package terragrunt
+package units
 
 import (
 	"context"

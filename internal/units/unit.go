@@ -1,4 +1,4 @@
-package terragrunt
+package units
 
 import (
 	"cmp"
@@ -93,16 +93,16 @@ type Generated struct {
 	Place      problem.Place
 }
 
-// unit reads the unit of a directory with a set of values; nil: without one.
-func (r *Files) unit(dir string, set *EnvironmentSet) Unit {
-	u := Unit{Dir: dir, File: UnitConfig(dir, r.IsFile), Tree: r}
-	u.Place = r.Place(u.File)
+// readUnit reads the unit of a directory with a set of values; nil: without one.
+func readUnit(files *Files, dir string, set *EnvironmentSet) Unit {
+	u := Unit{Dir: dir, File: UnitConfig(dir, files.IsFile), Tree: files}
+	u.Place = files.Place(u.File)
 	u.Place.Line = 1
 	if u.File == "" {
 		u.Problems = []Hindrance{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
-	reading := NewReading(r, dir, set)
+	reading := NewReading(files, dir, set)
 	u.asked = reading.Asked
 	file, why := reading.Open(u.File, dir, nil)
 	if why != nil {
@@ -115,8 +115,8 @@ func (r *Files) unit(dir string, set *EnvironmentSet) Unit {
 	for _, in := range file.inclusion.files {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Files = r.allSources(slices.Sorted(maps.Keys(reading.Looked)))
-	u.AnyChange = r.anyLinked(u.Files) || strings.Contains(u.Source.Full, repositoryTop)
+	u.Files = files.allSources(slices.Sorted(maps.Keys(reading.Looked)))
+	u.AnyChange = files.anyLinked(u.Files) || strings.Contains(u.Source.Full, repositoryTop)
 	u.Spent = reading.Bound.Spent()
 	u.Assumed = slices.Sorted(maps.Keys(reading.Assumed))
 	return u
