@@ -279,18 +279,21 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 	for _, text := range r.Made.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
-	with := ""
+	with, kind := "", standIn
+	if r.Lock == nil {
+		kind = unknown
+	}
 	if !r.Sets.IsZero() {
 		with = "with the " + r.Sets.String() + ", "
 	}
 	for _, h := range made.Unit.Hooks {
 		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", units.PlainLabel(h.Name))
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
-		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
+		told.note(cause{kind: kind, text: why, place: h.Place}, r.Dir)
 	}
 	for _, p := range slices.Concat(made.Unit.Unproven, made.Unit.Problems) {
 		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
-		told.note(cause{kind: standIn, text: with + p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
+		told.note(cause{kind: kind, text: with + p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
 	r.StandIn = scan.StandInUnit
 	if made.Tree != nil {
@@ -324,6 +327,7 @@ type causeKind int
 
 const (
 	standIn   causeKind = iota // the recorded constraints are used
+	unknown                    // there are none
 	leftAlone                  // the lock file is left to its owner
 	excluded                   // there must be no lock file
 	assumed                    // a value is assumed
@@ -378,6 +382,8 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 		switch why.kind {
 		case standIn:
 			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", subject, why.text, unitList(dirs))
+		case unknown:
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. No lock file records the rest in %s", subject, why.text, unitList(dirs))
 		case leftAlone:
 			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, are(len(dirs)), unitList(dirs))
 		case excluded:

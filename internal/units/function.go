@@ -234,9 +234,14 @@ func (t functionTable) environment(args []string) (cty.Value, error) {
 	case len(args) == 2:
 		return cty.StringVal(args[1]).Mark(assume("the environment variable %s is not set", args[0])), nil
 	case plainName.MatchString(args[0]):
-		return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment variable " + args[0]}
+		return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment variable " + args[0], Hint: namesValues(args[0])}
 	}
 	return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment"}
+}
+
+// namesValues says how to name the values of a variable, in YAML that can be copied.
+func namesValues(name string) string {
+	return "name the values of " + name + " in .github/relock.yml: terragrunt: {environments: [{name: production, env: {" + name + ": VALUE}}]}"
 }
 
 // constraintFunc is constraint_check.

@@ -212,7 +212,7 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 		d.Message = fmt.Sprintf("the requirements on the provider %s are not known: %s", u.Provider, u.Reason)
 		d.Hint = cmp.Or(u.Hint, "its entry stays as it is")
 	case u.Module == "":
-		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
+		d.Code, d.Message = u.Code, "the requirements are known in part: "+u.Reason
 	}
 	if !u.Sets.IsZero() {
 		d.Message += " (with the " + u.Sets.String() + ")"
