@@ -3,6 +3,7 @@ package terragrunt
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -76,7 +77,7 @@ func (g *generation) generate(ctx context.Context) {
 	for depth := 1; len(pending) > 0; depth++ {
 		if depth > maxStackDepth {
 			for _, p := range pending {
-				p.live.exceed("more than %d stacks are within each other", maxStackDepth)
+				p.live.exceed(staticeval.Unknown{Reason: fmt.Sprintf("%smore than %d stacks are within each other", notReadStack, maxStackDepth)})
 			}
 			break
 		}
@@ -136,7 +137,7 @@ func (g *generation) affords(live *liveStack, cost int) bool {
 		return false
 	}
 	if g.of.copied+cost > maxAllCopies {
-		live.exceed("what all stacks of the repository generate is too large")
+		live.exceed(staticeval.Unknown{Reason: notReadStack + "what all stacks of the repository generate is too large", Hint: "take large files out of the sources of units"})
 		return false
 	}
 	g.of.copied += cost
@@ -176,9 +177,9 @@ func costOfCopy(r *units.Files, dir string, most int) (sum int) {
 		return most + 1
 	case info.IsDir():
 	case tfconfig.ConfigurationFile(real):
-		return scan.PerFact + perByte*int(info.Size())
+		return scan.PerFact + perByte*sizeOf(r, real, info)
 	case scan.Reads(real):
-		return scan.PerFact + int(info.Size())
+		return scan.PerFact + sizeOf(r, real, info)
 	default:
 		return scan.PerFact
 	}
@@ -190,6 +191,15 @@ func costOfCopy(r *units.Files, dir string, most int) (sum int) {
 		}
 	}
 	return sum
+}
+
+// sizeOf is the size of a file. The tree of a commit knows it by the content alone.
+func sizeOf(r *units.Files, real string, info fs.FileInfo) int {
+	if info.Size() > 0 {
+		return int(info.Size())
+	}
+	src, _ := r.Content(real)
+	return len(src)
 }
 
 // lay adds a generated directory. It returns false if its path is refused.

@@ -46,7 +46,7 @@ func TestStackQuota(t *testing.T) {
 			}
 			for _, m := range scan.Load(t.Context(), roots, nil, scan.Options{}) {
 				unread := len(m.Tree.Diagnostics) == 1 && m.Tree.Diagnostics[0] == problem.Problem{
-					Code: problem.CodeInvalidConfig, Message: notReadStack + costly, Place: problem.Place{Path: "live/terragrunt.stack.hcl", Line: 1},
+					Code: problem.CodeInvalidConfig, Message: costly.Reason, Hint: costly.Hint, Place: problem.Place{Path: "live/terragrunt.stack.hcl", Line: 1},
 				}
 				if large := strings.HasPrefix(m.Dir, "live/"); large != unread || large != (len(m.Tree.Unread) > 0) {
 					t.Errorf("%s has %d requirements, unread %v, and says %v", m.Dir, len(m.Tree.Requirements), m.Tree.Unread, m.Tree.Diagnostics)

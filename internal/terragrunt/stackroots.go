@@ -148,7 +148,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []units.Unit {
 
 // costly is a unit of a stack whose reading costs too much.
 func (u *stackUnit) costly() units.Unit {
-	return units.Unit{Dir: u.dir, Place: u.block.place, Problems: []units.Hindrance{{Unknown: staticeval.Unknown{Reason: notReadStack + costly}, Place: u.live.place}}, Sets: units.NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
+	return units.Unit{Dir: u.dir, Place: u.block.place, Problems: []units.Hindrance{{Unknown: costly, Place: u.live.place}}, Sets: units.NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
 }
 
 // bound replaces the units of a stack that has cost too much by unknown ones.

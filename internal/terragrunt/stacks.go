@@ -82,12 +82,15 @@ func newLiveStack(dir string, at problem.Place, set *EnvironmentSet) *liveStack 
 	at.Line = 1
 	return &liveStack{
 		dir: dir, place: at, set: set, assumed: map[string]bool{}, looked: map[string]bool{},
-		quota: &scan.Quota{Most: maxStackCost, Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: notReadStack + costly, Place: at}},
+		quota: &scan.Quota{Most: maxStackCost, Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: costly.Reason, Hint: costly.Hint, Place: at}},
 	}
 }
 
-// costly is the reason of a stack whose reading costs too much.
-const costly = "it, or what it generates, is too large or too complex"
+// costly is why a stack is not read whose reading costs too much.
+var costly = staticeval.Unknown{
+	Reason: notReadStack + "it, or what it generates, is too large or too complex",
+	Hint:   "divide it into several stack files, or take large files out of the sources of its units",
+}
 
 // unknownBlock is a block that generates something unknown.
 type unknownBlock struct {
@@ -192,8 +195,8 @@ func (l *liveStack) refuse(at problem.Place, format string, args ...any) {
 }
 
 // exceed notes why the stack is not read although it may be valid.
-func (l *liveStack) exceed(format string, args ...any) {
-	l.drop(units.Hindrance{Unknown: staticeval.Unknown{Reason: notReadStack + fmt.Sprintf(format, args...)}, Place: l.place})
+func (l *liveStack) exceed(why staticeval.Unknown) {
+	l.drop(units.Hindrance{Unknown: why, Place: l.place})
 }
 
 func (l *liveStack) drop(h units.Hindrance) {
