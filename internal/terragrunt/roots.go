@@ -279,22 +279,7 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 	for _, text := range r.Made.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
-	with, kind := "", standIn
-	if r.Lock == nil {
-		kind = unknown
-	}
-	if !r.Sets.IsZero() {
-		with = "with the " + r.Sets.String() + ", "
-	}
-	for _, h := range made.Unit.Hooks {
-		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", units.PlainLabel(h.Name))
-		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, why, "", h.Place))
-		told.note(cause{kind: kind, text: why, place: h.Place}, r.Dir)
-	}
-	for _, p := range slices.Concat(made.Unit.Unproven, made.Unit.Problems) {
-		r.Made.Unread = append(r.Made.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
-		told.note(cause{kind: kind, text: with + p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
-	}
+	r.Made.Unread = append(r.Made.Unread, unreadOf(r, made, told)...)
 	r.StandIn = scan.StandInUnit
 	if made.Tree != nil {
 		r.StandIn, r.Made.Tree, r.Made.Dir, r.Made.Sources = scan.StandInParts, made.Tree, made.TreeDir, made.Dirs
@@ -315,11 +300,28 @@ func passing(err error) bool {
 	return false
 }
 
-func unreadUnit(made units.Assembly, reason, hint string, at problem.Place) scan.Unread {
-	return scan.Unread{
-		Source: made.Unit.Source.Text, Code: problem.CodeTerragruntUnit,
-		Reason: reason, Hint: hint, Place: at,
+// unreadOf are the reasons why a unit is known in part. They are also told.
+func unreadOf(r scan.Root, made units.Assembly, told *toldCauses) []scan.Unread {
+	with, kind := "", standIn
+	if r.Lock == nil {
+		kind = unknown
 	}
+	if !r.Sets.IsZero() {
+		with = "with the " + r.Sets.String() + ", "
+	}
+	var unread []scan.Unread
+	add := func(with string, h units.Hindrance) {
+		unread = append(unread, scan.Unread{Source: made.Unit.Source.Text, Code: problem.CodeTerragruntUnit, Reason: h.Reason, Hint: h.Hint, Place: h.Place})
+		told.note(cause{kind: kind, text: with + h.Reason, hint: h.Hint, place: h.Place}, r.Dir)
+	}
+	for _, h := range made.Unit.Hooks {
+		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", units.PlainLabel(h.Name))
+		add("", units.Hindrance{Unknown: staticeval.Unknown{Reason: why}, Place: h.Place})
+	}
+	for _, h := range slices.Concat(made.Unit.Unproven, made.Unit.Problems) {
+		add(with, h)
+	}
+	return unread
 }
 
 // causeKind says what a cause leads to.
