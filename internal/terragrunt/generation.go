@@ -25,7 +25,7 @@ type generation struct {
 	live []*liveStack         // sorted by their directories
 }
 
-// stackDir is a GeneratedDir with its block.
+// stackDir is a generated directory with the block that generates it.
 type stackDir struct {
 	*units.GeneratedDir
 	block stackBlock
@@ -60,7 +60,7 @@ func (g *generation) differs(other EnvironmentSet, live []string) bool {
 	})
 }
 
-// pendingStack is a stack file to read.
+// pendingStack is a stack file that is not read yet.
 type pendingStack struct {
 	dir   string
 	added *units.Declared // the argument of readStackFile
@@ -193,7 +193,8 @@ func costOfCopy(r *units.Files, dir string, most int) (sum int) {
 	return sum
 }
 
-// sizeOf is the size of a file. The tree of a commit knows it by the content alone.
+// sizeOf is the size of a file. The tree of a commit does not have the sizes of its files,
+// so there it is that of the content.
 func sizeOf(r *units.Files, real string, info fs.FileInfo) int {
 	if info.Size() > 0 {
 		return int(info.Size())
@@ -228,8 +229,8 @@ func blocks(r *units.Files, name string) bool {
 	return false
 }
 
-// check checks a generated directory against its block's kind. It returns whether it is a
-// stack.
+// check compares a generated directory with the kind of its block. It reports whether the
+// directory is a stack.
 func (g *generation) check(made *stackUnit) bool {
 	isUnit, isStack := g.tree.IsFile(path.Join(made.dir, units.ConfigName)), g.tree.IsFile(path.Join(made.dir, units.StackName))
 	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
@@ -249,7 +250,7 @@ func (g *generation) check(made *stackUnit) bool {
 	return false
 }
 
-// fetchedSource is the origin that a source led to, or the reason why there is none.
+// fetchedSource is the result of fetching a source: its origin, or why there is none.
 type fetchedSource struct {
 	units.Origin
 	why  *staticeval.Unknown
@@ -278,7 +279,7 @@ func (g *generation) fetch(ctx context.Context, files []*stackFile) map[string]*
 	return packages
 }
 
-// archive reports whether a source is a file in the repository.
+// archive reports whether a source in the repository is a file, which must be unpacked.
 func (g *generation) archive(source units.Source) bool {
 	return !g.tree.IsDir(source.Package) && g.tree.IsFile(source.Package)
 }
@@ -344,7 +345,7 @@ func (g *generation) localOrigin(source units.Source) (units.Origin, *staticeval
 	return from, nil
 }
 
-// copyOf is the directory that a block generates.
+// copyOf makes the directory that a block generates.
 func (g *generation) copyOf(p pendingStack, f *stackFile, b stackBlock, from units.Origin) *stackDir {
 	d := units.GeneratedDir{Place: b.place, From: from, Values: b.values, Auto: b.auto, OfUnit: b.kind == unitKind}
 	d.CopyOver(g.of.base, b.dir)

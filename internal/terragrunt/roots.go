@@ -300,7 +300,7 @@ func passing(err error) bool {
 	return false
 }
 
-// unreadOf are the reasons why a unit is known in part. They are also told.
+// unreadOf returns the reasons why a unit is known in part, and notes them as causes.
 func unreadOf(r scan.Root, made units.Assembly, told *toldCauses) []scan.Unread {
 	with, kind := "", standIn
 	if r.Lock == nil {
@@ -324,7 +324,7 @@ func unreadOf(r scan.Root, made units.Assembly, told *toldCauses) []scan.Unread 
 	return unread
 }
 
-// causeKind says what a cause leads to.
+// causeKind is the consequence of a cause.
 type causeKind int
 
 const (
@@ -335,7 +335,7 @@ const (
 	assumed                    // a value is assumed
 )
 
-// cause is a reason to report about units.
+// cause is why units are not read as usual, or what is assumed about them.
 type cause struct {
 	kind       causeKind
 	text, hint string
@@ -418,7 +418,7 @@ func have(n int) string {
 	return "get"
 }
 
-// mostUnits is how many units one line names.
+// mostUnits is how many units a message names.
 const mostUnits = 10
 
 func unitList(dirs []string) string {

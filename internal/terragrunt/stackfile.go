@@ -15,7 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/units"
 )
 
-// The kinds of blocks in a stack file that generate something.
+// The kinds of blocks that generate something.
 const (
 	unitKind  = "unit"
 	stackKind = "stack"
@@ -180,7 +180,8 @@ func (s *stackFile) included() ([]*units.ConfigFile, *staticeval.Unknown, proble
 	return files, nil, problem.Place{}
 }
 
-// text is the text of an attribute, or the fallback if it is missing or null.
+// text evaluates an attribute to a text. It returns the fallback if the attribute is missing
+// or null.
 func (s *stackFile) text(file *units.Evaluator, attr *hcl.Attribute, fallback string) (string, *staticeval.Unknown) {
 	if attr == nil {
 		return fallback, nil
@@ -241,8 +242,8 @@ func (s *stackFile) base(d units.Declared) (string, *staticeval.Unknown) {
 	return path.Join(s.dir, units.StackDirName), why
 }
 
-// plainPath reports whether a path may be that of a generated directory. It must not lead
-// into a directory that other programs own, nor have characters that no name has.
+// plainPath reports whether a directory may be generated at a path. The path must not lead
+// into a directory of another program, and it must not have control characters or the like.
 func plainPath(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == '\uFFFD' }) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
@@ -250,7 +251,7 @@ func plainPath(name string) bool {
 		})
 }
 
-// read reads one block.
+// read evaluates the arguments of one block.
 func (s *stackFile) read(d units.Declared) stackBlock {
 	b := stackBlock{kind: d.Kind, name: units.PlainLabel(d.Block.Label), place: d.Place()}
 	about := fmt.Sprintf("the %s %q", b.kind, b.name)

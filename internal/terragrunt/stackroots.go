@@ -65,7 +65,7 @@ func mayHaveStacks(fsys fs.FS, roots []scan.Root, diagnostics []problem.Problem,
 // generates reports whether a stack generates a unit in this directory.
 func (s *allStacks) generates(dir string) bool { return s != nil && s.units[dir] != nil }
 
-// stackRoots relates root modules to stacks.
+// stackRoots are the root modules of a file tree, with the stacks that generate some of them.
 type stackRoots struct {
 	stacks *allStacks // nil: there are none
 	roots  []scan.Root
@@ -208,9 +208,9 @@ func (s *allStacks) sort(roots []scan.Root, opts Options) stackRoots {
 	return of
 }
 
-// addsTo reports whether stacks generate files beside a lock file of the repository that
-// belongs to other files of the repository. Who owns its entries is then unknown. Below
-// StackDirName everything is the stack's.
+// addsTo reports whether stacks generate files beside a committed lock file and committed
+// configuration. Whether its entries belong to the stack is then unknown. Below StackDirName
+// all files belong to the stack.
 func (s *allStacks) addsTo(dir string) bool {
 	if units.HasElement(dir, units.StackDirName) || !s.base.IsFile(path.Join(dir, lockfile.Name)) {
 		return false
@@ -234,7 +234,7 @@ func (s *allStacks) inMemory(dir string) bool {
 }
 
 // ownLock gives the root module of a generated unit the lock file that git keeps there. It
-// returns whether the unit is a root module of its own.
+// reports whether the unit is a root module of its own.
 func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
 	name := path.Join(r.Dir, lockfile.Name)
 	keeps := !units.HasElement(r.Dir, units.StackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
@@ -288,8 +288,8 @@ func (s *stackRoots) addParts(i int, opts Options) {
 	}
 }
 
-// unreadFor are the blocks that generate something unknown. It may be units that start with
-// the lock file of the directory.
+// unreadFor returns the blocks that may generate units that start with the lock file of the
+// directory, as far as that is not known.
 func (s *allStacks) unreadFor(dir string) []scan.Unread {
 	var unread []scan.Unread
 	for _, l := range s.live {
@@ -405,7 +405,7 @@ func isAbout(dir string, opts scan.Options) bool {
 	})
 }
 
-// stackLocks are the units of stacks with a message about their lock files.
+// stackLocks has the units of stacks whose lock files a message is about.
 type stackLocks struct{ lacking, overwritten []*stackUnit }
 
 // missing says for each stack how many of its units have no lock file that git keeps, and
@@ -452,7 +452,7 @@ func (l stackLocks) missing() []problem.Problem {
 	return told
 }
 
-// lackingHint is the hint about units without a lock file.
+// lackingHint says how one of these lock files is written.
 func lackingHint(catalogues []string) string {
 	if len(catalogues) == 0 {
 		return ""
@@ -460,7 +460,7 @@ func lackingHint(catalogues []string) string {
 	return "relock upgrade " + catalogues[0] + " writes it, since the directory is named; a search does not"
 }
 
-// covered says which lock files of units are overwritten.
+// covered reports the lock files of units that Terragrunt overwrites.
 func (l stackLocks) covered() []problem.Problem {
 	if len(l.overwritten) == 0 {
 		return nil

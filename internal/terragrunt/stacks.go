@@ -28,8 +28,8 @@ const (
 	// largest known repository has 119 stack files.
 	maxAllCopies = 4 * maxStackCost
 	perDirectory = 40 << 10
-	// perByte is the cost of a byte of configuration of Terraform or OpenTofu, which each
-	// copy is read for.
+	// perByte is the cost of a byte of Terraform's or OpenTofu's configuration, which is
+	// parsed again in each copy.
 	perByte = 32
 	// perEvaluated is the cost of what a staticeval.Bound counts.
 	perEvaluated = 2
@@ -274,9 +274,9 @@ func (l *liveStack) differs(other EnvironmentSet) bool {
 	return slices.ContainsFunc(l.asked, func(asked units.AskedNames) bool { return asked.Differs(*l.set, other) })
 }
 
-// settle keeps the units of the stacks that people run. It drops stacks that are errors,
-// and stacks that another one is made from, as only the reading showed. If several sets do
-// not change a stack, the first one counts.
+// settle keeps the units of the stacks that people run. It drops stacks that are errors, and
+// those that turned out to be sources of other stacks. If several sets do not change a stack,
+// the first one counts.
 func (s *allStacks) settle(all []*generation) {
 	joined, within := s.joined(all)
 	for _, g := range all {

@@ -108,6 +108,7 @@ func (made *Assembly) refuse(at problem.Place, reason string) {
 	made.Hinder(at, staticeval.Unknown{Refused: true, Reason: reason})
 }
 
+// Hinder adds a reason why the unit is not known. Without a place it is about the whole unit.
 func (made *Assembly) Hinder(at problem.Place, why staticeval.Unknown) {
 	if at.Path == "" {
 		at = made.Unit.Place
@@ -167,8 +168,8 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	return w, path.Clean(p.Dir), true
 }
 
-// Origin fetches a source, for either tool: stacks have no modules from registries. why says
-// why it is not known; the error, if it could not be fetched.
+// Origin fetches a source of a stack. It does not depend on the tool, since stacks have no
+// modules from registries. why says why the origin is not known, and err why fetching failed.
 func (a *Assembler) Origin(ctx context.Context, source Source) (from Origin, why *staticeval.Unknown, err error) {
 	call, why := source.call(provider.Newest(provider.Terraform), a.repository)
 	if why != nil {

@@ -143,7 +143,7 @@ func (w *workingCopy) put(dir string) map[string]bool {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// note records whether a path leads through a link of the unit's file tree.
+// note sets linked if a path leads through a link of the unit's file tree.
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]

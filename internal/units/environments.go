@@ -52,12 +52,12 @@ func Read(files *Files, dir string, sets []EnvironmentSet) []Unit {
 	return units
 }
 
-// Reaching are the sets that reach a directory.
+// Reaching returns the sets whose globs match a directory.
 func Reaching(sets []EnvironmentSet, dir string) []EnvironmentSet {
 	return slices.DeleteFunc(slices.Clone(sets), func(s EnvironmentSet) bool { return !scan.Reaches(s.Directories, dir) })
 }
 
-// NamesOf are the names of sets.
+// NamesOf returns the names of several sets in the form that a scan.Root has them.
 func NamesOf(sets []EnvironmentSet) scan.SetNames {
 	var names []string
 	for _, s := range sets {

@@ -36,8 +36,8 @@ type Evaluator struct {
 	parent *include
 	scope  *staticeval.Scope
 	table  []staticeval.Function // the functions that the file can call
-	// named are the further values that expressions may refer to, by root and name: in a
-	// stack file, unit.NAME and stack.NAME. written says that a stack writes the file into
+	// Named are further values that expressions may refer to, by root and name: in a stack
+	// file, unit.NAME and stack.NAME. written says that a stack writes the file into
 	// the unit's directory.
 	Named   map[string]map[string]cty.Value
 	written bool
@@ -107,7 +107,7 @@ func notThere(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// NotStatic is an unknown value with its reason.
+// NotStatic returns an unknown value that is marked with its reason.
 func NotStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal.Mark(why), why
 }
@@ -223,8 +223,7 @@ func partOf(v cty.Value, name string) (cty.Value, *staticeval.Unknown) {
 	return part, staticeval.ReasonFor(part)
 }
 
-// further is the value of a reference to a further value, or all values of the root without
-// a name.
+// further evaluates a reference to Named. Without a name it returns all values of the root.
 func (e *Evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) {
 	if name == "" {
 		v := cty.ObjectVal(e.Named[root])
@@ -237,14 +236,13 @@ func (e *Evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) 
 	return v, staticeval.ReasonFor(v)
 }
 
-// assumption marks a value that holds unless the person who runs Terragrunt sets another
-// one.
+// assumption marks a default that the person who runs Terragrunt can override.
 type assumption struct{ text string }
 
 // plainName is a name that is safe in a message.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
-// assume makes an assumption about a named value.
+// assume formats an assumption. A name that is not safe in a message is left out.
 func assume(format, name string) assumption {
 	if !plainName.MatchString(name) {
 		name = "of another name"
@@ -252,8 +250,8 @@ func assume(format, name string) assumption {
 	return assumption{fmt.Sprintf(format, name)}
 }
 
-// PathIn returns the path in the repository that a text means. The text may be relative to
-// a directory.
+// PathIn returns the path in the repository for a text of a configuration. A relative text
+// is relative to dir.
 func PathIn(dir, text string) (string, *staticeval.Unknown) {
 	name := path.Join(dir, text)
 	if path.IsAbs(text) {
@@ -276,7 +274,7 @@ func cutTop(text string) (string, bool) {
 	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
 
-// AsSeen is the path of a file in the repository as expressions see it.
+// AsSeen is the absolute path that expressions get for a path in the repository.
 func AsSeen(name string) string { return path.Join(repositoryTop, name) }
 
 // includes reads the files that the configuration includes. They are known before the
@@ -394,7 +392,7 @@ func (e *Evaluator) whole() cty.Value {
 	return cty.ObjectVal(object)
 }
 
-// generateObject is the part generate of that object.
+// generateObject is the attribute generate of the object that whole returns.
 func (e *Evaluator) generateObject() cty.Value {
 	if attr := e.File.Body.Attribute("generate"); attr != nil {
 		v, _ := e.Value(attr.Expr)
@@ -407,8 +405,8 @@ func (e *Evaluator) generateObject() cty.Value {
 	return cty.ObjectVal(labels)
 }
 
-// merged is whole together with the included files, for a file that is read as
-// configuration. The locals are only its own.
+// merged is whole with the included files merged into it, for read_terragrunt_config. The
+// locals of included files are left out.
 func (e *Evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	includes, why, _ := e.includes()
 	if why != nil {
@@ -433,8 +431,8 @@ func (e *Evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	return cty.ObjectVal(object), nil
 }
 
-// over joins two objects; the second one wins. If one of them is no object, the result is
-// the second.
+// over merges two objects. The second one wins, and it is the result if one of them is no
+// object.
 func over(from, own cty.Value) cty.Value {
 	a, b := from.Type(), own.Type()
 	if !a.IsObjectType() || !b.IsObjectType() || from.IsMarked() || own.IsMarked() || !from.IsKnown() || !own.IsKnown() || from.IsNull() || own.IsNull() {

@@ -33,9 +33,8 @@ const (
 	StackDirName = ".terragrunt-stack"
 )
 
-// Files reads the units of a file tree, which should be the whole repository. It reads
-// each file once, and nothing outside the tree. The text of a large file has no value in
-// expressions.
+// Files is a file tree with units, which should be the whole repository. Each file is read
+// once, and nothing outside the tree is read.
 type Files struct {
 	filetree.Lazy
 	files   memo.Once[string, parsed]
@@ -44,8 +43,7 @@ type Files struct {
 	generates *stackTree
 }
 
-// NewFiles returns a reader of a file tree. Links are followed only if the tree is an
-// fs.ReadLinkFS.
+// NewFiles reads a file system. Links are followed only if it is an fs.ReadLinkFS.
 func NewFiles(fsys fs.FS) *Files {
 	return &Files{Lazy: filetree.Lazy{Source: filetree.SourceOf(fsys), KeepsContents: true}}
 }
@@ -65,7 +63,7 @@ func (r *Files) LinkedBelow(dir string) bool {
 	})
 }
 
-// Place is a path for messages.
+// Place is where people find a file: for a copy that a stack makes, the file that is copied.
 func (r *Files) Place(name string) problem.Place {
 	if r.generates == nil {
 		return problem.Place{Path: name}
@@ -73,11 +71,13 @@ func (r *Files) Place(name string) problem.Place {
 	return r.generates.place(name)
 }
 
+// IsDir reports whether a path leads to a directory.
 func (r *Files) IsDir(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && info.IsDir()
 }
 
+// IsFile reports whether a path leads to something that is no directory.
 func (r *Files) IsFile(name string) bool {
 	_, info, err := r.Follow(name)
 	return err == nil && !info.IsDir()
@@ -204,17 +204,18 @@ func newConfigFile(name string, place problem.Place, b hcl.Body) *ConfigFile {
 	return f
 }
 
-// At is the place of a line.
+// At is the place of a line, for messages.
 func (f *ConfigFile) At(line int) problem.Place {
 	at := f.Place
 	at.Line = line
 	return at
 }
 
-// Body is a body in native syntax or in JSON. In JSON a block is an attribute, too.
+// Body is the content of a file or block, in native syntax or in JSON. JSON does not tell
+// blocks from attributes.
 type Body struct{ hcl.Body }
 
-// Block is a block with one label or none.
+// Block is a block of any kind. Several labels are joined by spaces.
 type Block struct {
 	Body  Body
 	Label string
@@ -227,7 +228,7 @@ func (b Body) native() bool {
 	return ok
 }
 
-// Attributes are the attributes of a body. Its blocks are ignored.
+// Attributes are the attributes by name, without blocks.
 func (b Body) Attributes() map[string]*hcl.Attribute {
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		attrs := make(map[string]*hcl.Attribute, len(native.Attributes))
@@ -240,7 +241,7 @@ func (b Body) Attributes() map[string]*hcl.Attribute {
 	return attrs
 }
 
-// Attribute returns an attribute, or nil.
+// Attribute is nil if the body has none of this name.
 func (b Body) Attribute(name string) *hcl.Attribute {
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		if attr := native.Attributes[name]; attr != nil {
@@ -251,7 +252,8 @@ func (b Body) Attribute(name string) *hcl.Attribute {
 	return b.Attributes()[name]
 }
 
-// Blocks are the blocks of a kind. A missing label is empty.
+// Blocks are the blocks of one kind, in the order of the file. labels is how many labels
+// the kind has, which JSON does not show.
 func (b Body) Blocks(kind string, labels int) []Block {
 	var found []Block
 	if native, ok := b.Body.(*hclsyntax.Body); ok {

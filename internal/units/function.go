@@ -162,7 +162,7 @@ func (t functionTable) functions() []staticeval.Function {
 	return slices.Concat(own, t.fileFunctions(), sameFunctions)
 }
 
-// selected is the include that the functions about included files mean; nil if there is
+// selected is the include that a function about included files refers to; nil if there is
 // none [terragrunt 1.1 pkg/config/config_helpers.go].
 func (t functionTable) selected(args []string) (*include, error) {
 	if t.caller.parent != nil {
@@ -218,8 +218,8 @@ func (t functionTable) findInParents(args []string) (cty.Value, error) {
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "find_in_parent_folders finds nothing in the repository"}
 }
 
-// environment is get_env: the value in the set of values, or else a default. The default is
-// an assumption: the person who runs Terragrunt may set the variable.
+// environment is the function get_env. It returns the value in the set of values, or else
+// the default, which is an assumption.
 func (t functionTable) environment(args []string) (cty.Value, error) {
 	if len(args) > 0 && args[0] == "" {
 		return cty.NilVal, errors.New("it needs the name of a variable")
@@ -244,7 +244,7 @@ func namesValues(name string) string {
 	return "name the values of " + name + " in .github/relock.yml: terragrunt: {environments: [{name: production, env: {" + name + ": VALUE}}]}"
 }
 
-// constraintFunc is constraint_check.
+// constraintFunc is the function constraint_check.
 var constraintFunc = textsFunction(func(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a version and constraints")
@@ -260,7 +260,7 @@ var constraintFunc = textsFunction(func(args []string) (cty.Value, error) {
 	return cty.BoolVal(allowed.Allows(v)), nil
 })
 
-// timeFunc is timecmp.
+// timeFunc is the function timecmp.
 var timeFunc = textsFunction(func(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes two times")

@@ -71,7 +71,7 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 // maxFound bounds the entries that fileset looks at.
 const maxFound = 10_000
 
-// fileSet is fileset: files, found through links, too.
+// fileSet is the function fileset. It also finds files through links.
 func (t functionTable) fileSet(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a directory and a pattern")
@@ -176,7 +176,7 @@ const (
 	perLooked = 32
 )
 
-// readVariables is read_tfvars_file.
+// readVariables is the function read_tfvars_file.
 func (t functionTable) readVariables(args []string) (cty.Value, error) {
 	if len(args) != 1 {
 		return cty.NilVal, errors.New("it takes one argument")
@@ -208,7 +208,7 @@ func (t functionTable) readVariables(args []string) (cty.Value, error) {
 	return cty.StringVal(string(encoded)), err
 }
 
-// readConfigFunc is read_terragrunt_config.
+// readConfigFunc is the function read_terragrunt_config.
 func (t functionTable) readConfigFunc() function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "path", Type: cty.String}},
@@ -255,7 +255,7 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 	return v, nil
 }
 
-// readStack reads a stack file. Its locals are in an object local.
+// readStack is readConfig for a stack file.
 func (t functionTable) readStack(name string) (cty.Value, error) {
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
 	file, why := t.reading.Open(name, path.Dir(name), nil)
@@ -268,7 +268,7 @@ func (t functionTable) readStack(name string) (cty.Value, error) {
 	return v, nil
 }
 
-// partOfStack says why values of a stack file have no value elsewhere.
+// partOfStack is why units and stacks of a stack file are not known in other files.
 var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
 
 // asObject is a stack file as an object, the value of read_terragrunt_config [case
@@ -278,7 +278,7 @@ func asObject(file *Evaluator) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.File.locals), "unit": unit, "stack": unit})
 }
 
-// templateFunc is templatefile, which a template must not call
+// templateFunc is the function templatefile. A template must not call it
 // [terraform 1.11 internal/lang/funcs/filesystem.go].
 func (t functionTable) templateFunc() function.Function {
 	return function.New(&function.Spec{
@@ -361,7 +361,7 @@ func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unkn
 	return vars, staticeval.ReasonFor(vars)
 }
 
-// encodeFunc is jsonencode. An unknown value becomes a hole.
+// encodeFunc is the function jsonencode. An unknown value becomes a hole.
 func (t functionTable) encodeFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "val", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true, AllowMarked: true}},
@@ -397,7 +397,8 @@ func (t functionTable) encodeFunc() function.Function {
 	})
 }
 
-// deepMergeFunc joins maps. The last one wins. Maps and lists that several have are joined
+// deepMergeFunc is the function deep_merge. The last map wins. Nested maps are merged, and
+// lists are concatenated
 // [terragrunt 1.1 pkg/config/config_helpers.go].
 var deepMergeFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "maps", Type: cty.DynamicPseudoType},

@@ -41,12 +41,12 @@ type GeneratedDir struct {
 	OfUnit bool      // the block is for a unit; Auto then counts as a file
 }
 
-// Origin is the origin of a generated directory.
+// Origin is the directory that a generated directory is copied from, in its file tree.
 type Origin struct {
 	Tree   *Files
 	places func(name string) problem.Place // as in layer
-	// dir is the directory of the origin. Relative sources in it stay below top. They are
-	// relative to the origin, not to the generated directory.
+	// Dir is the directory that is copied. A source that is relative to it must not lead out
+	// of the directory top.
 	Dir, top string
 }
 
@@ -312,8 +312,8 @@ func (r *Files) LeadsToGenerated(dir string) bool {
 	return r.IsGenerated(dir) || r.generates != nil && r.generates.leads[dir] != nil
 }
 
-// notHeld says why a file that was not found may exist all the same: only configuration is
-// fetched from other repositories.
+// notHeld is the reason why a file that was not found may exist: only configuration is
+// fetched from other repositories. It is nil for other files.
 func (r *Files) notHeld(name string) *staticeval.Unknown {
 	if r.generates == nil {
 		return nil

@@ -83,7 +83,7 @@ func misplacedIn(b *hclsyntax.Block, contents string, early bool) bool {
 	return false
 }
 
-// misplacedJSON is misplaced for JSON. There each name is a label or an argument.
+// misplacedJSON is misplaced for JSON, in which each name may be a label or an argument.
 func misplacedJSON(contents string, early bool) bool {
 	var top map[string]any
 	if err := json.Unmarshal([]byte(contents), &top); err != nil {

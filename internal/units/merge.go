@@ -87,7 +87,7 @@ var merging = []struct {
 	{"remote_state", replace, replace},
 }
 
-// put stores a statement.
+// put stores a statement. It replaces an earlier one of the same part and label.
 func (s *unitSettings) put(part, label string, said statement) {
 	if s.said[part] == nil {
 		s.said[part] = map[string]statement{}
@@ -179,7 +179,8 @@ func (e *Evaluator) result(expr hcl.Expression) result {
 	return result{value: v, why: why, place: e.File.At(expr.Range().Start.Line)}
 }
 
-// waysOf are the contents of a generated file for each way through its directives.
+// waysOf evaluates the contents of a generated file, once for each way through its
+// directives.
 func (e *Evaluator) waysOf(expr hcl.Expression) result {
 	r := result{place: e.File.At(expr.Range().Start.Line)}
 	values, open, why := e.scope.Ways(expr, maxWays)
@@ -204,8 +205,8 @@ func (e *Evaluator) waysOf(expr hcl.Expression) result {
 	return r
 }
 
-// early are the commands, by Terragrunt's names, whose hooks run before init: after reading
-// the configuration, and after fetching the module [terragrunt 1.1
+// early are the commands whose hooks run before init, by Terragrunt's names. They run after
+// the configuration is read, and after the module is fetched [terragrunt 1.1
 // internal/runner/run/run.go].
 var early = []string{"terragrunt-read-config", "init-from-module"}
 
@@ -281,7 +282,7 @@ func (e *Evaluator) generations(s *unitSettings) {
 	}
 }
 
-// InOrder sorts attributes as in the file. So if they cost too much together, the error
+// InOrder sorts attributes as in the file. If they exceed a bound together, the error then
 // always names the same one.
 func InOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(x, y *hcl.Attribute) int {
@@ -289,7 +290,8 @@ func InOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
 	})
 }
 
-// FieldsOf are the parts of an object or map, with its marks.
+// FieldsOf are the attributes of an object or the elements of a map. Each gets the marks of
+// the whole. They are nil for null.
 func FieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
 	plain, marks := v.Unmark()
 	switch typ := plain.Type(); {
@@ -353,8 +355,8 @@ func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about s
 	s.problems = append(s.problems, Hindrance{why, at})
 }
 
-// all are the statements of a file and of the files that it includes. Later included files
-// win over earlier ones, and the file itself wins over all.
+// all merges the statements of a file and of the files that it includes. A later included
+// file wins over an earlier one, and the file itself wins over all.
 func (e *Evaluator) all() *unitSettings {
 	s := e.beside()
 	includes, why, at := e.includes()
@@ -375,8 +377,8 @@ func (e *Evaluator) all() *unitSettings {
 	return s
 }
 
-// beside are the statements of a file together with the file that a stack writes next to
-// it, which wins [terragrunt 1.1 pkg/config/config.go].
+// beside merges the statements of a file and of the file that a stack writes next to it,
+// which wins [terragrunt 1.1 pkg/config/config.go].
 func (e *Evaluator) beside() *unitSettings {
 	s := e.own()
 	name := path.Join(path.Dir(e.File.Name), autoName)

@@ -25,16 +25,16 @@ type Reading struct {
 	outputs *staticeval.Unknown // for values from dependencies
 	values  *staticeval.Unknown // for values from a stack that are not committed
 	configs int
-	// assumed are the assumptions of the values that were used. wants says that one of these
+	// Assumed are the assumptions of the values that were used. Wants says that one of these
 	// needs values that only a stack gives.
 	Assumed map[string]bool
 	Wants   bool
 	// template says that the unit depends on values that only a stack has.
 	template bool
-	// set has the values from outside; nil: none. asked are the names that were asked for.
+	// set has the values from outside; nil: none. Asked are the names that were asked for.
 	set   *EnvironmentSet
 	Asked AskedNames
-	// looked are the paths that were read or looked for, also those that do not exist.
+	// Looked are the paths that were read or looked for, also those that do not exist.
 	Looked  map[string]bool
 	objects map[string]cty.Value // values of read_terragrunt_config, by the path of the file
 }
@@ -71,6 +71,7 @@ func (r *Reading) isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
+// IsFile is Files.IsFile. It also notes what the unit depends on.
 func (r *Reading) IsFile(name string) bool {
 	_, info, err := r.stat(name)
 	return err == nil && !info.IsDir()
@@ -79,7 +80,7 @@ func (r *Reading) IsFile(name string) bool {
 // config is the path of the configuration in a directory, or empty.
 func (r *Reading) config(dir string) string { return UnitConfig(dir, r.IsFile) }
 
-// Parse reads a configuration file.
+// Parse is Files.parse. It also notes what the unit depends on.
 func (r *Reading) Parse(name string) (*ConfigFile, *staticeval.Unknown) {
 	_, _, _ = r.stat(name)
 	return r.Tree.parse(name)
@@ -91,7 +92,8 @@ var through = []string{
 	"templatefile", "tostring", "trimspace", "values",
 }
 
-// Open reads a configuration file.
+// Open reads a configuration file and prepares its evaluation. dir is the directory that its
+// relative paths start from, and parent the block that includes it, or nil.
 func (r *Reading) Open(name, dir string, parent *include) (*Evaluator, *staticeval.Unknown) {
 	r.configs++
 	if r.configs > maxConfigs {
@@ -107,14 +109,16 @@ func (r *Reading) Open(name, dir string, parent *include) (*Evaluator, *staticev
 	return e, nil
 }
 
-// Declared is a block, with the file whose context evaluates it.
+// Declared is a block of a stack file. File evaluates its expressions. At is the file that
+// has the block, which may be one that File includes.
 type Declared struct {
 	Kind  string
 	Block Block
 	File  *Evaluator
-	At    *ConfigFile // the file with the block
+	At    *ConfigFile
 }
 
+// Place is the line on which the block begins.
 func (d Declared) Place() problem.Place { return d.At.At(d.Block.Line) }
 
 // autoinclude opens the file that a stack writes next to a unit: a block of the stack file,

@@ -26,10 +26,10 @@ type Source struct {
 	Local           bool
 	Package, Subdir string
 
-	// from is the place of the package if another file tree has it; nil if the unit's has.
+	// From is the origin that the source is relative to; nil if it is relative to the unit.
 	From     *Origin
 	registry *registryModule
-	Full     string // the evaluated source
+	Full     string // the whole evaluated source; not for messages
 	Place    problem.Place
 }
 
@@ -135,7 +135,7 @@ func (s Source) in(tree *Files) *Files {
 	return tree
 }
 
-// places is the function in layer for a local package.
+// places is layer.places for a local package.
 func (s Source) places() func(name string) problem.Place {
 	if s.From != nil {
 		return s.From.places

@@ -181,7 +181,8 @@ func (b *builder) included() []cty.Value {
 	return all
 }
 
-// known is the text of a result. If it is not known, known notes the reason and returns "".
+// known returns the text of a result. If the text is not known, it notes the reason and
+// returns "".
 func (b *builder) known(r result, about, fallback string) string {
 	if r.value == cty.NilVal {
 		return fallback
@@ -199,7 +200,7 @@ func (b *builder) known(r result, about, fallback string) string {
 	return text
 }
 
-// attribute is the text of a used attribute.
+// attribute is the text of an attribute; empty if no file has it, or if it is not known.
 func (b *builder) attribute(name, about string, needed bool) string {
 	r, ok := b.settings.attribute(name)
 	if !ok || !needed && r.why != nil {
@@ -379,8 +380,7 @@ func (b *builder) contents(g statement) (string, bool) {
 	return plain.AsString(), true
 }
 
-// unordered notes files that are generated twice. Their order in Terragrunt is that of a
-// map, which is random.
+// unordered notes files that two blocks generate. Terragrunt generates them in random order.
 func (b *builder) unordered() {
 	seen := map[string]bool{}
 	for _, f := range b.unit.Generated {
@@ -394,7 +394,7 @@ func (b *builder) unordered() {
 	}
 }
 
-// PlainLabel is a label for messages.
+// PlainLabel is a label for messages. One that is not safe there is replaced by "…".
 func PlainLabel(name string) string {
 	if !plainName.MatchString(name) {
 		return "…"
