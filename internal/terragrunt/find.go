@@ -3,10 +3,35 @@ package terragrunt
 import (
 	"context"
 	"io/fs"
+	"path"
+	"slices"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/units"
 )
+
+// Options say how units are read.
+type Options struct {
+	// Source fetches modules that the file tree does not have. Without it, a unit with such
+	// a module is not statically known.
+	Source scan.Source
+	// Scan are the options with which root modules are found. With Path, archives and
+	// git repositories in the file tree are read there. Path is empty if the tree is not on
+	// disk, or if other people choose the content of units.
+	Scan scan.Options
+	// List includes the units that stacks generate, even if git keeps no lock file for
+	// them. Nothing is written for such a unit.
+	List bool
+	// Environments are the sets of values that units are read with.
+	Environments []EnvironmentSet
+
+	stacks *allStacks // of the file tree; nil: there are none
+}
+
+// EnvironmentSet is a set of values that units are run with.
+type EnvironmentSet = units.EnvironmentSet
 
 // Find finds the root modules of a file tree as scan.Find does, also in directories that
 // stacks generate. Each unit among them gets a file tree of its own, so that scan.Load can
@@ -47,4 +72,34 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]scan.Root, []problem
 	}
 	roots, more, err := unitRoots(ctx, fsys, found, opts)
 	return roots, append(diagnostics, more...), err
+}
+
+// Lacks returns the files that units and stacks read, that exist in a file tree, and whose
+// content is not in it, sorted. The units are read with each of the sets of values.
+func Lacks(ctx context.Context, t *filetree.Tree, sets []EnvironmentSet) []string {
+	r := units.NewFiles(t)
+	var stacks []string
+	for _, name := range t.Names() {
+		switch path.Base(name) {
+		case units.ConfigName, units.JSONName:
+			units.Read(r, path.Dir(name), units.Reaching(sets, path.Dir(name)))
+		case units.StackName:
+			stacks = append(stacks, path.Dir(name))
+		}
+	}
+	trees := []*units.Files{r}
+	if s := readStacks(ctx, t, stacks, Options{Environments: sets}); s != nil {
+		for _, ways := range s.units {
+			for _, u := range ways {
+				u.read(sets)
+			}
+		}
+		trees = append(trees, s.base)
+	}
+	var names []string
+	for _, tree := range trees {
+		names = append(names, tree.Lacking()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -1,0 +1,114 @@
+package terragrunt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/problem"
+)
+
+// causeKind is the consequence of a cause.
+type causeKind int
+
+const (
+	standIn   causeKind = iota // the recorded constraints are used
+	unknown                    // there are none
+	leftAlone                  // the lock file is left to its owner
+	excluded                   // there must be no lock file
+	assumed                    // a value is assumed
+)
+
+// cause is why units are not read as usual, or what is assumed about them.
+type cause struct {
+	kind       causeKind
+	text, hint string
+	place      problem.Place
+}
+
+// toldCauses are the causes of all units, each with its units. Causes that differ only in
+// their place are one, with the first place.
+type toldCauses struct {
+	order    []cause
+	dirs     map[cause][]string
+	unlocked []string
+	problems []problem.Problem // of stacks
+}
+
+func (c *toldCauses) note(why cause, dir string) {
+	if c.dirs == nil {
+		c.dirs = map[cause][]string{}
+	}
+	first := why
+	why.place = problem.Place{}
+	if c.dirs[why] == nil {
+		c.order = append(c.order, first)
+	}
+	if !slices.Contains(c.dirs[why], dir) {
+		c.dirs[why] = append(c.dirs[why], dir)
+	}
+}
+
+// unitsOf are the units that have a cause.
+func (c *toldCauses) unitsOf(why cause) []string {
+	why.place = problem.Place{}
+	return c.dirs[why]
+}
+
+// diagnostics reports each cause once.
+func (c *toldCauses) diagnostics() []problem.Problem {
+	var told []problem.Problem
+	for _, why := range c.order {
+		dirs := c.unitsOf(why)
+		d := problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
+		subject := "1 Terragrunt unit"
+		if len(dirs) > 1 {
+			subject, d.Dirs = fmt.Sprintf("%d Terragrunt units", len(dirs)), problem.DirsOf(dirs)
+		}
+		switch why.kind {
+		case standIn:
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", subject, why.text, unitList(dirs))
+		case unknown:
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. No lock file records the rest in %s", subject, why.text, unitList(dirs))
+		case leftAlone:
+			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, are(len(dirs)), unitList(dirs))
+		case excluded:
+			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, have(len(dirs)), unitList(dirs))
+		case assumed:
+			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", subject, why.text, unitList(dirs))
+		}
+		told = append(told, d)
+	}
+	for _, dir := range c.unlocked {
+		told = append(told, problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeUnlocked, Place: problem.Place{Path: dir},
+			Message: "the Terragrunt unit has no lock file",
+		})
+	}
+	return append(told, c.problems...)
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "gets"
+	}
+	return "get"
+}
+
+// mostUnits is how many units a message names.
+const mostUnits = 10
+
+func unitList(dirs []string) string {
+	text := strings.Join(dirs[:min(len(dirs), mostUnits)], ", ")
+	if more := len(dirs) - mostUnits; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
