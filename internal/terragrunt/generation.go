@@ -100,7 +100,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 		}
 	}
 	packages := g.fetch(ctx, files)
-	var fresh []*stackUnit
+	var fresh []*stackDir
 	w := weights{}
 	for i, p := range pending {
 		made, cost := map[int]*stackDir{}, 0
@@ -113,9 +113,9 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 		if !g.affords(p.live, cost) {
 			continue // nothing of it is generated
 		}
-		for n, b := range files[i].blocks {
-			if made[n] != nil && g.lay(b.dir, made[n]) {
-				fresh = append(fresh, &stackUnit{stackDir: made[n], dir: b.dir})
+		for n := range files[i].blocks {
+			if made[n] != nil && g.lay(made[n]) {
+				fresh = append(fresh, made[n])
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func (g *generation) level(ctx context.Context, pending []pendingStack) []pendin
 	var stacks []pendingStack
 	for _, made := range fresh {
 		if g.check(made) {
-			stacks = append(stacks, pendingStack{dir: made.dir, added: made.Auto, live: made.live})
+			stacks = append(stacks, pendingStack{dir: made.block.dir, added: made.Auto, live: made.live})
 		}
 	}
 	return stacks
@@ -204,7 +204,8 @@ func sizeOf(r *units.Files, real string, info fs.FileInfo) int {
 }
 
 // lay adds a generated directory. It returns false if its path is refused.
-func (g *generation) lay(dir string, made *stackDir) bool {
+func (g *generation) lay(made *stackDir) bool {
+	dir := made.block.dir
 	switch {
 	case g.made[dir] != nil:
 		made.live.refuse(made.block.place, "the path of the %s %q is that of another stack's", made.block.kind, made.block.name)
@@ -231,8 +232,8 @@ func blocks(r *units.Files, name string) bool {
 
 // check compares a generated directory with the kind of its block. It reports whether the
 // directory is a stack.
-func (g *generation) check(made *stackUnit) bool {
-	isUnit, isStack := g.tree.IsFile(path.Join(made.dir, units.ConfigName)), g.tree.IsFile(path.Join(made.dir, units.StackName))
+func (g *generation) check(made *stackDir) bool {
+	isUnit, isStack := g.tree.IsFile(path.Join(made.block.dir, units.ConfigName)), g.tree.IsFile(path.Join(made.block.dir, units.StackName))
 	about := fmt.Sprintf("the source of the %s %q", made.block.kind, made.block.name)
 	switch {
 	case isUnit && isStack: // [case stack-unit-holds-stack-file]

@@ -123,7 +123,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []units.Unit {
 		}
 		return cost
 	})
-	from := g.tree.Sources(g.dir)
+	from := g.tree.Sources(g.block.dir)
 	for i := range from {
 		from[i] += "/" // all of it is copied
 	}
@@ -134,7 +134,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []units.Unit {
 		u.Quota = g.live.quota
 		u.Template = false
 		u.Files = slices.Concat(u.Files, from)
-		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.Sources(g.dir), s.stacks.base.LinkedBelow)
+		u.AnyChange = u.AnyChange || slices.ContainsFunc(g.tree.Sources(g.block.dir), s.stacks.base.LinkedBelow)
 		u.Assumed = slices.Concat(u.Assumed, slices.Sorted(maps.Keys(g.live.assumed)))
 		slices.Sort(u.Assumed)
 		u.Assumed = slices.Compact(u.Assumed)
@@ -148,7 +148,7 @@ func (s *stackRoots) readWay(g *stackUnit, sets []EnvironmentSet) []units.Unit {
 
 // costly is a unit of a stack whose reading costs too much.
 func (u *stackUnit) costly() units.Unit {
-	return units.Unit{Dir: u.dir, Place: u.block.place, Problems: []units.Hindrance{{Unknown: costly, Place: u.live.place}}, Sets: units.NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
+	return units.Unit{Dir: u.block.dir, Place: u.block.place, Problems: []units.Hindrance{{Unknown: costly, Place: u.live.place}}, Sets: units.NamesOf(u.live.sets), Tree: u.tree, Quota: u.live.quota}
 }
 
 // bound replaces the units of a stack that has cost too much by unknown ones.
@@ -467,7 +467,7 @@ func (l stackLocks) covered() []problem.Problem {
 	}
 	var dirs []string
 	for _, u := range l.overwritten {
-		dirs = append(dirs, u.dir)
+		dirs = append(dirs, u.block.dir)
 	}
 	what := fmt.Sprintf("%d lock files are overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: %s", len(dirs), unitList(dirs))
 	if len(dirs) == 1 {

@@ -105,7 +105,6 @@ type unknownBlock struct {
 // stackUnit is a unit that a stack generates.
 type stackUnit struct {
 	*stackDir
-	dir string
 	// catalogue is the directory in the repository from which it is copied; empty if it
 	// comes from elsewhere.
 	catalogue string
@@ -326,7 +325,7 @@ func (s *allStacks) addUnits(g *generation) {
 	for dir, d := range g.made {
 		if d.unit && len(d.live.refused) == 0 && slices.Contains(s.live, d.live) {
 			catalogue, _ := d.From.InRepository()
-			s.units[dir] = append(s.units[dir], &stackUnit{d, dir, catalogue, g.tree})
+			s.units[dir] = append(s.units[dir], &stackUnit{d, catalogue, g.tree})
 		}
 	}
 }
@@ -359,9 +358,9 @@ func (s *allStacks) waysOf(dir string) []*liveStack {
 // read with the sets that reach the unit.
 func (u *stackUnit) read(sets []EnvironmentSet) []units.Unit {
 	if u.live.set == nil {
-		return units.Read(u.tree, u.dir, units.Reaching(sets, u.dir))
+		return units.Read(u.tree, u.block.dir, units.Reaching(sets, u.block.dir))
 	}
-	return units.Read(u.tree, u.dir, u.live.sets)
+	return units.Read(u.tree, u.block.dir, u.live.sets)
 }
 
 // unreadWays are the ways to read the stack of a unit that do not show whether the stack
@@ -382,7 +381,7 @@ func (s *allStacks) unreadWays(ways []*stackUnit) []units.Unit {
 			why = append(why, b.Hindrance)
 		}
 		if len(why) > 0 {
-			all = append(all, units.Unit{Dir: first.dir, Place: l.place, Problems: why, Sets: units.NamesOf(l.sets), Tree: first.tree})
+			all = append(all, units.Unit{Dir: first.block.dir, Place: l.place, Problems: why, Sets: units.NamesOf(l.sets), Tree: first.tree})
 		}
 	}
 	return all
