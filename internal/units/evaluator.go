@@ -236,7 +236,7 @@ func (e *Evaluator) further(root, name string) (cty.Value, *staticeval.Unknown) 
 	return v, staticeval.ReasonFor(v)
 }
 
-// assumption marks a default that the person who runs Terragrunt can override.
+// assumption marks a value for which the repository has a default and somebody may set another.
 type assumption struct{ text string }
 
 // plainName is a name that is safe in a message.
