@@ -215,7 +215,7 @@ func careful(as connection, token func(*http.Request) (string, error)) *http.Cli
 	}
 	var patient http.RoundTripper = &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.Access.Anonymous(), rates: as.rates}
 	if o.Access.App != nil {
-		patient = &renewing{next: patient, clock: o.Clock, log: o.Log, refusals: o.Refusals, api: strings.TrimSuffix(s.api.Path, "/"), repository: as.repository}
+		patient = &renewing{next: patient, clock: o.Clock, log: o.Log, refusals: o.Refusals, repository: as.repository}
 	}
 	client.Transport = &revalidating{next: patient}
 	return &client

@@ -61,6 +61,7 @@ type requestBehaviour struct {
 	largest int64         // of the answer, instead of largestAnswer
 	time    time.Duration // instead of sendingTime
 	needs   permission    // what a mutation of GraphQL needs, which its path does not say
+	others  bool          // it is a query about repositories of others
 }
 
 // question reports whether a request changes nothing, so that it may be sent again

@@ -141,7 +141,7 @@ func (c *Client) ask(ctx context.Context, doing string, q *graphQuery, data any)
 	if len(q.declared) == 0 {
 		return nil
 	}
-	if err := c.graph.query(ctx, q, data); err != nil {
+	if err := c.graph.query(behaving(ctx, requestBehaviour{others: true}), q, data); err != nil {
 		return explanation(ctx, c, doing, nil, err)
 	}
 	return nil

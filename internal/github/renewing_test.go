@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,15 +86,13 @@ var questions = map[string]question{
 }
 
 // TestPatienceWithNewTokens is a table of the age of a token, the refusal and the request:
-// what is asked again, and after which pauses.
+// what is asked again, and after which pauses. What a refusal says makes no difference.
 func TestPatienceWithNewTokens(t *testing.T) {
 	t.Parallel()
 	label := reply{403, nil, `{"message": "You do not have permission to create labels on this repository"}`}
 	rule := reply{403, nil, `{"message": "Repository rule violations found"}`}
 	suspended := reply{403, nil, `{"message": "This installation has been suspended"}`}
 	list := ok(`{"data": {"repository": {"b0": {"nodes": [null]}}}, "errors": [{"type": "FORBIDDEN", "path": ["repository", "b0", "nodes", 0], "message": "Resource not accessible by integration"}]}`)
-	noPull := ok(`{"data": {"repository": null}, "errors": [{"type": "NOT_FOUND", "path": ["repository"], "message": "Could not resolve to a Repository with the name 'other/infra'."}]}`)
-	half := ok(`{"data": {"repository": null, "other": {"id": "R_2"}}, "errors": [{"type": "FORBIDDEN", "path": ["repository"], "message": "Resource not accessible by integration"}]}`)
 	allowList := ok(`{"data": {"repository": null}, "errors": [{"type": "FORBIDDEN", "path": ["repository"], "message": "Although you appear to have the correct authorization credentials, the organization has an IP allow list enabled"}]}`)
 	type row struct {
 		asked   string
@@ -101,12 +101,12 @@ func TestPatienceWithNewTokens(t *testing.T) {
 	patient := []row{ // with a token that is new
 		{"GET", unknown}, {"POST", unknown}, {"PATCH", unknown}, {"query", unknown}, {"mutation", unknown},
 		{"GET", integration}, {"POST", integration}, {"PATCH", integration}, {"query", forbidden}, {"mutation", noMutation},
-		{"GET_itself", missing}, {"GET_list", missing}, {"POST", missing}, {"query", unresolved},
+		{"GET", missing}, {"GET_itself", missing}, {"GET_list", missing}, {"POST", missing}, {"query", unresolved},
 		{"query", ok(`{"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]}`)},
+		{"POST", label}, {"POST", rule}, {"POST", suspended}, {"GET", suspended}, {"query", allowList},
 	}
 	never := []row{
-		{"POST", label}, {"POST", rule}, {"POST", suspended}, {"GET", suspended},
-		{"query", list}, {"query", noPull}, {"query", half}, {"query", allowList},
+		{"query", list},
 		{"POST", reply{422, nil, `{"message": "Resource not accessible by integration"}`}}, {"POST", reply{502, nil, "<html>"}},
 	}
 	ages := []time.Duration{0, 59 * time.Second, time.Minute, secondMinute}
@@ -122,7 +122,7 @@ func TestPatienceWithNewTokens(t *testing.T) {
 				repo := f.minted(t)
 				f.now = f.now.Add(age)
 				err := q.ask(t.Context(), repo)
-				waits := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+				waits := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 				if i >= len(patient) || age >= time.Minute {
 					waits = nil
 				}
@@ -146,9 +146,8 @@ func TestPatienceWithNewTokens(t *testing.T) {
 	}
 }
 
-// TestMissingThingsAreNotWaitedFor holds that a branch or a pull request that is missing costs
-// nothing where a token has shown that it sees the repository, and one question where it has
-// not. If it does not see that, it is waited for.
+// TestMissingThingsAreNotWaitedFor holds that a branch that is missing costs nothing where a
+// young token has had an answer from its repository, and 14 seconds once where it has not.
 func TestMissingThingsAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	itself := questions["GET_itself"].good
@@ -158,17 +157,18 @@ func TestMissingThingsAreNotWaitedFor(t *testing.T) {
 		waits    int
 		notFound bool
 	}{
-		"seen":         {[]reply{itself, missing, missing}, []string{"infra", "main", "main"}, 0, true},
-		"not_seen_yet": {[]reply{missing, itself, missing}, []string{"main", "infra", "main"}, 0, true},
-		"hidden":       {[]reply{missing, missing, missing, integration, ok(ref), missing}, []string{"main", "infra", "main", "infra", "main", "main"}, 2, true},
-		"for_ever":     {[]reply{missing}, []string{"main", "infra", "main", "infra", "main", "infra", "main", "infra", "main", "infra"}, 3, true},
-		"no_answer":    {[]reply{missing, {502, nil, ""}, {502, nil, ""}, {502, nil, ""}, ok(ref)}, []string{"main", "infra", "infra", "infra", "main"}, 2, false},
+		"seen":            {[]reply{itself, missing, missing}, []string{"infra", "main", "main"}, 0, true},
+		"seen_by_graphql": {[]reply{questions["query"].good, missing, missing}, []string{"graphql", "main", "main"}, 0, true},
+		"hidden":          {[]reply{missing, missing, ok(ref), missing}, []string{"main", "main", "main", "main"}, 2, true},
+		"for_ever":        {[]reply{missing}, []string{"main", "main", "main", "main", "main"}, 3, true},
+		"no_answer":       {[]reply{missing, {502, nil, ""}, {502, nil, ""}, ok(ref)}, []string{"main", "main", "main", "main", "main"}, 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := start(t, append([]reply{given("first", time.Hour)}, test.replies...)...)
 			repo := f.minted(t)
-			if name == "seen" {
-				if _, err := repo.DefaultBranch(t.Context()); err != nil {
+			first := map[string]string{"seen": "GET_itself", "seen_by_graphql": "query"}[name]
+			if first != "" {
+				if err := questions[first].ask(t.Context(), repo); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -179,12 +179,28 @@ func TestMissingThingsAreNotWaitedFor(t *testing.T) {
 			}
 			var got []string
 			for _, asked := range f.asked[1:] {
-				got = append(got, asked[strings.LastIndex(asked, "/")+1:])
+				got = append(got, path.Base(strings.Fields(asked)[1]))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" || len(f.waits) != test.waits {
 				t.Errorf("waits %v, want %d; asked (-want +got):\n%s", f.waits, test.waits, diff)
 			}
 		})
+	}
+}
+
+// TestRefusalsOfOneTokenCostFourteenSeconds holds that a young token waits 14 seconds in all
+// for requests of one kind, even if GitHub grants others of that kind.
+func TestRefusalsOfOneTokenCostFourteenSeconds(t *testing.T) {
+	rule, fine := reply{403, nil, `{"message": "Repository rule violations found"}`}, questions["POST"].good
+	f, _ := start(t, append(append([]reply{given("first", time.Hour)}, times(4, rule)...), fine, rule, fine, rule)...)
+	repo := f.minted(t)
+	for i, fails := range []bool{true, false, true, false, true} {
+		if err := questions["POST"].ask(t.Context(), repo); (err != nil) != fails {
+			t.Errorf("request %d: error = %v, want one: %t", i, err, fails)
+		}
+	}
+	if want := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}; !slices.Equal(f.waits, want) {
+		t.Errorf("waits = %v, want %v", f.waits, want)
 	}
 }
 
@@ -236,18 +252,18 @@ func TestReplacesTokens(t *testing.T) {
 		"old": {replies: []reply{unknown, second, ok(ref), ok(ref)}, age: secondMinute,
 			want: []string{"first", "made", "second", "second"}},
 		"the_new_one_is_not_known_yet": {replies: []reply{unknown, second, unknown, unknown, ok(ref), ok(ref)}, age: secondMinute,
-			want: []string{"first", "made", "second", "second", "second", "second"}, waits: 3 * time.Second},
+			want: []string{"first", "made", "second", "second", "second", "second"}, waits: 6 * time.Second},
 		"the_new_one_is_never_known": {replies: append([]reply{unknown, second}, times(6, unknown)...), age: secondMinute,
-			want: []string{"first", "made", "second", "second", "second", "second", "second"}, waits: 7 * time.Second,
+			want: []string{"first", "made", "second", "second", "second", "second", "second"}, waits: 14 * time.Second,
 			hint: "look whether the App is still installed there", refused: true},
 		"again_within_the_hour": {replies: []reply{unknown, second, ok(ref), unknown}, age: secondMinute, later: 58 * time.Minute,
 			want: []string{"first", "made", "second", "second"}, hint: "relock made a new one within the hour"},
 		"again_after_an_hour": {replies: []reply{unknown, second, ok(ref), unknown, given("third", 3*time.Hour), ok(ref)}, age: secondMinute, later: time.Hour,
 			want: []string{"first", "made", "second", "second", "made", "third"}},
 		"new_and_accepted": {replies: append(append([]reply{ok(ref)}, times(4, unknown)...), second, ok(ref)), age: time.Second,
-			want: []string{"first", "first", "first", "first", "first", "made", "second"}, waits: 7 * time.Second},
+			want: []string{"first", "first", "first", "first", "first", "made", "second"}, waits: 14 * time.Second},
 		"new_and_never_accepted": {replies: times(9, unknown), age: time.Second,
-			want: []string{"first", "first", "first", "first", "first"}, waits: 7 * time.Second,
+			want: []string{"first", "first", "first", "first", "first"}, waits: 14 * time.Second,
 			hint: "look whether the App is still installed there", refused: true},
 	}
 	for name, test := range tests {
@@ -425,7 +441,7 @@ func (readCloser) Close() error { return nil }
 func TestRequestsAtOnceWaitTogether(t *testing.T) {
 	key := privateKey(t)
 	synctest.Test(t, func(t *testing.T) {
-		g := &grudging{lag: 2 * time.Second}
+		g := &grudging{lag: 3 * time.Second}
 		var log strings.Builder
 		c, err := github.New(github.Options{HTTP: &http.Client{Transport: g}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Access: github.Access{API: "https://ghe.example.com/api/v3", App: &github.App{ID: "7", PrivateKey: key, Installation: 9, Owner: "octo"}}})
@@ -446,8 +462,8 @@ func TestRequestsAtOnceWaitTogether(t *testing.T) {
 			group.Wait()
 			return time.Since(began), g.asked - before
 		}
-		if took, asked := all(); took != 3*time.Second || asked != 18 || g.made != 1 {
-			t.Errorf("six requests with a new token took %v, %d requests and %d tokens, want 3 s, 18 and 1", took, asked, g.made)
+		if took, asked := all(); took != 6*time.Second || asked != 18 || g.made != 1 {
+			t.Errorf("six requests with a new token took %v, %d requests and %d tokens, want 6 s, 18 and 1", took, asked, g.made)
 		}
 		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "url=ghe.example.com/api/v3/repos/octo/r") || !strings.Contains(log.String(), "answer=401") {
 			t.Errorf("log = %q, want one line that names what is waited for", log.String())
@@ -470,8 +486,8 @@ func TestWaitForATokenEndsWithTheContext(t *testing.T) {
 		took   time.Duration
 	}{
 		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 2500*time.Millisecond)
-		}, "Bad credentials", time.Second},
+			return context.WithTimeout(ctx, 5*time.Second)
+		}, "Bad credentials", 2 * time.Second},
 		"interrupt": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(2500*time.Millisecond, cancel)

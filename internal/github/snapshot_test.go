@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -71,7 +72,14 @@ func (h *hub) client(t *testing.T, o github.Options) *github.Client {
 	t.Helper()
 	at := h.options(t)
 	o.HTTP, o.Access.API, o.Access.GraphQL = at.HTTP, at.Access.API, at.Access.GraphQL
-	o.Clock.Sleep = func(context.Context, time.Duration) error { return nil }
+	var slept atomic.Int64
+	if o.Clock.Now == nil {
+		o.Clock.Now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+	}
+	o.Clock.Sleep = func(_ context.Context, d time.Duration) error {
+		slept.Add(int64(d))
+		return nil
+	}
 	c, err := github.New(o)
 	if err != nil {
 		t.Fatal(err)
