@@ -118,7 +118,7 @@ func validateOperators(env Env, name string) error {
 		return err
 	}
 	unset := func(string) string { return "" }
-	from := settings.Sources{Operator: file, Outside: true, Getenv: unset, Sound: verify.Sound}
+	from := settings.Sources{Operator: file, Getenv: unset, Sound: verify.Sound}
 	if err := from.Check(); err != nil {
 		return err
 	}

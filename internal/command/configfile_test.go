@@ -136,14 +136,14 @@ func TestConfigurationFileInItsRepository(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "named.yml": "named.yml", "prod/named.yml": "prod/named.yml", "../op.yml": "", filepath.Join(top, "work", "a.yml"): "a.yml",
 	} {
-		if got := groundsOf(env, verbs.Comment, []settings.Values{settings.Flags(map[string][]string{"config": {given}})}).sources(settings.File{}).Named; got != want {
+		if got := groundsOf(env, verbs.Comment, []settings.Values{settings.Flags(map[string][]string{"config": {given}})}).sources().Named; got != want {
 			t.Errorf("%q is named %q in the repository, want %q", given, got, want)
 		}
 	}
 }
 
-// On a pull request's head the file is the base's, and where that can be read nowhere
-// there is none, which is said.
+// On a pull request's head the file is the base's. A base that cannot be read is an error,
+// unless only the operator's file counts.
 func TestSettingsOfAHead(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)
@@ -155,17 +155,17 @@ func TestSettingsOfAHead(t *testing.T) {
 	env.Getenv = func(name string) string {
 		return map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}[name]
 	}
-	_, s, err := settingsOfRun(t.Context(), env, verbs.Check)
-	if err != nil || s.PullRequest.Limit != noFile || len(s.Notices) != 1 || s.Notices[0] != baseUnknown {
-		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.Notices, err)
+	const unread = "the configuration file is not read: that of a pull request's head decides nothing, and its base is not here"
+	if _, _, err := settingsOfRun(t.Context(), env, verbs.Check); problemText(err) != unread {
+		t.Errorf("without a base the settings fail with %v, want %q", err, unread)
 	}
-	_, s, err = settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	_, s, err := settingsOfRun(t.Context(), env, verbs.Check, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 {
 		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
 	}
-	_, s, err = settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
-	if err != nil || s.PullRequest.Limit != 5 || len(s.Notices) != 1 {
-		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.Notices, err)
+	_, _, err = settingsOfRun(t.Context(), env, verbs.PR, settings.Flags(map[string][]string{"config": {"../op.yml"}}))
+	if problemText(err) != unread {
+		t.Errorf("without a base a proposal over the operator's file fails with %v, want %q", err, unread)
 	}
 	t.Run("link", func(t *testing.T) {
 		if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {

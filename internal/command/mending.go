@@ -63,7 +63,7 @@ func commentsAnswered(ctx context.Context, env Env, s settings.Settings) bool {
 	if len(names) == 0 || env.runtime().Base() == "" {
 		return false
 	}
-	base, err := baseFiles(ctx, env, s, root, names)
+	base, err := baseFiles(ctx, env, s, root, "workflow", names)
 	if err != nil {
 		return false // the command line is enough
 	}

@@ -104,7 +104,7 @@ func askToPropose(env Env, from settings.Sources, s settings.Settings, org *orga
 		// Outside of a workflow nobody names the repository: it is the one of the
 		// clone that the first directory is in.
 		var err error
-		clone := scanned(env, settings.Merge(settings.Arguments(dirs)))[0]
+		clone := rootsOf(env, dirs)[0]
 		here.Repository, notices, err = run.CloneOf(clone, env.runtime().APIURL())
 		if err != nil {
 			return run.Ask{}, nil, err

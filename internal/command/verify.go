@@ -147,7 +147,7 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)
 	if err != nil || !fs.ValidPath(name) {
-		return nil, notOfTheBase(f.what, f.name)
+		return nil, fmt.Errorf("the %s %s is not in the repository of the pull request", f.what, f.name)
 	}
 	names := []string{name}
 	if head, _ := env.runtime().Head(); !head {
@@ -157,10 +157,7 @@ func judgingOfBase(ctx context.Context, env Env, s settings.Settings, f judging,
 		}
 		return readOfBase(base, name)
 	}
-	if !baseKnown(env, root, names, s.Values) {
-		return nil, unreadBase(f.what, f.name)
-	}
-	base, err := baseFiles(ctx, env, s, root, names)
+	base, err := baseFiles(ctx, env, s, root, f.what+" "+f.name, names)
 	if err != nil {
 		return nil, err
 	}

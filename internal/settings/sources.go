@@ -18,11 +18,9 @@ import (
 type Sources struct {
 	// Given is what flags, inputs and words say, the strongest first.
 	Given []Values
-	// Operator is the operator's configuration file; without a name there is none. Outside
-	// says that it lies in no repository that the run reads. Then it may choose severities
-	// that a repository's own file may not.
+	// Operator is the operator's configuration file; without a name there is none. It may
+	// choose severities that a repository's own file may not.
 	Operator File
-	Outside  bool
 	// Named is the path in the repository of its own file; empty: it is one of FileNames.
 	Named string
 	// Getenv reads the environment: credentials.
@@ -76,7 +74,7 @@ func (s Sources) resolve(own File) (Settings, []problem.Problem) {
 		says, _ := Resolve(own.Values)
 		c.OwnInclude, c.OwnExclude = says.Include, says.Exclude
 	}
-	if s.Operator.Name != "" && s.Outside {
+	if s.Operator.Name != "" {
 		chosen := raisedBy(s.Operator.Enforced)
 		if chosen == nil {
 			chosen = map[problem.Code]problem.Severity{}

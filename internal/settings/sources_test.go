@@ -62,26 +62,21 @@ func TestSourcesReadTheFilesOfATree(t *testing.T) {
 	}
 }
 
-// The operator's file chooses severities if it lies outside of the repositories, and a flag
-// outranks what it enforces. From a repository it only makes findings worse.
+// The operator's file chooses severities, and a flag outranks what it enforces. A
+// repository's file only makes findings worse.
 func TestSourcesKnowWhoChoosesSeverities(t *testing.T) {
 	t.Parallel()
 	op := operators(t, "verify: {severity: {a: note}}\nenforced: {verify: {severity: {b: note, c: note}}}\n")
 	own := settings.File{Name: "relock.yml", Values: file(t, "version: 1\nverify: {severity: {d: error}}\n")}
 	flags := settings.Flags(map[string][]string{"severity": {"b=warning"}})
-	for _, outside := range []bool{true, false} {
-		s, err := settings.Sources{Given: []settings.Values{flags}, Operator: op, Outside: outside, Getenv: unset, Sound: sound}.With(own)
+	for want, operator := range map[[3]int]settings.File{{2, 1, 1}: op, {1, 0, 1}: {}} {
+		s, err := settings.Sources{Given: []settings.Values{flags}, Operator: operator, Getenv: unset, Sound: sound}.With(own)
 		if err != nil {
 			t.Fatal(err)
 		}
-		count := func(all map[problem.Code]problem.Severity) int { return len(all) }
-		got := []int{count(s.Severities.Chosen), count(s.Severities.Given), count(s.Severities.Raised)}
-		want := []int{1, 0, 4}
-		if outside {
-			want = []int{2, 1, 1}
-		}
-		if !slices.Equal(got, want) || s.Severities.Chosen["b"] != problem.SeverityWarning {
-			t.Errorf("outside %t: the severities are %v, want %v of each kind, and what the flag says", outside, s.Severities, want)
+		got := [3]int{len(s.Severities.Chosen), len(s.Severities.Given), len(s.Severities.Raised)}
+		if got != want || s.Severities.Chosen["b"] != problem.SeverityWarning {
+			t.Errorf("by the operator's %q: the severities are %v, want %v of each kind, and what the flag says", operator.Name, s.Severities, want)
 		}
 	}
 }
@@ -89,7 +84,7 @@ func TestSourcesKnowWhoChoosesSeverities(t *testing.T) {
 // A registry's token must be there for a run, and not for a check of the file.
 func TestSourcesNeedTokens(t *testing.T) {
 	t.Parallel()
-	from := settings.Sources{Operator: operators(t, "registries: {a.example.com: {token-env: RELOCK_TOKEN_A}}\n"), Outside: true, Getenv: unset, Sound: sound}
+	from := settings.Sources{Operator: operators(t, "registries: {a.example.com: {token-env: RELOCK_TOKEN_A}}\n"), Getenv: unset, Sound: sound}
 	if err := from.Check(); err != nil {
 		t.Errorf("Check() = %v", err)
 	}

@@ -71,6 +71,49 @@ func committed(t *testing.T, dir string) string {
 	return hash.String()
 }
 
+// Each case is a row of the table.
+func TestEightRowsOfFiles(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		facts facts
+		want  files
+	}{
+		"others":                                   {facts{others: true, proposes: true}, files{}},
+		"others, by a file of a head":              {facts{others: true, head: true, proposes: true, named: inside}, files{operator: fromBase}},
+		"others, by a file of a checkout":          {facts{others: true, proposes: true, named: inside}, files{operator: fromDisk}},
+		"a checkout":                               {facts{named: inside}, files{own: fromDisk}},
+		"a head":                                   {facts{head: true, named: inside}, files{own: fromBase}},
+		"by the operator's":                        {facts{head: true, named: outside}, files{operator: fromDisk}},
+		"a proposal over the operator's":           {facts{named: outside, proposes: true}, files{operator: fromDisk, own: fromDisk}},
+		"a proposal of a head over the operator's": {facts{head: true, named: outside, proposes: true}, files{operator: fromDisk, own: fromBase}},
+	} {
+		if got := filesOf(tt.facts); got != tt.want {
+			t.Errorf("%s: filesOf(%+v) = %+v, want %+v", name, tt.facts, got, tt.want)
+		}
+		tt.facts.head = true
+		if got := filesOf(tt.facts); got.own == fromDisk || got.operator == fromDisk && tt.facts.named == inside {
+			t.Errorf("%s, in a head: filesOf(%+v) = %+v: the head decides", name, tt.facts, got)
+		}
+	}
+}
+
+// Inputs may name other repositories for a step that is about the checkout.
+func TestGivenToAVerb(t *testing.T) {
+	t.Parallel()
+	given := []settings.Values{settings.Flags(map[string][]string{"repo": {"a/b"}, "org": {"a"}, "tool": {"opentofu"}})}
+	for verb, others := range map[verbs.Verb]bool{verbs.Verify: false, verbs.Scan: false, verbs.PR: true} {
+		got := givenTo(verb, given)[0]
+		_, repo := got["repo"]
+		_, org := got["org"]
+		if repo != others || org != others || got["tool"].Items[0] != "opentofu" {
+			t.Errorf("%s is given %v, want other repositories: %t", verb, got, others)
+		}
+	}
+	if len(given[0]) != 3 {
+		t.Errorf("givenTo changes what is given: %v", given[0])
+	}
+}
+
 // TestFilesOfARun holds for each verb and each place of a configuration file that is named
 // which files make the settings: testdata/choices.txt has them all.
 func TestFilesOfARun(t *testing.T) {
@@ -86,7 +129,7 @@ func TestFilesOfARun(t *testing.T) {
 			for _, others := range []string{"", "others, "} {
 				verbsOf := map[string][]string{}
 				for _, verb := range []string{"scan", "upgrade", "lock", "check", "verify", "pr", "none", "comment", "config show", "config", "diff", "merge-driver"} {
-					got := filesOf(t, verb, top, commit, place.config, place.dir, head, others)
+					got := filesOfVerb(t, verb, top, commit, place.config, place.dir, head, others)
 					verbsOf[got] = append(verbsOf[got], verb)
 				}
 				for _, got := range slices.SortedFunc(maps.Keys(verbsOf), func(a, b string) int { return slices.Compare(verbsOf[a], verbsOf[b]) }) {
@@ -109,8 +152,8 @@ func TestFilesOfARun(t *testing.T) {
 	}
 }
 
-// filesOf says which files make the settings of a run, or why there are none.
-func filesOf(t *testing.T, verb, top, commit, config, dir, head, others string) string {
+// filesOfVerb says which files make the settings of a run, or why there are none.
+func filesOfVerb(t *testing.T, verb, top, commit, config, dir, head, others string) string {
 	t.Helper()
 	environ := map[string]string{}
 	if head != "" {
@@ -142,9 +185,6 @@ func filesOf(t *testing.T, verb, top, commit, config, dir, head, others string) 
 		if part.text != "" {
 			said += "; " + part.what + " " + part.text
 		}
-	}
-	if from.Outside {
-		said += "; chooses severities"
 	}
 	if len(s.Repositories) > 0 {
 		said += "; of others"
