@@ -58,7 +58,7 @@ func newProgress(env Env, format string) progress {
 		return progress{talk: env.Stderr, end: func() {}}
 	case env.Getenv("CI") == "" && isTerminal(env.Stderr):
 		b := newBars(env.Stderr)
-		return progress{talk: b, announce: b.announce, watch: b.watch, fetching: b.fetching, end: b.end}
+		return progress{talk: b.screen, announce: b.announce, watch: b.watch, fetching: b.fetching, end: b.end}
 	}
 	l := &lines{w: env.Stderr}
 	return progress{talk: l, watch: l.watch, end: l.end}
@@ -74,14 +74,10 @@ func isTerminal(w io.Writer) bool {
 type lines struct {
 	mu       sync.Mutex
 	w        io.Writer
-	packages int   // downloaded
-	size     int64 // of these
-	begun    int   // packages downloaded or under way
-	open     int   // those under way
-	unsized  int   // those of them with an unknown size
-	expected int64 // bytes of all that were begun, as far as known
-	received atomic.Int64
-	long     *time.Timer // while something is under way
+	packages int            // downloaded
+	size     int64          // of these
+	open     map[*line]bool // downloads under way
+	long     *time.Timer    // while there are any
 }
 
 // silence is the time between two lines about a long download.
@@ -97,15 +93,12 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) watch(_ string, size int64) registry.Download {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size = max(size, 0)
-	if size == 0 {
-		l.unsized++
+	if len(l.open) == 0 {
+		l.open, l.long = map[*line]bool{}, time.AfterFunc(silence, l.still)
 	}
-	l.begun, l.open, l.expected = l.begun+1, l.open+1, l.expected+size
-	if l.open == 1 {
-		l.long = time.AfterFunc(silence, l.still)
-	}
-	return &line{to: l, announced: size}
+	d := &line{to: l, announced: max(size, 0)}
+	l.open[d] = true
+	return d
 }
 
 // still writes how far the downloads under way are, and will do so again. It counts the
@@ -113,110 +106,96 @@ func (l *lines) watch(_ string, size int64) registry.Download {
 func (l *lines) still() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open == 0 {
+	if len(l.open) == 0 {
 		return
 	}
-	how := ""
-	if l.unsized > 0 {
-		how = "more than "
+	sum, how := decor.Statistics{Current: l.size, Total: l.size}, ""
+	for d := range l.open {
+		sum.Current, sum.Total = sum.Current+d.received.Load(), sum.Total+d.announced
+		if d.announced == 0 {
+			how = "more than "
+		}
 	}
-	come := receivedOf(decor.Statistics{Current: l.received.Load(), Total: l.expected}, how)
-	fmt.Fprintf(l.w, "still downloading: %d of %s, %s\n", l.packages, packageCount(l.begun), come)
+	fmt.Fprintf(l.w, "still downloading: %d of %s, %s\n", l.packages, packageCount(l.packages+len(l.open)), receivedOf(sum, how))
 	l.long.Reset(silence)
 }
 
-// end writes how many packages were downloaded, if any were.
+// end writes how many packages were downloaded, if any were. No line follows: the report
+// comes next.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.open = nil
 	if l.packages > 0 {
 		fmt.Fprintf(l.w, "downloaded %s, %s\n", packageCount(l.packages), report.Size(l.size)) // if the log is closed, nobody wants the line
 	}
 }
 
-func packageCount(n int) string {
-	if n == 1 {
-		return "1 package"
-	}
-	return fmt.Sprintf("%d packages", n)
-}
+func packageCount(n int) string { return report.Count(n, "package", "packages") }
 
 // line is a download that a log counts.
 type line struct {
-	to              *lines
-	announced, size int64
+	to        *lines
+	announced int64 // 0: unknown
+	received  atomic.Int64
 }
 
-func (l *line) Read(n int64) {
-	l.size += n
-	l.to.received.Add(n)
-}
+func (l *line) Read(n int64) { l.received.Add(n) }
 
 func (l *line) Done(err error) {
 	to := l.to
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	if l.announced == 0 {
-		to.unsized--
-	}
-	to.open--
-	if to.open == 0 {
+	delete(to.open, l)
+	if len(to.open) == 0 {
 		to.long.Stop()
 	}
-	to.expected -= l.announced
-	if err != nil {
-		to.begun--
-		to.received.Add(-l.size)
-		return
+	if err == nil {
+		to.packages, to.size = to.packages+1, to.size+l.received.Load()
 	}
-	to.expected += l.size
-	to.packages, to.size = to.packages+1, to.size+l.size
 }
 
-// bars shows a bar for each download under way, and below them one for all.
+// bars shows a bar for each download under way, and below them one for all. Before there are
+// downloads, a line shows which module is fetched.
 type bars struct {
-	w       io.Writer
-	options []mpb.ContainerOption
-	arrived atomic.Int64 // packages
+	screen *mpb.Progress
+	shown  atomic.Pointer[shown] // mpb draws in a goroutine of its own
 
-	mu     sync.Mutex    // not taken where bars are drawn
-	screen *mpb.Progress // nil before the first download
-	all    *mpb.Bar
-	// modules are the sources of all modules that were begun. module is the last of them,
-	// for the line about modules.
+	mu      sync.Mutex // not taken where bars are drawn
+	all     *mpb.Bar   // nil before there is a package
+	module  *mpb.Bar   // nil if no module is shown
 	modules map[string]bool
-	module  atomic.Pointer[string]
-	line    *mpb.Bar // nil before the first module
-	size    int64    // of all downloads that were begun, as far as known
-	// longest is the width of the longest title so far, in columns.
-	longest atomic.Int64
-	// announced is what there is to download, as far as it is known.
-	announced atomic.Pointer[provider.Downloads]
+	size    int64 // of all downloads that were begun, as far as known
+}
+
+// shown is what the bars show besides the bytes that mpb counts. It is not changed.
+type shown struct {
+	known   provider.Downloads // what there is to download, as far as it is known
+	arrived int                // packages
+	longest int                // the width of the longest title so far, in columns
+	module  string             // the last that was begun
 }
 
 func newBars(w io.Writer, options ...mpb.ContainerOption) *bars {
-	b := &bars{w: w, options: append(options, mpb.WithOutput(w))}
-	b.announced.Store(&provider.Downloads{})
+	b := &bars{screen: mpb.New(append(options, mpb.WithOutput(w))...), modules: map[string]bool{}}
+	b.shown.Store(&shown{})
 	return b
 }
 
-// Write writes other messages above the bars.
-func (b *bars) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.screen == nil {
-		return b.w.Write(p)
-	}
-	return b.screen.Write(p)
+// change changes what is shown. The mutex is held.
+func (b *bars) change(to func(*shown)) {
+	next := *b.shown.Load()
+	to(&next)
+	b.shown.Store(&next)
 }
 
 func (b *bars) watch(name string, size int64) registry.Download {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.showAll()
 	size = max(size, 0)
 	title := safe.Plain(name)
-	b.longest.Store(max(b.longest.Load(), int64(render.Columns(title))))
+	b.change(func(s *shown) { s.longest = max(s.longest, render.Columns(title)) })
+	b.showAll()
 	d := &bar{of: b, size: size, bar: b.add(size, func(decor.Statistics) string { return title }, received)}
 	if b.all == nil || d.bar == nil {
 		return unseen{}
@@ -233,9 +212,8 @@ func (b *bars) announce(more provider.Downloads) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	known := b.announced.Load()
-	b.announced.Store(&provider.Downloads{
-		Packages: known.Packages + more.Packages, Sized: known.Sized + more.Sized, Size: known.Size + more.Size,
+	b.change(func(s *shown) {
+		s.known.Packages, s.known.Sized, s.known.Size = s.known.Packages+more.Packages, s.known.Sized+more.Sized, s.known.Size+more.Size
 	})
 	b.showAll()
 	if b.all != nil {
@@ -246,17 +224,9 @@ func (b *bars) announce(more provider.Downloads) {
 // showAll shows the bar for all packages in the place of the line about modules.
 // The mutex is held.
 func (b *bars) showAll() {
-	b.show()
-	b.read()
+	b.hideModule()
 	if b.all == nil {
 		b.all = b.add(0, b.count, b.receivedOfAll, mpb.BarPriority(math.MaxInt))
-	}
-}
-
-// show begins to show something. The mutex is held.
-func (b *bars) show() {
-	if b.screen == nil {
-		b.screen = mpb.New(b.options...)
 	}
 }
 
@@ -264,26 +234,18 @@ func (b *bars) show() {
 func (b *bars) fetching(source string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.modules == nil {
-		b.modules = map[string]bool{}
-	}
 	b.modules[source] = true
-	text := fmt.Sprintf("module %d: %s", len(b.modules), safe.Plain(source))
-	b.module.Store(&text)
-	b.show()
-	if b.line == nil {
-		last := func(decor.Statistics) string { return *b.module.Load() }
-		if added, err := b.screen.Add(0, mpb.NopStyle().Build(), mpb.BarPriority(-1), mpb.PrependDecorators(decor.Any(last))); err == nil {
-			b.line = added
-		}
+	b.change(func(s *shown) { s.module = fmt.Sprintf("module %d: %s", len(b.modules), safe.Plain(source)) })
+	if b.module == nil {
+		last := func(decor.Statistics) string { return b.shown.Load().module }
+		b.module, _ = b.screen.Add(0, nil, mpb.BarPriority(-1), mpb.PrependDecorators(decor.Any(last))) // nil if the terminal has gone
 	}
 }
 
-// read removes the line about modules.
-func (b *bars) read() {
-	if b.line != nil {
-		b.line.Abort(true)
-		b.line = nil
+func (b *bars) hideModule() {
+	if b.module != nil {
+		b.module.Abort(true)
+		b.module = nil
 	}
 }
 
@@ -291,10 +253,7 @@ func (b *bars) read() {
 func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOption) *mpb.Bar {
 	fitting := func(s decor.Statistics) string { return b.fit(title(s), s.AvailableWidth-render.Columns(come(s))) }
 	options = append(options, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(fitting)), mpb.AppendDecorators(decor.Any(come)))
-	added, err := b.screen.Add(size, mpb.BarStyle().Build(), options...)
-	if err != nil {
-		return nil
-	}
+	added, _ := b.screen.Add(size, mpb.BarStyle().Build(), options...)
 	return added
 }
 
@@ -306,18 +265,19 @@ func (b *bars) fit(title string, room int) string {
 		title = render.Cut(title, room-2)
 	}
 	width := render.Columns(title)
-	wide := max(width, int(b.longest.Load())) + 1
+	wide := max(width, b.shown.Load().longest) + 1
 	return title + strings.Repeat(" ", max(min(wide, room)-width, 0))
 }
 
 // count says how many packages have arrived, and how many there are at most. Without room
 // for words, it has only the numbers.
 func (b *bars) count(s decor.Statistics) string {
-	arrived, most := b.arrived.Load(), b.announced.Load().Packages
+	now := b.shown.Load()
+	arrived, most := now.arrived, now.known.Packages
 	text := fmt.Sprintf("%d of at most %s", arrived, packageCount(most))
 	switch {
-	case most < max(int(arrived), 1):
-		return packageCount(int(arrived))
+	case most < max(arrived, 1):
+		return packageCount(arrived)
 	case render.Columns(text)+render.Columns(b.receivedOfAll(s)) >= s.AvailableWidth:
 		return fmt.Sprintf("%d of %d", arrived, most)
 	}
@@ -336,7 +296,7 @@ func received(s decor.Statistics) string {
 // receivedOfAll says the same for all packages. The total is an estimate. If some sizes are
 // unknown, it is more than the sum of the others.
 func (b *bars) receivedOfAll(s decor.Statistics) string {
-	switch known := b.announced.Load(); {
+	switch known := b.shown.Load().known; {
 	case known.Sized == 0 || known.Size == 0:
 		return receivedOf(s, "")
 	case known.Sized < known.Packages:
@@ -356,18 +316,16 @@ func receivedOf(s decor.Statistics, how string) string {
 // the bar for all shows that. The mutex is held.
 func (b *bars) expect(n int64) {
 	b.size += n
-	b.all.SetTotal(max(b.size, b.announced.Load().Size), false)
+	b.all.SetTotal(max(b.size, b.shown.Load().known.Size), false)
 }
 
 // end removes the bars. Every download has ended.
 func (b *bars) end() {
-	b.read()
+	b.hideModule()
 	if b.all != nil {
 		b.all.Abort(true)
 	}
-	if b.screen != nil {
-		b.screen.Wait()
-	}
+	b.screen.Wait()
 }
 
 type bar struct {
@@ -385,11 +343,11 @@ func (d *bar) Read(n int64) {
 // Done removes the bar, and corrects the expected size of all downloads.
 func (d *bar) Done(err error) {
 	d.bar.Abort(true)
-	if err == nil {
-		d.of.arrived.Add(1)
-	}
 	d.of.mu.Lock()
 	defer d.of.mu.Unlock()
+	if err == nil {
+		d.of.change(func(s *shown) { s.arrived++ })
+	}
 	d.of.expect(d.read - d.size)
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +43,7 @@ func TestBarsShowWhatIsUnderWayAndThenVanish(t *testing.T) {
 		synctest.Wait()
 		checkScreen(t, "one arrived", out.String(), "hashicorp/aws 5.34.0 linux_amd64 .* 2.0 MiB of 4.0 MiB", "1 package .* 4.0 MiB of 6.0 MiB")
 
-		if _, err := b.Write([]byte("level=WARN msg=careful\n")); err != nil {
+		if _, err := b.screen.Write([]byte("level=WARN msg=careful\n")); err != nil {
 			t.Error(err)
 		}
 		aws.Done(errors.New("the line broke"))
@@ -274,6 +275,77 @@ func TestProgressByFormat(t *testing.T) {
 			}
 		})
 	}
+}
+
+// transcript is what a person sees of both streams of a program: the pieces in their order.
+type transcript struct {
+	mu     sync.Mutex
+	pieces []piece
+}
+
+type piece struct{ stream, text string }
+
+// stream is one of the streams of a transcript.
+type stream struct {
+	of   *transcript
+	name string
+}
+
+func (s stream) Write(p []byte) (int, error) {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.pieces = append(s.of.pieces, piece{s.name, string(p)})
+	return len(p), nil
+}
+
+// TestTheReportFollowsTheTalk holds that everything on standard error comes before the
+// report, and that both streams end a line before the other one goes on, and at the end.
+func TestTheReportFollowsTheTalk(t *testing.T) {
+	t.Parallel()
+	s := serveText(t, "-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0, 1.1.0]\n")
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    tool = { source = \"acme/tool\" }\n  }\n}\n")
+	writeFile(t, filepath.Join(dir, ".terraform.lock.hcl"), "provider \"registry.terraform.io/acme/tool\" {\n  version = \"1.0.0\"\n}\n")
+	rc := filepath.Join(t.TempDir(), "terraformrc")
+	writeFile(t, rc, s.CLIConfig())
+	vars := map[string]string{"TF_CLI_CONFIG_FILE": rc, "XDG_DATA_DIRS": filepath.Join(dir, "none")}
+	for _, args := range []string{
+		"scan", "scan --format json", "why tool", "check", "check --summary", "check --lock --stats", "check --format markdown",
+		"check --format markdown --max-bytes 70", "check --format html", "check --format sarif", "check --format json",
+		"verify", "verify --format markdown", "upgrade --format markdown", "upgrade", "upgrade --format markdown .", "diff a b",
+	} {
+		var log transcript
+		Main(t.Context(), Env{
+			Args: strings.Fields(args), Stdout: stream{&log, "out"}, Stderr: stream{&log, "err"}, WorkDir: dir, Home: t.TempDir(), GOOS: "linux",
+			Build: Build{Version: "test"}, Getenv: func(name string) string { return vars[name] },
+		})
+		if len(log.pieces) == 0 {
+			t.Errorf("%s prints nothing", args)
+		}
+		for i, p := range log.pieces {
+			ends := i == len(log.pieces)-1 || log.pieces[i+1].stream != p.stream
+			if ends && !strings.HasSuffix(p.text, "\n") || i > 0 && p.stream == "err" && log.pieces[i-1].stream == "out" {
+				t.Errorf("%s: %s piece %d of %d, %q, does not end its line or follows the report", args, p.stream, i+1, len(log.pieces), p.text)
+			}
+		}
+	}
+}
+
+// TestALogEndsWithItsRun holds that a download that nobody ended says nothing into the
+// report that follows.
+func TestALogEndsWithItsRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := &lines{w: &out}
+		left := l.watch("acme/left 1.0.0", 1<<20)
+		l.end()
+		time.Sleep(2 * silence)
+		left.Done(nil)
+		if out.Len() > 0 {
+			t.Errorf("after its end, the log says %q", out.String())
+		}
+	})
 }
 
 func runPiped(t *testing.T, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
