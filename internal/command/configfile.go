@@ -237,10 +237,10 @@ func (g grounds) operator(ctx context.Context, read origin, from settings.Source
 }
 
 // own reads the repository's own configuration file. That of a comment's pull request is
-// read later, by Sources.In.
+// read later, by Sources.In. A step without a verb is refused later, and needs none.
 func (g grounds) own(ctx context.Context, read origin, from settings.Sources) (settings.File, error) {
 	switch {
-	case read == nowhere || g.verb == verbs.Comment:
+	case read == nowhere || g.verb == verbs.Comment || g.verb == "":
 		return settings.File{}, nil
 	case read == fromBase:
 		base, err := g.base(ctx, from)
@@ -383,10 +383,13 @@ func baseFiles(ctx context.Context, env Env, s settings.Settings, root, what str
 		return files, nil
 	}
 	if base == "" || !mayAsk(s.Values) {
+		hint := "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0"
+		if base == "" {
+			hint = "the event names no base; name a configuration file outside of the repository with --config"
+		}
 		return nil, &problem.Error{Problem: problem.Problem{
-			Code:    problem.CodeSettings,
+			Code: problem.CodeSettings, Hint: hint,
 			Message: fmt.Sprintf("the %s is not read: that of a pull request's head decides nothing, and its base is not here", what),
-			Hint:    "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0",
 		}}
 	}
 	err = withRepository(env, s, func(repo *github.Repository) error {

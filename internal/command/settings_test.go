@@ -64,7 +64,11 @@ func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 			if tt.config != "" {
 				flags["config"] = []string{tt.config}
 			}
-			_, _, err := settingsOfRun(t.Context(), env, verbs.Diff, settings.Flags(flags), settings.Arguments(tt.dirs))
+			verb := verbs.Diff
+			if tt.repositories != nil && tt.config != "" {
+				verb = verbs.PR // diff is about no repositories of GitHub
+			}
+			_, _, err := settingsOfRun(t.Context(), env, verb, settings.Flags(flags), settings.Arguments(tt.dirs))
 			if got := problemText(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
 			}
