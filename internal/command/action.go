@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -194,24 +195,28 @@ func verbOf(command string, rt *action.Runtime) (verbs.Verb, error) {
 // the workspace, a pull request may have put a link at the path of a file. The link is
 // replaced.
 func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions) error {
-	kept, err := keepReport(r, dir)
+	text, doc, err := keep(dir, reportFile, func(w io.Writer) error { return report.JSON(w, r) })
+	if err != nil {
+		return err
+	}
+	_, page, err := keep(dir, pageFile, func(w io.Writer) error { return render.HTML(w, r) })
 	if err != nil {
 		return err
 	}
 	var errs []error
-	values := outputs(r, kept.json)
+	values := outputs(r, text)
 	for _, name := range []string{"directories", "pull-requests"} {
 		if r.Fleet != nil && len(values[name]) > largestArray {
 			values[name] = "[]" // the report has them
 		}
 	}
-	values["report"], values["page"] = rt.Outside(kept.doc), rt.Outside(kept.page)
+	values["report"], values["page"] = rt.Outside(doc), rt.Outside(page)
 	if r.Verb == verbs.Check || r.Verb == verbs.Verify {
-		name, err := keepResults(r, dir, o)
+		_, results, err := keep(dir, sarifFile, func(w io.Writer) error { return render.SARIF(w, r, o) })
 		if err != nil {
 			return err
 		}
-		values["sarif"] = rt.Outside(name)
+		values["sarif"] = rt.Outside(results)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
@@ -223,38 +228,18 @@ func tell(rt *action.Runtime, r report.Report, dir string, o render.SARIFOptions
 	return errors.Join(errs...)
 }
 
-// keptReport is where a report is for others: as JSON and as a page.
-type keptReport struct {
-	json      []byte
-	doc, page string
-}
-
-// keepReport writes a report to a directory.
-func keepReport(r report.Report, dir string) (keptReport, error) {
-	var text, html bytes.Buffer
-	if err := errors.Join(report.JSON(&text, r), render.HTML(&html, r)); err != nil {
-		return keptReport{}, err
+// keep writes one form of a report to a file in a directory, and returns the text and the
+// path.
+func keep(dir, name string, form func(io.Writer) error) (text []byte, path string, err error) {
+	var b bytes.Buffer
+	if err := form(&b); err != nil {
+		return nil, "", err
 	}
-	kept := keptReport{text.Bytes(), filepath.Join(dir, reportFile), filepath.Join(dir, pageFile)}
-	for name, content := range map[string][]byte{kept.doc: kept.json, kept.page: html.Bytes()} {
-		if err := file.Replace(name, content, file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
-			return kept, fmt.Errorf("writing the report %s: %w", filepath.Base(name), file.Cause(err))
-		}
+	path = filepath.Join(dir, name)
+	if err := file.Replace(path, b.Bytes(), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+		return nil, "", fmt.Errorf("writing the report %s: %w", name, file.Cause(err))
 	}
-	return kept, nil
-}
-
-// keepResults writes what code scanning reads beside the report.
-func keepResults(r report.Report, dir string, o render.SARIFOptions) (string, error) {
-	var results bytes.Buffer
-	if err := render.SARIF(&results, r, o); err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, sarifFile)
-	if err := file.Replace(name, results.Bytes(), file.Options{Mode: 0o644}); err != nil {
-		return "", fmt.Errorf("writing the report %s: %w", sarifFile, file.Cause(err))
-	}
-	return name, nil
+	return b.Bytes(), path, nil
 }
 
 // mostAnnotations is how many annotations of each level GitHub shows for a step:

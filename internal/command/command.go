@@ -180,9 +180,14 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 }
 
 // complain prints the problems of an error with their places, and what to do next.
-func complain(w io.Writer, err error) {
-	for _, d := range diagnoses(err) {
-		fmt.Fprintln(w, "relock:", safe.Plain(d.String()))
+func complain(w io.Writer, err error) { list(w, "relock:", diagnoses(err)) }
+
+// warn prints the warnings of a command that has no report.
+func warn(env Env, warnings []problem.Problem) { list(env.Stderr, "relock: warning:", warnings) }
+
+func list(w io.Writer, prefix string, problems []problem.Problem) {
+	for _, d := range problems {
+		fmt.Fprintln(w, prefix, safe.Plain(d.String()))
 		if d.Hint != "" {
 			fmt.Fprintln(w, "  next:", safe.Plain(d.Hint))
 		}

@@ -36,18 +36,15 @@ branch if the comment is under relock's issue.`,
 			if rt := env.runtime(); rt.Enabled() { // printed text may come from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
-			if err := formatOf(cmd); err != nil {
-				return said(cmd.Context(), env, err)
+			from, s, err := settingsOfCommand(cmd, env, verbs.Comment)
+			var r report.Report
+			if err == nil {
+				r, err = answer(cmd.Context(), env, from, s)
 			}
-			from, s, err := settingsOfRun(cmd.Context(), env, verbs.Comment, given(cmd.Flags()))
+			if err == nil {
+				err = show(env, r, s)
+			}
 			if err != nil {
-				return said(cmd.Context(), env, err)
-			}
-			r, err := answer(cmd.Context(), env, from, s)
-			if err != nil {
-				return said(cmd.Context(), env, err)
-			}
-			if err := show(env, r, s); err != nil {
 				return said(cmd.Context(), env, err)
 			}
 			return status(r)

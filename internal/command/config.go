@@ -14,7 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
-	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -208,14 +207,4 @@ func filesShown(operator, own string, of report.SettingsShown) string {
 		return fmt.Sprintf("# %s, over %s, as pr takes them; scan, upgrade, lock, check and verify take %[2]s alone\n", own, operator)
 	}
 	return ""
-}
-
-// warn prints the warnings of a command that has no report.
-func warn(env Env, warnings []problem.Problem) {
-	for _, d := range warnings {
-		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.String()))
-		if d.Hint != "" {
-			fmt.Fprintln(env.Stderr, "  next:", safe.Plain(d.Hint))
-		}
-	}
 }

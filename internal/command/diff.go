@@ -31,10 +31,7 @@ With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which
 docs/command-line.md says how to set up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := formatOf(cmd); err != nil {
-				return err
-			}
-			_, s, err := settingsOfRun(cmd.Context(), env, verbs.Diff, given(cmd.Flags()))
+			_, s, err := settingsOfCommand(cmd, env, verbs.Diff)
 			if err != nil {
 				return err
 			}

@@ -48,18 +48,8 @@ const (
 // base is read only if the head has files that may be such a workflow.
 func commentsAnswered(ctx context.Context, env Env, s settings.Settings) bool {
 	root := worktree.RootOf(env.WorkDir)
-	entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(workflowsDir))) // none, if there is an error
-	var names []string
-	for _, e := range entries {
-		name := path.Join(workflowsDir, e.Name())
-		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || len(names) == mostWorkflows {
-			continue
-		}
-		text, err := file.ReadAtMost(filepath.Join(root, filepath.FromSlash(name)), largestWorkflow)
-		if err == nil && answersComments(text) {
-			names = append(names, name)
-		}
-	}
+	names := workflowsIn(root, answersComments)
+	names = names[:min(len(names), mostWorkflows)]
 	if len(names) == 0 || env.runtime().Base() == "" {
 		return false
 	}
@@ -74,6 +64,24 @@ func commentsAnswered(ctx context.Context, env Env, s settings.Settings) bool {
 		}
 	}
 	return false
+}
+
+// workflowsIn are the names of the workflows of a repository on disk that match. It skips
+// those that it cannot read.
+func workflowsIn(root string, match func(text []byte) bool) []string {
+	var names []string
+	entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(workflowsDir))) // none, if there is an error
+	for _, e := range entries {
+		name := path.Join(workflowsDir, e.Name())
+		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" {
+			continue
+		}
+		text, err := file.ReadAtMost(filepath.Join(root, filepath.FromSlash(name)), largestWorkflow)
+		if err == nil && match(text) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // answersComments reports whether a workflow seems to run relock on comments. It looks for

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -30,36 +31,41 @@ A change of one side alone needs no registry. If both have changed an entry
 and a registry does not answer, that entry is left between conflict markers, and
 the status is 1: relock lock repairs it later. The status 129 stops git.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return merge(cmd.Context(), env, args)
+			return unmerged(env, merge(cmd.Context(), env, args))
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		complain(env.Stderr, unknownFlag(cmd, err))
-		return exit(ExitNoMerge)
+		return unmerged(env, unknownFlag(cmd, err))
 	})
 	return cmd
+}
+
+// unmerged prints an error, and returns the status that stops git.
+func unmerged(env Env, err error) error {
+	if _, ended := errors.AsType[exit](err); ended || err == nil {
+		return err
+	}
+	complain(env.Stderr, err)
+	return exit(ExitNoMerge)
 }
 
 // merge is called by git with %O %A %B %P, at the top of the working tree.
 func merge(ctx context.Context, env Env, args []string) error {
 	if len(args) != 4 {
-		complain(env.Stderr, fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %d words are given", len(args)))
-		return exit(ExitNoMerge)
+		return fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %d words are given", len(args))
 	}
 	var versions [3][]byte
 	for i, name := range args[:3] {
 		src, err := read(env, name)
 		if err != nil {
-			complain(env.Stderr, err)
-			return exit(ExitNoMerge)
+			return err
 		}
 		versions[i] = src
 	}
 	name := filepath.ToSlash(args[3])
 	content, conflicted := merged(ctx, env, name, versions[0], versions[1], versions[2])
 	if err := run.WriteLock(env.path(args[1]), content, nil); err != nil { // git waits, and nobody else knows the file
-		complain(env.Stderr, fmt.Errorf("writing %s: %w", args[1], file.Cause(err)))
-		return exit(ExitNoMerge)
+		return fmt.Errorf("writing %s: %w", args[1], file.Cause(err))
 	}
 	if conflicted {
 		return exit(ExitFailed)

@@ -50,6 +50,14 @@ func formatOf(cmd *cobra.Command) error {
 	return fmt.Errorf("%s has no %s format; it must be %s", commandWords(cmd), f.Value, oneOf(words))
 }
 
+// settingsOfCommand are the settings of a verb on the command line.
+func settingsOfCommand(cmd *cobra.Command, env Env, verb verbs.Verb, dirs ...string) (settings.Sources, settings.Settings, error) {
+	if err := formatOf(cmd); err != nil {
+		return settings.Sources{}, settings.Settings{}, err
+	}
+	return settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
+}
+
 // oneOf lists two words or more of which one is wanted.
 func oneOf(words []string) string {
 	last := len(words) - 1

@@ -127,27 +127,9 @@ func discover(env Env, top string) (d setup.Discovered, notices []problem.Proble
 	if up != "." {
 		d.Up = filepath.ToSlash(up)
 	}
-	d.Running = runningIn(top)
+	d.Running = workflowsIn(top, setup.RunsRelock)
 	d.Bots, err = botsIn(top)
 	return d, notices, err
-}
-
-// runningIn returns the workflows of a repository that run relock. It skips those that it
-// cannot read.
-func runningIn(top string) []string {
-	var running []string
-	entries, _ := os.ReadDir(filepath.Join(top, filepath.FromSlash(workflowsDir))) // none, if there is an error
-	for _, e := range entries {
-		name := path.Join(workflowsDir, e.Name())
-		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" {
-			continue
-		}
-		text, err := file.ReadAtMost(filepath.Join(top, filepath.FromSlash(name)), largestWorkflow)
-		if err == nil && setup.RunsRelock(text) {
-			running = append(running, name)
-		}
-	}
-	return running
 }
 
 // largestBotFile bounds a configuration file of another bot.

@@ -117,10 +117,7 @@ func verbCommand(env Env, verb verbs.Verb, short, long string) *cobra.Command {
 // runVerb runs a verb for directories and prints the result. asked are the providers that
 // why is about.
 func runVerb(cmd *cobra.Command, env Env, verb verbs.Verb, dirs []string, asked ...provider.Pattern) error {
-	if err := formatOf(cmd); err != nil {
-		return err
-	}
-	from, s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), settings.Arguments(dirs))
+	from, s, err := settingsOfCommand(cmd, env, verb, dirs...)
 	if err != nil {
 		return err
 	}
