@@ -113,12 +113,12 @@ func givenTo(verb verbs.Verb, given []settings.Values) []settings.Values {
 // first.
 func settingsOfRun(ctx context.Context, env Env, verb verbs.Verb, given ...settings.Values) (settings.Sources, settings.Settings, error) {
 	g := groundsOf(env, verb, given)
-	from, read := g.sources(), filesOf(g.facts)
-	var err error
-	from.Operator, err = g.operator(ctx, read.operator, from)
+	read := filesOf(g.facts)
+	operator, err := g.operator(ctx, read.operator)
 	if err != nil {
 		return settings.Sources{}, settings.Settings{}, err
 	}
+	from := g.sources(operator)
 	own, err := g.own(ctx, read.own, from)
 	if err != nil {
 		return from, settings.Settings{}, err
@@ -208,24 +208,24 @@ func slashed(env Env, name string) string {
 	return filepath.ToSlash(name)
 }
 
-// sources are what the settings are made of, without configuration files.
-func (g grounds) sources() settings.Sources {
-	from := settings.Sources{Given: g.given, Getenv: g.env.Getenv, Sound: verify.Sound}
+// sources are what the settings are made of, with the operator's file if there is one.
+func (g grounds) sources(operator settings.File) settings.Sources {
+	named := ""
 	if g.named == inside && !g.others {
-		from.Named = slashed(g.env, g.env.path(g.config))
+		named = slashed(g.env, g.env.path(g.config))
 	}
-	return from
+	return settings.Sources{Given: g.given, Operator: operator, Named: named, Getenv: g.env.Getenv, Sound: verify.Sound}
 }
 
 // operator reads the operator's configuration file.
-func (g grounds) operator(ctx context.Context, read origin, from settings.Sources) (settings.File, error) {
+func (g grounds) operator(ctx context.Context, read origin) (settings.File, error) {
 	switch read {
 	case nowhere:
 		return settings.File{}, nil
 	case fromDisk:
 		return readOperators(g.env, g.config)
 	}
-	base, err := g.base(ctx, from)
+	base, err := g.base(ctx, g.sources(settings.File{}))
 	if err != nil {
 		return settings.File{}, err
 	}
@@ -272,8 +272,8 @@ func ofBase(err error) error {
 	return fmt.Errorf("on the base of the pull request: %w", err)
 }
 
-// base is the tree of the base with the configuration file. It is an error if that cannot
-// be read.
+// base is the tree of the base with the configuration file. from are the sources without
+// that file, by which GitHub is asked for it.
 func (g grounds) base(ctx context.Context, from settings.Sources) (fs.FS, error) {
 	if err := g.linked(); err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func TestConfigurationFileInItsRepository(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "named.yml": "named.yml", "prod/named.yml": "prod/named.yml", "../op.yml": "", filepath.Join(top, "work", "a.yml"): "a.yml",
 	} {
-		if got := groundsOf(env, verbs.Comment, []settings.Values{settings.Flags(map[string][]string{"config": {given}})}).sources().Named; got != want {
+		if got := groundsOf(env, verbs.Comment, []settings.Values{settings.Flags(map[string][]string{"config": {given}})}).sources(settings.File{}).Named; got != want {
 			t.Errorf("%q is named %q in the repository, want %q", given, got, want)
 		}
 	}
