@@ -19,9 +19,9 @@ func limited(n string) string { return "version: 1\npull-request: {limit: " + n 
 // noFile is the limit where no file says it.
 const noFile = 10
 
-// A configuration file that is named comes from the base where it lies in what is
-// checked out, and from disk where it is the operator's; without a name, and over the
-// operator's, the base's own is searched for. What is checked out decides nothing.
+// For a comment, a named file inside of the checkout is read from the base, and one outside
+// of it from disk. Without a name, and beside an operator's file, the base's own file is
+// searched for. The checkout decides nothing.
 func TestSettingsOnABase(t *testing.T) {
 	t.Parallel()
 	base := fstest.MapFS{
@@ -61,8 +61,8 @@ func TestSettingsOnABase(t *testing.T) {
 	}
 }
 
-// A repository that is not on disk has a file of its own, which is laid over one on disk
-// that is named. One that is broken is not replaced by that.
+// A repository that is not on disk has its own file. It overrides the operator's, which does
+// not replace a broken one.
 func TestSettingsOfAnotherRepository(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)
@@ -98,8 +98,8 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 	}
 }
 
-// Whoever keeps the file for all repositories in one that is checked out may make findings
-// of the others less bad, as from elsewhere; of the one that is checked out it may not.
+// An operator's file in the checkout may lower severities for other repositories. For the
+// checkout itself it is the repository's own, and may not.
 func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)
@@ -129,7 +129,7 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	}
 }
 
-// What a configuration file is called in its repository, GitHub is asked for.
+// GitHub is asked for a configuration file by its name in the repository.
 func TestConfigurationFileInItsRepository(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)
@@ -177,8 +177,8 @@ func TestSettingsOfAHead(t *testing.T) {
 	})
 }
 
-// What is proposed from a checkout goes by its own file, laid over the operator's. The other
-// verbs go by the operator's alone: nothing that is checked out decides.
+// Proposals from a checkout use its own file, which overrides the operator's. The other
+// verbs use the operator's file alone: nothing in the checkout decides.
 func TestSettingsOfACheckout(t *testing.T) {
 	t.Parallel()
 	for own, want := range map[string]map[verbs.Verb]int{
@@ -197,8 +197,8 @@ func TestSettingsOfACheckout(t *testing.T) {
 	}
 }
 
-// Another default, and the same value enforced, is another identity of the settings by
-// which repositories are remembered; another order, another place and a comment are not.
+// Another default, and the same value enforced, changes the identity of settings. Another
+// order, another place and a comment do not.
 func TestIdentityOfSettings(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)

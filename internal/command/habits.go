@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// habit is what people type who know another program, and what helps them here. It is a hint
-// and no alias: what relock understands stays one list.
+// habit is a word that people type because another program has it, with a hint for them. It
+// is no alias: each command and flag has one name.
 type habit struct {
 	// typed are commands, and flags with one dash, as Terraform has them.
 	typed string

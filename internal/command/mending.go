@@ -84,8 +84,8 @@ func workflowsIn(root string, match func(text []byte) bool) []string {
 	return names
 }
 
-// answersComments reports whether a workflow seems to run relock on comments. It looks for
-// words alone.
+// answersComments reports whether a workflow seems to run relock on comments. It only
+// searches for words.
 func answersComments(workflow []byte) bool {
 	event, program := false, false
 	for line := range strings.Lines(string(workflow)) {

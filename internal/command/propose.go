@@ -6,11 +6,10 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/organisation"
-	"github.com/relock-dev/relock/internal/safe"
-
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -74,7 +73,7 @@ func remembering(s settings.Settings) string {
 	return s.Organisation.Memory
 }
 
-// paused says that nothing is done, and where somebody has decided so.
+// paused is the warning that org.pause stops the run, with the place of that setting.
 func paused(s settings.Settings) problem.Problem {
 	at := s.Places["org.pause"]
 	return problem.Problem{
@@ -101,8 +100,8 @@ func askToPropose(env Env, from settings.Sources, s settings.Settings, org *orga
 	here := env.checkout()
 	var notices []problem.Problem
 	if here.Repository == "" {
-		// Outside of a workflow nobody names the repository: it is the one of the
-		// clone that the first directory is in.
+		// Outside of a workflow, the repository is that of the clone with the first
+		// directory.
 		var err error
 		clone := rootsOf(env, dirs)[0]
 		here.Repository, notices, err = run.CloneOf(clone, env.runtime().APIURL())

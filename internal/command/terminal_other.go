@@ -4,6 +4,6 @@ package command
 
 import "os"
 
-// speaksANSI reports whether a terminal understands escape sequences. All do but
-// the one that TERM calls dumb.
+// speaksANSI reports whether a terminal understands escape sequences. All do, except one
+// that TERM calls dumb.
 func speaksANSI(*os.File) bool { return true }

@@ -129,8 +129,8 @@ func (g *graph) post(ctx context.Context, document string, variables map[string]
 	return answer.Errors, err
 }
 
-// graphQuery is a GraphQL query in the making. Texts from outside are variables, so
-// that they cannot end a string of ours.
+// graphQuery builds a GraphQL query. Texts from outside are variables, so that they
+// cannot end a string of the query.
 type graphQuery struct {
 	fields    strings.Builder
 	declared  []string
@@ -158,9 +158,9 @@ func (q *graphQuery) String() string {
 	return "query(" + strings.Join(q.declared, ", ") + ") {" + q.fields.String() + " }"
 }
 
-// refusalOfGraphQL sorts the errors that GitHub reports inside an answer. One
-// without a known type is most likely the reason that we look for: the ref is
-// not where it was. The caller reads again and sees.
+// refusalOfGraphQL sorts the errors that GitHub reports inside an answer. An error
+// without a known type most likely means that the ref has moved. The caller reads again
+// and finds out.
 func refusalOfGraphQL(e graphqlError) *refusal {
 	said := &refusal{message: oneLine(e.Message), kind: ErrConflict}
 	switch {
@@ -175,7 +175,7 @@ func refusalOfGraphQL(e graphqlError) *refusal {
 		said.status, said.kind = http.StatusForbidden, nil
 	case e.Type == "NOT_FOUND":
 		said.status, said.kind = http.StatusNotFound, ErrNotFound
-	// GitHub has given up, and nobody knows at which point [refined-github#1956].
+	// GitHub has given up, and does not say at which point [refined-github#1956].
 	case strings.HasPrefix(e.Message, "Something went wrong"):
 		said.kind = ErrUncertain
 	case e.Type == "RESOURCE_LIMITS_EXCEEDED":

@@ -20,8 +20,8 @@ type Issue struct {
 	URL    string // of it, for people
 	Body   string
 	Open   bool
-	// Editor has edited the body last; its zero value if nobody has, or nobody who is
-	// still there.
+	// Editor is who edited the body last. It is zero if the body was not edited, or if
+	// that account was deleted.
 	Editor Actor
 }
 
@@ -88,14 +88,14 @@ type issuePage struct {
 	}
 }
 
-// selfKnown is whose token the clients of a run have, once GitHub has said it.
+// selfKnown is the login of the token's owner, as far as GitHub has said it in this run.
 type selfKnown struct {
 	mu    sync.Mutex
 	login string
 }
 
-// likelyLogin returns whose token it is as issues name it, or most likely is; empty if
-// GitHub has to be asked. Most tokens without an owner in their form are a workflow's own.
+// likelyLogin returns the most likely login of the token's owner, as issues name it. It is
+// empty if GitHub must be asked. Most tokens whose form names no owner are a workflow's own.
 func likelyLogin(ctx context.Context, c *Client) string {
 	known := c.as.self.known()
 	if known != "" || c.tokens.isApp() {
@@ -112,7 +112,7 @@ func isPersonal(token string) bool {
 	return slices.ContainsFunc(personal, func(prefix string) bool { return strings.HasPrefix(token, prefix) })
 }
 
-// known returns whose token it is; empty if GitHub has not said it yet.
+// known returns the login of the token's owner; empty if GitHub has not said it yet.
 func (k *selfKnown) known() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *issueSearch) pages(ctx context.Context, r *Repository, after string) er
 }
 
 // spare reports whether an error may be about the issues alone. Then the pull requests are
-// asked for without them: GitHub gives nothing of a repository of which it cannot give all.
+// asked for without them: GitHub gives all parts of a repository or none.
 func (s *issueSearch) spare(err error) bool {
 	said, refused := errors.AsType[*refusal](err)
 	return s != nil && refused && said.kind != ErrNotFound

@@ -12,13 +12,13 @@ const (
 	// mostBranches bounds the branches of one query. The bodies of their pull
 	// requests are part of the answer, and GitHub gives up after ten seconds.
 	mostBranches = 50
-	// fewCandidates is how many pull requests are looked at for each branch: a
-	// fork may have a branch of the same name.
+	// fewCandidates is how many pull requests of each branch a query returns: a fork
+	// may have a branch of the same name.
 	fewCandidates = 3
 )
 
-// pullFields are what GraphQL is asked for of a pull request. It names the authors
-// otherwise than REST: those that are bots without "[bot]".
+// pullFields are the GraphQL fields of a pull request. Unlike REST, GraphQL names bots
+// without "[bot]".
 const pullFields = `number id url title body state isDraft locked baseRefName baseRefOid
  headRefOid headRefName headRepository { nameWithOwner } isCrossRepository maintainerCanModify
  labels(first: 50) { nodes { name } } autoMergeRequest { mergeMethod }`
@@ -166,9 +166,9 @@ func (r *Repository) own(ctx context.Context, branch string, candidates []pullNo
 	return r.PullRequests(ctx, branch)
 }
 
-// LatestAndIssues is Latest with the issues that the owner of the token has opened and for
-// which is holds. It costs a request more where nothing says before whose token it is, and
-// where more issues of ours come before the first of them.
+// LatestAndIssues is Latest with those issues of the token's owner for which is returns
+// true. It costs one more request if the owner is not known yet, and if other issues of the
+// owner come first.
 func (r *Repository) LatestAndIssues(ctx context.Context, branches []string, is func(Issue) bool) (map[string][]PullRequest, OwnIssues, error) {
 	s := &issueSearch{is: is, login: likelyLogin(ctx, r.client)}
 	latest, err := r.latest(ctx, branches, s)

@@ -141,8 +141,8 @@ func (l ownerList) all(ctx context.Context) ([]Listed, error) {
 	}
 }
 
-// mostAsked is how often a page is asked for of which GitHub did not give every
-// repository.
+// mostAsked is how often a page is asked for if GitHub does not give every repository
+// of it.
 const mostAsked = 3
 
 // page reads a page. failed are the repositories that GitHub could not give, by

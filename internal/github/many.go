@@ -26,8 +26,8 @@ const largestFile = 1 << 20
 // installation's, and custom properties. The token of a workflow is refused: it
 // reaches one repository.
 //
-// A page of which GitHub cannot give every repository is asked for again; what it does
-// not give then has an error of its own, and the others count.
+// If GitHub cannot give every repository of a page, List asks for the page again. What is
+// still missing then has an error of its own, and the others count.
 func (c *Client) List(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
 	doing := "listing the repositories of " + owner
 	found, err := ownerList{c, owner, o}.all(ctx)
@@ -86,7 +86,7 @@ func (c *Client) Releases(ctx context.Context, asked []provider.Tagged) ([][]pro
 	return found, nil
 }
 
-// batches yields the ranges of a list for each of which one query can ask.
+// batches yields ranges of a list. One query can ask for each range.
 func batches(asked []provider.Tagged) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		from, size := 0, 0
@@ -131,12 +131,12 @@ func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string
 	return texts, nil
 }
 
+// repository begins the fields of the repository with the index i.
 func (q *graphQuery) repository(i int, a provider.Tagged) {
 	q.add(" r%d: repository(owner: %s, name: %s) {", i, q.text(a.Owner), q.text(a.Name))
 }
 
-// ask sends a query that is about no repository of ours, and which nobody has to
-// act on if it fails.
+// ask sends a query about repositories of others. A run goes on without the answer.
 func (c *Client) ask(ctx context.Context, doing string, q *graphQuery, data any) error {
 	if len(q.declared) == 0 {
 		return nil

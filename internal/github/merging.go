@@ -12,21 +12,21 @@ import (
 )
 
 // MergeState is what GitHub has found out about merging a pull request, by the
-// names of GraphQL. It is computed when GitHub likes.
+// names of GraphQL. GitHub computes it at some later time.
 // https://docs.github.com/en/graphql/reference/enums#mergestatestatus
 type MergeState string
 
 // The states on which relock acts.
 const (
-	// MergeUnknown is that nobody has asked yet, and the empty state that GitHub was
-	// not asked.
+	// MergeUnknown means that GitHub has not computed it yet. The empty state means that
+	// GitHub was not asked.
 	MergeUnknown MergeState = "UNKNOWN"
-	// MergeBehind is that the base has commits that the head has not, and demands
-	// that it has them. Where anything else is missing, that hides it.
+	// MergeBehind means that the head lacks commits of the base, and that the base requires
+	// them. GitHub reports it only if nothing else is missing.
 	MergeBehind  MergeState = "BEHIND"
 	MergeBlocked MergeState = "BLOCKED"
 	MergeClean   MergeState = "CLEAN"
-	// MergeUnstable is that a check has not passed that nobody demands.
+	// MergeUnstable means that a check has not passed that is not required.
 	MergeUnstable MergeState = "UNSTABLE"
 )
 
@@ -40,9 +40,9 @@ const (
 	changesWord  = "CHANGES_REQUESTED"
 )
 
-// approved reports whether the reviews approve. Where the base demands none, GitHub decides
-// nothing, whatever people have said [abcxyz/github-metrics-aggregator#224]: then one approval
-// of a person who may write is enough, if nobody of those asks for changes.
+// approved reports whether the reviews approve. If the base requires no review, GitHub does
+// not decide [abcxyz/github-metrics-aggregator#224]. Then one approval of a person who may
+// write is enough, unless another such person asks for changes.
 func (n pullNode) approved() bool {
 	if n.ReviewDecision != "" {
 		return n.ReviewDecision == approvedWord

@@ -234,7 +234,7 @@ func (r *rates) moment(now time.Time, of int) time.Time {
 	return at
 }
 
-// writeAt is when the next request that writes may be sent, of which that is the turn then.
+// writeAt reserves the time at which the next request that writes may be sent.
 func (r *rates) writeAt(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -314,7 +314,7 @@ func (t *Tally) Good() bool {
 	return t.good
 }
 
-// tallyOf counts a request; what nobody counts has one of its own.
+// tallyOf is the Tally of a request. A request that is not counted has one of its own.
 func (r *rates) tallyOf(req *http.Request) *Tally {
 	if t, counted := req.Context().Value(tallyKey{}).(*Tally); counted && t.rates == r {
 		return t
