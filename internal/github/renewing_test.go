@@ -106,7 +106,7 @@ func TestPatienceWithNewTokens(t *testing.T) {
 		{"POST", label}, {"POST", rule}, {"POST", suspended}, {"GET", suspended}, {"query", allowList},
 	}
 	never := []row{
-		{"query", list},
+		{"query", list}, {"GET", reply{403, map[string]string{"Retry-After": "90000"}, `{"message": "You have exceeded a secondary rate limit."}`}},
 		{"POST", reply{422, nil, `{"message": "Resource not accessible by integration"}`}}, {"POST", reply{502, nil, "<html>"}},
 	}
 	ages := []time.Duration{0, 59 * time.Second, time.Minute, secondMinute}
