@@ -2,6 +2,7 @@ package lockfile
 
 import (
 	"bytes"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,12 @@ import (
 
 // Name is the file name of a dependency lock file.
 const Name = ".terraform.lock.hcl"
+
+// MaxSize bounds a lock file, in bytes. One of hundreds of providers is far smaller.
+const MaxSize = 8 << 20
+
+// ErrTooLarge says that a lock file is above MaxSize.
+var ErrTooLarge = errors.New("the lock file is larger than 8 MiB")
 
 // Is reports whether a path is that of a lock file.
 func Is(name string) bool { return path.Base(name) == Name }

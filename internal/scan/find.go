@@ -248,6 +248,9 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 
 // readLock parses a lock file that was read with an error or without one.
 func readLock(name string, src []byte, err error, base func() []byte) (*lockfile.File, []problem.Problem) {
+	if err == nil && len(src) > lockfile.MaxSize {
+		err = lockfile.ErrTooLarge
+	}
 	if err != nil {
 		var unread tfconfig.Mistakes
 		unread.Unreadable("file", problem.Place{Path: name}, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -186,14 +187,11 @@ func blobContent(stored *filesystem.Storage, id plumbing.Hash) ([]byte, error) {
 	return ReadBounded(r)
 }
 
-// mostFile bounds a file. A lock file of hundreds of providers is far smaller.
-const mostFile = 8 << 20
-
-// ReadBounded reads a file of a repository, which must not be larger than 8 MiB.
+// ReadBounded reads a file of a repository, which must not be larger than a lock file.
 func ReadBounded(r io.Reader) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(r, mostFile+1))
-	if err == nil && len(content) > mostFile {
-		err = errors.New("the lock file is larger than 8 MiB")
+	content, err := io.ReadAll(io.LimitReader(r, lockfile.MaxSize+1))
+	if err == nil && len(content) > lockfile.MaxSize {
+		err = lockfile.ErrTooLarge
 	}
 	return content, err
 }
