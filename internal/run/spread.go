@@ -41,26 +41,32 @@ func noMatch(pattern string) problem.Problem {
 
 // dirsMatching are the directories with a lock file that match a DIR with wildcards, and else
 // DIR itself. below returns the files in a directory. The rules are those of the setting
-// include. A directory without a lock file does not match, since it may be a module. Hidden
+// include, but a directory that exists by its name is no pattern, and what is below it may
+// be one. A directory without a lock file does not match, since it may be a module. Hidden
 // directories do not match, and links are not followed.
 func dirsMatching(dir string, below func(dir string) fs.FS) (found []string, err error) {
 	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
 	if !strings.ContainsAny(name, wildcards) {
 		return []string{dir}, nil
 	}
-	pattern := path.Clean(name)
-	if _, err := fs.Stat(below(pattern), "."); err == nil {
-		return []string{dir}, nil // its name has brackets
+	parts := strings.Split(path.Clean(name), "/")
+	n := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, wildcards) })
+	for n < len(parts) {
+		if _, err := fs.Stat(below(strings.Join(parts[:n+1], "/")), "."); err != nil {
+			break
+		}
+		n++ // the name of the directory has brackets
+	}
+	if n == len(parts) {
+		return []string{dir}, nil
 	}
 	if search {
 		return nil, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeNotFound, Message: dir + ": a search takes no wildcards", Hint: "** matches directories at any depth",
 		}}
 	}
-	parts := strings.Split(pattern, "/")
-	first := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, wildcards) })
-	above, patterns := path.Join(parts[:first]...), []string{path.Join(parts[first:]...)}
-	if strings.HasPrefix(pattern, "/") {
+	above, patterns := path.Join(parts[:n]...), []string{path.Join(parts[n:]...)}
+	if strings.HasPrefix(name, "/") {
 		above = "/" + above
 	}
 	_ = fs.WalkDir(below(cmp.Or(above, ".")), ".", func(name string, d fs.DirEntry, err error) error {
