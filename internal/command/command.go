@@ -197,11 +197,7 @@ func list(w io.Writer, prefix string, problems []problem.Problem) {
 // diagnoses are the problems in an error. Any other error is one problem.
 func diagnoses(err error) []problem.Problem {
 	var several problem.Several
-	var missing run.NotFound
-	switch {
-	case errors.As(err, &missing):
-		return missing
-	case errors.As(err, &several):
+	if errors.As(err, &several) {
 		return several
 	}
 	return []problem.Problem{problem.Of(err)}

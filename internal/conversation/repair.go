@@ -390,7 +390,7 @@ func refused(err error) error {
 	if errors.Is(err, run.ErrMoved) {
 		return comment.Refuse(safe.Text(err.Error()))
 	}
-	var missing run.NotFound
+	var missing problem.Several
 	if !errors.As(err, &missing) {
 		return err
 	}

@@ -74,7 +74,7 @@ func TestBecameOfARebuild(t *testing.T) {
 // Markdown by the name of it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	missing := run.NotFound{
+	missing := problem.Several{
 		{Message: "no root module locks hashicorp/awss", Hint: "relock scan lists all"},
 		{Message: "there is no directory <img> here"},
 	}

@@ -13,10 +13,8 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -79,7 +77,10 @@ func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
 
 // wanted is what the command names. Without directories, these are the root modules that
 // the pull request touches, within the directories of the settings.
-func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote) (run.Wanted, error) {
+//
+// A command that judges is about all that the change may touch. One that writes is about
+// what depends on a changed file by name: an added link is no reason to upgrade everything.
+func (q request) wanted(ctx context.Context, verb verbs.Verb) (run.Wanted, error) {
 	w := run.Wanted{Mode: upgrade.Upgrade, Dirs: q.command.Dirs, Providers: q.command.Providers, Platforms: q.command.Platforms}
 	if q.command.Verb == comment.Lock {
 		w.Mode = upgrade.Complete
@@ -88,7 +89,12 @@ func (q request) wanted(ctx context.Context, verb verbs.Verb, files *run.Remote)
 		return w, nil
 	}
 	w.Dirs = q.means.Settings.Directories
-	return q.touching(ctx, verb, files, w)
+	files, complete, err := q.repo.ChangedFiles(ctx, q.pull.Number, mostChanged)
+	if err == nil && !complete {
+		err = comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
+	}
+	w.Changed = &run.PullFiles{Files: files, ByName: verb == verbs.Upgrade || verb == verbs.Lock}
+	return w, err
 }
 
 // looking makes the ask for a verb about the test merge or, if GitHub has none, about the
@@ -106,7 +112,7 @@ func (q request) looking(ctx context.Context, verb verbs.Verb, by run.JudgedBy) 
 	if base != "" {
 		head.Base = func(ctx context.Context) (*run.Remote, error) { return run.Snapshot(ctx, q.repo, base) }
 	}
-	w, err := q.wanted(ctx, verb, files)
+	w, err := q.wanted(ctx, verb)
 	return run.ToLook(q.means, verb, head, w, by), err
 }
 
@@ -124,7 +130,7 @@ func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *mergedH
 	if err != nil {
 		return run.Ask{}, err
 	}
-	w, err := q.wanted(ctx, verb, files)
+	w, err := q.wanted(ctx, verb)
 	if err != nil {
 		return run.Ask{}, err
 	}
@@ -153,24 +159,6 @@ func (q request) hosts(ctx context.Context) []svchost.Hostname {
 	return hosts
 }
 
-// touching limits a command to what the pull request changes. A command that judges is
-// about all that the change may touch. One that writes is about what depends on a changed
-// file by name: an added link is no reason to upgrade everything.
-func (q request) touching(ctx context.Context, verb verbs.Verb, remote *run.Remote, w run.Wanted) (run.Wanted, error) {
-	files, complete, err := q.repo.ChangedFiles(ctx, q.pull.Number, mostChanged)
-	if err == nil && !complete {
-		err = comment.Refuse(safe.Format("the pull request changes more than %s files; name the directories", safe.Int(mostChanged)))
-	}
-	if err != nil {
-		return w, err
-	}
-	w.Changed, w.Touched = files, run.TouchedBy(remote, files)
-	if verb == verbs.Upgrade || verb == verbs.Lock {
-		w.Touched = run.ConcernedBy(remote, files)
-	}
-	return w, nil
-}
-
 // changes reports whether the pull request changes a file.
 func (q request) changes(ctx context.Context, name string) (bool, error) {
 	files, complete, err := q.repo.ChangedFiles(ctx, q.pull.Number, mostChanged)
@@ -180,18 +168,13 @@ func (q request) changes(ctx context.Context, name string) (bool, error) {
 	return slices.Contains(files, name), err
 }
 
-// wanted adds the lock files that conflict to what a command names.
+// wanted adds the lock files that conflict to what a command names. A command that names
+// nothing is about them anyway, since the pull request changes each.
 func (m *mergedHead) wanted(w run.Wanted) run.Wanted {
 	if len(w.Dirs) > 0 {
 		w.Dirs = slices.Clone(w.Dirs)
 		for _, name := range slices.Sorted(maps.Keys(m.conflicts)) {
 			w.Dirs = append(w.Dirs, path.Dir(name))
-		}
-	}
-	touched := w.Touched
-	if touched != nil {
-		w.Touched = func(root scan.RootModule) bool {
-			return m.conflicts[path.Join(root.Dir, lockfile.Name)] || touched(root)
 		}
 	}
 	return w

@@ -13,7 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -35,11 +34,10 @@ type Ask struct {
 	// hosts returns the registries that a head from a fork may name, because its base names
 	// them; nil: none.
 	hosts func() []svchost.Hostname
-	// change limits a check to the changed files, and touched to some root modules; nil: no
-	// limit.
-	change  *Change
-	touched func(scan.RootModule) bool
-	changed []string // files; nil: unknown, or as change says
+	// change limits a check to the changed files, and pull any verb to those of a pull
+	// request; nil: no limit.
+	change *Change
+	pull   *PullFiles
 	// base reads the base of a pull request's head, if change does not name it; nil: the
 	// base is unknown.
 	base func(context.Context) (*Remote, error)
@@ -184,19 +182,25 @@ type PullHead struct {
 type Wanted struct {
 	Mode upgrade.Mode
 	Dirs []string
-	// Touched selects root modules; nil: all in Dirs. Changed are the files that the pull
-	// request changes; nil: unknown.
-	Touched   func(scan.RootModule) bool
-	Changed   []string
+	// Changed limits the command to root modules that the pull request touches; nil: it is
+	// about all in Dirs.
+	Changed   *PullFiles
 	Providers []provider.Pattern
 	Platforms []provider.Platform
+}
+
+// PullFiles are the files that a pull request changes. All root modules count that they may
+// affect, or only those that depend on one of the files by name.
+type PullFiles struct {
+	Files  []string
+	ByName bool
 }
 
 // ToLook asks for the report of a verb about the head of a pull request, and writes
 // nothing.
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
-		verb: verb, means: m, mode: w.Mode, head: OwnHead, touched: w.Touched, changed: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
+		verb: verb, means: m, mode: w.Mode, head: OwnHead, pull: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
 		targets: []target{{repository: h.Repository, files: h.Files, dirs: w.Dirs}},
 	}
 	if h.Fork {
@@ -229,7 +233,7 @@ func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Patt
 
 // about asks the same about directories of other files, to compare them.
 func (a Ask) about(files Files, dirs []string) Ask {
-	a.change, a.base, a.touched, a.changed, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, nil, true, true
+	a.change, a.base, a.pull, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, true, true
 	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
 	return a
 }

@@ -101,7 +101,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: markUncontacted(j, m)})
 		}
-		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, &s, t, s.extent.changed.withoutUntouched(diagnostics)))
+		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, &s, t, s.extent.differs.withoutUntouched(diagnostics)))
 		s = withLocks(j, s, locks, first, left)
 		if len(s.alone) > 0 { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
@@ -114,7 +114,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if j.env.Found != nil {
 		j.env.Found(len(s.all()))
 	}
-	if s.extent.touched != nil && j.ask.change == nil {
+	if j.ask.pull != nil {
 		s.unlocked = nil // a command about the files of a pull request is about none of them
 	}
 	slices.Sort(s.excluded)

@@ -77,7 +77,7 @@ func findRoots(ctx context.Context, j job) (planned, error) {
 	p := planned{inventory: there, report: j.ask.report()}
 	p.report.DryRun, p.report.Asked, p.report.Summarised = j.settings.DryRun, restriction(j), j.env.Summary
 	p.report.Diagnostics = append(slices.Clip(j.warnings), there.diagnostics...)
-	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, there.extent.changed != nil
+	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, j.ask.change != nil && there.extent.differs != nil
 	p.report.Excluded = there.excluded
 	return p, err
 }

@@ -1,27 +1,10 @@
 package run
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/problem"
 )
-
-// NotFound lists names in an ask that match nothing. Then relock does nothing: a person who
-// misspells a name must not read "up to date".
-type NotFound []problem.Problem
-
-// Error returns the messages.
-func (n NotFound) Error() string { return errors.Join(n.Unwrap()...).Error() }
-
-// Unwrap returns the diagnostics.
-func (n NotFound) Unwrap() []error {
-	all := make([]error, len(n))
-	for i, d := range n {
-		all[i] = &problem.Error{Problem: d}
-	}
-	return all
-}
 
 // lookupTerm is a name in an ask, of a provider or a directory, and what was found of it.
 type lookupTerm struct {

@@ -75,7 +75,7 @@ func TestNamesAreHonoured(t *testing.T) {
 				j.ask.named = []provider.Pattern{pattern(t, tt.named)}
 			}
 			told, err := checkNamed(j, having(t, tt.unread, "hashicorp/null"))
-			var missing NotFound
+			var missing problem.Several
 			if errors.As(err, &missing); tt.fails != (err != nil) {
 				t.Errorf("checkNamed() fails with %v, want a failure: %t", err, tt.fails)
 			}
@@ -128,6 +128,10 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 				return
 			}
 			d := problem.Of(err)
+			var missing problem.Several
+			if errors.As(err, &missing) {
+				d = missing[0]
+			}
 			if dir == "live" || d.Code != problem.CodeNotFound || !strings.Contains(d.Hint, want) {
 				t.Errorf("Run(in %s) = %v with the hint %q, want %q", dir, err, d.Hint, want)
 			}

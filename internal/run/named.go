@@ -10,7 +10,8 @@ import (
 )
 
 // checkNamed looks for the ask's names in the found root modules. If the run has no other
-// target and a name matches nothing, it fails, before anything is asked or written.
+// target and a name matches nothing, it fails, before anything is asked or written: a person
+// who misspells a name must not read "up to date". The error is a problem.Several.
 func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 	s := j.visit.Lookup
 	if s == nil || !s.several {
@@ -41,7 +42,7 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 		notices = append(notices, idle(j.settings.Clauses(), in.found)...)
 	}
 	if slices.ContainsFunc(missing, func(d problem.Problem) bool { return d.Code == problem.CodeNotFound }) {
-		return notices, NotFound(missing)
+		return notices, problem.Several(missing)
 	}
 	return append(notices, missing...), nil
 }

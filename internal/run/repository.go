@@ -239,13 +239,12 @@ func (p *Plan) inRepository(r report.Report, err error) report.Report {
 		}
 	}
 	var wrong problem.Several
-	var missing NotFound
 	switch {
-	case errors.As(err, &missing):
-		r.Diagnostics = append(r.Diagnostics, missing...)
-	case errors.As(err, &wrong): // in its configuration file
+	case errors.As(err, &wrong):
 		for _, d := range wrong {
-			d.Place.Package = name
+			if d.Place != (problem.Place{}) { // in its configuration file
+				d.Place.Package = name
+			}
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:

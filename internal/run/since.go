@@ -40,7 +40,7 @@ func changedInCheckout(ctx context.Context, j job, t tree) (e extent, unknown st
 		}
 	}
 	// The configuration file comes from the working tree, not from the base.
-	if c := e.changed; c != nil {
+	if c := e.differs; c != nil {
 		c.anywhere = c.anywhere || slices.ContainsFunc(settings.FileNames, func(name string) bool { return c.files[name] })
 		return e, "", nil
 	}
@@ -64,7 +64,7 @@ func sinceFork(j job, t tree) (e extent, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.changed, err = changedSince(clone, fork, nil)
+	e.differs, err = changedSince(clone, fork, nil)
 	e.base = filesAt(t, base.Commit, j.settings.Own)
 	if fork.Commit != base.Commit {
 		e.fork = filesAt(t, fork.Commit, j.settings.Own)
@@ -100,7 +100,7 @@ func sinceForkOnGitHub(ctx context.Context, j job, t tree) (e extent, err error)
 		e.fork = filesOnGitHub(j, d.MergeBase)
 	}
 	if d.Complete {
-		e.changed, err = changedSince(clone, head, changedPathsIn(t.FS(), d.Files))
+		e.differs, err = changedSince(clone, head, changedPathsIn(t.FS(), d.Files))
 	}
 	return e, err
 }

@@ -116,24 +116,11 @@ func changedPathsIn(fsys fs.FS, names []string) []filetree.ChangedPath {
 	return paths
 }
 
-// TouchedBy returns a function that selects the root modules of a commit that a change of
-// these files may affect. relock judges those.
-func TouchedBy(files *Remote, names []string) func(scan.RootModule) bool {
-	return newChanged(changedPathsIn(files.FS, names)).touches
-}
-
-// ConcernedBy returns a function that selects the root modules of a commit that depend on
-// one of these files by name. relock writes those.
-func ConcernedBy(files *Remote, names []string) func(scan.RootModule) bool {
-	return newChanged(changedPathsIn(files.FS, names)).concerns
-}
-
 // extent limits a run to some root modules, and reads what they are compared with.
 type extent struct {
 	touched func(scan.RootModule) bool // nil: all
-	changed *changed                   // nil: unknown
-	// differs are the files that may differ from the base: those of changed, or of a comment's
-	// pull request; nil: unknown.
+	// differs are the files that the change, or the pull request of a comment, may have
+	// changed; nil: unknown.
 	differs *changed
 	// base reads the files with which entries of lock files are compared, to see which ones
 	// are new; nil: there is no base, and all are. A base may be known although the changed
@@ -169,11 +156,15 @@ func filesOnGitHub(j job, commit string) func(context.Context) (*Remote, error) 
 // narrow limits a check to the root modules that a change touches. If the change is
 // unknown, all are checked: that finds more, never less.
 func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem, error) {
-	change, e, unknown := j.ask.change, extent{touched: j.ask.touched, base: j.ask.base}, ""
-	if change == nil {
-		if j.ask.changed != nil {
-			e.differs = newChanged(changedPathsIn(trees[0].FS(), j.ask.changed))
+	change, e, unknown := j.ask.change, extent{base: j.ask.base}, ""
+	if pull := j.ask.pull; pull != nil {
+		e.differs = newChanged(changedPathsIn(trees[0].FS(), pull.Files))
+		e.touched = e.differs.touches
+		if pull.ByName {
+			e.touched = e.differs.concerns
 		}
+	}
+	if change == nil {
 		return e, nil, nil
 	}
 	var err error
@@ -199,8 +190,8 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 	if unknown != "" {
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
 	}
-	if e.changed != nil {
-		e.touched, e.differs = e.changed.touches, e.changed
+	if e.differs != nil {
+		e.touched = e.differs.touches
 	}
 	return e, nil, nil
 }
@@ -246,7 +237,7 @@ func changedOnGitHub(ctx context.Context, j job, t tree) (e extent, unknown stri
 	case change.Straight && !d.Straight:
 		return e, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
 	}
-	e.changed = newChanged(changedPathsIn(t.FS(), d.Files))
+	e.differs = newChanged(changedPathsIn(t.FS(), d.Files))
 	return e, "", nil
 }
 

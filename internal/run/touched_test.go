@@ -449,5 +449,5 @@ func (f files) write(t *testing.T, root string) {
 // changedOnDisk is what a working tree has changed since a commit.
 func changedOnDisk(root, revision string) (*changed, error) {
 	e, err := sinceFork(job{ask: Ask{change: &Change{Revision: revision}}}, tree{root: root})
-	return e.changed, err
+	return e.differs, err
 }
