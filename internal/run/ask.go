@@ -201,7 +201,7 @@ type PullFiles struct {
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
 		verb: verb, means: m, mode: w.Mode, head: OwnHead, pull: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
-		targets: []target{{repository: h.Repository, files: h.Files, dirs: w.Dirs}},
+		targets: []target{{repository: h.Repository, remote: h.Files, dirs: w.Dirs}},
 	}
 	if h.Fork {
 		a.head, a.hosts = ForkHead, h.Hosts
@@ -219,7 +219,7 @@ func ToRepair(m Means, verb verbs.Verb, h PullHead, w Wanted, to *Push) Ask {
 // ToRebuild asks to make a pull request of ours again on its base branch, whose files are
 // given.
 func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p Pulls) Ask {
-	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, files: files, dirs: dirs}}}
+	return Ask{verb: verbs.PR, means: m, head: m.Head, to: p, targets: []target{{repository: repository, base: base, remote: files, dirs: dirs}}}
 }
 
 // toPlanDisputed asks for the disputed entries of one lock file. The file tree has no
@@ -227,14 +227,14 @@ func ToRebuild(m Means, repository, base string, files *Remote, dirs []string, p
 func toPlanDisputed(m Means, files *Remote, dir string, disputed []provider.Pattern) Ask {
 	return Ask{
 		verb: verbs.Lock, mode: upgrade.Complete, only: disputed, lockedOnly: true,
-		means: Means{Settings: m.Settings.Searching(nil, nil), Of: m.Of}, targets: []target{{files: files, dirs: []string{dir}}},
+		means: Means{Settings: m.Settings.Searching(nil, nil), Of: m.Of}, targets: []target{{remote: files, dirs: []string{dir}}},
 	}
 }
 
 // about asks the same about directories of other files, to compare them.
-func (a Ask) about(files Files, dirs []string) Ask {
+func (a Ask) about(t target, dirs []string) Ask {
 	a.change, a.base, a.pull, a.named, a.lockedOnly, a.compared = nil, nil, nil, nil, true, true
-	a.targets = []target{{repository: a.targets[0].repository, files: files, dirs: dirs}}
+	a.targets = []target{{repository: a.targets[0].repository, checkout: t.checkout, remote: t.remote, dirs: dirs}}
 	return a
 }
 
@@ -242,7 +242,7 @@ func (a Ask) about(files Files, dirs []string) Ask {
 func onDisk(verb verbs.Verb, m Means, c Checkout, dirs []string) Ask {
 	return Ask{
 		verb: verb, means: m, head: m.Head, named: givenProviders(m),
-		targets: []target{{repository: c.Repository, base: c.DefaultBranch, files: c, dirs: dirs}},
+		targets: []target{{repository: c.Repository, base: c.DefaultBranch, checkout: &c, dirs: dirs}},
 	}
 }
 
@@ -278,9 +278,8 @@ func (a Ask) bases(t target, c settings.Settings) []string {
 // branchHere is the branch of a target's files. If the runner does not report the
 // checked-out branch, branchHere assumes the first base.
 func branchHere(a Ask, t target) string {
-	c, checkout := t.files.(Checkout)
-	if _, pulls := a.to.(Pulls); checkout && pulls {
-		return cmp.Or(c.Branch, a.bases(t, a.means.Settings)[0])
+	if _, pulls := a.to.(Pulls); t.checkout != nil && pulls {
+		return cmp.Or(t.checkout.Branch, a.bases(t, a.means.Settings)[0])
 	}
 	return t.base
 }

@@ -26,7 +26,7 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 		return t, nil, err
 	}
 	clone, err := worktree.OpenClone(root)
-	if c, _ := t.files.(Checkout); err != nil && c.Commit != "" { // a runner without git makes no .git
+	if err != nil && t.checkout.Commit != "" { // a runner without git makes no .git
 		return t, readElsewhere("the checkout is no git repository", t.base), nil
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func oneRoot(workDir string, dirs []string) (root string, err error) {
 // isOnBase reports whether the base branch on GitHub has a commit. GitHub is not asked if
 // the event says that the branch is at this commit.
 func isOnBase(ctx context.Context, j job, t target, commit string) (bool, error) {
-	if c, _ := t.files.(Checkout); c.Commit == commit && c.Branch == t.base && t.base != "" {
+	if t.checkout.Commit == commit && t.checkout.Branch == t.base && t.base != "" {
 		return true, nil
 	}
 	repo, err := j.clients.reach(j.access, t.repository)

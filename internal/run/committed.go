@@ -136,8 +136,8 @@ func (c *committed) askGitHub(ctx context.Context, j job, t tree) error {
 // .git. Then the commit is the one that started the workflow.
 func headOf(t tree, of target) (string, error) {
 	clone, err := t.clone()
-	if checkout, _ := of.files.(Checkout); err != nil && checkout.Commit != "" {
-		return checkout.Commit, nil
+	if err != nil && of.checkout != nil && of.checkout.Commit != "" {
+		return of.checkout.Commit, nil
 	}
 	if err != nil {
 		return "", err

@@ -164,7 +164,7 @@ func TestModulesAreShared(t *testing.T) {
 	t.Parallel()
 	app := forLinux
 	app.Settings.App = settings.App{ID: "1", Key: "key"}
-	remote := func(repository string) target { return target{repository: repository, files: &Remote{}} }
+	remote := func(repository string) target { return target{repository: repository, remote: &Remote{}} }
 	fork := PullHead{Repository: "acme/one", Files: &Remote{}, Fork: true}
 	for name, tt := range map[string]struct {
 		one, other             Ask
@@ -174,7 +174,7 @@ func TestModulesAreShared(t *testing.T) {
 		"two_repositories": {ToProposeIn(forLinux, nil, nil), ToProposeIn(forLinux, nil, nil), remote("acme/one"), remote("acme/two"), true},
 		"an_app":           {ToProposeIn(app, nil, nil), ToProposeIn(app, nil, nil), remote("acme/one"), remote("acme/two"), false},
 		"an_owner":         {ToProposeOf(app, "acme", nil), ToProposeOf(app, "acme", nil), remote("acme/one"), remote("acme/two"), true},
-		"a_checkout":       {ToPropose(forLinux, Checkout{}, nil), ToPropose(forLinux, Checkout{}, nil), target{files: Checkout{}}, remote("acme/one"), false},
+		"a_checkout":       {ToPropose(forLinux, Checkout{}, nil), ToPropose(forLinux, Checkout{}, nil), target{checkout: &Checkout{}}, remote("acme/one"), false},
 		"a_fork":           {ToProposeIn(forLinux, nil, nil), ToLook(forLinux, verbs.Check, fork, Wanted{}, JudgedBy{}), remote("acme/one"), remote("acme/one"), false},
 	} {
 		s, _ := openedSession(t, tt.one)

@@ -29,7 +29,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	files, err := p.extent.base(ctx)
 	var base planned
 	if err == nil {
-		base, err = rootsIn(ctx, j, files, dirs)
+		base, err = rootsIn(ctx, j, target{remote: files}, dirs)
 	}
 	if err != nil {
 		d := problem.Of(err)
@@ -46,7 +46,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 }
 
 // rootsIn finds the root modules in directories of other files, by the settings of a job.
-func rootsIn(ctx context.Context, j job, files Files, dirs []string) (planned, error) {
+func rootsIn(ctx context.Context, j job, files target, dirs []string) (planned, error) {
 	a := j.ask.about(files, dirs)
 	return findRoots(ctx, newJob(j.Session, a, j.settings, a.targets[0], Visit{}))
 }

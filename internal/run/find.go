@@ -60,7 +60,7 @@ func (s inventory) all() []found { return slices.Concat(s.found, s.alone) }
 // findAll finds the root modules of every tree.
 func findAll(ctx context.Context, j job) (s inventory, err error) {
 	defer j.clock.stage(stageScan)()
-	s.trees, err = j.target.files.trees(j.env.WorkDir, j.target.dirs)
+	s.trees, err = j.target.trees(j.env.WorkDir)
 	if err != nil {
 		return s, err
 	}

@@ -46,12 +46,6 @@ func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	return j
 }
 
-// of is the job with other files of the same commit.
-func (j job) of(files *Remote) job {
-	j.target.files = files
-	return j
-}
-
 // names are how output names the files of a tree. Readers of a pull request do not know
 // relock's working directory, so there names are relative to the repository.
 func (j job) names(t tree) problem.Naming {
@@ -93,15 +87,15 @@ func describeAll(j job, p planned) planned {
 
 // withUnits is the job with the files that its settings let units read.
 func withUnits(ctx context.Context, j job) (job, error) {
-	r := j.target.remote()
+	r := j.target.remote
 	if r == nil || len(j.settings.Environments) == 0 {
 		return j, nil
 	}
 	files, err := r.withUnits(ctx, environments(j.settings))
-	if err != nil {
-		return j, err
+	if err == nil {
+		j.target.remote = files
 	}
-	return j.of(files), nil
+	return j, err
 }
 
 func spent(j job) report.Stats {

@@ -128,7 +128,7 @@ func modulesAt(all []found, indices []int) []scan.RootModule {
 // request and on GitHub such providers are not used.
 func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
-	usable := j.target.remote() == nil && j.ask.verb != verbs.PR && !j.env.OnGitHub
+	usable := j.target.remote == nil && j.ask.verb != verbs.PR && !j.env.OnGitHub
 	for i, f := range all {
 		dir := path.Join(f.module.Dir, scan.PluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)

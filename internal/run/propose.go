@@ -114,7 +114,7 @@ func proposingTo(j job) (p proposing, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.head, p.base = j.target.remote().Commit, j.target.base
+	p.head, p.base = j.target.remote.Commit, j.target.base
 	return p, nil
 }
 

@@ -64,7 +64,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err != nil {
 		return p.report, err
 	}
-	read := j.target.remote().Commit
+	read := j.target.remote.Commit
 	sha, err := to.commit(ctx, repo, read, files, pr.Message(changed, merging))
 	if err != nil {
 		return p.report, err

@@ -54,7 +54,7 @@ func makePlan(ctx context.Context, s *Session, a Ask, t target, visit Visit) *Pl
 func (p *Plan) open(ctx context.Context) (err error) {
 	asking, stop := p.session.bounds.asking(ctx)
 	defer stop()
-	if p.given.files != nil {
+	if p.given.atHand() {
 		p.branch = branchHere(p.ask, p.given)
 		idle, err := idleEdit(asking, newJob(p.session, p.ask, p.own, p.given, p.visit))
 		if idle != nil {
@@ -66,7 +66,7 @@ func (p *Plan) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.here.files, p.here.base, p.branch = remote, branch, branch
+	p.here.remote, p.here.base, p.branch = remote, branch, branch
 	p.own, err = p.ask.means.Of(remote.FS)
 	return err
 }
@@ -127,8 +127,7 @@ func (p *Plan) at(asking context.Context, base string) (t target, own settings.S
 	t.base = base
 	access := accessFor(p.session.env, p.ask, own)
 	_, pulls := p.ask.to.(Pulls)
-	_, onDisk := t.files.(Checkout)
-	ofCommit := onDisk && pulls
+	ofCommit := t.checkout != nil && pulls
 	if base == "" && (p.branch != "" || ofCommit) {
 		t.base, err = p.session.clients.defaultBranch(asking, access, t.repository)
 		if err != nil {
@@ -139,7 +138,7 @@ func (p *Plan) at(asking context.Context, base string) (t target, own settings.S
 	if atHand && ofCommit {
 		t, notices, err = atCommit(asking, newJob(p.session, p.ask, own, t, p.visit), t)
 	}
-	if err != nil || atHand && (!ofCommit || t.remote() != nil) {
+	if err != nil || atHand && (!ofCommit || t.remote != nil) {
 		return t, own, notices, err
 	}
 	remote, name, err := p.session.clients.fetch(asking, access, t.repository, t.base)
@@ -158,7 +157,7 @@ func (p *Plan) at(asking context.Context, base string) (t target, own settings.S
 // repository that is not at hand are in the report, so that other repositories go on.
 func (p *Plan) Deliver(ctx context.Context) (report.Report, error) {
 	r, err := p.deliverAll(ctx)
-	if p.given.files == nil {
+	if !p.given.atHand() {
 		return p.inRepository(r, err), nil
 	}
 	return r, err
@@ -221,7 +220,7 @@ func (p *Plan) deliver(ctx context.Context) {
 // get the name of the repository, and an error is in the report.
 func (p *Plan) inRepository(r report.Report, err error) report.Report {
 	name := p.given.repository
-	if at := p.here.remote(); at != nil {
+	if at := p.here.remote; at != nil {
 		r.Diagnostics = append(r.Diagnostics, p.own.Notices...)
 		for i, d := range r.Diagnostics {
 			if _, missing := fs.Stat(at.FS, d.Place.File()); missing == nil {
@@ -264,7 +263,7 @@ func (p *Plan) Failed() bool { return p.err != nil || p.report.Failed() }
 // that. ok is false for other failures, and if there is none.
 func (p *Plan) Rejection() (rejection github.Rejection, line problem.Problem, ok bool) {
 	rejection, ok = github.RejectionOf(p.err)
-	if !ok || p.here.files != nil {
+	if !ok || p.here.atHand() {
 		return rejection, line, false
 	}
 	return rejection, about(p.given.repository, p.err), true
@@ -293,7 +292,7 @@ func (p *Plan) Basis() (b Basis, ok bool) {
 // withoutTree drops the file trees, except for the files that delivering reads: thousands of
 // repositories may be planned ahead.
 func (p *Plan) withoutTree() *Plan {
-	whole, read := p.here.remote(), p.job.target.remote()
+	whole, read := p.here.remote, p.job.target.remote
 	if p.err != nil || whole == nil {
 		return p
 	}
@@ -303,7 +302,7 @@ func (p *Plan) withoutTree() *Plan {
 	} else {
 		read = part
 	}
-	p.job = p.job.of(read)
+	p.job.target.remote = read
 	for i := range p.trees {
 		p.trees[i].remote = read
 	}
@@ -311,7 +310,7 @@ func (p *Plan) withoutTree() *Plan {
 		p.found[i].tree.remote = read
 	}
 	if !slices.Contains(p.bases[1:], p.branch) { // a further base reads the tree
-		p.here.files = part
+		p.here.remote = part
 	}
 	return p
 }

@@ -83,7 +83,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 func formerRoots(ctx context.Context, j job, p planned, base *Remote, dirs []string) []scan.RootModule {
 	all := p.found
 	if base != nil {
-		before, err := rootsIn(ctx, j, base, dirs)
+		before, err := rootsIn(ctx, j, target{remote: base}, dirs)
 		if err != nil {
 			return nil
 		}
@@ -118,7 +118,7 @@ func unlockedBy(ctx context.Context, j job, p planned, by settings.Settings) ([]
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	there, err := rootsIn(ctx, j, j.target.files, dirs)
+	there, err := rootsIn(ctx, j, j.target, dirs)
 	return slices.DeleteFunc(there.found, func(f found) bool { return f.module.Lock != nil }), err
 }
 

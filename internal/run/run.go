@@ -19,12 +19,12 @@ func Run(ctx context.Context, s *Session, a Ask) (report.Report, error) {
 	visit := Visit{Lookup: &Lookup{several: len(a.targets) > 1}}
 	all := a.report()
 	for i, t := range a.targets {
-		if t.files == nil && s.bounds.isInterrupted() {
+		if !t.atHand() && s.bounds.isInterrupted() {
 			s.bounds.skip(report.Unbegun{Repositories: len(a.targets) - i})
 			break
 		}
 		r, err := makePlan(ctx, s, a, t, visit).Deliver(ctx)
-		if t.files != nil { // the only target
+		if t.atHand() { // the only target
 			r.Diagnostics = append(r.Diagnostics, visit.Lookup.Problems()...)
 			return s.bounds.counted(r, err)
 		}

@@ -86,13 +86,13 @@ func TestTreeOfACommit(t *testing.T) {
 		"the_top":     {[]string{"."}, []string{"."}, nil},
 		"directories": {[]string{"live", "./prod/..."}, []string{"live", "prod/..."}, []string{"live", "prod"}},
 	} {
-		got, err := (&Remote{Commit: "abc"}).trees("/anywhere", tt.dirs)
+		got, err := target{remote: &Remote{Commit: "abc"}, dirs: tt.dirs}.trees("/anywhere")
 		if err != nil || !slices.Equal(got[0].dirs, tt.want) || !slices.Equal(got[0].named, tt.named) || got[0].name() != "commit abc" {
 			t.Errorf("%s: trees(%q) = %+v, %v, want %q", name, tt.dirs, got, err, tt.want)
 		}
 	}
 	for _, dir := range []string{"..", "/live", "live/../.."} {
-		if _, err := (&Remote{}).trees("", []string{dir}); err == nil {
+		if _, err := (target{remote: &Remote{}, dirs: []string{dir}}).trees(""); err == nil {
 			t.Errorf("trees(%s) = nil, want an error", dir)
 		}
 	}
@@ -200,18 +200,18 @@ func check(t *testing.T, name, content string, mode os.FileMode) {
 func TestHeadOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if got, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err != nil || got != "given" {
+	if got, err := headOf(tree{root: dir}, target{checkout: &Checkout{Commit: "given"}}); err != nil || got != "given" {
 		t.Errorf("without .git: %q, %v, want the commit that was given", got, err)
 	}
 	if _, err := headOf(tree{root: dir}, target{}); err == nil {
 		t.Error("without .git and commit: no error")
 	}
 	worktreetest.Init(t, dir)
-	if _, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err == nil {
+	if _, err := headOf(tree{root: dir}, target{checkout: &Checkout{Commit: "given"}}); err == nil {
 		t.Error("without a commit: no error")
 	}
 	commit := worktreetest.Commit(t, dir)
-	if got, err := headOf(tree{root: dir}, target{files: Checkout{Commit: "given"}}); err != nil || got != commit {
+	if got, err := headOf(tree{root: dir}, target{checkout: &Checkout{Commit: "given"}}); err != nil || got != commit {
 		t.Errorf("headOf = %q, %v, want %s", got, err, commit)
 	}
 }

@@ -134,7 +134,7 @@ type modulesKey struct {
 // modulesFor returns the client that fetches modules for a job. All repositories and base
 // branches share the fetched modules, since the caller of a module makes no difference.
 func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
-	key := modulesKey{head: j.ask.head, local: !s.env.OnGitHub && j.target.remote() == nil}
+	key := modulesKey{head: j.ask.head, local: !s.env.OnGitHub && j.target.remote == nil}
 	if j.access.github.App != nil && j.access.owner == "" {
 		key.repository = j.target.repository
 	}

@@ -21,17 +21,25 @@ type target struct {
 	repository string
 	// base is the branch of the files or of the pull requests; empty: the default branch.
 	base string
-	// files are a Checkout or a Remote; nil: relock reads them from GitHub.
-	files Files
+	// The files are those of a checkout or of a commit; both nil: relock reads them from
+	// GitHub.
+	checkout *Checkout
+	remote   *Remote
 	// dirs are directories as on the command line: relative to the working directory or
 	// absolute, DIR/... for a search. In a Remote they are relative to its top.
 	dirs []string
 }
 
-// Files is the place of a target's files.
-type Files interface {
-	// trees are the file trees that hold the directories.
-	trees(workDir string, dirs []string) ([]tree, error)
+// atHand reports whether the ask gives the files.
+func (t target) atHand() bool { return t.checkout != nil || t.remote != nil }
+
+// trees are the file trees that hold the directories.
+func (t target) trees(workDir string) ([]tree, error) {
+	if t.remote == nil {
+		return trees(workDir, t.dirs)
+	}
+	one, err := t.remote.in(t.dirs)
+	return []tree{one}, err
 }
 
 // Checkout has the known facts about files on disk.
@@ -41,8 +49,6 @@ type Checkout struct {
 	Branch        string // the checked-out branch; empty if unknown
 	Commit        string // of the checkout, if it has no .git
 }
-
-func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return trees(workDir, dirs) }
 
 // Remote is the file tree of a commit on GitHub, read without a checkout.
 type Remote struct {
@@ -80,11 +86,6 @@ func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet
 	return &Remote{FS: files, Commit: r.Commit, here: r.here, with: r.with}, nil
 }
 
-func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {
-	t, err := r.in(dirs)
-	return []tree{t}, err
-}
-
 // part is the commit with only those files that delivering reads: lock files, links, and
 // the files that the report names.
 func (r *Remote) part(report []problem.Problem) *Remote {
@@ -102,12 +103,6 @@ func (r *Remote) part(report []problem.Problem) *Remote {
 		info, err := whole.Lstat(name)
 		return lockfile.Is(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
 	})}
-}
-
-// remote is the commit of the target's files; nil if they are on disk.
-func (t target) remote() *Remote {
-	r, _ := t.files.(*Remote)
-	return r
 }
 
 // Destination is where changed lock files go: Disk, Push or Pulls.
@@ -131,12 +126,12 @@ func (Pulls) destination() {}
 // at is the target with the files of a commit. Directories of a checkout become relative to
 // its repository.
 func (t target) at(workDir string, remote *Remote) target {
-	if _, onDisk := t.files.(Checkout); onDisk {
+	if t.checkout != nil {
 		t.dirs = fromTop(workDir, t.dirs)
 		here := *remote
 		here.here, remote = fromTop(workDir, []string{"."})[0], &here
 	}
-	t.files = remote
+	t.checkout, t.remote = nil, remote
 	return t
 }
 

@@ -22,15 +22,15 @@ func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
 		from target
 		want []string
 	}{
-		{"all_below", target{files: Checkout{}}, []string{"live/..."}},
-		{"relative", target{files: Checkout{}, dirs: []string{"a", "./..."}}, []string{"live/a", "live/..."}},
-		{"absolute", target{files: Checkout{}, dirs: []string{filepath.Join(top, "repo")}}, []string{"."}},
-		{"of_a_commit", target{files: &Remote{Commit: "before"}, dirs: []string{"a"}}, []string{"a"}},
-		{"all_of_a_commit", target{files: &Remote{Commit: "before"}}, nil},
+		{"all_below", target{checkout: &Checkout{}}, []string{"live/..."}},
+		{"relative", target{checkout: &Checkout{}, dirs: []string{"a", "./..."}}, []string{"live/a", "live/..."}},
+		{"absolute", target{checkout: &Checkout{}, dirs: []string{filepath.Join(top, "repo")}}, []string{"."}},
+		{"of_a_commit", target{remote: &Remote{Commit: "before"}, dirs: []string{"a"}}, []string{"a"}},
+		{"all_of_a_commit", target{remote: &Remote{Commit: "before"}}, nil},
 	} {
 		got := tt.from.at(work, remote)
-		if diff := cmp.Diff(tt.want, got.dirs); diff != "" || got.remote().Commit != remote.Commit {
-			t.Errorf("%s: at commit %v (-want +got):\n%s", tt.name, got.remote(), diff)
+		if diff := cmp.Diff(tt.want, got.dirs); diff != "" || got.remote.Commit != remote.Commit {
+			t.Errorf("%s: at commit %v (-want +got):\n%s", tt.name, got.remote, diff)
 		}
 	}
 }
