@@ -263,3 +263,15 @@ const mostRounds = 4
 
 // reads reports whether a run may read a file.
 func reads(name string) bool { return scan.Reads(name) || slices.Contains(settings.FileNames, name) }
+
+// split cuts OWNER/NAME.
+func split(repository string) (owner, name string, err error) {
+	owner, name, ok := strings.Cut(repository, "/")
+	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "the repository is not known",
+			Hint: "set GITHUB_REPOSITORY to OWNER/NAME, or name it with --repo",
+		}}
+	}
+	return owner, name, nil
+}

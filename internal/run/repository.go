@@ -302,7 +302,7 @@ func (p *Plan) withoutTree() *Plan {
 	} else {
 		read = part
 	}
-	p.job.target.remote = read
+	p.job = p.job.of(read)
 	for i := range p.trees {
 		p.trees[i].remote = read
 	}

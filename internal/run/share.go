@@ -1,0 +1,455 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// share is what the pull request of one group proposes: the group's part of the plan, and
+// what is carried over from the current proposal. upgrade.Carrier decides that.
+type share struct {
+	standing *pr.Standing // the current proposal; nil: it was not read
+	// alone is why the current proposal stays as it is; empty: it need not.
+	alone   pr.LeftAlone
+	notices []problem.Problem // of what could not be read, and what was not carried over
+	files   []pr.File
+	changed []pr.Changed
+	parts   map[int]upgrade.Result // of the plans of root modules, by index
+	// kept are from root modules that the run did not look at, as the pull request proposed
+	// them before. unasked counts root modules of which the run looked at a part.
+	kept    []found
+	unasked int
+}
+
+// put adds a changed lock file.
+func (s *share) put(f found, file pr.File) {
+	s.files = append(s.files, file)
+	s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
+}
+
+// stands is the current proposal; empty if it was not read.
+func (s *share) stands() pr.Standing {
+	if s.standing == nil {
+		return pr.Standing{}
+	}
+	return *s.standing
+}
+
+// proposals are the changed lock files, by group in the order of their keys. If several
+// groups change a lock file, each proposes it with its own changes only. If a group's pull
+// request must be read and cannot be, the proposal leaves it as it is.
+func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
+	p.shares = map[string]*share{}
+	for _, key := range groupKeys(p.plan.Policy, p.found) {
+		p.shares[key] = &share{parts: map[int]upgrade.Result{}}
+	}
+	for i, f := range p.found {
+		parts := p.parts(f)
+		for _, key := range slices.Sorted(maps.Keys(parts)) {
+			f.result = p.carry(ctx, key, parts[key])
+			if f.result.File == nil {
+				continue
+			}
+			s := p.shares[key]
+			s.put(f, lockFile(f))
+			s.parts[i] = f.result
+			if slices.ContainsFunc(f.result.Selections, func(s upgrade.Selection) bool { return s.Unasked }) {
+				s.unasked++
+			}
+		}
+	}
+	var proposals []pr.Proposal
+	narrowed := p.narrowed() // before the report gets what a group proposes already
+	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
+		if narrowed {
+			p.keepUnseen(ctx, key)
+		}
+		one := p.proposal(ctx, key, narrowed)
+		if one.Alone != "" || len(one.Files) > 0 {
+			proposals = append(proposals, one)
+		}
+	}
+	return proposals
+}
+
+// readStanding reads the current proposal of a group, once.
+func (p *proposer) readStanding(ctx context.Context, key string) pr.Standing {
+	s, at := p.shares[key], p.proposing
+	if s.standing != nil {
+		return *s.standing
+	}
+	stands, err := at.survey.Standing(ctx, at.repo, key, at.base, p.settings.PullRequest.BranchPrefix)
+	s.standing = &stands
+	switch {
+	case err != nil, stands.Head != "" && at.client.Anonymous():
+		s.alone = pr.NotRead
+	case stands.Head != "" && stands.Files == nil:
+		s.alone = pr.NotReadable
+	}
+	if err != nil && (!problem.Coded(err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // one line says that already
+		s.notices = append(s.notices, problem.Of(err))
+	}
+	return stands
+}
+
+// note stores what happens to the current proposal in a lock file.
+func (s *share) note(name string, became upgrade.Carriage) {
+	switch became.Misfit {
+	case upgrade.OtherFile:
+		s.alone = pr.NotReadable
+	case upgrade.BaseUnread:
+		s.alone = pr.NotRead
+	case upgrade.BaseChanged:
+		s.alone = pr.Overtaken
+	}
+	s.notices = append(s.notices, became.Notices(name)...)
+}
+
+// asProposed is a file in the form that upgrade reads.
+func asProposed(f pr.File) upgrade.Proposed {
+	return upgrade.Proposed{Path: f.Path, Old: f.Old, New: f.Content}
+}
+
+// carry adds the group's current proposal to an incomplete part of a plan.
+func (p *proposer) carry(ctx context.Context, key string, part upgrade.Result) upgrade.Result {
+	if !part.Failed() && len(p.unseen.only) == 0 {
+		return part
+	}
+	name, stands := path.Join(part.Module.Dir, lockfile.Name), p.readStanding(ctx, key)
+	i := slices.IndexFunc(stands.Files, func(f pr.File) bool { return f.Path == name })
+	if i < 0 {
+		return part
+	}
+	with, became := p.decide.Carry(key, part, asProposed(stands.Files[i]))
+	p.shares[key].note(name, became)
+	return with
+}
+
+// keepUnseen adds to a share the lock files of the current proposal that the run did not
+// look at, and that the base lacks.
+func (p *proposer) keepUnseen(ctx context.Context, key string) {
+	s := p.shares[key]
+	for _, f := range p.readStanding(ctx, key).Files {
+		result, became := p.decide.Unseen(key, asProposed(f))
+		s.note(f.Path, became)
+		if result.File != nil {
+			f.Content = result.File
+			kept := found{tree: p.trees[0], module: result.Module, result: result}
+			s.put(kept, f)
+			s.kept = append(s.kept, kept)
+		}
+	}
+}
+
+// mustStay reports whether a pull request without a proposal stays open. It stays if it
+// proposes something that the run did not see, and that the base lacks.
+func (p *proposer) mustStay(group string, files []pr.File) bool {
+	for key, s := range p.shares { // the proposal was compared with all that the run saw
+		if s.standing != nil && pr.New(key, "", "", nil).Group == group {
+			return false
+		}
+	}
+	return !p.decide.Covers(collect.Mapped(files, asProposed))
+}
+
+// missed reports whether the run did not look at the lock file of a directory in which it
+// found no root module, although the base may want it.
+func (p *proposer) missed(dir string) bool {
+	cause, missing := p.causeOf(dir)
+	return missing && !cause.wantedByBase()
+}
+
+// causeOf returns why the run did not look at the lock file of a directory in which it
+// found no root module.
+func (p *proposer) causeOf(dir string) (unseenCause, bool) {
+	if cause, missing := p.unseen.causeOf(dir); missing {
+		return cause, true
+	}
+	return notReadable, p.failedOutsideRoots() // the directory of the failure is unknown
+}
+
+// failedOutsideRoots reports whether something failed outside of all root modules.
+func (p *proposer) failedOutsideRoots() bool {
+	return slices.ContainsFunc(p.report.Diagnostics, func(d problem.Problem) bool {
+		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
+	})
+}
+
+// narrowed reports whether the run may have missed root modules, or asked about some
+// providers only.
+func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsideRoots() }
+
+// parts splits the plan of a root module by group. It leaves out groups without a change,
+// unless something failed or was left out.
+func (p *proposer) parts(f found) map[string]upgrade.Result {
+	book := p.plan.Policy
+	keys := groupKeys(book, []found{f})
+	parts := map[string]upgrade.Result{}
+	for _, key := range keys {
+		part := f.result
+		if len(keys) > 1 {
+			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
+		}
+		if part.File != nil || part.Failed() || len(p.unseen.only) > 0 {
+			parts[key] = part
+		}
+	}
+	return parts
+}
+
+// proposal is the proposal of a group: its share, or that its pull request is left alone. A
+// narrowed run has not looked at everything of the group.
+func (p *proposer) proposal(ctx context.Context, key string, narrowed bool) pr.Proposal {
+	s := p.shares[key]
+	files := s.files
+	if s.alone != "" {
+		files = nil
+	}
+	one := pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, files)
+	one.Alone = s.alone
+	if len(files) == 0 {
+		return one
+	}
+	about := p.about(key, s)
+	slices.SortStableFunc(s.changed, func(a, b pr.Changed) int { return strings.Compare(a.Dir, b.Dir) })
+	general := slices.Concat(p.report.About(nil).Diagnostics, s.notices)
+	beside, own := p.failures(s)
+	general = append(general, beside...)
+	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
+	if narrowed { // so that a run over everything writes the text again
+		one.Facts += "-narrowed"
+	}
+	if s.standing != nil && !p.proposing.client.Anonymous() {
+		one.From, one.KeepText = s.standing, one.KeepText || narrowed
+	}
+	failed := failedOf(p.plan.Policy, key, p.found, about)
+	attended := failed > 0 || !unattended(p.plan.Policy, about) || carries(about) && !s.stands().MergesItself
+	one.Presentation = pr.Presentation{PullRequest: p.settings.PullOf(key), NoAutoMerge: attended}
+	one.Describe(s.changed)
+	one.Write = sync.OnceValue(func() safe.Markdown {
+		p.enrich(ctx)
+		full := p.report.About(about)
+		full.CarriedOver, full.Diagnostics = s.carriedOver(), append(slices.Clip(full.Diagnostics), s.notices...)
+		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
+		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
+		full.DryRun = false // the text is that of a real run
+		if one.AutoMerge != "" {
+			full.KeepsFromMerging = failed
+		}
+		full.Proofs = proofs(ctx, p.job, p.shared(s))
+		return p.ask.means.Body(full)
+	})
+	return one
+}
+
+// failures are problems of other groups in the lock files that the group changes. The text
+// counts the hashes of these files, and they could not be proven. own reports whether
+// anything of the group failed, too.
+func (p *proposer) failures(s *share) (beside []problem.Problem, own bool) {
+	for _, i := range slices.Sorted(maps.Keys(s.parts)) {
+		own = own || s.parts[i].Failed()
+		if p.found[i].result.Failed() && !s.parts[i].Failed() {
+			beside = append(beside, problem.Problem{Code: problem.CodeUnreachable, Place: problem.Place{Path: p.found[i].module.Dir}})
+		}
+	}
+	return beside, own
+}
+
+// shared are the plans of the root modules that a group changes, with the group's changes
+// only.
+func (p *proposer) shared(s *share) (plans []found) {
+	for _, i := range slices.Sorted(maps.Keys(s.parts)) {
+		f := p.found[i]
+		f.result = s.parts[i]
+		plans = append(plans, f)
+	}
+	return plans
+}
+
+// enrich adds facts for reviewers that no lock file needs: publication dates and release
+// notes. It asks for them only when a text is written, so that a run with nothing to do
+// does not ask.
+func (p *proposer) enrich(ctx context.Context) {
+	fillDates(ctx, p.job, p.found, p.report.Modules)
+	if p.readNotes != nil {
+		p.report.Notes = p.readNotes()
+	}
+}
+
+// about is the group's part of each root module: its changes, and the problems of its
+// unchanged providers. The found root modules come first, then the kept ones.
+func (p *proposer) about(key string, s *share) []report.Module {
+	var modules []report.Module
+	for i, f := range p.found {
+		if part, has := s.parts[i]; has {
+			f.result = part
+		} else {
+			f.result = f.result.Only(func(addr provider.Addr) bool { return p.plan.Policy.GroupOf(f.module.Dir, addr) == key })
+			f.result.File = nil
+		}
+		modules = append(modules, describe(p.job, f))
+	}
+	for _, f := range s.kept {
+		modules = append(modules, describe(p.job, f))
+	}
+	return modules
+}
+
+// carriedOver counts the root modules for which the proposal keeps former changes. A
+// proposal that is left alone counts none.
+func (s *share) carriedOver() report.CarriedOver {
+	if s.alone != "" || len(s.files) == 0 {
+		return report.CarriedOver{}
+	}
+	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: s.stands().Head}
+}
+
+// carries reports whether some changes are from a former proposal. Only the run that first
+// proposed them knew who signed them, and what else needs a person.
+func carries(modules []report.Module) bool {
+	return slices.ContainsFunc(modules, func(m report.Module) bool {
+		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.FromPull })
+	})
+}
+
+// facts is a digest of facts in the text of a pull request that no lock file has: changes
+// that need a person, and changes that were held back. Dates are not part of it, since
+// relock asks for them only for a text that is written.
+func facts(modules []report.Module, general []problem.Problem) string {
+	h := sha256.New()
+	// Each field is written by itself. The digest is in open pull requests: if it changed
+	// for the same facts, relock would write each of them again.
+	signer := func(s provider.Signer) string {
+		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
+	}
+	write := func(addr provider.Addr, f report.Facts) {
+		for _, held := range f.Held {
+			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
+		}
+		fmt.Fprintf(h, "eye %s %v %v %v %s %s\n", addr, f.Missing, f.Warnings, f.Marks, signer(f.Signer), signer(f.SignerFrom))
+		if f.FromPull {
+			fmt.Fprintf(h, "carried %s\n", addr)
+		}
+	}
+	for _, m := range modules {
+		io.WriteString(h, "module "+m.Dir+"\n")
+		for _, change := range m.Changes {
+			write(change.Addr, change.Facts)
+		}
+		for _, kept := range m.Kept {
+			write(kept.Addr, kept.Facts)
+		}
+		for _, u := range m.Unread {
+			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
+		}
+		for _, f := range m.Findings {
+			fmt.Fprintf(h, "finding %s %s %s %s\n", f.Code, f.Subject.Addr, f.Subject.Version, f.Subject.Hash)
+		}
+		for _, d := range m.Diagnostics {
+			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Subject.Addr, d.Severity)
+		}
+	}
+	for _, d := range general { // without messages, which may name a port or a time
+		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.File(), d.Severity)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// lockFile is a lock file in the form of a commit.
+func lockFile(f found) pr.File {
+	name := path.Join(f.module.Dir, lockfile.Name)
+	file := pr.File{Path: name, Content: f.result.File}
+	if f.module.Lock != nil {
+		file.Old = f.module.Lock.Source
+	}
+	file.Mode = github.ModeOf(f.tree.FS(), name)
+	return file
+}
+
+// sawAll reports whether the run looked at everything on the base that the settings select,
+// got every answer, and carried everything over.
+func (p *proposer) sawAll() bool {
+	seen := p.report
+	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Problem) bool {
+		return d.Code == problem.CodeUnlocked // a known state, whatever the run makes of it
+	})
+	for _, s := range p.shares {
+		if len(s.notices) > 0 {
+			return false
+		}
+	}
+	return !p.narrowed() && !seen.Failed()
+}
+
+// unattended reports whether changes may be merged without a person. The rules must allow
+// each of them, and relock's own judgement, too. No rule overrides that.
+func unattended(book policy.Rulebook, modules []report.Module) bool {
+	for _, m := range modules {
+		if len(m.Changes) == 0 {
+			continue
+		}
+		if m.Partial || len(m.Unread)+len(m.Findings) > 0 {
+			return false
+		}
+		for _, c := range m.Changes {
+			if needsAnEye(c) || !book.About(m.Dir, c.Addr).MayMerge(c.From, c.To) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// failedOf counts the root modules of a group that failed in this run. The group's changes
+// in them are unknown, so a person must look at its changes elsewhere. about has, for each
+// root module, the group's part of the report.
+func failedOf(book policy.Rulebook, key string, all []found, about []report.Module) int {
+	n := 0
+	for i, f := range all {
+		if about[i].Failed() && inGroup(book, key, f) {
+			n++
+		}
+	}
+	return n
+}
+
+// inGroup reports whether a group has a provider of a root module. If no provider is known,
+// it reports whether the group could have one.
+func inGroup(book policy.Rulebook, key string, f found) bool {
+	keys := groupKeys(book, []found{f})
+	if len(keys) == 0 {
+		return book.MayTake(key, f.module.Dir)
+	}
+	return slices.Contains(keys, key)
+}
+
+// needsAnEye reports whether a person must look at a change.
+func needsAnEye(c report.Change) bool {
+	switch c.Kind {
+	case diff.Downgraded, diff.ReReleased, diff.Signer:
+		return true
+	case diff.Moved:
+		return c.To.Precedence(c.From) < 0
+	}
+	return c.SignerFrom != (provider.Signer{}) && c.SignerFrom != c.Signer
+}
