@@ -62,6 +62,8 @@ type Options struct {
 	// if empty.
 	Cache string
 	Jobs  int // DefaultJobs if 0
+	// Fetching is called with the source of a module before it is fetched. It may be nil.
+	Fetching func(source string)
 	// Documents are the discovery documents that hosts have returned so far; nil: none.
 	Documents *cliconfig.Documents
 
@@ -148,6 +150,9 @@ type contents struct {
 // CodeInvalidConfig for an invalid address, CodeNoVersion, CodeNoService, CodeUnauthorized,
 // CodeUnreachable, CodeBadAnswer, CodeBadChecksum or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
+	if c.opts.Fetching != nil {
+		c.opts.Fetching(moduleaddr.Shown(call.Source))
+	}
 	a, err := moduleaddr.Parse(call.Source, tool.Name)
 	switch {
 	case a.Kind == moduleaddr.Registry && err == nil:

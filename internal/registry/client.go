@@ -48,6 +48,8 @@ type Options struct {
 	// its size. A size of 0 or less is not known. A package whose bytes are needed twice is
 	// downloaded twice, which is rare. Downloads run at the same time. nil watches none.
 	Watch func(name string, size int64) Download
+	// Arrived is called after each download of a package that did not break. It may be nil.
+	Arrived func()
 	// Documents are the discovery documents that hosts have returned so far; nil: none.
 	Documents *cliconfig.Documents
 }

@@ -165,7 +165,7 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Hashed, err
 			body.Close() // no byte was read, so its error does not matter
 			return nil, statusError("downloading "+transport.Redact(l.url), resp.URL, resp.Status)
 		}
-		return watch(f.opts.Watch, l.name, max(resp.Size, l.size), body), nil
+		return f.opts.watch(l.name, max(resp.Size, l.size), body), nil
 	})
 }
 

@@ -147,7 +147,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 				io.Reader
 				io.Closer
 			}{io.LimitReader(body, zip.Size), body}
-			return watch(o.fetch.opts.Watch, path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, said), nil
+			return o.fetch.opts.watch(path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, said), nil
 		})
 		return hashed, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
 	})

@@ -14,22 +14,24 @@ type Download interface {
 // watched reports to a Download what is read from a package.
 type watched struct {
 	io.ReadCloser
-	download Download
+	download Download // nil: nobody watches
+	arrived  func()
 	err      error // the error of reading
 }
 
-// watch reports the download of a package to begin's result, unless begin is nil. A size of
-// 0 or less is not known.
-func watch(begin func(name string, size int64) Download, name string, size int64, body io.ReadCloser) io.ReadCloser {
-	if begin == nil {
-		return body
+// watch reports the download of a package as the options say. A size of 0 or less is not
+// known.
+func (o Options) watch(name string, size int64, body io.ReadCloser) io.ReadCloser {
+	w := &watched{ReadCloser: body, arrived: o.Arrived}
+	if o.Watch != nil {
+		w.download = o.Watch(name, size)
 	}
-	return &watched{ReadCloser: body, download: begin(name, size)}
+	return w
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
-	if n > 0 {
+	if n > 0 && w.download != nil {
 		w.download.Read(int64(n))
 	}
 	if err != nil && err != io.EOF {
@@ -40,6 +42,11 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // Close ends the download. It may come early, if enough has arrived.
 func (w *watched) Close() error {
-	w.download.Done(w.err)
+	if w.download != nil {
+		w.download.Done(w.err)
+	}
+	if w.err == nil && w.arrived != nil {
+		w.arrived()
+	}
 	return w.ReadCloser.Close()
 }

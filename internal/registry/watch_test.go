@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,9 +88,12 @@ func TestDownloadsAreWatched(t *testing.T) {
 				return true
 			}
 			var w watcher
-			_, err := f.client(t, Options{Watch: w.watch}, "").Hashes(t.Context(), tt.tool, want(opentofuHost, linux))
+			var arrived atomic.Int64
+			_, err := f.client(t, Options{Watch: w.watch, Arrived: func() { arrived.Add(1) }}, "").Hashes(t.Context(), tt.tool, want(opentofuHost, linux))
 			if broken := tt.name == "broken"; (err != nil) != broken {
 				t.Errorf("Hashes = %v", err)
+			} else if (arrived.Load() > 0) == broken {
+				t.Errorf("%d packages arrived", arrived.Load())
 			}
 			if diff := cmp.Diff(tt.want, w.told); diff != "" {
 				t.Errorf("told (-want +got):\n%s", diff)

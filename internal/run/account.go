@@ -26,14 +26,14 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 		by, _ := p.inForce() // in error, no release is accepted
 		opts.Allowance, opts.AcceptReReleased = verify.NewAllowance(j.settings.MaxDownload), by.AcceptReReleased
 	}
-	for _, by := range bySource(j, all) {
+	for source, indices := range bySource(j, all) {
 		var suspects []verify.Suspect
 		var of []int
-		for _, i := range by.indices {
+		for _, i := range indices {
 			some := suspectsOf(j, all[i], proven, opts.AcceptReReleased)
 			suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 		}
-		for n, found := range verify.Judge(ctx, by.source, suspects, opts) {
+		for n, found := range verify.Judge(ctx, source, suspects, opts) {
 			r, l := &all[of[n]].result, suspects[n].Lock
 			r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
 			for _, h := range found.Refuted {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -197,33 +196,3 @@ func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
 	defer b.mu.Unlock()
 	return report.Interrupted(r, b.unbegun), nil
 }
-
-// watch notes when packages arrive. An earlier watcher keeps watching.
-func (b *bounds) watch(others func(string, int64) registry.Download) func(string, int64) registry.Download {
-	return func(name string, size int64) registry.Download {
-		if others == nil {
-			return download{unwatched{}, b}
-		}
-		return download{others(name, size), b}
-	}
-}
-
-// download is one watched download.
-type download struct {
-	registry.Download
-	bounds *bounds
-}
-
-// Done implements registry.Download.
-func (d download) Done(err error) {
-	if err == nil {
-		d.bounds.arrived()
-	}
-	d.Download.Done(err)
-}
-
-// unwatched is a download without another watcher.
-type unwatched struct{}
-
-func (unwatched) Read(int64) {}
-func (unwatched) Done(error) {}

@@ -30,9 +30,8 @@ func TestAskingEndsWithItsTime(t *testing.T) {
 				b := newBounds(tt.limit, tt.workflow)
 				asking, stop := b.asking(t.Context())
 				defer stop()
-				watch := b.watch(nil)
 				for _, minute := range tt.arrive {
-					time.AfterFunc(time.Duration(minute)*time.Minute, func() { watch("x.zip", 1).Done(nil) })
+					time.AfterFunc(time.Duration(minute)*time.Minute, b.arrived)
 				}
 				end := time.NewTimer(2 * time.Hour)
 				defer end.Stop()

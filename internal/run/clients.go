@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -83,6 +84,9 @@ func (c *clients) ofOwner(to access, properties bool) (*github.Client, error) {
 	return c.connect(to.github, "owner "+to.owner)
 }
 
+// ofRepositories begins the rest of the names of clients for an owner's repositories.
+const ofRepositories = " with teams: "
+
 // inOwner returns the client for one of an owner's repositories.
 func (c *clients) inOwner(to access, repository string) (*github.Client, error) {
 	owner, err := c.ofOwner(to, false) // it exists already
@@ -90,7 +94,7 @@ func (c *clients) inOwner(to access, repository string) (*github.Client, error) 
 		return nil, err
 	}
 	teams, labels := to.github.App != nil && to.github.App.Teams, to.github.App != nil && to.github.App.Labels
-	name := clientName(repository, teams, labels)
+	name := fmt.Sprint(repository, ofRepositories, teams, ", labels: ", labels)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.known[name]; !known {
@@ -99,19 +103,11 @@ func (c *clients) inOwner(to access, repository string) (*github.Client, error) 
 	return c.known[name], nil
 }
 
-func clientName(repository string, teams, labels bool) string {
-	return fmt.Sprint(repository, " with teams: ", teams, ", labels: ", labels)
-}
-
 // forget drops the clients of a repository, with their caches.
 func (c *clients) forget(repository string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, teams := range []bool{false, true} {
-		for _, labels := range []bool{false, true} {
-			delete(c.known, clientName(repository, teams, labels))
-		}
-	}
+	maps.DeleteFunc(c.known, func(name string, _ *github.Client) bool { return strings.HasPrefix(name, repository+ofRepositories) })
 }
 
 // moduleToken returns the operator's token for a git host with modules. For the GitHub

@@ -39,7 +39,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 	for i, f := range p.found {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir && b.module.Lock != nil })
 		if at >= 0 {
-			downgradeModule(&p.report.Modules[i], alike{f.module, base.found[at].module})
+			downgradeModule(&p.report.Modules[i], f.module, base.found[at].module)
 		}
 	}
 	return nil
@@ -51,12 +51,9 @@ func rootsIn(ctx context.Context, j job, files target, dirs []string) (planned, 
 	return findRoots(ctx, newJob(j.Session, a, j.settings, a.targets[0], Visit{}))
 }
 
-// alike compares a root module with the same one on the base.
-type alike struct{ now, before scan.RootModule }
-
-// entry reports whether the plan of a provider follows from the same: the entry, the terms
+// sameEntry reports whether the plan of a provider follows from the same: the entry, the terms
 // of its requirement, and the rules of the tool.
-func (a alike) entry(addr provider.Addr) bool {
+func sameEntry(head, base scan.RootModule, addr provider.Addr) bool {
 	of := func(m scan.RootModule) (l lockfile.Lock, terms []string) {
 		if m.Lock != nil {
 			l, _ = m.Lock.Lock(addr)
@@ -68,17 +65,17 @@ func (a alike) entry(addr provider.Addr) bool {
 		}
 		return l, slices.Sorted(slices.Values(terms))
 	}
-	now, wants := of(a.now)
-	before, wanted := of(a.before)
-	return a.now.Tool == a.before.Tool && now.Equal(before) && slices.Equal(wants, wanted)
+	now, wants := of(head)
+	before, wanted := of(base)
+	return head.Tool == base.Tool && now.Equal(before) && slices.Equal(wants, wanted)
 }
 
-// trouble reports whether the root module on the base has a problem of no single provider:
+// sameTrouble reports whether the root module on the base has a problem of no single provider:
 // the same one, or modules that could not be read.
-func (a alike) trouble(d problem.Problem) bool {
-	before := a.before.All()
+func sameTrouble(head, base scan.RootModule, d problem.Problem) bool {
+	before := base.All()
 	if d.Code == problem.CodeUnreadModule {
-		return !slices.ContainsFunc(a.now.All().Unread, func(u scan.Unread) bool {
+		return !slices.ContainsFunc(head.All().Unread, func(u scan.Unread) bool {
 			return !slices.ContainsFunc(before.Unread, func(b scan.Unread) bool { return b.Module == u.Module && b.Reason == u.Reason })
 		})
 	}
@@ -86,12 +83,12 @@ func (a alike) trouble(d problem.Problem) bool {
 }
 
 // downgradeModule turns problems into warnings if the base has them, too.
-func downgradeModule(m *report.Module, a alike) {
-	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
+func downgradeModule(m *report.Module, head, base scan.RootModule) {
+	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !sameEntry(head, base, c.Addr) })
 	for i, d := range m.Diagnostics {
-		had := a.entry(d.Subject.Addr)
+		had := sameEntry(head, base, d.Subject.Addr)
 		if d.Subject.Addr == (provider.Addr{}) {
-			had = a.trouble(d)
+			had = sameTrouble(head, base, d)
 		}
 		if d.Severity == problem.SeverityError && had && !transient(d.Code) {
 			m.Diagnostics[i], m.Forgiven = asOnBase(d), true
@@ -100,7 +97,7 @@ func downgradeModule(m *report.Module, a alike) {
 	if m.OnBase {
 		m.Forgiven = true
 		at := problem.Place{}
-		if lock := a.now.Lock; lock != nil {
+		if lock := head.Lock; lock != nil {
 			at.Path = lock.Path
 		}
 		m.Diagnostics = append(m.Diagnostics, problem.Problem{

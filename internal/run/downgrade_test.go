@@ -69,7 +69,7 @@ func TestForgive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			downgradeModule(&tt.m, alike{tt.now, tt.before})
+			downgradeModule(&tt.m, tt.now, tt.before)
 			if tt.m.OnBase != tt.onBase || tt.m.Failed() != tt.fails || tt.m.Forgiven != tt.anyIsForgiven {
 				t.Errorf("on the base: %t, failed: %t, forgiven: %t; want %+v", tt.m.OnBase, tt.m.Failed(), tt.m.Forgiven, tt)
 			}

@@ -156,7 +156,7 @@ func fetching(j job) scan.Source {
 	if j.settings.Offline {
 		return nil
 	}
-	return shown{j.modules, j.env.Fetching}
+	return j.modules
 }
 
 func scanOptions(j job, narrowed extent, t tree) scan.Options {

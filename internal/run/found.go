@@ -101,7 +101,7 @@ var exampleNames = []string{"example", "examples", "fixtures", "testdata", "test
 // examplesIn are globs of the directories that look like examples or tests. If all
 // directories look so, they are the purpose of the repository, and there are no globs.
 func examplesIn(dirs []string) []string {
-	globs := map[string]bool{}
+	patterns := map[string]bool{}
 	matched := 0
 	for _, dir := range dirs {
 		parts := strings.Split(dir, "/")
@@ -110,16 +110,16 @@ func examplesIn(dirs []string) []string {
 		case i < 0:
 			continue
 		case i == 0:
-			globs[parts[0]+"/**"] = true
+			patterns[parts[0]+"/**"] = true
 		default:
-			globs["**/"+parts[i]+"/**"] = true
+			patterns["**/"+parts[i]+"/**"] = true
 		}
 		matched++
 	}
 	if matched == len(dirs) {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(globs))
+	return slices.Sorted(maps.Keys(patterns))
 }
 
 // From manyRoots root modules on, one pull request may be too large. More than mostGroups

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 
@@ -23,9 +24,9 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	planned := j.clock.stage(stagePlan)
 	p.found = withPlugins(j, p.found)
-	for _, by := range bySource(j, p.found) {
-		for n, r := range upgrade.Plan(ctx, timed{by.source, &j.clock.asked}, modulesAt(p.found, by.indices), p.options) {
-			p.found[by.indices[n]].result = r
+	for source, indices := range bySource(j, p.found) {
+		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(p.found, indices), p.options) {
+			p.found[indices[n]].result = r
 		}
 	}
 	planned()
@@ -33,16 +34,11 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p = accountAll(ctx, j, p)
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	defer j.clock.stage(stageDiff)()
-	for i, f := range p.found {
+	for i, f := range p.all() {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
-		if !j.ask.delivers() {
+		if !j.ask.delivers() && i < len(p.found) {
 			p.found[i].result.Selections = nil // for thousands of root modules they need the most memory
 		}
-	}
-	for _, f := range p.alone {
-		m := describe(j, f)
-		m.HashesOnly = true
-		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p
 }
@@ -84,7 +80,7 @@ func outages(j job) []problem.Problem {
 func describe(j job, f found) report.Module {
 	m := report.FromPlan(f.result, changesOf(f.result)).Named(j.names(f.tree))
 	m.Findings, m.Accepted = j.ask.judged.Baseline.Accept(m.Findings)
-	m.Forgiven = f.forgiven
+	m.Forgiven, m.HashesOnly = f.forgiven, f.module.Alone
 	return m
 }
 
@@ -96,24 +92,21 @@ func changesOf(r upgrade.Result) []diff.Change {
 	return changes
 }
 
-// sourced are root modules that ask one source, by their indices.
-type sourced struct {
-	source  *registry.Client
-	indices []int
-}
-
-// bySource divides root modules by their sources, so that nothing is asked twice. Each root
-// module with its own providers has its own source. All others share one, which comes last.
-func bySource(j job, all []found) (sources []sourced) {
-	common := sourced{source: j.source}
-	for i, f := range all {
-		if f.plugins == nil {
-			common.indices = append(common.indices, i)
-		} else {
-			sources = append(sources, sourced{f.plugins, []int{i}})
+// bySource divides root modules by the source that they ask, so that nothing is asked twice.
+// It has the indices for each source. Each root module with its own providers has its own
+// source. All others share one, which comes last.
+func bySource(j job, all []found) iter.Seq2[*registry.Client, []int] {
+	return func(yield func(*registry.Client, []int) bool) {
+		var common []int
+		for i, f := range all {
+			if f.plugins == nil {
+				common = append(common, i)
+			} else if !yield(f.plugins, []int{i}) {
+				return
+			}
 		}
+		yield(j.source, common)
 	}
-	return append(sources, common)
 }
 
 func modulesAt(all []found, indices []int) []scan.RootModule {

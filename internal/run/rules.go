@@ -54,10 +54,10 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	opts.Former = func(dirs []string) []scan.RootModule { return formerRoots(ctx, j, p, files, dirs) }
 	rulings := make([]ruling.Ruling, len(all))
-	for _, by := range bySource(j, all) {
-		some := collect.Mapped(by.indices, func(i int) ruling.Examined { return modules[i] })
-		for n, v := range ruling.Make(ctx, by.source, some, base, opts) {
-			rulings[by.indices[n]] = v
+	for source, indices := range bySource(j, all) {
+		some := collect.Mapped(indices, func(i int) ruling.Examined { return modules[i] })
+		for n, v := range ruling.Make(ctx, source, some, base, opts) {
+			rulings[indices[n]] = v
 		}
 	}
 	if at := slices.IndexFunc(rulings, func(v ruling.Ruling) bool { return v.Changed }); at >= 0 {

@@ -45,11 +45,11 @@ type Session struct {
 	// allowance bounds the downloads for finding out whether hashes belong to anything.
 	// Verify has its own.
 	allowance *verify.Allowance
-	notes     *notes.Cache                  // nil remembers nothing
-	clients   *clients                      // of the GitHub server
-	fetchers  map[modulesKey]*module.Client // see modulesFor
-	named     []svchost.Hostname            // by the operator, in the CLI configuration
-	broken    []broken
+	notes     *notes.Cache                            // nil remembers nothing
+	clients   *clients                                // of the GitHub server
+	fetchers  map[modulesKey]*module.Client           // see modulesFor
+	named     []svchost.Hostname                      // by the operator, in the CLI configuration
+	broken    map[provider.ToolName][]problem.Problem // errors in the CLI configuration of a tool
 	// warnings are about the CLI configuration.
 	warnings []problem.Problem
 }
@@ -61,7 +61,7 @@ func Open(env Env, a Ask) (*Session, error) {
 	s := &Session{
 		env: env, bounds: newBounds(c.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}, fetchers: map[modulesKey]*module.Client{},
-		documents: map[Head]*cliconfig.Documents{},
+		documents: map[Head]*cliconfig.Documents{}, broken: map[provider.ToolName][]problem.Problem{},
 	}
 	var err error
 	s.hashes, err = openCache(env, a)
@@ -77,7 +77,8 @@ func Open(env Env, a Ask) (*Session, error) {
 	s.asking = registry.Options{
 		Log:               env.Log,
 		MaxDownloads:      c.Jobs,
-		Watch:             s.bounds.watch(env.Watch),
+		Watch:             env.Watch,
+		Arrived:           s.bounds.arrived,
 		Cache:             s.hashes,
 		Content:           c.Packages,
 		Origin:            c.Exact && a.mode == upgrade.Complete,
@@ -144,7 +145,7 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 		s.fetchers[key] = module.New(client, s.configs, module.Options{
 			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: key.local,
 			Token: moduleToken(j), TokenHost: s.env.Server, Contact: j.contact(), Ambient: j.ambient(), Head: key.head != NoHead,
-			Cache: moduleCache(s.env, j.ask, j.settings.Cache), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head),
+			Cache: moduleCache(s.env, j.ask, j.settings.Cache), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head), Fetching: s.env.Fetching,
 		})
 	}
 	return s.fetchers[key]
@@ -292,7 +293,7 @@ func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 	cfg, diagnostics := cliconfig.Load(s.cliEnv(), name)
 	for _, d := range diagnostics {
 		if d.Severity == problem.SeverityError {
-			s.broken = append(s.broken, broken{name, d})
+			s.broken[name] = append(s.broken[name], d)
 		} else if !slices.Contains(s.warnings, d) {
 			s.warnings = append(s.warnings, d)
 		}
@@ -304,17 +305,11 @@ func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 	return cfg
 }
 
-// broken is the error in a tool's CLI configuration.
-type broken struct {
-	tool  provider.ToolName
-	cause problem.Problem
-}
-
 // usable fails if a root module needs a tool whose CLI configuration has an error.
 func usable(j job, all []found) error {
-	for _, b := range j.broken {
-		if slices.ContainsFunc(all, func(f found) bool { return f.module.Tool.Name == b.tool }) {
-			return &problem.Error{Problem: b.cause}
+	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		if len(j.broken[tool]) > 0 && slices.ContainsFunc(all, func(f found) bool { return f.module.Tool.Name == tool }) {
+			return &problem.Error{Problem: j.broken[tool][0]}
 		}
 	}
 	return nil

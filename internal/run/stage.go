@@ -5,10 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -31,7 +29,8 @@ const (
 // clock is how long the stages of a run took.
 type clock struct {
 	ended []report.Stage
-	asked asked
+	// versions and hashes are the questions to registries.
+	versions, hashes span
 }
 
 // stage begins a stage. The function that it returns ends it.
@@ -45,7 +44,7 @@ func (c *clock) times() []report.Stage {
 	var all []report.Stage
 	for _, s := range c.ended {
 		if s.Name == stagePlan {
-			versions, hashes := report.Elapsed(c.asked.versions.total), report.Elapsed(c.asked.hashes.total)
+			versions, hashes := report.Elapsed(c.versions.total), report.Elapsed(c.hashes.total)
 			all = append(all, report.Stage{Name: stageVersions, Took: versions}, report.Stage{Name: stageHashes, Took: hashes})
 			s.Took -= versions + hashes
 		}
@@ -53,9 +52,6 @@ func (c *clock) times() []report.Stage {
 	}
 	return all
 }
-
-// asked measures the time of answers in one run.
-type asked struct{ versions, hashes span }
 
 // span is the time during which at least one question was open.
 type span struct {
@@ -86,31 +82,17 @@ func (s *span) begin() (end func()) {
 // timed is a source that measures the time of its answers.
 type timed struct {
 	upgrade.Source
-	asked *asked
+	clock *clock
 }
 
 // Versions implements upgrade.Source.
 func (t timed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (provider.Offer, error) {
-	defer t.asked.versions.begin()()
+	defer t.clock.versions.begin()()
 	return t.Source.Versions(ctx, tool, addr)
 }
 
 // Hashes implements upgrade.Source.
 func (t timed) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
-	defer t.asked.hashes.begin()()
+	defer t.clock.hashes.begin()()
 	return t.Source.Hashes(ctx, tool, want)
-}
-
-// shown is a source of modules with a watcher.
-type shown struct {
-	scan.Source
-	watch func(source string)
-}
-
-// Fetch implements scan.Source.
-func (s shown) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
-	if s.watch != nil {
-		s.watch(moduleaddr.Shown(call.Source))
-	}
-	return s.Source.Fetch(ctx, tool, call)
 }

@@ -21,9 +21,9 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	by, _ := p.inForce() // in error, nothing is excused
 	policy.Signers, policy.Severities, policy.Strict, policy.Options.AcceptReReleased = by.Signers, by.Severities, by.Strict, by.AcceptReReleased
 	results := make([]verify.Verification, len(all))
-	for _, by := range bySource(j, all) {
-		proven, problems := verify.Prove(ctx, by.source, modulesAt(all, by.indices), policy)
-		for n, i := range by.indices {
+	for source, indices := range bySource(j, all) {
+		proven, problems := verify.Prove(ctx, source, modulesAt(all, indices), policy)
+		for n, i := range indices {
 			results[i] = proven[n]
 		}
 		p.report.Diagnostics = append(p.report.Diagnostics, problems...)
@@ -34,7 +34,7 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
 		m := report.FromVerification(v).Named(j.names(all[i].tree))
-		m.HashesOnly = i >= len(p.found)
+		m.HashesOnly = all[i].module.Alone
 		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p

@@ -19,10 +19,10 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	all := withPlugins(j, p.found)
 	explained := make([][]upgrade.Selection, len(all))
-	for _, by := range bySource(j, all) {
-		reader := newRereader(j, p, by.indices)
-		for n, selections := range upgrade.Examine(ctx, timed{by.source, &j.clock.asked}, modulesAt(all, by.indices), p.options, reader) {
-			explained[by.indices[n]] = selections
+	for source, indices := range bySource(j, all) {
+		reader := newRereader(j, p, indices)
+		for n, selections := range upgrade.Examine(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options, reader) {
+			explained[indices[n]] = selections
 		}
 	}
 	p = describeAll(j, p)
