@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		return s
 	}
 	lacking := err != nil && l.absent[name] // in a partial clone
-	switch named := slices.Contains(l.leftOut, name) && s.extent.differs == nil; {
+	switch named := slices.Contains(l.commit.missing, name) && s.extent.differs == nil; {
 	case named && lacking:
 		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
 		return s
@@ -144,29 +145,14 @@ func leftOut(j job, inForce func() (settings.Settings, error)) func(dir string) 
 // file is not known: one change would put it there, and the next one would copy it.
 type baseLocks struct {
 	contents map[string][]byte
+	fork     map[string][]byte // those of the commit where the change left the base
 	known    lockfile.Known
 }
 
-// readBaseLocks reads the lock files of a file tree. It leaves out those that the settings
-// of the base exclude.
-func readBaseLocks(files fs.FS, by settings.Settings) (baseLocks, error) {
-	contents, err := lockfile.Contents(files)
-	b, opts := baseLocks{contents: contents, known: lockfile.Known{}}, scan.Options{Exclude: by.Exclude}
-	for name, content := range contents {
-		if opts.Excludes(path.Dir(name)) {
-			delete(contents, name)
-		} else if lock, _ := lockfile.Parse(content, name); lock != nil {
-			for _, l := range lock.Locks {
-				b.known.Add(l)
-			}
-		}
-	}
-	return b, err
-}
-
-// same reports whether the base has a lock file with the same content at a path.
+// same reports whether the base has a lock file with the same content at a path, or had it
+// where the change left the base.
 func (b baseLocks) same(name string, content []byte) bool {
-	return content != nil && bytes.Equal(b.contents[name], content)
+	return content != nil && (bytes.Equal(b.contents[name], content) || bytes.Equal(b.fork[name], content))
 }
 
 // below counts the lock files below a directory.
@@ -210,10 +196,10 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 		return p
 	}
 	submodules := changedSubmodules(p.inventory)
-	var base, fork baseLocks
+	var base baseLocks
 	var err error
 	if p.extent.base != nil && (len(submodules) > 0 || slices.ContainsFunc(p.all(), found.mayBlame)) {
-		base, fork, err = readLocks(ctx, p.inventory)
+		base, err = readLocks(ctx, p.inventory)
 	}
 	if err != nil {
 		d := problem.Of(err)
@@ -227,7 +213,7 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 			switch {
 			case alone:
 				all[i].result = f.withoutDownloads()
-			case !f.added || base.same(name, content) || fork.same(name, content):
+			case !f.added || base.same(name, content):
 				all[i] = f.blamed(p.inForce, func(problem.Problem) bool { return true })
 			default:
 				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.has(d, f) })
@@ -289,25 +275,41 @@ func replacedBySubmodule(dir string, n int) problem.Problem {
 
 // readLocks reads the lock files of the base. It also reads those of the commit at which
 // the change left the base, unless that is the base itself.
-func readLocks(ctx context.Context, s inventory) (base, fork baseLocks, err error) {
+func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 	by, err := s.inForce()
 	if err != nil {
-		return base, fork, err
+		return b, err
 	}
 	files, err := s.extent.base(ctx)
 	if err != nil {
-		return base, fork, err
+		return b, err
 	}
-	base, err = readBaseLocks(files.FS, by)
+	b.contents, err = judgedLocks(files.FS, by)
+	b.known = lockfile.Known{}
+	for name, content := range b.contents {
+		if lock, _ := lockfile.Parse(content, name); lock != nil {
+			for _, l := range lock.Locks {
+				b.known.Add(l)
+			}
+		}
+	}
 	if err != nil || s.extent.fork == nil {
-		return base, fork, err
+		return b, err
 	}
 	files, err = s.extent.fork(ctx)
-	if err != nil || files == nil {
-		return base, fork, err
+	if err == nil && files != nil {
+		b.fork, err = judgedLocks(files.FS, by)
 	}
-	fork, err = readBaseLocks(files.FS, by)
-	return base, fork, err
+	return b, err
+}
+
+// judgedLocks reads the lock files of a file tree, except for those that the settings of the
+// base exclude.
+func judgedLocks(files fs.FS, by settings.Settings) (map[string][]byte, error) {
+	contents, err := lockfile.Contents(files)
+	opts := scan.Options{Exclude: by.Exclude}
+	maps.DeleteFunc(contents, func(name string, _ []byte) bool { return opts.Excludes(path.Dir(name)) })
+	return contents, err
 }
 
 // blamed is the root module with its findings as errors or, if the base has the same, as

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"testing"
 	"testing/fstest"
 
@@ -20,13 +21,17 @@ func TestBaseKnowsWhatItJudges(t *testing.T) {
 		return "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"" + version + "\"\n" + hashes + "}\n"
 	}
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	base, err := readBaseLocks(fstest.MapFS{
+	files := fstest.MapFS{
 		"live/.terraform.lock.hcl":    file(entry("3.2.4", "  hashes = [\"h1:a\", \"zh:b\"]\n")),
 		".hidden/.TERRAFORM.LOCK.HCL": file(entry("3.2.4", "  hashes = [\"h1:c\"]\n")),
 		"bare/.terraform.lock.hcl":    file(entry("3.2.3", "")),
 		"out/.terraform.lock.hcl":     file(entry("3.2.4", "  hashes = [\"h1:excluded\"]\n")),
 		"broken/.terraform.lock.hcl":  file("provider {"),
-	}, settings.Settings{Exclude: []string{"out"}})
+	}
+	base, err := readLocks(t.Context(), inventory{
+		inForce: func() (settings.Settings, error) { return settings.Settings{Exclude: []string{"out"}}, nil },
+		extent:  extent{base: func(context.Context) (*Remote, error) { return &Remote{FS: files}, nil }},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
@@ -110,7 +109,8 @@ func ofHead(env Env, a Ask, name string) bool {
 	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), worktree.RootOf(env.WorkDir)}
 	for _, t := range a.targets {
 		for _, dir := range t.dirs {
-			tops = append(tops, worktree.RootOf(file.Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
+			name, _ := cutSearch(dir)
+			tops = append(tops, worktree.RootOf(file.Absolute(env.WorkDir, name)))
 		}
 	}
 	return !file.Outside(name, tops)

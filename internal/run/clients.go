@@ -115,7 +115,7 @@ func (c *clients) forget(repository string) {
 // needs it.
 func moduleToken(j job) func(ctx context.Context, host string) (string, error) {
 	return func(ctx context.Context, host string) (string, error) {
-		given, to, repository := moduleTokens(j.env, j.settings)[host], j.access, j.target.repository
+		given, to, repository := givenToken(j.env, j.settings, host), j.access, j.target.repository
 		_, _, err := split(repository)
 		if given != "" || to.github.App == nil || host != j.env.Server || err != nil {
 			return given, nil

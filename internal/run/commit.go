@@ -130,12 +130,9 @@ func differing(j job, differ []filetree.ChangedPath) (notices []problem.Problem)
 	if len(files) == 0 {
 		return notices
 	}
-	names, message := slices.Sorted(maps.Keys(files)), fmt.Sprintf("%d files differ from HEAD and are not read: ", len(files))
-	if len(files) == 1 {
-		message = "1 file differs from HEAD and is not read: "
-	}
+	message := counted(len(files), "1 file differs from HEAD and is not read: ", "%d files differ from HEAD and are not read: ")
 	return append(notices, problem.Problem{
-		Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Message: message + firstOf(names, mostDiffering),
+		Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Message: message + firstOf(slices.Sorted(maps.Keys(files)), mostDiffering),
 		Hint: "commit and push them; relock check and relock upgrade read the disk",
 	})
 }

@@ -233,17 +233,15 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	}
 	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
-		Message: fmt.Sprintf("%d root modules have no lock file: ", len(s.unlocked)),
+		Message: counted(len(s.unlocked), "1 root module has no lock file: ", "%d root modules have no lock file: ") + firstOf(s.unlocked, mostNamed),
 		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them; the setting create takes them in every run, and unlocked: ignore leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
-		d.Message = "1 root module has no lock file: "
 		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it; the setting create takes it in every run, and unlocked: ignore leaves this line out")
 	}
 	if fails {
 		d.Severity = problem.SeverityError
 	}
-	d.Message += firstOf(s.unlocked, mostNamed)
 	return []problem.Problem{d}
 }
 
@@ -257,10 +255,8 @@ func passedOver(dirs []string) []problem.Problem {
 	if len(dirs) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%d directories with configuration were passed over, since nothing makes them root modules: ", len(dirs))
-	if len(dirs) == 1 {
-		what = "1 directory with configuration was passed over, since nothing makes it a root module: "
-	}
+	what := counted(len(dirs), "1 directory with configuration was passed over, since nothing makes it a root module: ",
+		"%d directories with configuration were passed over, since nothing makes them root modules: ")
 	return []problem.Problem{{
 		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
 		Hint: "name a directory to take it in, or spell its name in include",

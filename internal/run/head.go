@@ -30,7 +30,7 @@ func (j job) contact() func(host string) bool {
 		return nil
 	}
 	return func(host string) bool {
-		return host == j.env.Server || moduleTokens(j.env, j.settings)[host] != "" || slices.Contains(j.named, svchost.Hostname(host)) || j.ask.ofBase(host)
+		return host == j.env.Server || givenToken(j.env, j.settings, host) != "" || slices.Contains(j.named, svchost.Hostname(host)) || j.ask.ofBase(host)
 	}
 }
 
@@ -41,7 +41,7 @@ func (j job) ambient() func(place string) bool {
 	if j.ask.head == NoHead {
 		return nil
 	}
-	return func(place string) bool { return moduleTokens(j.env, j.settings)[place] != "" }
+	return func(place string) bool { return givenToken(j.env, j.settings, place) != "" }
 }
 
 // markUncontacted adds problems to a root module for the providers whose registry relock

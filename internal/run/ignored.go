@@ -1,7 +1,6 @@
 package run
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -49,15 +48,15 @@ func (l ignoredLocks) notices() []problem.Problem {
 	}
 	d := problem.Problem{
 		Code: problem.CodeIgnoredLock, Severity: problem.SeverityWarning,
-		Message: fmt.Sprintf("git ignores %d lock files, so that nobody else gets them: ", len(l.names)),
-		Hint:    "take the line " + l.lines[0] + " out, and commit the lock files",
+		Message: counted(len(l.names), "git ignores 1 lock file, so that nobody else gets it: ", "git ignores %d lock files, so that nobody else gets them: ") +
+			firstOf(l.names, mostNamed),
+		Hint: "take the line " + l.lines[0] + " out, and commit the lock files",
 	}
 	if len(l.names) == 1 {
-		d.Message, d.Hint = "git ignores 1 lock file, so that nobody else gets it: ", strings.TrimSuffix(d.Hint, "s")
+		d.Hint = strings.TrimSuffix(d.Hint, "s")
 	}
 	if len(l.lines) > 1 {
 		d.Hint = "take the lines " + firstOf(l.lines, mostNamed) + " out, and commit the lock files"
 	}
-	d.Message += firstOf(l.names, mostNamed)
 	return []problem.Problem{d}
 }

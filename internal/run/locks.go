@@ -32,13 +32,12 @@ var toolCaches = []string{".terraform", ".terragrunt-cache"}
 // that git does not ignore, and those of HEAD. Outside of git it has the files on disk in
 // the directories of the run.
 type lockList struct {
-	tree  tree
-	types map[string]fs.FileMode // by name: regular files and links
+	tree   tree
+	commit committed
+	types  map[string]fs.FileMode // by name: regular files and links
 	// unlisted are directories that could not be listed. They end in a slash.
 	unlisted []string
-	absent   map[string]bool   // HEAD has them, and the disk does not
-	leftOut  []string          // absent ones that a sparse checkout leaves out
-	links    map[string]string // targets of absent links
+	absent   map[string]bool // HEAD has them, and the disk does not
 	// submodules are directories with files of other repositories.
 	submodules []string
 	head       func() (worktree.Revision, error)
@@ -48,7 +47,7 @@ type lockList struct {
 
 // listLocks lists the lock files of a tree. c is what is known of HEAD.
 func listLocks(t tree, c committed) lockList {
-	l := lockList{tree: t, types: map[string]fs.FileMode{}, absent: map[string]bool{}, links: c.links, submodules: c.submodules(), leftOut: c.missing}
+	l := lockList{tree: t, commit: c, types: map[string]fs.FileMode{}, absent: map[string]bool{}, submodules: c.submodules()}
 	for _, name := range c.locks() {
 		l.types[name] = c.types[name]
 	}
@@ -60,7 +59,7 @@ func listLocks(t tree, c committed) lockList {
 		starts = t.dirs
 	}
 	for _, dir := range starts {
-		l.walk(strings.TrimSuffix(dir, "/..."), c)
+		l.walk(strings.TrimSuffix(dir, "/..."))
 	}
 	l.head = sync.OnceValues(func() (worktree.Revision, error) { return t.at("HEAD") })
 	l.rest = sync.OnceValues(func() (fs.FS, error) {
@@ -90,7 +89,7 @@ func (l lockList) shared() map[string]bool {
 		shared[name] = true
 		if to, err := filetree.Resolve(files, name); err == nil {
 			shared[to] = true
-		} else if target := l.links[name]; l.absent[name] && target != "" {
+		} else if target := l.commit.links[name]; l.absent[name] && target != "" {
 			shared[path.Join(path.Dir(name), target)] = true
 		}
 	}
@@ -98,8 +97,8 @@ func (l lockList) shared() map[string]bool {
 }
 
 // walk adds the lock files in a directory of the tree, and below it.
-func (l *lockList) walk(start string, c committed) {
-	skips := l.skips(c)
+func (l *lockList) walk(start string) {
+	skips := l.skips()
 	l.each(start, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -134,7 +133,7 @@ func (l *lockList) each(start string, visit fs.WalkDirFunc) {
 // skips returns a function that reports whether a listing leaves out a file or a directory
 // on disk. Files of HEAD are listed in any case. A directory node_modules of HEAD may have
 // very many other files on disk.
-func (l *lockList) skips(c committed) func(name string, isDir bool) bool {
+func (l *lockList) skips() func(name string, isDir bool) bool {
 	if l.tree.remote != nil {
 		return func(string, bool) bool { return false }
 	}
@@ -142,12 +141,15 @@ func (l *lockList) skips(c committed) func(name string, isDir bool) bool {
 	return func(name string, isDir bool) bool {
 		base := path.Base(name)
 		switch {
-		case isDir && (base == ".git" || slices.Contains(toolCaches, base) || base == "node_modules" && c.types[name].IsDir()):
+		case isDir && (base == ".git" || slices.Contains(toolCaches, base) || base == "node_modules" && l.commit.types[name].IsDir()):
 			return true
 		case l.tree.loose || !isDir && !lockfile.Resembles(name):
 			return false
 		}
-		return ignored.Ignores(name, isDir)
+		if isDir {
+			return ignored.ByDir(name).Path != ""
+		}
+		return ignored.By(name).Path != ""
 	}
 }
 

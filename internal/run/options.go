@@ -64,10 +64,10 @@ func accessFor(env Env, a Ask, c settings.Settings, others ...string) access {
 	return to
 }
 
-// moduleTokens are the operator's tokens for git hosts with modules, by host.
-func moduleTokens(env Env, c settings.Settings) map[string]string {
-	if c.ModuleToken == "" {
-		return nil
+// givenToken is the operator's token for a git host with modules; empty: there is none.
+func givenToken(env Env, c settings.Settings, host string) string {
+	if host != env.Server {
+		return ""
 	}
-	return map[string]string{env.Server: c.ModuleToken}
+	return c.ModuleToken
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ func noMatch(pattern string) problem.Problem {
 // be one. A directory without a lock file does not match, since it may be a module. Hidden
 // directories do not match, and links are not followed.
 func dirsMatching(dir string, below func(dir string) fs.FS) (found []string, err error) {
-	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+	name, search := cutSearch(dir)
 	if !strings.ContainsAny(name, wildcards) {
 		return []string{dir}, nil
 	}

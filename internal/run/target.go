@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
@@ -142,7 +141,7 @@ func fromTop(workDir string, dirs []string) []string {
 	}
 	var named []string
 	for _, dir := range dirs {
-		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+		name, search := cutSearch(dir)
 		abs := file.Absolute(workDir, name)
 		if rel, err := filepath.Rel(worktree.RootOf(abs), abs); err == nil {
 			dir = filepath.ToSlash(rel)

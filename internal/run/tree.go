@@ -71,13 +71,6 @@ func (t tree) mergeBase(name string) []byte {
 	return clone.MergeBase(name)
 }
 
-// place is a directory of a command line.
-type place struct {
-	path   string // absolute, links resolved
-	search bool
-	named  bool // it is not the working directory
-}
-
 // trees groups the directories of a command line by repository. A tree holds a whole
 // repository, since modules in one repository call each other. Directories outside of all
 // repositories share one tree, which ends at their common top.
@@ -89,37 +82,37 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	var places []place
+	paths := make([]string, len(dirs))
 	var loose []string // in no repository
-	for _, dir := range dirs {
-		p, err := placeOf(workDir, dir)
+	for i, dir := range dirs {
+		paths[i], err = pathOf(workDir, dir)
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := worktree.FindRoot(p.path); !ok {
-			loose = append(loose, p.path)
+		if _, ok := worktree.FindRoot(paths[i]); !ok {
+			loose = append(loose, paths[i])
 		}
-		places = append(places, p)
 	}
 	var found []tree
-	for _, p := range places {
-		root, ok := worktree.FindRoot(p.path)
+	for n, dir := range dirs {
+		root, ok := worktree.FindRoot(paths[n])
 		if !ok {
-			root = top(workDir, loose, filepath.VolumeName(p.path))
+			root = top(workDir, loose, filepath.VolumeName(paths[n]))
 		}
 		i := slices.IndexFunc(found, func(t tree) bool { return t.root == root })
 		if i < 0 {
 			i, found = len(found), append(found, tree{root: root, loose: !ok})
 		}
-		name, err := filepath.Rel(root, p.path)
+		name, err := filepath.Rel(root, paths[n])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.path, err)
+			return nil, fmt.Errorf("%s: %w", paths[n], err)
 		}
 		name = filepath.ToSlash(name)
-		if p.named && name != "." {
+		given, search := cutSearch(dir)
+		if path.Clean(cmp.Or(given, ".")) != "." && name != "." {
 			found[i].named = append(found[i].named, name)
 		}
-		if p.search {
+		if search {
 			name += "/..."
 		}
 		found[i].dirs = append(found[i].dirs, name)
@@ -127,19 +120,26 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 	return found, nil
 }
 
-func placeOf(workDir, dir string) (place, error) {
-	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+// cutSearch divides a DIR of a command line into a name with slashes, and whether it is
+// DIR/..., a search.
+func cutSearch(dir string) (name string, search bool) {
+	return strings.CutSuffix(filepath.ToSlash(dir), "...")
+}
+
+// pathOf is a directory of a command line, absolute and without links.
+func pathOf(workDir, dir string) (string, error) {
+	name, _ := cutSearch(dir)
 	abs := file.Absolute(workDir, name)
 	if info, err := os.Stat(abs); err != nil {
-		return place{}, noDirectory(dir, err)
+		return "", noDirectory(dir, err)
 	} else if !info.IsDir() {
-		return place{}, fmt.Errorf("%s is not a directory", dir)
+		return "", fmt.Errorf("%s is not a directory", dir)
 	}
 	abs, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return place{}, fmt.Errorf("%s: %w", dir, file.Cause(err))
+		return "", fmt.Errorf("%s: %w", dir, file.Cause(err))
 	}
-	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
+	return abs, nil
 }
 
 // noDirectory is the error of an unusable directory on disk.
@@ -200,7 +200,7 @@ func (t tree) around() (fsys fs.FS, within string) {
 func (r *Remote) in(dirs []string) (tree, error) {
 	t := tree{remote: r}
 	for _, dir := range dirs {
-		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+		name, search := cutSearch(dir)
 		clean := path.Clean(cmp.Or(name, "."))
 		if !fs.ValidPath(clean) {
 			return t, fmt.Errorf("%s is not a directory of the repository; it must be relative to its top", dir)

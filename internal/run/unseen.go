@@ -210,13 +210,18 @@ func (u *unseenLocks) notice(c unseenCause) []problem.Problem {
 
 // notLookedAt is the sentence that counts the missed lock files, and says where they are.
 func notLookedAt(n int, unknown bool, where string) string {
-	switch {
-	case unknown:
+	if unknown {
 		return "an unknown number of lock files " + where + " was not looked at"
-	case n == 1:
-		return "1 lock file " + where + " was not looked at"
 	}
-	return fmt.Sprintf("%d lock files %s were not looked at", n, where)
+	return counted(n, "1 lock file "+where+" was not looked at", "%d lock files "+where+" were not looked at")
+}
+
+// counted says how many things there are: one, or many with a %d for their number.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
 }
 
 // firstOf lists the first of many names in one line.

@@ -125,10 +125,6 @@ func (g *IgnoreFiles) dir(name string) problem.Place {
 	return by
 }
 
-// Ignores reports whether a line ignores a file or a directory that is below no ignored
-// directory.
-func (g *IgnoreFiles) Ignores(name string, isDir bool) bool { return g.decides(name, isDir).Path != "" }
-
 // decides returns the line that ignores a path, of which the last that matches counts.
 func (g *IgnoreFiles) decides(name string, isDir bool) (by problem.Place) {
 	parts := strings.Split(name, "/")
