@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"io/fs"
 	"maps"
 	"os"
@@ -9,11 +10,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -227,4 +234,121 @@ func blobID(content []byte) string {
 		return ""
 	}
 	return github.BlobID(content)
+}
+
+// withLocks adds to an inventory the lock files of a tree for which no root module was
+// found. The root modules of the tree begin at the index first. An ask that judges adds
+// each lock file. Any other ask names those in hidden directories as not looked at.
+// Excluded ones are named, too.
+func withLocks(j job, s inventory, l lockList, first int, left func(dir string) bool) inventory {
+	show := j.names(l.tree).Of
+	read := map[string]int{}
+	for i := first; i < len(s.found); i++ {
+		if m := s.found[i].module; m.Lock != nil {
+			read[m.Lock.Path] = i
+		} else if problem.AnyError(m.Problems) {
+			read[path.Join(m.Dir, lockfile.Name)] = i
+		}
+	}
+	for _, dir := range l.unlisted {
+		switch {
+		case !l.tree.covers(path.Clean(dir)):
+		case left(path.Clean(dir)):
+			s.excluded = append(s.excluded, show(path.Clean(dir))+"/")
+		default:
+			s.unseen.add(notReadable, show, dir)
+		}
+	}
+	for _, name := range l.names() {
+		i, isRead := read[name]
+		switch {
+		case j.ask.judges() && left(path.Dir(name)), !j.ask.judges() && !isRead && !j.scan.Selects(path.Dir(name)):
+			s.excluded = append(s.excluded, show(name))
+		case !j.ask.judges() && isRead:
+		case !j.ask.judges() && !utf8.ValidString(name):
+			s.unseen.add(notReadable, show, name)
+		case !j.ask.judges():
+			if s.extent.touched == nil && isHidden(j.scan.Enters, path.Dir(name)) {
+				s.unseen.add(inHiddenDir, show, name)
+			}
+		default:
+			s = withJudged(j, s, l, name, i, isRead)
+		}
+	}
+	return s
+}
+
+// isHidden reports whether a search does not enter a directory, or one above it.
+func isHidden(enters func(dir string) bool, dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if !enters(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// withJudged adds a lock file that is judged. That of a root module counts as read if the
+// root module was read with the very same bytes.
+func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool) inventory {
+	added := j.ask.verb == verbs.Check && mayAdd(s.extent, l, name)
+	if j.ask.verb == verbs.Check && !added {
+		return s
+	}
+	content, err := l.read(name)
+	var lock *lockfile.File // of the root module
+	if isRead {
+		lock = s.found[i].module.Lock
+	}
+	if lock != nil && err == nil && bytes.Equal(content, lock.Source) {
+		s.found[i].added = added
+		return s
+	}
+	lacking := err != nil && l.absent[name] // in a partial clone
+	switch named := slices.Contains(l.commit.missing, name) && s.extent.differs == nil; {
+	case named && lacking:
+		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
+		return s
+	case named && j.ask.verb == verbs.Check:
+		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
+	}
+	m := scan.Alone(name, content, err, j.scan)
+	if isRead && lock == nil && m.Lock == nil { // the root module has the error
+		return s
+	}
+	if lacking {
+		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
+	}
+	if j.ask.pull == nil || s.extent.touched(m) {
+		s.alone = append(s.alone, found{tree: l.tree, module: m, added: added, content: content, result: upgrade.Result{Module: m, Diagnostics: m.Tree.Diagnostics}})
+	}
+	return s
+}
+
+// mayAdd reports whether a lock file may have entries that the base lacks. It may if the
+// file was changed, in the change or on disk alone, or what its link leads to. One that is
+// read through links may, too, if any link was changed.
+// A file of a submodule may have some if another commit of the submodule was recorded.
+func mayAdd(e extent, l lockList, name string) bool {
+	if dir := l.submodule(name); dir != "" {
+		return e.differs == nil || e.differs.files[dir]
+	}
+	if e.differs == nil || e.differs.hasFile(name) || l.edited(name) {
+		return true
+	}
+	to, err := filetree.Resolve(l.tree.FS(), name)
+	return to != name && (e.differs.anywhere || err == nil && e.differs.hasFile(to))
+}
+
+// leftOut returns a function that reports whether the run leaves out a directory. Only the
+// settings that judge can exclude a lock file that is judged: those of the base. They are
+// read if the settings at hand exclude one.
+func leftOut(j job, inForce func() (settings.Settings, error)) func(dir string) bool {
+	return func(dir string) bool {
+		if !j.ask.judges() || !j.scan.Excludes(dir) {
+			return j.scan.Excludes(dir)
+		}
+		by, _ := inForce() // in error, nothing is excluded
+		return scan.Options{Exclude: by.Exclude}.Excludes(dir)
+	}
 }

@@ -3,10 +3,13 @@ package run
 import (
 	"context"
 	"io/fs"
+	"log/slog"
+	"net"
 	"net/url"
 	"runtime/metrics"
 	"slices"
 	"sync"
+	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -26,6 +29,58 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
 )
+
+// Env is the world around a run. This package reads nothing from the process's environment
+// itself.
+type Env struct {
+	WorkDir   string // absolute
+	Getenv    func(string) string
+	Environ   []string // NAME=VALUE, for variables whose names are patterns
+	Home      string
+	GOOS      string
+	UserAgent string
+	// Server is the host name of the GitHub server, which also serves modules. API and
+	// GraphQL are the addresses of its APIs; empty: those of github.com.
+	Server, API, GraphQL string
+	// HashCache is the path of the user's own hash cache; empty: none. NotesCache is the
+	// path of the cache of release notes; empty: none.
+	HashCache, NotesCache string
+	// ModuleCache is the directory that keeps fetched modules between runs; empty: none.
+	ModuleCache string
+	// OnGitHub says that the run is on a runner of GitHub. There, other people decide what
+	// the repository contains.
+	OnGitHub bool
+	// Summary says that the caller writes a step summary of the report.
+	Summary bool
+	// Planned says that a schedule or a person has started the run, and no change of the
+	// repository.
+	Planned bool
+	Log     *slog.Logger
+	// Mask gets every secret that the run creates, before its first use, to keep it out of
+	// the log; nil: there is no log.
+	Mask func(secret string) error
+	// Now is the time of the run, for rules about dates.
+	Now time.Time
+	// Clock measures waits for GitHub, and the age of its answers and tokens. The zero
+	// value is the real clock.
+	Clock github.Clock
+	// Announce is called before packages are downloaded, and again when their size is
+	// known. It may be nil.
+	Announce func(provider.Downloads)
+	// Watch follows the downloads of packages, as registry.Options.Watch does.
+	Watch func(name string, size int64) registry.Download
+	// Fetching is called with the source of a module before relock fetches it. It may be
+	// nil.
+	Fetching func(source string)
+	// Did is called after each change on GitHub, with a sentence without a full stop. It
+	// may be nil.
+	Did func(done string)
+	// Found is called with the number of root modules of a file tree, before they are
+	// planned. It may be nil.
+	Found func(roots int)
+	// Dial is as in transport.Options.
+	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
+}
 
 // Session is what several requests share: the HTTP client, the answers of registries, and
 // the hashes of packages. So relock downloads a package once for all repositories.
@@ -331,4 +386,13 @@ func restriction(j job) report.Asked {
 		asked.Platforms = j.plan.Platforms.List
 	}
 	return asked
+}
+
+// CommitOfTag asks a public git repository for the commit of a tag. It is empty if the
+// repository has no such tag. relock sends no token.
+func CommitOfTag(ctx context.Context, s *Session, repository, tag string) (string, error) {
+	ctx, stop := s.Asking(ctx)
+	defer stop()
+	asker := module.New(s.client, s.configs, module.Options{Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub})
+	return asker.CommitOfTag(ctx, repository, tag)
 }

@@ -104,24 +104,6 @@ func (r *Remote) part(report []problem.Problem) *Remote {
 	})}
 }
 
-// Destination is where changed lock files go: Disk, Push or Pulls.
-type Destination interface{ destination() }
-
-// Disk is where the files of a Checkout were read.
-type Disk struct{}
-
-// Pulls are pull requests for the target's base.
-type Pulls struct {
-	// Only, Seen, Rebase, Recreate and Ready are as in pr.Options. Seen is Head there.
-	Only, Seen       string
-	Rebase, Recreate bool
-	Ready            func(context.Context) error
-}
-
-func (Disk) destination()  {}
-func (*Push) destination() {}
-func (Pulls) destination() {}
-
 // at is the target with the files of a commit. Directories of a checkout become relative to
 // its repository.
 func (t target) at(workDir string, remote *Remote) target {

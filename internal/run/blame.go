@@ -9,13 +9,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -23,123 +22,6 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 	"github.com/relock-dev/relock/internal/worktree"
 )
-
-// withLocks adds to an inventory the lock files of a tree for which no root module was
-// found. The root modules of the tree begin at the index first. An ask that judges adds
-// each lock file. Any other ask names those in hidden directories as not looked at.
-// Excluded ones are named, too.
-func withLocks(j job, s inventory, l lockList, first int, left func(dir string) bool) inventory {
-	show := j.names(l.tree).Of
-	read := map[string]int{}
-	for i := first; i < len(s.found); i++ {
-		if m := s.found[i].module; m.Lock != nil {
-			read[m.Lock.Path] = i
-		} else if problem.AnyError(m.Problems) {
-			read[path.Join(m.Dir, lockfile.Name)] = i
-		}
-	}
-	for _, dir := range l.unlisted {
-		switch {
-		case !l.tree.covers(path.Clean(dir)):
-		case left(path.Clean(dir)):
-			s.excluded = append(s.excluded, show(path.Clean(dir))+"/")
-		default:
-			s.unseen.add(notReadable, show, dir)
-		}
-	}
-	for _, name := range l.names() {
-		i, isRead := read[name]
-		switch {
-		case j.ask.judges() && left(path.Dir(name)), !j.ask.judges() && !isRead && !j.scan.Selects(path.Dir(name)):
-			s.excluded = append(s.excluded, show(name))
-		case !j.ask.judges() && isRead:
-		case !j.ask.judges() && !utf8.ValidString(name):
-			s.unseen.add(notReadable, show, name)
-		case !j.ask.judges():
-			if s.extent.touched == nil && isHidden(j.scan.Enters, path.Dir(name)) {
-				s.unseen.add(inHiddenDir, show, name)
-			}
-		default:
-			s = withJudged(j, s, l, name, i, isRead)
-		}
-	}
-	return s
-}
-
-// isHidden reports whether a search does not enter a directory, or one above it.
-func isHidden(enters func(dir string) bool, dir string) bool {
-	for ; dir != "."; dir = path.Dir(dir) {
-		if !enters(dir) {
-			return true
-		}
-	}
-	return false
-}
-
-// withJudged adds a lock file that is judged. That of a root module counts as read if the
-// root module was read with the very same bytes.
-func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool) inventory {
-	added := j.ask.verb == verbs.Check && mayAdd(s.extent, l, name)
-	if j.ask.verb == verbs.Check && !added {
-		return s
-	}
-	content, err := l.read(name)
-	var lock *lockfile.File // of the root module
-	if isRead {
-		lock = s.found[i].module.Lock
-	}
-	if lock != nil && err == nil && bytes.Equal(content, lock.Source) {
-		s.found[i].added = added
-		return s
-	}
-	lacking := err != nil && l.absent[name] // in a partial clone
-	switch named := slices.Contains(l.commit.missing, name) && s.extent.differs == nil; {
-	case named && lacking:
-		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
-		return s
-	case named && j.ask.verb == verbs.Check:
-		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
-	}
-	m := scan.Alone(name, content, err, j.scan)
-	if isRead && lock == nil && m.Lock == nil { // the root module has the error
-		return s
-	}
-	if lacking {
-		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
-	}
-	if j.ask.pull == nil || s.extent.touched(m) {
-		s.alone = append(s.alone, found{tree: l.tree, module: m, added: added, content: content, result: upgrade.Result{Module: m, Diagnostics: m.Tree.Diagnostics}})
-	}
-	return s
-}
-
-// mayAdd reports whether a lock file may have entries that the base lacks. It may if the
-// file was changed, in the change or on disk alone, or what its link leads to. One that is
-// read through links may, too, if any link was changed.
-// A file of a submodule may have some if another commit of the submodule was recorded.
-func mayAdd(e extent, l lockList, name string) bool {
-	if dir := l.submodule(name); dir != "" {
-		return e.differs == nil || e.differs.files[dir]
-	}
-	if e.differs == nil || e.differs.hasFile(name) || l.edited(name) {
-		return true
-	}
-	to, err := filetree.Resolve(l.tree.FS(), name)
-	return to != name && (e.differs.anywhere || err == nil && e.differs.hasFile(to))
-}
-
-// leftOut returns a function that reports whether the run leaves out a directory. Only the
-// settings that judge can exclude a lock file that is judged: those of the base. They are
-// read if the settings at hand exclude one.
-func leftOut(j job, inForce func() (settings.Settings, error)) func(dir string) bool {
-	return func(dir string) bool {
-		if !j.ask.judges() || !j.scan.Excludes(dir) {
-			return j.scan.Excludes(dir)
-		}
-		by, _ := inForce() // in error, nothing is excluded
-		return scan.Options{Exclude: by.Exclude}.Excludes(dir)
-	}
-}
 
 // baseLocks has the lock files of the base that are judged themselves. A hash of an excluded
 // file is not known: one change would put it there, and the next one would copy it.
@@ -378,4 +260,123 @@ func lockInToolCache(name string) problem.Problem {
 		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}
+}
+
+// downgradeKnown turns problems into warnings if the base has them, too: the author of a
+// change need not fix older mistakes. It reads the base only if there are problems, and
+// asks no registry.
+func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
+	var dirs []string
+	for i, f := range p.found {
+		if m := p.report.Modules[i]; m.Pending || m.Failed() {
+			dirs = append(dirs, f.module.Dir)
+		}
+	}
+	if j.ask.verb != verbs.Check || j.ask.change == nil || p.extent.base == nil || len(dirs) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	files, err := p.extent.base(ctx)
+	var base planned
+	if err == nil {
+		base, err = rootsIn(ctx, j, target{remote: files}, dirs)
+	}
+	if err != nil {
+		d := problem.Of(err)
+		d.Severity, d.Message = problem.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
+		return []problem.Problem{d}
+	}
+	for i, f := range p.found {
+		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir && b.module.Lock != nil })
+		if at >= 0 {
+			downgradeModule(&p.report.Modules[i], f.module, base.found[at].module)
+		}
+	}
+	return nil
+}
+
+// rootsIn finds the root modules in directories of other files, by the settings of a job.
+func rootsIn(ctx context.Context, j job, files target, dirs []string) (planned, error) {
+	a := j.ask.about(files, dirs)
+	return findRoots(ctx, newJob(j.Session, a, j.settings, a.targets[0], Visit{}))
+}
+
+// sameEntry reports whether the plan of a provider follows from the same: the entry, the terms
+// of its requirement, and the rules of the tool.
+func sameEntry(head, base scan.RootModule, addr provider.Addr) bool {
+	of := func(m scan.RootModule) (l lockfile.Lock, terms []string) {
+		if m.Lock != nil {
+			l, _ = m.Lock.Lock(addr)
+		}
+		for _, r := range m.All().Requirements {
+			if r.Addr == addr {
+				terms = collect.Mapped(r.Terms, func(t scan.Term) string { return t.Constraint.String() })
+			}
+		}
+		return l, slices.Sorted(slices.Values(terms))
+	}
+	now, wants := of(head)
+	before, wanted := of(base)
+	return head.Tool == base.Tool && now.Equal(before) && slices.Equal(wants, wanted)
+}
+
+// sameTrouble reports whether the root module on the base has a problem of no single provider:
+// the same one, or modules that could not be read.
+func sameTrouble(head, base scan.RootModule, d problem.Problem) bool {
+	before := base.All()
+	if d.Code == problem.CodeUnreadModule {
+		return !slices.ContainsFunc(head.All().Unread, func(u scan.Unread) bool {
+			return !slices.ContainsFunc(before.Unread, func(b scan.Unread) bool { return b.Module == u.Module && b.Reason == u.Reason })
+		})
+	}
+	return slices.ContainsFunc(before.Diagnostics, func(b problem.Problem) bool { return b.Code == d.Code && b.Message == d.Message })
+}
+
+// downgradeModule turns problems into warnings if the base has them, too.
+func downgradeModule(m *report.Module, head, base scan.RootModule) {
+	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !sameEntry(head, base, c.Addr) })
+	for i, d := range m.Diagnostics {
+		had := sameEntry(head, base, d.Subject.Addr)
+		if d.Subject.Addr == (provider.Addr{}) {
+			had = sameTrouble(head, base, d)
+		}
+		if d.Severity == problem.SeverityError && had && !transient(d.Code) {
+			m.Diagnostics[i], m.Forgiven = asOnBase(d), true
+		}
+	}
+	if m.OnBase {
+		m.Forgiven = true
+		at := problem.Place{}
+		if lock := head.Lock; lock != nil {
+			at.Path = lock.Path
+		}
+		m.Diagnostics = append(m.Diagnostics, problem.Problem{
+			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: at,
+			Message: "the lock file was like that before the change, so the check does not fail for it",
+			Hint:    "run relock on the base branch",
+		})
+	}
+}
+
+// foundOnBase turns a finding that the base has, too, into a problem of its entry.
+func foundOnBase(f problem.Problem) problem.Problem {
+	return asOnBase(problem.Problem{
+		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
+		Place: f.Place.At(f.Place.Line), Subject: problem.Subject{Addr: f.Subject.Addr}, Host: f.Subject.Addr.Host,
+	})
+}
+
+// asOnBase marks a problem as one that the base has, too.
+func asOnBase(d problem.Problem) problem.Problem {
+	d.Severity = problem.SeverityWarning
+	d.Message += " (it was so before the change)"
+	return d
+}
+
+// transient reports whether a code is about servers, and not about a repository. Both sides
+// have such problems, and they may hide others.
+func transient(code problem.Code) bool {
+	return slices.Contains([]problem.Code{
+		problem.CodeUnreachable, problem.CodeUnauthorized, problem.CodeBadAnswer, problem.CodeGitHub,
+		problem.CodeCancelled, problem.CodeInternal,
+	}, code)
 }
