@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path"
 	"slices"
 
@@ -24,7 +23,9 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	planned := j.clock.stage(stagePlan)
 	p.found = withPlugins(j, p.found)
-	for source, indices := range bySource(j, p.found) {
+	sources, divided := bySource(j, p.found)
+	for at, source := range sources {
+		indices := divided[at]
 		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(p.found, indices), p.options) {
 			p.found[indices[n]].result = r
 		}
@@ -93,20 +94,18 @@ func changesOf(r upgrade.Result) []diff.Change {
 }
 
 // bySource divides root modules by the source that they ask, so that nothing is asked twice.
-// It has the indices for each source. Each root module with its own providers has its own
+// indices has those of each source. Each root module with its own providers has its own
 // source. All others share one, which comes last.
-func bySource(j job, all []found) iter.Seq2[*registry.Client, []int] {
-	return func(yield func(*registry.Client, []int) bool) {
-		var common []int
-		for i, f := range all {
-			if f.plugins == nil {
-				common = append(common, i)
-			} else if !yield(f.plugins, []int{i}) {
-				return
-			}
+func bySource(j job, all []found) (sources []*registry.Client, indices [][]int) {
+	var common []int
+	for i, f := range all {
+		if f.plugins == nil {
+			common = append(common, i)
+		} else {
+			sources, indices = append(sources, f.plugins), append(indices, []int{i})
 		}
-		yield(j.source, common)
 	}
+	return append(sources, j.source), append(indices, common)
 }
 
 func modulesAt(all []found, indices []int) []scan.RootModule {

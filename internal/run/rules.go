@@ -54,7 +54,9 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 	}
 	opts.Former = func(dirs []string) []scan.RootModule { return formerRoots(ctx, j, p, files, dirs) }
 	rulings := make([]ruling.Ruling, len(all))
-	for source, indices := range bySource(j, all) {
+	sources, divided := bySource(j, all)
+	for at, source := range sources {
+		indices := divided[at]
 		some := collect.Mapped(indices, func(i int) ruling.Examined { return modules[i] })
 		for n, v := range ruling.Make(ctx, source, some, base, opts) {
 			rulings[indices[n]] = v

@@ -25,7 +25,9 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	by, _ := p.inForce() // in error, nothing is excused
 	policy.Signers, policy.Severities, policy.Strict, policy.Options.AcceptReReleased = by.Signers, by.Severities, by.Strict, by.AcceptReReleased
 	results := make([]verify.Verification, len(all))
-	for source, indices := range bySource(j, all) {
+	sources, divided := bySource(j, all)
+	for at, source := range sources {
+		indices := divided[at]
 		proven, problems := verify.Prove(ctx, source, modulesAt(all, indices), policy)
 		for n, i := range indices {
 			results[i] = proven[n]
@@ -109,7 +111,9 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 		by, _ := p.inForce() // in error, no release is accepted
 		opts.Allowance, opts.AcceptReReleased = verify.NewAllowance(j.settings.MaxDownload), by.AcceptReReleased
 	}
-	for source, indices := range bySource(j, all) {
+	sources, divided := bySource(j, all)
+	for at, source := range sources {
+		indices := divided[at]
 		var suspects []verify.Suspect
 		var of []int
 		for _, i := range indices {

@@ -19,7 +19,9 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	all := withPlugins(j, p.found)
 	explained := make([][]upgrade.Selection, len(all))
-	for source, indices := range bySource(j, all) {
+	sources, divided := bySource(j, all)
+	for at, source := range sources {
+		indices := divided[at]
 		reader := newRereader(j, p, indices)
 		for n, selections := range upgrade.Examine(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options, reader) {
 			explained[indices[n]] = selections
