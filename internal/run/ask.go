@@ -284,16 +284,6 @@ func branchHere(a Ask, t target) string {
 	return t.base
 }
 
-// delivers reports whether lock files go to GitHub. Then the plan needs more than the
-// report.
-func (a Ask) delivers() bool {
-	switch a.to.(type) {
-	case *Push, Pulls:
-		return true
-	}
-	return false
-}
-
 // judges reports whether the run judges lock files: then their list is all that counts, and
 // not what a search finds.
 func (a Ask) judges() bool { return (a.verb == verbs.Check || a.verb == verbs.Verify) && !a.compared }

@@ -201,7 +201,10 @@ func (f found) blamed(inForce func() (settings.Settings, error), onBase func(pro
 	var findings, undecided []problem.Problem
 	for _, d := range r.Findings {
 		if onBase(d) {
-			r.Diagnostics, f.forgiven = append(slices.Clip(r.Diagnostics), foundOnBase(d)), true
+			r.Diagnostics, f.forgiven = append(slices.Clip(r.Diagnostics), asOnBase(problem.Problem{
+				Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
+				Place: d.Place.At(d.Place.Line), Subject: problem.Subject{Addr: d.Subject.Addr}, Host: d.Subject.Addr.Host,
+			})), true
 		} else {
 			findings = append(findings, d)
 		}
@@ -355,14 +358,6 @@ func downgradeModule(m *report.Module, head, base scan.RootModule) {
 			Hint:    "run relock on the base branch",
 		})
 	}
-}
-
-// foundOnBase turns a finding that the base has, too, into a problem of its entry.
-func foundOnBase(f problem.Problem) problem.Problem {
-	return asOnBase(problem.Problem{
-		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
-		Place: f.Place.At(f.Place.Line), Subject: problem.Subject{Addr: f.Subject.Addr}, Host: f.Subject.Addr.Host,
-	})
 }
 
 // asOnBase marks a problem as one that the base has, too.

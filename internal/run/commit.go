@@ -279,7 +279,7 @@ func headOf(t tree, of target) (string, error) {
 // that a local change deleted is gone. It returns the diagnostics of the scan that are still
 // true.
 func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []problem.Problem) []problem.Problem {
-	lacks := newChanged(changedFiles(c.missing))
+	lacks := newChanged(changedPathsIn(t.FS(), c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
 		unseen[name] = lacks.inDir(path.Dir(name))
@@ -300,13 +300,4 @@ func leaveOutMissing(j job, s *inventory, t tree, c committed, diagnostics []pro
 		s.unseen.add(notInCheckout, j.names(t).Of, "./")
 	}
 	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Problem) bool { return unseen[d.Place.File()] })
-}
-
-// changedFiles are paths of files.
-func changedFiles(names []string) []filetree.ChangedPath {
-	paths := make([]filetree.ChangedPath, len(names))
-	for i, name := range names {
-		paths[i] = filetree.ChangedPath{Path: name, File: true}
-	}
-	return paths
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Ticked are the boxes on relock's issue that a person has checked, from an event. The zero
@@ -176,18 +175,10 @@ func rights(repo *github.Repository) func(context.Context, string) (bool, error)
 	}
 }
 
-// unsaid is the part of a plan that no open pull request says.
-type unsaid struct {
-	modules     []report.Module
-	diagnostics []problem.Problem
-	// partial says that the run looked at a part of the base only.
-	partial bool
-}
-
 // leftUnsaid is the part of a plan that no open pull request says. Each pull request has
 // its own held-back changes, and the failures of all root modules.
-func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
-	rest := &unsaid{partial: p.unseen.asksForPart()}
+func leftUnsaid(p *proposer, outcomes []pr.Outcome) *report.Report {
+	rest := &report.Report{}
 	open := map[string]bool{}
 	for _, o := range outcomes {
 		if o.Operation != pr.Closed && (o.Number > 0 || o.Operation != pr.None) {
@@ -197,28 +188,21 @@ func leftUnsaid(p *proposer, outcomes []pr.Outcome) *unsaid {
 	for _, f := range p.found {
 		f.result = f.result.Only(func(addr provider.Addr) bool { return !open[p.plan.Policy.GroupOf(f.module.Dir, addr)] })
 		f.result.File = nil
-		if len(open) > 0 {
-			f.result = withoutCommon(f.result)
+		if len(open) > 0 { // problems that belong to no provider are in each of them
+			f.result.Diagnostics = collect.Those(f.result.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr != provider.Addr{} })
+			f.result.Module.Tree.Unread = nil
 		}
-		rest.modules = append(rest.modules, describe(p.job, f))
+		rest.Modules = append(rest.Modules, describe(p.job, f))
 	}
 	if len(open) == 0 {
-		rest.diagnostics = collect.Those(p.report.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeUnseen })
+		rest.Diagnostics = collect.Those(p.report.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeUnseen })
 	}
 	return rest
 }
 
-// withoutCommon is a plan without the problems of its root module that belong to no
-// provider.
-func withoutCommon(r upgrade.Result) upgrade.Result {
-	r.Diagnostics = collect.Those(r.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr != provider.Addr{} })
-	r.Module.Tree.Unread = nil
-	return r
-}
-
 // keepDashboard updates the issue of a repository by the results of each base branch. What
 // the run did not see changes nothing.
-func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []*unsaid) report.Report {
+func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []planned) report.Report {
 	board, repo := p.visit.board, p.proposing.repo
 	if board == nil || board.found == nil || repo == nil {
 		return r
@@ -260,14 +244,14 @@ func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []*unsa
 }
 
 // glance is the new content of the issue. partial reports whether the run saw only a part.
-func (p *Plan) glance(r report.Report, parts []*unsaid) (text dashboard.Page, partial bool) {
+func (p *Plan) glance(r report.Report, parts []planned) (text dashboard.Page, partial bool) {
 	rest := report.Report{Verb: r.Verb, PullRequests: r.PullRequests, Summarised: r.Summarised}
 	for _, part := range parts {
-		if part == nil {
+		if part.unsaid == nil {
 			return text, true
 		}
-		rest.Modules, rest.Diagnostics = append(rest.Modules, part.modules...), append(rest.Diagnostics, part.diagnostics...)
-		partial = partial || part.partial
+		rest.Modules, rest.Diagnostics = append(rest.Modules, part.unsaid.Modules...), append(rest.Diagnostics, part.unsaid.Diagnostics...)
+		partial = partial || part.unseen.asksForPart()
 	}
 	text.Silent = outline.SilentIn(rest)
 	text.Body, text.Empty = p.ask.means.Dashboard(rest, p.own.PullRequest.BranchPrefix)

@@ -42,17 +42,19 @@ type inventory struct {
 	trees  []tree
 	extent extent
 	// inForce reads the settings that judge lock files.
-	inForce     func() (settings.Settings, error)
-	found       []found
-	lost        map[string]problem.Problem // named directories that do not exist, by shown name
-	unlocked    []string                   // directories of root modules without a lock file
-	passedOver  []string                   // directories with configuration that are no root modules
-	hidden      string                     // what hides lock files from git, and what to do; empty: nothing
-	ignored     ignoredLocks
-	unseen      unseenLocks
-	alone       []found  // lock files that are judged without their configuration
-	excluded    []string // lock files that include or exclude leaves out
-	diagnostics []problem.Problem
+	inForce    func() (settings.Settings, error)
+	found      []found
+	lost       map[string]problem.Problem // named directories that do not exist, by shown name
+	unlocked   []string                   // directories of root modules without a lock file
+	passedOver []string                   // directories with configuration that are no root modules
+	hidden     string                     // what hides lock files from git, and what to do; empty: nothing
+	// ignored are lock files that git ignores in directories that it does not ignore, and
+	// ignoredBy the lines that say so.
+	ignored, ignoredBy []string
+	unseen             unseenLocks
+	alone              []found  // lock files that are judged without their configuration
+	excluded           []string // lock files that include or exclude leaves out
+	diagnostics        []problem.Problem
 }
 
 // all are the root modules, and the lock files that are judged without their configuration.
@@ -92,10 +94,11 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for i, m := range modules {
 			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]
 		}
-		s.ignored.add(j, t, opts, modules)
+		s.addIgnored(j, t, opts, modules)
 		s.unseen.setDirs(t, modules)
 		if j.ask.verb == verbs.PR {
-			s.unseen.setSelection(j.settings)
+			s.unseen.selection = scan.Options{Include: j.settings.Include, Exclude: j.settings.Exclude}
+			s.unseen.own = scan.Options{Include: j.settings.OwnInclude, Exclude: j.settings.OwnExclude}
 			s.unseen.addLeftOut(t, j.names(t).Of)
 		}
 		first := len(s.found)
@@ -119,7 +122,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		s.unlocked = nil // a command about the files of a pull request is about none of them
 	}
 	slices.Sort(s.excluded)
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), s.ignored.notices(), s.unseen.notices(j.ask.verb))
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.settings.Unlocked == "fail"), passedOver(s.passedOver), ignored(s.ignored, s.ignoredBy), s.unseen.notices(j.ask.verb))
 	return s, usable(j, s.all())
 }
 
@@ -305,42 +308,39 @@ func withIgnored(opts scan.Options, t tree, names problem.Naming) scan.Options {
 	return opts
 }
 
-// ignoredLocks are lock files that git ignores in directories that it does not ignore, and
-// the lines that say so.
-type ignoredLocks struct{ names, lines []string }
-
-// add adds those of the root modules of a tree that have a lock file, or get one.
-func (l *ignoredLocks) add(j job, t tree, opts scan.Options, modules []scan.RootModule) {
+// addIgnored adds the ignored lock files of the root modules of a tree that have one, or get
+// one.
+func (s *inventory) addIgnored(j job, t tree, opts scan.Options, modules []scan.RootModule) {
 	for _, m := range modules {
 		name := path.Join(m.Dir, lockfile.Name)
 		if opts.HiddenBy == nil || m.Lock == nil && j.ask.to == nil {
 			continue
 		}
 		if by := opts.HiddenBy(name); by != "" && opts.IgnoredDir(m.Dir) == "" {
-			l.names = append(l.names, j.names(t).Of(name))
-			if !slices.Contains(l.lines, by) {
-				l.lines = append(l.lines, by)
+			s.ignored = append(s.ignored, j.names(t).Of(name))
+			if !slices.Contains(s.ignoredBy, by) {
+				s.ignoredBy = append(s.ignoredBy, by)
 			}
 		}
 	}
 }
 
-// notices lists the lock files in one line.
-func (l ignoredLocks) notices() []problem.Problem {
-	if len(l.names) == 0 {
+// ignored lists lock files that git ignores by some lines, in one line.
+func ignored(names, lines []string) []problem.Problem {
+	if len(names) == 0 {
 		return nil
 	}
 	d := problem.Problem{
 		Code: problem.CodeIgnoredLock, Severity: problem.SeverityWarning,
-		Message: counted(len(l.names), "git ignores 1 lock file, so that nobody else gets it: ", "git ignores %d lock files, so that nobody else gets them: ") +
-			firstOf(l.names, mostNamed),
-		Hint: "take the line " + l.lines[0] + " out, and commit the lock files",
+		Message: counted(len(names), "git ignores 1 lock file, so that nobody else gets it: ", "git ignores %d lock files, so that nobody else gets them: ") +
+			firstOf(names, mostNamed),
+		Hint: "take the line " + lines[0] + " out, and commit the lock files",
 	}
-	if len(l.names) == 1 {
+	if len(names) == 1 {
 		d.Hint = strings.TrimSuffix(d.Hint, "s")
 	}
-	if len(l.lines) > 1 {
-		d.Hint = "take the lines " + firstOf(l.lines, mostNamed) + " out, and commit the lock files"
+	if len(lines) > 1 {
+		d.Hint = "take the lines " + firstOf(lines, mostNamed) + " out, and commit the lock files"
 	}
 	return []problem.Problem{d}
 }

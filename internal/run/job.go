@@ -69,7 +69,7 @@ type planned struct {
 	proposing proposing
 	options   upgrade.Options // of the plan
 	report    report.Report
-	unsaid    *unsaid           // nil until it was delivered
+	unsaid    *report.Report    // what no open pull request says; nil until it was delivered
 	notices   []problem.Problem // about what is read; they are in no pull request
 }
 
@@ -77,7 +77,10 @@ type planned struct {
 func findRoots(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
 	p := planned{inventory: there, report: j.ask.report()}
-	p.report.DryRun, p.report.Asked, p.report.Summarised = j.settings.DryRun, restriction(j), j.env.Summary
+	p.report.DryRun, p.report.Asked, p.report.Summarised = j.settings.DryRun, report.Asked{Providers: j.plan.Only}, j.env.Summary
+	if j.plan.Platforms.Demanded {
+		p.report.Asked.Platforms = j.plan.Platforms.List
+	}
 	p.report.Diagnostics = append(slices.Clip(j.warnings), there.diagnostics...)
 	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, j.ask.change != nil && there.extent.differs != nil
 	p.report.Excluded = there.excluded

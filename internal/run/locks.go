@@ -225,15 +225,10 @@ func (l lockList) edited(name string) bool {
 // differsFrom reports whether a revision has another content at a path.
 func differsFrom(at worktree.Revision, name string, content []byte) bool {
 	id, err := at.Blob(name)
-	return err != nil || id != blobID(content)
-}
-
-// blobID is git's id of a content; empty for an empty file.
-func blobID(content []byte) string {
 	if len(content) == 0 {
-		return ""
+		return err != nil || id != ""
 	}
-	return github.BlobID(content)
+	return err != nil || id != github.BlobID(content)
 }
 
 // withLocks adds to an inventory the lock files of a tree for which no root module was

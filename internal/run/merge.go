@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -69,7 +70,8 @@ func alone(top, name string, lock []byte) (fs.FS, error) {
 			}
 		}
 		if dir == "." {
-			return treeOf(files)
+			var none filetree.Builder
+			return filetree.Overlay(none.Tree(), files)
 		}
 	}
 }

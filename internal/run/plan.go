@@ -35,9 +35,11 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p = accountAll(ctx, j, p)
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	defer j.clock.stage(stageDiff)()
+	_, onDisk := j.ask.to.(Disk)
+	reported := j.ask.to == nil || onDisk // nothing goes to GitHub
 	for i, f := range p.all() {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
-		if !j.ask.delivers() && i < len(p.found) {
+		if reported && i < len(p.found) {
 			p.found[i].result.Selections = nil // for thousands of root modules they need the most memory
 		}
 	}

@@ -210,13 +210,13 @@ func (p *Plan) deliverAll(ctx context.Context) (report.Report, error) {
 		if p.err != nil {
 			return p.report, p.err
 		}
-		return p.keepDashboard(ctx, p.report, []*unsaid{p.unsaid}), nil
+		return p.keepDashboard(ctx, p.report, []planned{p.planned}), nil
 	}
-	all, parts := p.ask.report(), []*unsaid(nil)
+	all, parts := p.ask.report(), []planned(nil)
 	for i, base := range p.bases {
 		next := *p
 		if i > 0 && p.session.bounds.isInterrupted() {
-			parts = append(parts, nil)
+			parts = append(parts, planned{})
 			break
 		}
 		if i > 0 {
@@ -228,7 +228,7 @@ func (p *Plan) deliverAll(ctx context.Context) (report.Report, error) {
 			p.visit.Lookup.unread = true
 			next.report.Diagnostics, next.unsaid = append(next.report.Diagnostics, about("branch "+base, next.err)), nil
 		}
-		all, parts = report.Join(all, next.report), append(parts, next.unsaid)
+		all, parts = report.Join(all, next.report), append(parts, planned{unsaid: next.unsaid, inventory: inventory{unseen: next.unseen}})
 	}
 	return p.keepDashboard(ctx, all, parts), nil
 }

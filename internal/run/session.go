@@ -379,15 +379,6 @@ func hashSource(c settings.Settings) string {
 	return c.HashSource
 }
 
-// restriction is the limit that a person has set for the ask.
-func restriction(j job) report.Asked {
-	asked := report.Asked{Providers: j.plan.Only}
-	if j.plan.Platforms.Demanded {
-		asked.Platforms = j.plan.Platforms.List
-	}
-	return asked
-}
-
 // CommitOfTag asks a public git repository for the commit of a tag. It is empty if the
 // repository has no such tag. relock sends no token.
 func CommitOfTag(ctx context.Context, s *Session, repository, tag string) (string, error) {

@@ -247,7 +247,12 @@ func (p *proposer) proposal(ctx context.Context, key string, narrowed bool) pr.P
 	one.Presentation = pr.Presentation{PullRequest: p.settings.PullOf(key), NoAutoMerge: attended}
 	one.Describe(s.changed)
 	one.Write = sync.OnceValue(func() safe.Markdown {
-		p.enrich(ctx)
+		// Facts for reviewers that no lock file needs are asked for only here, so that a run with
+		// nothing to do does not ask.
+		fillDates(ctx, p.job, p.found, p.report.Modules)
+		if p.readNotes != nil {
+			p.report.Notes = p.readNotes()
+		}
 		full := p.report.About(about)
 		full.CarriedOver, full.Diagnostics = s.carriedOver(), append(slices.Clip(full.Diagnostics), s.notices...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
@@ -284,16 +289,6 @@ func (p *proposer) shared(s *share) (plans []found) {
 		plans = append(plans, f)
 	}
 	return plans
-}
-
-// enrich adds facts for reviewers that no lock file needs: publication dates and release
-// notes. It asks for them only when a text is written, so that a run with nothing to do
-// does not ask.
-func (p *proposer) enrich(ctx context.Context) {
-	fillDates(ctx, p.job, p.found, p.report.Modules)
-	if p.readNotes != nil {
-		p.report.Notes = p.readNotes()
-	}
 }
 
 // about is the group's part of each root module: its changes, and the problems of its

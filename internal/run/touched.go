@@ -361,9 +361,3 @@ func filesAt(t tree, commit, config string) func(context.Context) (*Remote, erro
 		return &Remote{FS: files, Commit: commit}, err
 	})
 }
-
-// treeOf is a file tree of only these files.
-func treeOf(files map[string][]byte) (*filetree.Tree, error) {
-	var none filetree.Builder
-	return filetree.Overlay(none.Tree(), files)
-}

@@ -131,25 +131,22 @@ func cutSearch(dir string) (name string, search bool) {
 func pathOf(workDir, dir string) (string, error) {
 	name, _ := cutSearch(dir)
 	abs := file.Absolute(workDir, name)
-	if info, err := os.Stat(abs); err != nil {
-		return "", noDirectory(dir, err)
-	} else if !info.IsDir() {
+	info, err := os.Stat(abs)
+	if err != nil {
+		d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
+		if errors.Is(err, fs.ErrNotExist) {
+			d.Hint = listsRoots
+		}
+		return "", &problem.Error{Problem: d}
+	}
+	if !info.IsDir() {
 		return "", fmt.Errorf("%s is not a directory", dir)
 	}
-	abs, err := filepath.EvalSymlinks(abs)
+	abs, err = filepath.EvalSymlinks(abs)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", dir, file.Cause(err))
 	}
 	return abs, nil
-}
-
-// noDirectory is the error of an unusable directory on disk.
-func noDirectory(dir string, err error) error {
-	d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
-	if errors.Is(err, fs.ErrNotExist) {
-		d.Hint = listsRoots
-	}
-	return &problem.Error{Problem: d}
 }
 
 // top is the top of a tree for these directories, as far as they are on the volume. It is

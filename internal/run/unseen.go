@@ -10,7 +10,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -68,7 +67,8 @@ type unseenLocks struct {
 	only []provider.Pattern
 	// dirs are the directories of the run, with "/..." for a search.
 	dirs []string
-	// selection limits the search of this run, and own the search that the base wants.
+	// selection limits the search of this run, and own that of the repository's configuration
+	// file.
 	selection, own scan.Options
 }
 
@@ -122,13 +122,6 @@ func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 		}
 	}
 	return cause, missing
-}
-
-// setSelection stores the limits of this run's search, and those of the repository's
-// configuration file.
-func (u *unseenLocks) setSelection(c settings.Settings) {
-	u.selection = scan.Options{Include: c.Include, Exclude: c.Exclude}
-	u.own = scan.Options{Include: c.OwnInclude, Exclude: c.OwnExclude}
 }
 
 // addLeftOut adds the lock files of a tree that only this run leaves out.
