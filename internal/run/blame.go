@@ -84,9 +84,8 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 		base, err = readLocks(ctx, p.inventory)
 	}
 	if err != nil {
-		d := problem.Of(err)
-		d.Severity, d.Message = problem.SeverityError, "it is not known what the change adds: the base could not be read: "+d.Message
-		p.report.Diagnostics = append(p.report.Diagnostics, d)
+		p.report.Diagnostics = append(p.report.Diagnostics,
+			about("it is not known what the change adds: the base could not be read", problem.SeverityError, err))
 	}
 	alone := j.ask.change == nil && p.extent.base == nil
 	for _, all := range [][]found{p.found, p.alone} {
@@ -284,9 +283,7 @@ func downgradeKnown(ctx context.Context, j job, p planned) []problem.Problem {
 		base, err = rootsIn(ctx, j, target{remote: files}, dirs)
 	}
 	if err != nil {
-		d := problem.Of(err)
-		d.Severity, d.Message = problem.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
-		return []problem.Problem{d}
+		return []problem.Problem{about("it is not known what was wrong before the change", problem.SeverityWarning, err)}
 	}
 	for i, f := range p.found {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir && b.module.Lock != nil })

@@ -64,24 +64,21 @@ func upgrades(found []found) []notes.Upgrade {
 func fillDates(ctx context.Context, j job, all []found, modules []report.Module) {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
-	tools := map[provider.Want]provider.Tool{}
+	tools, unknown := map[provider.Want]provider.Tool{}, map[provider.Want][]*time.Time{}
 	for i, m := range modules {
 		eachDate(m, func(want provider.Want, published *time.Time) {
 			if published.IsZero() {
-				tools[want] = all[i].module.Tool
+				tools[want], unknown[want] = all[i].module.Tool, append(unknown[want], published)
 			}
 		})
 	}
-	answers := ask.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
+	for want, answer := range ask.Each(cmp.Or(j.settings.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
 		r, _ := j.source.Repository(ctx, tools[want], want) // a missing date stays unknown
 		return r.Published
-	})
-	for _, m := range modules {
-		eachDate(m, func(want provider.Want, published *time.Time) {
-			if published.IsZero() {
-				*published = answers[want]
-			}
-		})
+	}) {
+		for _, published := range unknown[want] {
+			*published = answer
+		}
 	}
 }
 

@@ -226,7 +226,7 @@ func (p *Plan) deliverAll(ctx context.Context) (report.Report, error) {
 		}
 		if next.err != nil {
 			p.visit.Lookup.unread = true
-			next.report.Diagnostics, next.unsaid = append(next.report.Diagnostics, about("branch "+base, next.err)), nil
+			next.report.Diagnostics, next.unsaid = append(next.report.Diagnostics, about("branch "+base, problem.SeverityError, next.err)), nil
 		}
 		all, parts = report.Join(all, next.report), append(parts, planned{unsaid: next.unsaid, inventory: inventory{unseen: next.unseen}})
 	}
@@ -286,7 +286,7 @@ func (p *Plan) inRepository(r report.Report, err error) report.Report {
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:
-		r.Diagnostics = append(r.Diagnostics, about(name, err))
+		r.Diagnostics = append(r.Diagnostics, about(name, problem.SeverityError, err))
 	}
 	p.visit.Lookup.unread = p.visit.Lookup.unread || err != nil
 	return r
@@ -305,7 +305,7 @@ func (p *Plan) Rejection() (rejection github.Rejection, line problem.Problem, ok
 	if !ok || p.here.atHand() {
 		return rejection, line, false
 	}
-	return rejection, about(p.given.repository, p.err), true
+	return rejection, about(p.given.repository, problem.SeverityError, p.err), true
 }
 
 // Basis is what a plan depends on, apart from the files of the repository.
@@ -363,10 +363,10 @@ func ofRepository(repository string, paths []string) []string {
 	return named
 }
 
-// about is the diagnostic of an error about one of several things, which it names.
-func about(which string, err error) problem.Problem {
+// about is the problem of an error, after what it is about or what it means for the run.
+func about(which string, severity problem.Severity, err error) problem.Problem {
 	d := problem.Of(err)
-	d.Message = which + ": " + d.Message
+	d.Severity, d.Message = severity, which+": "+d.Message
 	return d
 }
 

@@ -47,9 +47,7 @@ func judgeRules(ctx context.Context, j job, p planned) planned {
 		}
 	}
 	if err != nil {
-		d := problem.Of(err)
-		d.Severity, d.Message = problem.SeverityError, "the lock files are not judged by the rules: "+d.Message
-		p.report.Diagnostics = append(p.report.Diagnostics, d)
+		p.report.Diagnostics = append(p.report.Diagnostics, about("the lock files are not judged by the rules", problem.SeverityError, err))
 		return p
 	}
 	opts.Former = func(dirs []string) []scan.RootModule { return formerRoots(ctx, j, p, files, dirs) }

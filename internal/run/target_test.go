@@ -38,7 +38,7 @@ func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
 // A target of several is named where its error is told.
 func TestErrorOfOneTarget(t *testing.T) {
 	t.Parallel()
-	d := about("branch gone", errors.New("it is not there"))
+	d := about("branch gone", problem.SeverityError, errors.New("it is not there"))
 	if d.Message != "branch gone: it is not there" || d.Severity != problem.SeverityError {
 		t.Errorf("about() = %+v", d)
 	}

@@ -185,9 +185,7 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Problem
 			return e, nil, err
 		}
 		if err != nil {
-			d := problem.Of(err)
-			d.Severity, d.Message = problem.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			return e, []problem.Problem{d}, nil
+			return e, []problem.Problem{about("all root modules are checked, since it is not known what changed", problem.SeverityWarning, err)}, nil
 		}
 	}
 	if unknown != "" {

@@ -143,7 +143,7 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 }
 
 // provenBy are the hashes that a plan has proven, by release.
-func provenBy(plans []found) map[lockfile.Pinned][]provider.Hash {
+func provenBy(plans []found) map[lockfile.Pinned]map[provider.Hash]provider.Platform {
 	all := map[lockfile.Pinned]map[provider.Hash]provider.Platform{}
 	for _, f := range plans {
 		for _, s := range f.result.Selections {
@@ -154,11 +154,7 @@ func provenBy(plans []found) map[lockfile.Pinned][]provider.Hash {
 			maps.Copy(all[of], s.Hashes)
 		}
 	}
-	proven := map[lockfile.Pinned][]provider.Hash{}
-	for of, hashes := range all {
-		proven[of] = slices.Collect(maps.Keys(hashes))
-	}
-	return proven
+	return all
 }
 
 // suspectsOf are the entries of a lock file whose hashes must be judged. If the change may
@@ -169,7 +165,7 @@ func provenBy(plans []found) map[lockfile.Pinned][]provider.Hash {
 // a mirror. A check compares those that match no package with lists all the same. An entry
 // whose release the plan leaves is compared with lists alone. The sides of a merge are never
 // judged: only proven hashes are written.
-func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash, mayDiffer []provider.ReleasePattern) []verify.Suspect {
+func suspectsOf(j job, f found, proven map[lockfile.Pinned]map[provider.Hash]provider.Platform, mayDiffer []provider.ReleasePattern) []verify.Suspect {
 	lock, only := f.module.Lock, unseenLocks{only: j.plan.Only}
 	if lock == nil {
 		return nil
@@ -189,7 +185,7 @@ func suspectsOf(j job, f found, proven map[lockfile.Pinned][]provider.Hash, mayD
 		}
 		e := verify.Suspect{
 			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: i >= 0 && s.From != s.To || contradicted,
-			Explained: proven[lockfile.Pinned{Addr: l.Addr, Version: l.Version}],
+			Explained: slices.Collect(maps.Keys(proven[lockfile.Pinned{Addr: l.Addr, Version: l.Version}])),
 		}
 		switch {
 		case f.added:
