@@ -106,7 +106,7 @@ func (l lockList) shared() map[string]bool {
 // walk adds the lock files in a directory of the tree, and below it.
 func (l *lockList) walk(start string) {
 	skips := l.skips()
-	l.each(start, func(name string, d fs.DirEntry, err error) error {
+	visit := func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			l.unlisted = append(l.unlisted, strings.TrimPrefix(name+"/", "./"))
@@ -119,17 +119,13 @@ func (l *lockList) walk(start string) {
 			l.types[name] = d.Type()
 		}
 		return nil
-	})
-}
-
-// each calls visit with all that is in a directory of the tree, and below it.
-func (l *lockList) each(start string, visit fs.WalkDirFunc) {
+	}
 	if l.tree.remote != nil {
 		_ = fs.WalkDir(l.tree.FS(), start, visit) // visit gets each error
 		return
 	}
-	_ = filepath.WalkDir(l.tree.path(start), func(file string, d fs.DirEntry, err error) error {
-		name, outside := filepath.Rel(l.tree.root, file)
+	_ = filepath.WalkDir(l.tree.path(start), func(at string, d fs.DirEntry, err error) error {
+		name, outside := filepath.Rel(l.tree.root, at)
 		if outside != nil {
 			return outside
 		}

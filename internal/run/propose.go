@@ -48,35 +48,32 @@ type proposing struct {
 // may then remove some of that.
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
-	if !j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix) {
-		p.proposing, err = prepare(ctx, j, p.inventory)
+	var first planned
+	unmarked := j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix)
+	if unmarked {
+		p.proposing, err = proposingTo(j)
 		if err != nil {
 			return p, err
 		}
-		return planAll(ctx, j, p), nil
-	}
-	p.proposing, err = proposingTo(j)
-	if err != nil {
-		return p, err
-	}
-	p.proposing.survey = pr.Nothing()
-	if is := j.visit.board.search(); is != nil {
-		p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, is)
-		j.visit.board.see(p.proposing.survey.Issues)
-	}
-	first := planAll(ctx, j, p)
-	if !first.report.Pending() {
-		return first, nil
+		p.proposing.survey = pr.Nothing()
+		if is := j.visit.board.search(); is != nil {
+			p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, is)
+			j.visit.board.see(p.proposing.survey.Issues)
+		}
+		first = planAll(ctx, j, p)
+		if !first.report.Pending() {
+			return first, nil
+		}
 	}
 	p.proposing, err = prepare(ctx, j, p.inventory)
 	if err != nil {
 		return p, err
 	}
-	if len(p.proposing.survey.Ignores) > 0 {
-		return planAll(ctx, j, p), nil
+	if unmarked && len(p.proposing.survey.Ignores) == 0 {
+		first.proposing = p.proposing
+		return first, nil
 	}
-	first.proposing = p.proposing
-	return first, nil
+	return planAll(ctx, j, p), nil
 }
 
 // prepare asks GitHub for what the plan needs: the base branch, the pull requests of the

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -21,9 +22,8 @@ import (
 func proveAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageVerify)()
 	all := withPlugins(j, p.all())
-	policy := policyOf(j)
 	by, _ := p.inForce() // in error, nothing is excused
-	policy.Signers, policy.Severities, policy.Strict, policy.Options.AcceptReReleased = by.Signers, by.Severities, by.Strict, by.AcceptReReleased
+	policy := policyOf(j, by)
 	results := make([]verify.Verification, len(all))
 	sources, divided := bySource(j, all)
 	for at, source := range sources {
@@ -46,14 +46,14 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// policyOf returns what the request requires of lock files.
-func policyOf(j job) verify.Policy {
+// policyOf returns what the request requires of lock files that are judged by some settings.
+func policyOf(j job, by settings.Settings) verify.Policy {
 	plan, c := j.plan, j.settings
 	return verify.Policy{
-		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
-		Signers: plan.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: c.Severities, Offline: c.Offline,
+		Only: plan.Only, Strict: by.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
+		Signers: by.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: by.Severities, Offline: c.Offline,
 		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"),
-		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: plan.AcceptReReleased, Admits: admits(j)},
+		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: by.AcceptReReleased, Admits: admits(j)},
 	}
 }
 
@@ -70,7 +70,7 @@ func admits(j job) func(provider.Addr) bool {
 // question could be asked. The plan has proven the hashes that it wrote, so few questions
 // are asked again.
 func proofs(ctx context.Context, j job, plans []found) verify.Counts {
-	policy := policyOf(j)
+	policy := policyOf(j, j.settings)
 	policy.Options.Allowance, policy.Options.Announce = j.allowance, nil
 	policy.Recheck, policy.Packages = 0, false // only Verify does that
 	var modules []scan.RootModule
