@@ -84,8 +84,9 @@ func (c *clients) ofOwner(to access, properties bool) (*github.Client, error) {
 	return c.connect(to.github, "owner "+to.owner)
 }
 
-// ofRepositories begins the rest of the names of clients for an owner's repositories.
-const ofRepositories = " with teams: "
+// narrowedName follows the repository in the name of a client for one of an owner's
+// repositories.
+const narrowedName = " with teams: "
 
 // inOwner returns the client for one of an owner's repositories.
 func (c *clients) inOwner(to access, repository string) (*github.Client, error) {
@@ -94,7 +95,7 @@ func (c *clients) inOwner(to access, repository string) (*github.Client, error) 
 		return nil, err
 	}
 	teams, labels := to.github.App != nil && to.github.App.Teams, to.github.App != nil && to.github.App.Labels
-	name := fmt.Sprint(repository, ofRepositories, teams, ", labels: ", labels)
+	name := fmt.Sprint(repository, narrowedName, teams, ", labels: ", labels)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.known[name]; !known {
@@ -107,7 +108,7 @@ func (c *clients) inOwner(to access, repository string) (*github.Client, error) 
 func (c *clients) forget(repository string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.known, func(name string, _ *github.Client) bool { return strings.HasPrefix(name, repository+ofRepositories) })
+	maps.DeleteFunc(c.known, func(name string, _ *github.Client) bool { return strings.HasPrefix(name, repository+narrowedName) })
 }
 
 // moduleToken returns the operator's token for a git host with modules. For the GitHub

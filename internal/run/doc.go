@@ -5,7 +5,7 @@
 // fixed order: scan finds root modules, upgrade plans their lock files, diff lists the
 // changes, and report keeps everything as one value. Then lock files go to disk, to a
 // branch, or into pull requests. The command line, the Action and comments make asks, and
-// have no such logic themselves.
+// have no such logic themselves. To read a run, begin with run.go, repository.go and plan.go.
 //
 // Values of a job are made once and not changed. A Session has what all jobs of an Ask
 // share: the HTTP client, the answers of registries, and the caches.

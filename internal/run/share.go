@@ -175,17 +175,11 @@ func (p *proposer) mustStay(group string, files []pr.File) bool {
 // missed reports whether the run did not look at the lock file of a directory in which it
 // found no root module, although the base may want it.
 func (p *proposer) missed(dir string) bool {
-	cause, missing := p.causeOf(dir)
-	return missing && !cause.wantedByBase()
-}
-
-// causeOf returns why the run did not look at the lock file of a directory in which it
-// found no root module.
-func (p *proposer) causeOf(dir string) (unseenCause, bool) {
-	if cause, missing := p.unseen.causeOf(dir); missing {
-		return cause, true
+	cause, missing := p.unseen.causeOf(dir)
+	if !missing { // the directory of a failure is unknown
+		return p.failedOutsideRoots()
 	}
-	return notReadable, p.failedOutsideRoots() // the directory of the failure is unknown
+	return !cause.wantedByBase()
 }
 
 // failedOutsideRoots reports whether something failed outside of all root modules.
