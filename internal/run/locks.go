@@ -221,10 +221,11 @@ func (l lockList) edited(name string) bool {
 // differsFrom reports whether a revision has another content at a path.
 func differsFrom(at worktree.Revision, name string, content []byte) bool {
 	id, err := at.Blob(name)
-	if len(content) == 0 {
-		return err != nil || id != ""
+	want := "" // as Blob has it for an empty file
+	if len(content) > 0 {
+		want = github.BlobID(content)
 	}
-	return err != nil || id != github.BlobID(content)
+	return err != nil || id != want
 }
 
 // withLocks adds to an inventory the lock files of a tree for which no root module was

@@ -79,16 +79,14 @@ type missed struct {
 	shown string // its name in the report
 }
 
-// add adds lock files that the run does not look at, by their names in a tree. show returns
-// their names in the report.
-func (u *unseenLocks) add(c unseenCause, show func(string) string, names ...string) {
-	for _, name := range names {
-		shown := show(strings.TrimSuffix(name, "/"))
-		if strings.HasSuffix(name, "/") {
-			shown += "/"
-		}
-		u.missed = append(u.missed, missed{c, name, shown})
+// add adds a lock file that the run does not look at, by its name in a tree. show returns
+// its name in the report.
+func (u *unseenLocks) add(c unseenCause, show func(string) string, name string) {
+	shown := show(strings.TrimSuffix(name, "/"))
+	if strings.HasSuffix(name, "/") {
+		shown += "/"
 	}
+	u.missed = append(u.missed, missed{c, name, shown})
 }
 
 // setDirs adds the directories of a tree that the run is about. It counts a named directory

@@ -58,7 +58,9 @@ func TestWhatWasNotSeenHasACause(t *testing.T) {
 func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 	var u unseenLocks
 	same := func(name string) string { return name }
-	u.add(inHiddenDir, same, ".infra/b/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl")
+	for _, name := range []string{".infra/b/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl"} {
+		u.add(inHiddenDir, same, name)
+	}
 	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
 	u.add(notReadable, same, "closed/")
 	var got []string
