@@ -157,7 +157,7 @@ func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
 		return verbs.Comment
 	}
 	command := inputs["command"]
-	verb, err := verbOf(command.Items[0], rt)
+	verb, err := verbOf(inputs.Text("command"), rt)
 	if _, problems := settings.Resolve(settings.Values{"command": command}); err != nil || len(problems) > 0 {
 		return ""
 	}
@@ -167,7 +167,7 @@ func likelyVerb(inputs settings.Values, rt *action.Runtime) verbs.Verb {
 // commented reports whether the step answers a comment. It is asked first, since the files
 // of the checkout then have no effect.
 func commented(inputs settings.Values, rt *action.Runtime) bool {
-	command := inputs["command"].Items[0]
+	command := inputs.Text("command")
 	return verbs.Verb(command) == verbs.Comment || command == "auto" && rt.Event() == "issue_comment"
 }
 

@@ -38,7 +38,7 @@ func changeOf(ctx context.Context, env Env, s settings.Settings) (*run.Change, e
 // out, it is the change of that commit since it left the base. Without a test merge, it is
 // the change in the event.
 func changeOfPull(ctx context.Context, env Env, s settings.Settings, said run.Change) (run.Change, error) {
-	root := rootsOf(env, s.Values["directories"].Items)[0]
+	root := rootsOf(env, s.Values.Texts("directories"))[0]
 	base, tested, err := baseOf(ctx, env, s, root)
 	if err != nil || !tested {
 		return said, err

@@ -105,7 +105,7 @@ func TestGivenToAVerb(t *testing.T) {
 		got := givenTo(verb, given)[0]
 		_, repo := got["repo"]
 		_, org := got["org"]
-		if repo != others || org != others || got["tool"].Items[0] != "opentofu" {
+		if repo != others || org != others || got.Text("tool") != "opentofu" {
 			t.Errorf("%s is given %v, want other repositories: %t", verb, got, others)
 		}
 	}

@@ -82,7 +82,7 @@ func configValidateCommand(env Env) *cobra.Command {
 		Use: "validate", Short: "Check the configuration file", Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if operators {
-				return validateOperators(env, settings.Merge(given(cmd.Flags()))["config"].Items[0])
+				return validateOperators(env, settings.Merge(given(cmd.Flags())).Text("config"))
 			}
 			_, s, err := settingsOfRun(cmd.Context(), env, verbs.ConfigValidate, given(cmd.Flags()))
 			if err != nil {
@@ -171,7 +171,7 @@ branch.`,
 // GitHub.
 func settingsShown(ctx context.Context, env Env, given ...settings.Values) (settings.Sources, settings.Settings, report.SettingsShown, error) {
 	var of report.SettingsShown
-	repositories := settings.Merge(given...)["repo"].Items
+	repositories := settings.Merge(given...).Texts("repo")
 	if len(repositories) > 1 {
 		return settings.Sources{}, settings.Settings{}, of, errors.New("config show is about one repository; name one with --repo")
 	}

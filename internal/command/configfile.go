@@ -149,15 +149,15 @@ func groundsOf(env Env, verb verbs.Verb, given []settings.Values) grounds {
 	values := settings.Merge(append(slices.Clip(given), settings.Environment(env.Getenv))...)
 	head, _ := env.runtime().Head()
 	g := grounds{
-		env: env, verb: verb, given: given, config: values["config"].Items[0], root: worktree.RootOf(env.WorkDir),
-		dry: values["dry-run"].Items[0] == "true" && env.Getenv("GITHUB_ACTIONS") != "true",
+		env: env, verb: verb, given: given, config: values.Text("config"), root: worktree.RootOf(env.WorkDir),
+		dry: values.Text("dry-run") == "true" && env.Getenv("GITHUB_ACTIONS") != "true",
 		facts: facts{
-			others:   slices.ContainsFunc(othersNamed, func(name string) bool { return strings.Join(values[name].Items, "") != "" }),
+			others:   slices.ContainsFunc(othersNamed, func(name string) bool { return strings.Join(values.Texts(name), "") != "" }),
 			head:     head && !slices.Contains(showing, verb),
 			proposes: slices.Contains(proposing, verb),
 		},
 	}
-	if dirs := values["directories"].Items; len(dirs) > 0 || !g.others {
+	if dirs := values.Texts("directories"); len(dirs) > 0 || !g.others {
 		g.read = rootsOf(env, dirs)
 	}
 	if g.config == "" {
@@ -429,7 +429,7 @@ func baseOf(ctx context.Context, env Env, s settings.Settings, root string) (bas
 
 // mayAsk reports whether there are credentials for GitHub.
 func mayAsk(values settings.Values) bool {
-	return values["token"].Items[0] != "" || values["app-id"].Items[0] != ""
+	return values.Text("token") != "" || values.Text("app-id") != ""
 }
 
 // revision is a commit of the repository on disk. It is an error if a shallow clone lacks

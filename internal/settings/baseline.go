@@ -28,7 +28,7 @@ var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: 
 	{Key: "version", Kind: Number, take: asOne(asGiven(isVersion1), func(*Accepted) *string { return new(string) })},
 	{Key: "findings", Kind: Records, sound: acceptedSoundly, Fields: []Setting{
 		{Key: "findings[].fingerprint", Kind: Text, take: asText(func(a *Accepted) *string { return &a.Fingerprint })},
-		{Key: "findings[].code", Kind: Text, take: asOne(word[problem.Code], func(a *Accepted) *problem.Code { return &a.Code })},
+		{Key: "findings[].code", Kind: Text, take: asOne(textOf[problem.Code], func(a *Accepted) *problem.Code { return &a.Code })},
 		{Key: "findings[].provider", Kind: Text, take: asOne(provider.ParsePattern, func(a *Accepted) *provider.Pattern { return &a.Provider })},
 		{Key: "findings[].reason", Kind: Text, Required: true, take: asOne(asGiven(isReason), func(a *Accepted) *string { return &a.Reason })},
 		{Key: "findings[].accepted-by", Kind: Text, take: asText(func(a *Accepted) *string { return &a.By })},
@@ -45,11 +45,11 @@ func isReason(s string) error {
 	return nil
 }
 
-func acceptedSoundly(_ []record, r record) error {
-	if r.text("findings[].fingerprint") == "" && (r.text("findings[].code") == "" || r.text("findings[].provider") == "") {
+func acceptedSoundly(_ Setting, _ []Item, r Item) error {
+	if r.Fields.Text("fingerprint") == "" && (r.Fields.Text("code") == "" || r.Fields.Text("provider") == "") {
 		return errors.New("the line must hold a fingerprint, or a code and a provider")
 	}
-	if date, until := r.text("findings[].date"), r.text("findings[].until"); date != "" && until < date {
+	if date, until := r.Fields.Text("date"), r.Fields.Text("until"); date != "" && until < date {
 		return fmt.Errorf("until %s is before date %s", until, date)
 	}
 	return nil
@@ -63,9 +63,9 @@ func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Problem) {
 		return nil, problems
 	}
 	var all []Accepted
-	for _, r := range file.Values["findings"].records {
+	for _, r := range file.Values["findings"].Items {
 		a := Accepted{Place: r.Place}
-		r.fill(&a)
+		fill(&a, baselineFile.settings[1].Fields, r)
 		all = append(all, a)
 	}
 	return all, nil

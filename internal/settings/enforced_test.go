@@ -33,7 +33,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		if s.Key == "" || s.Operator || s.Key == "version" || s.layering() != replacing {
 			continue
 		}
-		value := shownValue(s, s.byDefault())
+		value := write(s.shown(s.byDefault()))
 		if s.structured() {
 			value = "[]"
 		}
@@ -47,18 +47,18 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 			t.Fatalf("%s: %v, %v", s.Key, problems, more)
 		}
 		both := Merge(layerFiles(operator, mine).values)
-		if got := shownValue(s, both[s.Key]); got != value {
+		if got := write(s.shown(both[s.Key])); got != value {
 			t.Errorf("%s is %s, where %s is enforced", s.Key, got, value)
 		}
 		c, problems := Resolve(both)
 		if len(problems) > 0 {
 			t.Errorf("%s: Resolve reports %v", s.Key, problems)
 		}
-		for _, r := range both["groups"].records {
+		for _, r := range both["groups"].Items {
 			for _, f := range groupFields(t) {
-				same := "pull-request."+strings.TrimPrefix(f.Key, "groups[].") == s.Key
-				if v, said := r.values[f.Name()]; same && said && !v.implied {
-					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", r.text("groups[].name"), f.Key, v.Items, s.Key, value)
+				same := "pull-request."+f.Name() == s.Key
+				if v, said := r.Fields[f.Name()]; same && said && !v.implied {
+					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", r.key(), f.Key, v.texts(), s.Key, value)
 				}
 			}
 		}

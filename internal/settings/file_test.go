@@ -460,7 +460,7 @@ func TestParseFileReportsEveryProblem(t *testing.T) {
 
 func TestParseFileReadsWindowsLineEndsAndByteOrderMark(t *testing.T) {
 	values := file(t, "\ufeffversion: 1\r\nstrict: true\r\n")
-	if got := values["strict"]; got.Place.Line != 2 || got.Items[0] != "true" {
+	if got := values["strict"]; got.Place.Line != 2 || values.Text("strict") != "true" {
 		t.Errorf("strict = %+v, want true on line 2", got)
 	}
 }

@@ -30,7 +30,7 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 		if !s.HasVerb(verb) || !slices.Contains(shaping, s.Flag) || v.By != ByFlag && v.By != ByInput {
 			continue
 		}
-		for _, item := range v.Items {
+		for _, item := range v.texts() {
 			switch {
 			case s.Flag == "config" && !filepath.IsLocal(item): // other people may lack the file
 			case s.Kind == Bool && item != "true":
@@ -48,8 +48,8 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 // allowing turns the input downgrades into a flag.
 func allowing(values Values) Value {
 	v := values["downgrades"]
-	if !slices.Equal(v.Items, []string{"allow"}) {
+	if v.text() != "allow" {
 		return Value{}
 	}
-	return Value{Items: []string{"true"}, By: v.By}
+	return Value{Items: []Item{{Text: "true"}}, By: v.By}
 }

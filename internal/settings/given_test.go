@@ -12,7 +12,7 @@ import (
 // say is not, nor what a verb has no flag for or what others may not have.
 func TestGivenFlags(t *testing.T) {
 	t.Parallel()
-	by := func(how GivenBy, items ...string) Value { return Value{Items: items, By: how} }
+	by := func(how GivenBy, items ...string) Value { return Value{Items: itemsOf(items), By: how} }
 	for name, tt := range map[string]struct {
 		values Values
 		verb   verbs.Verb

@@ -1,6 +1,10 @@
 package settings
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
+)
 
 // Found is what a repository shows of itself, for a file to start from.
 type Found struct {
@@ -44,15 +48,14 @@ func Init(found Found) []byte {
 	}
 	if len(found.Exclude) > 0 {
 		comment(&b, "Found here: "+found.Notes["exclude"])
-		b.WriteString("#exclude: " + shownList(found.Exclude) + "\n")
+		b.WriteString("#exclude: " + write(listOf(found.Exclude)) + "\n")
 	}
 	if len(found.Groups) > 0 {
 		comment(&b, "Found here: "+found.Notes["groups"])
-		var groups []string
-		for _, g := range found.Groups {
-			groups = append(groups, "{name: "+quote(g.Name)+", directories: "+shownList([]string{g.Directories})+"}")
-		}
-		b.WriteString("#groups: [" + strings.Join(groups, ", ") + "]\n")
+		groups := collect.Mapped(found.Groups, func(g FoundGroup) any {
+			return mapping{{word("name"), g.Name}, {word("directories"), listOf([]string{g.Directories})}}
+		})
+		b.WriteString("#groups: " + write(groups) + "\n")
 	}
 	return []byte(b.String())
 }

@@ -27,7 +27,7 @@ func TestInitChangesNothing(t *testing.T) {
 	for name, f := range map[string]settings.Found{"nothing_found": {}, "much_found": found} {
 		t.Run(name, func(t *testing.T) {
 			values := file(t, string(settings.Init(f)))
-			if len(values) != 1 || values["version"].Items[0] != "1" {
+			if len(values) != 1 || values.Text("version") != "1" {
 				t.Errorf("the starting file sets %v, want the version alone", values)
 			}
 			if err := validate(t, settings.Init(f)); err != nil {

@@ -67,10 +67,10 @@ func layerFiles(operator, own File) layered {
 func unlike(s Setting, layers []Value) []problem.Problem {
 	var list, names *Value
 	for _, v := range layers {
-		if len(v.records) > 0 {
+		switch {
+		case v.records():
 			list = &v
-		}
-		if len(v.Items) > 0 {
+		case !v.empty():
 			names = &v
 		}
 	}
@@ -100,7 +100,7 @@ func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 	case s.layering() == byName:
 		return l.admitNames(s, own, e)
 	case s.structured():
-		own = l.admitRecords(s, own, e.records)
+		own = l.admitRecords(s, own, e.Items)
 	}
 	return &own, nil
 }
@@ -109,31 +109,24 @@ func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
 // repository may not make.
 func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
 	some := own
-	some.Items, some.lines, some.records = nil, nil, nil
-	for _, r := range own.records {
-		if by := enforced.only(r.key()); !by.empty() {
-			l.noticeEnforced(own, r.Place.Line, s, by)
-			without = append(without, own.only(r.key()))
+	some.Items = nil
+	refused := map[string]bool{}
+	for _, item := range own.Items {
+		name := item.key()
+		given := l.given[s.Name()].only(name)
+		switch by := enforced.only(name); {
+		case refused[name]:
+			continue
+		case !by.empty():
+			l.noticeEnforced(own, item.Place.Line, s, by)
+		case s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item):
+			l.notice(item.Place.Line, own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
+				s.Key, write(s.shown(given)), given.Place.String()))
+		default:
+			some.Items = append(some.Items, item)
 			continue
 		}
-		some.records = append(some.records, r)
-	}
-	for i, item := range own.Items {
-		name := nameOf(item)
-		if by := enforced.only(name); !by.empty() {
-			if i == 0 || nameOf(own.Items[i-1]) != name {
-				l.noticeEnforced(own, own.lines[i], s, by)
-				without = append(without, own.only(name))
-			}
-			continue
-		}
-		if given := l.given[s.Name()].only(name); s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item) {
-			l.notice(own.lines[i], own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
-				s.Key, shownValue(s, given), given.Place.String()))
-			without = append(without, own.only(name))
-			continue
-		}
-		some.Items, some.lines = append(some.Items, item), append(some.lines, own.lines[i])
+		refused[name], without = true, append(without, own.only(name))
 	}
 	if some.empty() && !own.empty() {
 		return nil, without
@@ -144,23 +137,23 @@ func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, wit
 // admitRecords leaves out keys that would replace an enforced setting. If an enforced rule
 // covers everything that a rule is about, the rule gets a notice: the enforced rule comes
 // later, and outranks it.
-func (l *overlay) admitRecords(s Setting, own Value, enforced []record) Value {
+func (l *overlay) admitRecords(s Setting, own Value, enforced []Item) Value {
 	counts := own
-	counts.records = nil
-	for _, r := range own.records {
-		r.values = maps.Clone(r.values)
+	counts.Items = nil
+	for _, r := range own.Items {
+		r.Fields = maps.Clone(r.Fields)
 		for _, f := range s.Fields {
-			v, said := r.values[f.Name()]
+			v, said := r.Fields[f.Name()]
 			if by, ok := l.enforced[f.Instead]; ok && said {
 				instead, _ := lookup(Setting.Name, f.Instead)
 				l.noticeEnforced(v, v.Place.Line, instead, by)
-				delete(r.values, f.Name())
-			} else if i := outranking(enforced, r, f); i >= 0 && said {
-				l.noticeEnforced(v, v.Place.Line, f, enforced[i].values[f.Name()])
+				delete(r.Fields, f.Name())
+			} else if i := outranking(s, enforced, r, f); i >= 0 && said {
+				l.noticeEnforced(v, v.Place.Line, f, enforced[i].Fields[f.Name()])
 			}
 		}
-		if s.sound == nil || s.sound(nil, r) == nil { // something is left
-			counts.records = append(counts.records, r)
+		if s.sound == nil || s.sound(s, nil, r) == nil { // something is left
+			counts.Items = append(counts.Items, r)
 		}
 	}
 	return counts
@@ -168,13 +161,13 @@ func (l *overlay) admitRecords(s Setting, own Value, enforced []record) Value {
 
 // outranking returns the index of the enforced rule with the same key that covers
 // everything another rule is about; -1 if there is none.
-func outranking(enforced []record, r record, f Setting) int {
-	return slices.IndexFunc(enforced, func(by record) bool {
+func outranking(s Setting, enforced []Item, r Item, f Setting) int {
+	return slices.IndexFunc(enforced, func(by Item) bool {
 		if f.Where || !by.has(f.Name()) {
 			return false
 		}
-		for _, where := range by.fields {
-			if where.Where && by.has(where.Name()) && !slices.Equal(by.items(where.Name()), r.items(where.Name())) {
+		for _, where := range s.Fields {
+			if where.Where && by.has(where.Name()) && !slices.Equal(by.Fields.Texts(where.Name()), r.Fields.Texts(where.Name())) {
 				return false
 			}
 		}
@@ -188,7 +181,7 @@ func (l *overlay) noticeEnforced(own Value, line int, s Setting, enforced Value)
 	if own.implied {
 		return
 	}
-	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, shownValue(s, enforced), enforced.Place.String()))
+	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
 }
 
 func (l *overlay) notice(line int, own Value, message string) {
@@ -207,7 +200,7 @@ func joinLayers(s Setting, layers, overridden []Value) Value {
 	case s.layering() == replacing:
 		overridden = slices.Concat(before, overridden)
 	case len(before) > 0:
-		v.Items, v.lines, v.records = nil, nil, nil
+		v.Items = nil
 		v.parts = slices.DeleteFunc(layers, Value.empty)
 		if s.layering() == byName {
 			var gone []Value
@@ -215,7 +208,7 @@ func joinLayers(s Setting, layers, overridden []Value) Value {
 			overridden = append(overridden, gone...)
 		}
 		for _, p := range v.parts {
-			v.Items, v.lines, v.records = append(v.Items, p.Items...), append(v.lines, p.lines...), append(v.records, p.records...)
+			v.Items = append(v.Items, p.Items...)
 		}
 		v.Source = sourcesOf(v.parts)
 		switch len(v.parts) {
@@ -235,20 +228,13 @@ func joinLayers(s Setting, layers, overridden []Value) Value {
 func united(layers []Value) (parts, gone []Value) {
 	for i, layer := range layers {
 		part, rest := layer, layer
-		part.Items, part.lines, part.records, rest.Items, rest.lines, rest.records = nil, nil, nil, nil, nil, nil
-		to := func(name string) *Value {
-			if slices.ContainsFunc(layers[i+1:], func(v Value) bool { return !v.only(name).empty() }) {
-				return &rest
+		part.Items, rest.Items = nil, nil
+		for _, item := range layer.Items {
+			to := &part
+			if slices.ContainsFunc(layers[i+1:], func(v Value) bool { return !v.only(item.key()).empty() }) {
+				to = &rest
 			}
-			return &part
-		}
-		for n, item := range layer.Items {
-			v := to(nameOf(item))
-			v.Items, v.lines = append(v.Items, item), append(v.lines, layer.lines[n])
-		}
-		for _, r := range layer.records {
-			v := to(r.key())
-			v.records = append(v.records, r)
+			to.Items = append(to.Items, item)
 		}
 		parts, gone = append(parts, part), append(gone, rest)
 	}
@@ -263,30 +249,6 @@ func sourcesOf(parts []Value) string {
 	return strings.Join(sources, ", ")
 }
 
-// only is the part of a map with one name.
-func (v Value) only(name string) Value {
-	items, lines, records := v.Items, v.lines, v.records
-	v.Items, v.lines, v.records = nil, nil, nil
-	for _, r := range records {
-		if r.key() == name {
-			v.records, v.Place = []record{r}, r.Place
-		}
-	}
-	for i, item := range items {
-		if nameOf(item) == name {
-			v.Items, v.lines = append(v.Items, item), append(v.lines, lines[i])
-			v.Place.Line = v.lines[0]
-		}
-	}
-	return v
-}
-
-// nameOf is the name of an item of a map.
-func nameOf(item string) string {
-	name, _, _ := strings.Cut(item, "=")
-	return name
-}
-
 // complete makes auto-merge and draft exclude each other, since GitHub refuses both
 // together. If one file sets auto-merge, it also sets that pull requests are no drafts, and
 // the other way round. So a value of another file cannot contradict it.
@@ -294,10 +256,10 @@ func complete(given Values) Values {
 	given = maps.Clone(given)
 	exclude(given, nil, "pull-request.")
 	if groups, ok := given["groups"]; ok {
-		groups.records = slices.Clone(groups.records)
-		for i, r := range groups.records {
-			groups.records[i].values = maps.Clone(r.values)
-			exclude(groups.records[i].values, given, "groups[].")
+		groups.Items = slices.Clone(groups.Items)
+		for i, r := range groups.Items {
+			groups.Items[i].Fields = maps.Clone(r.Fields)
+			exclude(groups.Items[i].Fields, given, "")
 		}
 		given["groups"] = groups
 	}
@@ -311,12 +273,12 @@ func exclude(values, around Values, prefix string) {
 	merge, merges := values[prefix+"auto-merge"]
 	_, draftAround := around["pull-request.draft"]
 	_, mergeAround := around["pull-request.auto-merge"]
-	if drafts && draft.Items[0] == "true" && !merges && !mergeAround {
-		draft.Items, draft.implied = []string{""}, true
+	if drafts && draft.text() == "true" && !merges && !mergeAround {
+		draft.Items, draft.implied = []Item{{Place: draft.Place}}, true
 		values[prefix+"auto-merge"] = draft
 	}
-	if merges && merge.Items[0] != "" && !drafts && !draftAround {
-		merge.Items, merge.implied = []string{"false"}, true
+	if merges && merge.text() != "" && !drafts && !draftAround {
+		merge.Items, merge.implied = []Item{{Text: "false", Place: merge.Place}}, true
 		values[prefix+"draft"] = merge
 	}
 }

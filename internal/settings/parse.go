@@ -28,10 +28,10 @@ func must[T any](v T, err error) T {
 }
 
 // asPlatforms reads one of the words auto and all, or a list.
-func asPlatforms(target any, items []string) (bad int, err error) {
+func asPlatforms(target any, items []Item) (bad int, err error) {
 	if keyword(items) {
 		if target != nil {
-			target.(*Settings).Platforms = PlatformSet{All: items[0] == "all"}
+			target.(*Settings).Platforms = PlatformSet{All: items[0].Text == "all"}
 		}
 		return 0, nil
 	}
@@ -39,51 +39,32 @@ func asPlatforms(target any, items []string) (bad int, err error) {
 }
 
 // addPlatform leaves out what is there.
-func addPlatform(to *[]provider.Platform, item string) error {
-	p, err := typed.KnownPlatform(item)
+func addPlatform(to *[]provider.Platform, item Item) error {
+	p, err := typed.KnownPlatform(item.Text)
 	if err == nil && !slices.Contains(*to, p) {
 		*to = append(*to, p)
 	}
 	return err
 }
 
-// addVariable reads NAME=TEXT.
-func addVariable(to *map[string]string, item string) error {
+// addVariable adds a value of a variable.
+func addVariable(to *map[string]string, item Item) error { return addNamed(to, item, isVariable) }
+
+// addNamed adds an entry of a map if its name passes a check.
+func addNamed(to *map[string]string, item Item, check func(string) error) error {
 	if *to == nil {
 		*to = map[string]string{}
 	}
-	name, text, _ := strings.Cut(item, "=")
-	(*to)[name] = text
-	return isVariable(item)
+	(*to)[item.Name] = item.Text
+	return check(item.Name)
 }
 
 // isVariable accepts what HCL calls an identifier, as far as ASCII goes.
-func isVariable(item string) error {
-	name, _, _ := strings.Cut(item, "=")
+func isVariable(name string) error {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" || strings.ContainsAny(name[:1], "0123456789-") {
 		return fmt.Errorf("%q is not the name of a variable", name)
 	}
 	return nil
-}
-
-// named is one entry of a Lists setting.
-type named struct {
-	name  string
-	items []string
-}
-
-// lists gathers the items of a Lists setting, NAME=TEXT, by name.
-func lists(items []string) []named {
-	var entries []named
-	for _, item := range items {
-		name, text, _ := strings.Cut(item, "=")
-		if n := len(entries); n == 0 || entries[n-1].name != name {
-			entries = append(entries, named{name: name})
-		}
-		e := &entries[len(entries)-1]
-		e.items = append(e.items, text)
-	}
-	return entries
 }
 
 // keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
@@ -93,14 +74,13 @@ var keyName = whenUsed(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
 // fingerprint is a key's in one form: people copy it in groups of digits.
 func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll(text, " ", "")) }
 
-// addSigner reads PATTERN=KEY.
-func addSigner(to *provider.Signers, item string) error {
-	text, given, _ := strings.Cut(item, "=")
-	id := fingerprint(given)
+// addSigner adds a key that may sign for a pattern.
+func addSigner(to *provider.Signers, item Item) error {
+	id := fingerprint(item.Text)
 	if !keyName().MatchString(id) {
-		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", given)
+		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", item.Text)
 	}
-	pattern, err := provider.ParsePattern(text)
+	pattern, err := provider.ParsePattern(item.Name)
 	if err != nil {
 		return err
 	}
@@ -268,42 +248,44 @@ func parseSize(text string) (int64, error) {
 	return n * unit, nil
 }
 
-// lessSevere reports whether the second CODE=SEVERITY is less severe.
-func lessSevere(given, own string) bool {
-	of := func(item string) problem.Severity {
-		_, text, _ := strings.Cut(item, "=")
-		return must(problem.ParseSeverity(text))
-	}
-	return of(own) > of(given)
+// lessSevere reports whether the second severity of a code is less severe.
+func lessSevere(given, own Item) bool {
+	return must(problem.ParseSeverity(own.Text)) > must(problem.ParseSeverity(given.Text))
 }
 
-// addSeverity reads CODE=SEVERITY. It takes any code; Sources.Sound refuses unknown ones.
-func addSeverity(to *map[problem.Code]problem.Severity, item string) error {
-	code, text, _ := strings.Cut(item, "=")
-	severity, err := problem.ParseSeverity(text)
+// addSeverity adds the severity of a code. It takes any code; Sources.Sound refuses unknown
+// ones.
+func addSeverity(to *map[problem.Code]problem.Severity, item Item) error {
+	severity, err := problem.ParseSeverity(item.Text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", code, err)
+		return fmt.Errorf("%s: %w", item.Name, err)
 	}
 	if *to == nil {
 		*to = map[problem.Code]problem.Severity{}
 	}
-	(*to)[problem.Code(code)] = severity
+	(*to)[problem.Code(item.Name)] = severity
 	return nil
 }
 
+// addChosenSeverity reads CODE=SEVERITY.
+func addChosenSeverity(to *map[problem.Code]problem.Severity, item Item) error {
+	code, severity, _ := strings.Cut(item.Text, "=")
+	return addSeverity(to, Item{Name: code, Text: severity})
+}
+
 // keyword reports whether the value of a Platforms setting is auto or all.
-func keyword(items []string) bool {
-	return len(items) == 1 && (items[0] == "auto" || items[0] == "all")
+func keyword(items []Item) bool {
+	return len(items) == 1 && (items[0].Text == "auto" || items[0].Text == "all")
 }
 
 // parseBool accepts what YAML 1.2's core schema and the runner's toolkit call
 // booleans.
-func parseBool(text string) ([]string, error) {
+func parseBool(text string) (string, error) {
 	switch text {
 	case "true", "True", "TRUE":
-		return []string{"true"}, nil
+		return "true", nil
 	case "false", "False", "FALSE":
-		return []string{"false"}, nil
+		return "false", nil
 	}
-	return nil, fmt.Errorf("%q is neither true nor false", text)
+	return "", fmt.Errorf("%q is neither true nor false", text)
 }

@@ -19,20 +19,20 @@ type Registry struct {
 	Place    problem.Place
 }
 
-func addRule(c *Settings, r record) {
+func addRule(c *Settings, s Setting, r Item) {
 	rule := policy.Rule{Place: r.Place}
-	r.fill(&rule)
+	fill(&rule, s.Fields, r)
 	c.Policy.Rules = append(c.Policy.Rules, rule)
 }
 
 // ruleActs refuses two kinds of rules: one without any effect, and one that makes platforms
 // depend on something that they cannot depend on.
-func ruleActs(_ []record, r record) error {
-	if r.has("rules[].platforms") {
+func ruleActs(s Setting, _ []Item, r Item) error {
+	if r.has("platforms") {
 		switch {
-		case len(r.items("rules[].platforms")) == 0:
+		case r.Fields["platforms"].empty():
 			return errors.New("platforms is empty; it must be a list like [linux_amd64, darwin_arm64]")
-		case r.has("rules[].update-types"):
+		case r.has("update-types"):
 			return errors.New("platforms do not depend on the kind of an update; put them in a rule without update-types")
 		}
 	}
@@ -40,13 +40,13 @@ func ruleActs(_ []record, r record) error {
 		return err
 	}
 	var acts []string // the keys with an effect on releases
-	for _, f := range r.fields {
+	for _, f := range s.Fields {
 		switch {
 		case f.Where:
 		case r.has(f.Name()):
 			return nil
 		default:
-			acts = append(acts, last(f.Key))
+			acts = append(acts, f.Name())
 		}
 	}
 	n := len(acts) - 1
@@ -56,17 +56,17 @@ func ruleActs(_ []record, r record) error {
 // permitsByHost refuses a rule that permits too many providers. A pattern without a host
 // matches every host. In a list of permitted providers it would admit a stranger's provider
 // of the same name.
-func permitsByHost(r record) error {
-	if !r.has("rules[].permitted") {
+func permitsByHost(r Item) error {
+	if !r.has("permitted") {
 		return nil
 	}
-	if r.has("rules[].update-types") {
+	if r.has("update-types") {
 		return errors.New("permitted does not depend on the kind of an update; put it in a rule without update-types")
 	}
-	if yes, _ := truth(r.text("rules[].permitted")); !yes {
+	if yes, _ := truth(r.Fields.Text("permitted")); !yes {
 		return nil
 	}
-	for _, text := range r.items("rules[].providers") {
+	for _, text := range r.Fields.Texts("providers") {
 		p := must(provider.ParsePattern(text))
 		if p.NamesHost() {
 			continue
@@ -86,7 +86,7 @@ type givenGroup struct {
 
 // addGroups adds groups. Settings of all pull requests apply where a group has none. It
 // refuses auto-merge of drafts, as GitHub does.
-func (c *Settings) addGroups(given []record) []problem.Problem {
+func (c *Settings) addGroups(fields []Setting, given Value) []problem.Problem {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
 	var problems []problem.Problem
@@ -94,10 +94,10 @@ func (c *Settings) addGroups(given []record) []problem.Problem {
 		at := c.Places["pull-request.auto-merge"]
 		problems = append(problems, problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
-	for _, r := range given {
+	for _, r := range given.Items {
 		g := givenGroup{group: policy.Group{Place: r.Place}, pull: c.PullRequest}
-		r.fill(&g)
-		g.pull.CreateLabels = g.pull.CreateLabels || r.has("groups[].labels")
+		fill(&g, fields, r)
+		g.pull.CreateLabels = g.pull.CreateLabels || r.has("labels")
 		c.Policy.Groups = append(c.Policy.Groups, g.group)
 		if c.GroupPulls == nil {
 			c.GroupPulls = map[string]PullRequest{}
@@ -114,28 +114,28 @@ func (c *Settings) addGroups(given []record) []problem.Problem {
 
 // groupSelects refuses a second group of the same name, and a group that selects
 // everything.
-func groupSelects(before []record, r record) error {
+func groupSelects(_ Setting, before []Item, r Item) error {
 	for _, other := range before {
-		if name := r.text("groups[].name"); other.text("groups[].name") == name {
-			return fmt.Errorf("there is another group %q, %s", name, other.Place.String())
+		if other.key() == r.key() {
+			return fmt.Errorf("there is another group %q, %s", r.key(), other.Place.String())
 		}
 	}
-	if len(r.items("groups[].providers"))+len(r.items("groups[].directories")) == 0 {
+	if r.Fields["providers"].empty() && r.Fields["directories"].empty() {
 		return errors.New("the group takes everything; it must name providers or directories")
 	}
 	return nil
 }
 
-func addRegistry(c *Settings, r record) {
-	registry := Registry{Host: must(svchost.ForComparison(r.name)), Place: r.Place}
-	r.fill(&registry)
+func addRegistry(c *Settings, s Setting, r Item) {
+	registry := Registry{Host: must(svchost.ForComparison(r.Name)), Place: r.Place}
+	fill(&registry, s.Fields, r)
 	c.Registries = append(c.Registries, registry)
 }
 
-func otherHost(before []record, r record) error {
-	host := must(svchost.ForComparison(r.name))
+func otherHost(_ Setting, before []Item, r Item) error {
+	host := must(svchost.ForComparison(r.Name))
 	for _, other := range before {
-		if must(svchost.ForComparison(other.name)) == host {
+		if must(svchost.ForComparison(other.Name)) == host {
 			return fmt.Errorf("%s is named twice, also in %s", host.ForDisplay(), other.Place.String())
 		}
 	}

@@ -80,10 +80,10 @@ func (s scope) section(path string) (scope, bool) {
 }
 
 func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
-	r.problems = append(r.problems, problem.Problem{
-		Code: code, Place: problem.Place{Path: r.file.Name, Line: line}, Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	r.problems = append(r.problems, problem.Problem{Code: code, Place: r.place(line), Message: fmt.Sprintf(format, args...), Hint: hint})
 }
+
+func (r *reader) place(line int) problem.Place { return problem.Place{Path: r.file.Name, Line: line} }
 
 // root returns the map that is the whole file.
 func (r *reader) root(src []byte) (ast.MapNode, bool) {
@@ -226,7 +226,7 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 
 // value adds the place to a value.
 func (r *reader) value(at int, v Value, sc scope) Value {
-	v.Place = problem.Place{Path: r.file.Name, Line: at}
+	v.Place = r.place(at)
 	v.Source, v.By = v.Place.String(), ByRepository
 	switch {
 	case sc.enforced:
@@ -280,7 +280,7 @@ func (s scope) shown(path string) string {
 
 // setting reads one value and checks it, so that every problem has its line.
 func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
-	items, lines, ok := texts(s, value)
+	items, ok := r.items(s, value)
 	if !ok {
 		r.fail(at, problem.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
 		return
@@ -288,71 +288,73 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 	parsed, bad, err := s.parse(nil, items)
 	if err != nil {
 		if bad >= 0 {
-			at = lines[bad]
+			at = items[bad].Place.Line
 		}
 		r.fail(at, problem.CodeSettings, "", "%s: %s", s.Key, err)
 		return
 	}
-	sc.values[s.Name()] = r.value(at, Value{Items: parsed, lines: lines}, sc)
+	sc.values[s.Name()] = r.value(at, Value{Items: parsed}, sc)
 }
 
-// texts returns the items of a value and their lines; ok is false if the value
-// is not of the setting's kind. Anchors, aliases and tags are of no kind.
-func texts(s Setting, value ast.Node) (items []string, lines []int, ok bool) {
+// items returns the items of a value; ok is false if the value is not of the setting's
+// kind. Anchors, aliases and tags are of no kind.
+func (r *reader) items(s Setting, value ast.Node) (items []Item, ok bool) {
 	list, isList := value.(*ast.SequenceNode)
+	item := func(text string, n ast.Node) Item { return Item{Text: text, Place: r.place(line(n))} }
 	switch {
 	case s.Kind == Map || s.Kind == Lists:
-		return pairs(s.Kind, value)
+		return r.entries(s.Kind, value)
 	case s.Kind == List && !isList && s.Single:
 		text, ok := scalar(Text, value)
 		if text == "" {
-			return nil, nil, ok
+			return nil, ok
 		}
-		return []string{text}, []int{line(value)}, ok
+		return []Item{item(text, value)}, ok
 	case s.Kind == List && !isList, s.Kind != List && s.Kind != Platforms && isList:
-		return nil, nil, false
+		return nil, false
 	case isList:
-		for _, item := range list.Values {
-			text, ok := item.(*ast.StringNode)
+		for _, n := range list.Values {
+			text, ok := n.(*ast.StringNode)
 			if !ok {
-				return nil, nil, false
+				return nil, false
 			}
-			items, lines = append(items, text.Value), append(lines, line(item))
+			items = append(items, item(text.Value, n))
 		}
-		return items, lines, true
+		return items, true
 	}
 	text, ok := scalar(s.Kind, value)
-	return []string{text}, []int{line(value)}, ok && (s.Kind != Platforms || keyword([]string{text}))
+	items = []Item{item(text, value)}
+	return items, ok && (s.Kind != Platforms || keyword(items))
 }
 
-// pairs returns the entries of a map as NAME=TEXT, one for each text of a list.
-func pairs(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
+// entries returns the entries of a map, one for each text of a list.
+func (r *reader) entries(kind Kind, value ast.Node) (items []Item, ok bool) {
 	m, ok := value.(ast.MapNode)
 	if !ok {
-		return nil, nil, false
+		return nil, false
 	}
 	for entries := m.MapRange(); entries.Next(); {
 		name, ok := entries.Key().(*ast.StringNode)
 		if !ok {
-			return nil, nil, false
+			return nil, false
 		}
 		texts := []ast.Node{entries.Value()}
 		if kind == Lists {
 			list, ok := entries.Value().(*ast.SequenceNode)
 			if !ok || len(list.Values) == 0 {
-				return nil, nil, false
+				return nil, false
 			}
 			texts = list.Values
 		}
 		for _, n := range texts {
 			text, ok := plain(n)
 			if !ok {
-				return nil, nil, false
+				return nil, false
 			}
-			items, lines = append(items, name.Value+"="+text), append(lines, line(n))
+			items = append(items, Item{Name: name.Value, Text: text, Place: r.place(line(n))})
 		}
 	}
-	return items, lines, true
+	return items, true
 }
 
 // plain is the text of a scalar. A number and a boolean count as the text that

@@ -302,7 +302,7 @@ func TestExamplesAreTaken(t *testing.T) {
 		for _, d := range diagnostics {
 			problems = append(problems, d.String())
 		}
-		if len(problems) > 0 || slices.Equal(values[s.Name()].Items, s.defaults()) && !s.structured() {
+		if len(problems) > 0 || slices.Equal(values.Texts(s.Name()), s.defaults()) && !s.structured() {
 			t.Errorf("%s: the example %s has the problems %q, or is the default", s.Name(), value, problems)
 		}
 	}

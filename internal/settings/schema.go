@@ -89,7 +89,7 @@ func shapeOf(s Setting) map[string]any {
 	case Choice:
 		return withDefault(s, map[string]any{"enum": s.Values}, s.Default)
 	case List:
-		return withDefault(s, listOf(s), append([]string{}, s.defaults()...))
+		return withDefault(s, listSchema(s), append([]string{}, s.defaults()...))
 	case Platforms:
 		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"enum": provider.KnownPlatforms}}
 		return withDefault(s, map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
@@ -125,7 +125,7 @@ func withDefault(s Setting, m map[string]any, value any) map[string]any {
 	return m
 }
 
-func listOf(s Setting) map[string]any {
+func listSchema(s Setting) map[string]any {
 	items := map[string]any{"type": "string"}
 	if len(s.Values) > 0 {
 		items["enum"] = s.Values
@@ -151,7 +151,7 @@ func recordSchema(s Setting) map[string]any {
 	delete(o, "description")
 	var required []string
 	for _, f := range s.Fields {
-		name := last(f.Key)
+		name := f.Name()
 		o["properties"].(map[string]any)[name] = schemaOf(f)
 		if f.Required {
 			required = append(required, name)

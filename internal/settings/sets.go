@@ -35,27 +35,24 @@ func isVariableFile(s string) error {
 	return nil
 }
 
-// addEnv reads NAME=TEXT.
-func addEnv(to *map[string]string, item string) error {
-	if *to == nil {
-		*to = map[string]string{}
-	}
-	name, text, _ := strings.Cut(item, "=")
+// addEnv adds a variable of the environment.
+func addEnv(to *map[string]string, item Item) error { return addNamed(to, item, isEnvName) }
+
+func isEnvName(name string) error {
 	if !envName().MatchString(name) {
 		return fmt.Errorf("%q is not the name of a variable of the environment", name)
 	}
-	(*to)[name] = text
 	return nil
 }
 
 // setSoundly refuses a second set of a name, and one without any values.
-func setSoundly(before []record, r record) error {
+func setSoundly(s Setting, before []Item, r Item) error {
 	for _, other := range before {
 		if other.key() == r.key() {
 			return fmt.Errorf("there is another set %q, %s", r.key(), other.Place.String())
 		}
 	}
-	for _, f := range r.fields {
+	for _, f := range s.Fields {
 		if f.Kind != Text && !f.Where && r.has(f.Name()) {
 			return nil
 		}
@@ -63,14 +60,14 @@ func setSoundly(before []record, r record) error {
 	return errors.New("the set " + r.key() + " has no values")
 }
 
-func addVariableSet(c *Settings, r record) {
+func addVariableSet(c *Settings, s Setting, r Item) {
 	var v VariableSet
-	r.fill(&v)
+	fill(&v, s.Fields, r)
 	c.VariableSets = append(c.VariableSets, v)
 }
 
-func addEnvironment(c *Settings, r record) {
+func addEnvironment(c *Settings, s Setting, r Item) {
 	var e EnvironmentSet
-	r.fill(&e)
+	fill(&e, s.Fields, r)
 	c.Environments = append(c.Environments, e)
 }

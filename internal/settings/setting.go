@@ -100,19 +100,25 @@ type Setting struct {
 
 	// lenient reports whether an item of a Map is less than another one of its name, which
 	// a repository may not make of what the operator has chosen; nil: it may choose.
-	lenient func(given, own string) bool
+	lenient func(given, own Item) bool
 
 	take taker // of all but Records and Named
 	// check is of the names of Named.
 	check func(string) error
 	// sound checks a record beside those before it, and build adds a record, of
 	// Records and Named. Either may be nil: groups are added when all else is known.
-	sound func(before []record, r record) error
-	build func(*Settings, record)
+	sound func(s Setting, before []Item, r Item) error
+	build func(c *Settings, s Setting, r Item)
 }
 
-// Name identifies the setting in Values: its key, else its flag, else its input.
-func (s Setting) Name() string { return cmp.Or(s.Key, s.Flag, s.Input) }
+// Name identifies the setting in Values: its key, else its flag, else its input. That of a
+// field is its key in the record.
+func (s Setting) Name() string {
+	if s.field() {
+		return last(s.Key)
+	}
+	return cmp.Or(s.Key, s.Flag, s.Input)
+}
 
 // Repeats reports whether the setting holds several values, so that its flag
 // may be repeated and its input holds a list.
@@ -224,13 +230,13 @@ func (s Setting) defaults() []string {
 
 // byDefault is the value that holds when no source gives one.
 func (s Setting) byDefault() Value {
-	return Value{Items: s.defaults(), Source: string(ByDefault), By: ByDefault}
+	return Value{Items: itemsOf(s.defaults()), Source: string(ByDefault), By: ByDefault}
 }
 
 // parse reads the items of a value into a target, as taker does, and returns them in
 // their one spelling. With an error, bad is the index of the item that is refused, or
 // -1 if it is the value as a whole.
-func (s Setting) parse(target any, items []string) (parsed []string, bad int, err error) {
+func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err error) {
 	if !s.Repeats() && len(items) != 1 {
 		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
 	}
@@ -241,25 +247,26 @@ func (s Setting) parse(target any, items []string) (parsed []string, bad int, er
 	}
 	switch s.Kind {
 	case Bool:
-		items, err = parseBool(items[0])
+		text, err := parseBool(items[0].Text)
 		if err != nil {
 			return nil, 0, err
 		}
+		items = []Item{{Text: text, Place: items[0].Place}}
 	case Number:
-		if n, err := strconv.Atoi(items[0]); err != nil || n < s.Min {
-			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0], s.Min)
+		if n, err := strconv.Atoi(items[0].Text); err != nil || n < s.Min {
+			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0].Text, s.Min)
 		}
 	case Choice, List:
 		for i, item := range items {
-			if len(s.Values) > 0 && !slices.Contains(s.Values, item) {
-				return nil, i, fmt.Errorf("%q is not one of %s", item, s.choices())
+			if len(s.Values) > 0 && !slices.Contains(s.Values, item.Text) {
+				return nil, i, fmt.Errorf("%q is not one of %s", item.Text, s.choices())
 			}
 		}
 	case Platforms:
 		if len(items) == 0 {
 			return nil, -1, errors.New("no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64")
 		}
-		if !keyword(items) && (slices.Contains(items, "auto") || slices.Contains(items, "all")) {
+		if len(items) > 1 && slices.ContainsFunc(items, func(i Item) bool { return i.Text == "auto" || i.Text == "all" }) {
 			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
 		}
 	}
@@ -271,15 +278,19 @@ func (s Setting) parse(target any, items []string) (parsed []string, bad int, er
 }
 
 // printable refuses control characters; only a Block may have several lines.
-func (s Setting) printable(item string) error {
+func (s Setting) printable(item Item) error {
+	text := item.Text
+	if s.Kind == Map || s.Kind == Lists {
+		text = item.Name + "=" + text
+	}
 	refused := func(r rune) bool { return unicode.IsControl(r) && !(s.Block && (r == '\n' || r == '\r')) }
 	switch {
-	case !strings.ContainsFunc(item, refused):
+	case !strings.ContainsFunc(text, refused):
 		return nil
 	case s.Secret:
 		return errors.New("the secret holds a control character")
 	}
-	return fmt.Errorf("%q holds a control character", item)
+	return fmt.Errorf("%q holds a control character", text)
 }
 
 // splitList reads a list from one text: by comma or newline.

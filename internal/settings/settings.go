@@ -199,12 +199,12 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 		if !ok {
 			v = s.byDefault()
 		}
-		for _, r := range v.records {
-			if s.build != nil {
-				s.build(&c, r)
+		if s.structured() || v.records() {
+			for _, r := range v.Items {
+				if s.build != nil {
+					s.build(&c, s, r)
+				}
 			}
-		}
-		if s.structured() || len(v.records) > 0 {
 			continue
 		}
 		if _, _, err := s.parse(&c, v.Items); err != nil {
@@ -220,7 +220,8 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 	}
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
 	c.PullRequest.CreateLabels = values["pull-request.labels"].By != ByDefault
-	problems = append(problems, c.addGroups(values["groups"].records)...)
+	groups, _ := lookup(Setting.Name, "groups")
+	problems = append(problems, c.addGroups(groups.Fields, values["groups"])...)
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

@@ -97,7 +97,7 @@ func TestEmptyInputIsNotSet(t *testing.T) {
 func TestInputsAreReadUnderBothOfTheirNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"INPUT_TOOL-VERSION", "INPUT_TOOL_VERSION"} {
-		if got := settings.Inputs(environment(map[string]string{name: "1.11.4"}))["tool-version"].Items; !cmp.Equal(got, []string{"1.11.4"}) {
+		if got := settings.Inputs(environment(map[string]string{name: "1.11.4"})).Texts("tool-version"); !cmp.Equal(got, []string{"1.11.4"}) {
 			t.Errorf("tool-version by %s is %q, want 1.11.4", name, got)
 		}
 	}

@@ -1,10 +1,13 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Show lists every setting with its value and where that comes from, as a
@@ -16,7 +19,7 @@ func (v Values) Show() string {
 	for _, s := range All {
 		value := v[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, value), toldOf(s, value))
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), write(s.shown(value)), toldOf(s, value))
 			continue
 		}
 		if s.Operator && value.By == ByDefault {
@@ -29,7 +32,7 @@ func (v Values) Show() string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, value), toldOf(s, value))
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, write(s.shown(value)), toldOf(s, value))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
@@ -38,7 +41,7 @@ func (v Values) Show() string {
 func toldOf(s Setting, v Value) string {
 	text := v.Source
 	for _, was := range v.over {
-		text += "; not " + shownValue(s, was) + ", " + was.Source
+		text += "; not " + write(s.shown(was)) + ", " + was.Source
 	}
 	return text
 }
@@ -78,62 +81,14 @@ func Explain(values Values) []Explanation {
 
 // explained is a value without its name, and without the values that it replaces.
 func explained(s Setting, v Value) Explanation {
-	told := Explanation{Value: plainValue(s, v)}
+	told := Explanation{Value: s.shown(v)}
 	for _, part := range v.parts {
-		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, plainValue(s, part)})
+		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, s.shown(part)})
 	}
 	if len(v.parts) == 0 {
 		told.Sources = []Share{{v.By, v.Source, v.Place.Path, v.Place.Line, nil}}
 	}
 	return told
-}
-
-// plainValue is a value of the type that it has in a file.
-func plainValue(s Setting, v Value) any {
-	switch {
-	case s.Secret:
-		return shownValue(s, v)
-	case s.structured(), len(v.records) > 0:
-		return plainRecords(s, v.records)
-	case s.Kind == Map:
-		texts := map[string]string{}
-		for _, item := range v.Items {
-			name, text, _ := strings.Cut(item, "=")
-			texts[name] = text
-		}
-		return texts
-	case s.Kind == Lists:
-		named := map[string][]string{}
-		for _, l := range lists(v.Items) {
-			named[l.name] = l.items
-		}
-		return named
-	case s.Repeats() && !keyword(v.Items):
-		return append([]string{}, v.Items...)
-	case s.Kind == Bool:
-		return v.Items[0] == "true"
-	case s.Kind == Number:
-		return json.Number(v.Items[0])
-	}
-	return v.Items[0]
-}
-
-func plainRecords(s Setting, records []record) any {
-	list, named := []map[string]any{}, map[string]any{}
-	for _, r := range records {
-		fields := map[string]any{}
-		for _, f := range s.Fields {
-			if r.has(f.Name()) {
-				fields[last(f.Key)] = plainValue(f, r.values[f.Name()])
-			}
-		}
-		list = append(list, fields)
-		named[r.name] = fields
-	}
-	if s.Kind == Named {
-		return named
-	}
-	return list
 }
 
 // Deciding are the values without those about three things: where a run is, how it is
@@ -152,73 +107,99 @@ func (v Values) Deciding() Values {
 // proposingFlags are flags without a key that decide what is proposed.
 var proposingFlags = []string{"keep-unreferenced", "allow-downgrade"}
 
-// shownValue is the value as a file would hold it.
-func shownValue(s Setting, v Value) string {
+// shown is a value as the file holds it, without secrets. Its JSON form and its text are
+// two ways to write it.
+func (s Setting) shown(v Value) any {
 	switch {
-	case s.Secret && len(v.Items) == 1 && v.Items[0] != "":
-		return "(set)"
+	case s.Secret && v.text() != "":
+		return word("(set)")
 	case s.Secret:
-		return "(not set)"
-	case s.structured(), len(v.records) > 0:
-		return shownRecords(s, v.records)
-	case s.Kind == Map:
-		return shownMap(v.Items)
-	case s.Kind == Lists:
-		return shownLists(v.Items)
+		return word("(not set)")
+	case s.structured(), v.records():
+		return s.shownRecords(v.Items)
+	case s.Kind == Map, s.Kind == Lists:
+		return s.shownMap(v.Items)
 	case s.Repeats() && !keyword(v.Items):
-		return shownList(v.Items)
-	case s.Kind == Text || v.Items[0] == "":
-		return quote(v.Items[0])
+		return listOf(v.texts())
+	case s.Kind == Bool:
+		return v.text() == "true"
+	case s.Kind == Number:
+		return json.Number(v.text())
+	case s.Kind == Text || v.text() == "":
+		return v.text()
 	}
-	return v.Items[0]
+	return word(v.text())
 }
 
-func shownList(items []string) string {
-	quoted := make([]string, len(items))
-	for i, item := range items {
-		quoted[i] = quote(item)
+// shownMap is the value of a Map or of Lists.
+func (s Setting) shownMap(items []Item) any {
+	var all mapping
+	for _, item := range items {
+		switch n := len(all); {
+		case s.Kind == Map:
+			all = append(all, member{word(item.Name), item.Text})
+		case n > 0 && all[n-1].name == item.Name:
+			all[n-1].value = append(all[n-1].value.([]any), item.Text)
+		default:
+			all = append(all, member{item.Name, []any{item.Text}})
+		}
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return all
 }
 
-func shownMap(items []string) string {
-	entries := make([]string, len(items))
-	for i, item := range items {
-		name, text, _ := strings.Cut(item, "=")
-		entries[i] = name + ": " + quote(text)
-	}
-	return "{" + strings.Join(entries, ", ") + "}"
-}
-
-func shownLists(items []string) string {
-	var entries []string
-	for _, l := range lists(items) {
-		entries = append(entries, quote(l.name)+": "+shownList(l.items))
-	}
-	return "{" + strings.Join(entries, ", ") + "}"
-}
-
-func shownRecords(s Setting, records []record) string {
-	entries := make([]string, len(records))
-	for i, r := range records {
-		var fields []string
+func (s Setting) shownRecords(records []Item) any {
+	list, named := []any{}, mapping{}
+	for _, r := range records {
+		var fields mapping
 		for _, f := range s.Fields {
 			if r.has(f.Name()) {
-				fields = append(fields, last(f.Key)+": "+shownValue(f, r.values[f.Name()]))
+				fields = append(fields, member{word(f.Name()), f.shown(r.Fields[f.Name()])})
 			}
 		}
-		entries[i] = "{" + strings.Join(fields, ", ") + "}"
-		if s.Kind == Named {
-			entries[i] = quote(r.name) + ": " + entries[i]
-		}
+		list, named = append(list, fields), append(named, member{r.Name, fields})
 	}
-	list := strings.Join(entries, ", ")
 	if s.Kind == Named {
-		return "{" + list + "}"
+		return named
 	}
-	return "[" + list + "]"
+	return list
 }
 
-// quote writes a text so that YAML reads it as that text: a JSON string is a
-// YAML string.
-func quote(text string) string { return fmt.Sprintf("%q", text) }
+// word is a text without quotes.
+type word string
+
+// mapping is a map in the order of the file. A name is a string, or a word.
+type mapping []member
+
+type member struct{ name, value any }
+
+// MarshalJSON writes the names in the order of JSON.
+func (o mapping) MarshalJSON() ([]byte, error) {
+	all := make(map[string]any, len(o))
+	for _, m := range o {
+		all[fmt.Sprint(m.name)] = m.value
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(all)
+	return b.Bytes(), err
+}
+
+// listOf is a list of texts.
+func listOf(texts []string) []any {
+	return collect.Mapped(texts, func(text string) any { return text })
+}
+
+// write writes what is shown on one line of YAML. A string of JSON is one of YAML, too.
+func write(shown any) string {
+	switch v := shown.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []any:
+		return "[" + strings.Join(collect.Mapped(v, write), ", ") + "]"
+	case mapping:
+		entries := collect.Mapped(v, func(m member) string { return write(m.name) + ": " + write(m.value) })
+		return "{" + strings.Join(entries, ", ") + "}"
+	}
+	return fmt.Sprint(shown)
+}

@@ -141,7 +141,7 @@ func Flags(given map[string][]string) Values {
 		if s.Repeats() {
 			items = splitList(strings.Join(texts, "\n"))
 		}
-		values[s.Name()] = Value{Items: items, Source: "flag --" + name, By: ByFlag}
+		values[s.Name()] = Value{Items: itemsOf(items), Source: "flag --" + name, By: ByFlag}
 	}
 	return values
 }
@@ -151,7 +151,7 @@ func Arguments(dirs []string) Values {
 	if len(dirs) == 0 {
 		return nil
 	}
-	return Values{"directories": {Items: dirs, Source: "the command line", By: ByFlag}}
+	return Values{"directories": {Items: itemsOf(dirs), Source: "the command line", By: ByFlag}}
 }
 
 // Inputs are the values of the Action's inputs, which come as environment
@@ -197,7 +197,7 @@ func inputs(source string, read func(Setting) string) Values {
 		if s.Repeats() {
 			items = splitList(text)
 		}
-		values[s.Name()] = Value{Items: items, Source: source + s.Input, By: ByInput}
+		values[s.Name()] = Value{Items: itemsOf(items), Source: source + s.Input, By: ByInput}
 	}
 	return values
 }
@@ -223,7 +223,7 @@ func Environment(getenv func(string) string) Values {
 			continue
 		}
 		if text := getenv(s.Env); text != "" {
-			values[s.Name()] = Value{Items: []string{text}, Source: "environment variable " + s.Env, By: ByEnvironment}
+			values[s.Name()] = Value{Items: []Item{{Text: text}}, Source: "environment variable " + s.Env, By: ByEnvironment}
 		}
 	}
 	return values

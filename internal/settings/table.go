@@ -250,7 +250,7 @@ var All = []Setting{
 	{
 		Flag: "severity", Kind: List, Verbs: verifying,
 		Doc:  "CODE=SEVERITY, the severity of findings of a code: error, warning or note. It outranks what any file says.",
-		take: asWhole(addSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities.Chosen }),
+		take: asWhole(addChosenSeverity, func(c *Settings) *map[problem.Code]problem.Severity { return &c.Severities.Chosen }),
 	},
 	{
 		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,
@@ -312,7 +312,7 @@ var All = []Setting{
 				Key: "rules[].update-types", Kind: List, Where: true,
 				Values: wordsOf(policy.Updates...),
 				Doc:    "The updates that the rule is for: major, minor, patch. Without it: all of them.",
-				take:   asEach(word[provider.Bump], func(r *policy.Rule) *[]provider.Bump { return &r.Updates }),
+				take:   asEach(textOf[provider.Bump], func(r *policy.Rule) *[]provider.Bump { return &r.Updates }),
 			},
 			{
 				Key: "rules[].ignore", Kind: Bool,
@@ -342,7 +342,7 @@ var All = []Setting{
 			{
 				Key: "rules[].age-unknown", Kind: Choice, Values: wordsOf(policy.AllowUnknownAge, policy.HoldUnknownAge),
 				Doc:  "What to do about a release without a known date if there is a minimum age. Without it: allow.",
-				take: asOne(word[policy.UnknownAge], func(r *policy.Rule) *policy.UnknownAge { return &r.UnknownAge }),
+				take: asOne(textOf[policy.UnknownAge], func(r *policy.Rule) *policy.UnknownAge { return &r.UnknownAge }),
 			},
 			{
 				Key: "rules[].auto-merge", Kind: Bool,
@@ -371,7 +371,7 @@ var All = []Setting{
 		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []verbs.Verb{verbs.PR},
 		Values: wordsOf(policy.ByAll, policy.ByProvider, policy.ByDirectory, policy.ByNamespace),
 		Doc:    "How to group changes that match no named group.",
-		take:   asOne(word[policy.GroupBy], func(c *Settings) *policy.GroupBy { return &c.Policy.GroupBy }),
+		take:   asOne(textOf[policy.GroupBy], func(c *Settings) *policy.GroupBy { return &c.Policy.GroupBy }),
 	},
 	{
 		Key: "groups", Kind: Records,

@@ -9,12 +9,12 @@ import (
 // taker reads the items of a row, each once, and puts what they say into the row's
 // field of a target: a *Settings, or what a record becomes. Without a target it only
 // checks. An error comes with the index of the item that is refused.
-type taker func(target any, items []string) (bad int, err error)
+type taker func(target any, items []Item) (bad int, err error)
 
 // asOne reads the only item of a row.
 func asOne[C, T any](parse func(string) (T, error), field func(*C) *T) taker {
-	return func(target any, items []string) (int, error) {
-		value, err := parse(items[0])
+	return func(target any, items []Item) (int, error) {
+		value, err := parse(items[0].Text)
 		if err == nil && target != nil {
 			*field(target.(*C)) = value
 		}
@@ -24,10 +24,10 @@ func asOne[C, T any](parse func(string) (T, error), field func(*C) *T) taker {
 
 // asEach reads every item of a row.
 func asEach[C, T any](parse func(string) (T, error), field func(*C) *[]T) taker {
-	return func(target any, items []string) (int, error) {
+	return func(target any, items []Item) (int, error) {
 		var values []T
 		for i, item := range items {
-			value, err := parse(item)
+			value, err := parse(item.Text)
 			if err != nil {
 				return i, err
 			}
@@ -42,9 +42,9 @@ func asEach[C, T any](parse func(string) (T, error), field func(*C) *[]T) taker 
 
 // asSaid reads an item that says something only if it is not empty.
 func asSaid[C, T any](parse func(string) (T, error), field func(*C) **T) taker {
-	return func(target any, items []string) (int, error) {
-		value, err := parse(items[0])
-		if err == nil && target != nil && items[0] != "" {
+	return func(target any, items []Item) (int, error) {
+		value, err := parse(items[0].Text)
+		if err == nil && target != nil && items[0].Text != "" {
 			*field(target.(*C)) = &value
 		}
 		return 0, err
@@ -52,8 +52,8 @@ func asSaid[C, T any](parse func(string) (T, error), field func(*C) **T) taker {
 }
 
 // asWhole reads every item into a value that all of them make.
-func asWhole[C, T any](add func(*T, string) error, field func(*C) *T) taker {
-	return func(target any, items []string) (int, error) {
+func asWhole[C, T any](add func(*T, Item) error, field func(*C) *T) taker {
+	return func(target any, items []Item) (int, error) {
 		var value T
 		for i, item := range items {
 			if err := add(&value, item); err != nil {
@@ -70,8 +70,8 @@ func asWhole[C, T any](add func(*T, string) error, field func(*C) *T) taker {
 // asWord sets a field if the item is a word, and never takes it back: two rows may
 // say the same.
 func asWord[C any](word string, field func(*C) *bool) taker {
-	return func(target any, items []string) (int, error) {
-		if target != nil && items[0] == word {
+	return func(target any, items []Item) (int, error) {
+		if target != nil && items[0].Text == word {
 			*field(target.(*C)) = true
 		}
 		return 0, nil
@@ -79,7 +79,7 @@ func asWord[C any](word string, field func(*C) *bool) taker {
 }
 
 // asText is the text of a row.
-func asText[C any](field func(*C) *string) taker { return asOne(word[string], field) }
+func asText[C any](field func(*C) *string) taker { return asOne(textOf[string], field) }
 func asBool[C any](field func(*C) *bool) taker   { return asOne(truth, field) }
 func asNumber[C any](field func(*C) *int) taker  { return asOne(strconv.Atoi, field) }
 func asPatterns[C any](field func(*C) *[]provider.Pattern) taker {
@@ -88,14 +88,16 @@ func asPatterns[C any](field func(*C) *[]provider.Pattern) taker {
 
 // asTexts is the texts of a row, which must pass a check.
 func asTexts[C any](check func(string) error, field func(*C) *[]string) taker {
-	return func(target any, items []string) (int, error) {
+	return func(target any, items []Item) (int, error) {
+		var texts []string
 		for i, item := range items {
-			if err := check(item); err != nil {
+			if err := check(item.Text); err != nil {
 				return i, err
 			}
+			texts = append(texts, item.Text)
 		}
 		if target != nil {
-			*field(target.(*C)) = items
+			*field(target.(*C)) = texts
 		}
 		return 0, nil
 	}
@@ -109,8 +111,8 @@ func asGiven(check func(string) error) func(string) (string, error) {
 	return func(s string) (string, error) { return s, check(s) }
 }
 
-// word reads one of the words that a row admits.
-func word[T ~string](s string) (T, error) { return T(s), nil }
+// textOf reads one of the words that a row admits.
+func textOf[T ~string](s string) (T, error) { return T(s), nil }
 
 // wordsOf are words as texts.
 func wordsOf[T ~string](words ...T) []string {

@@ -1,7 +1,10 @@
 package settings
 
 import (
+	"cmp"
 	"slices"
+
+	"github.com/relock-dev/relock/internal/collect"
 
 	"github.com/relock-dev/relock/internal/problem"
 )
@@ -9,14 +12,15 @@ import (
 // Values are settings as some source gives them, by Setting.Name.
 type Values map[string]Value
 
-// Value is what a source gives for one setting. A scalar has one item; Records
-// and Named have none.
+// Text is the text of a scalar setting; empty if it has none.
+func (v Values) Text(name string) string { return v[name].text() }
+
+// Texts are the texts of a list.
+func (v Values) Texts(name string) []string { return v[name].texts() }
+
+// Value is what a source gives for one setting. A scalar has one item.
 type Value struct {
-	Items []string
-	// records are checked: only ParseFile makes them.
-	records []record
-	// lines are those of the items, if they are in a file.
-	lines []int
+	Items []Item
 	// Source says where the value comes from, in words for people: "flag
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
@@ -33,8 +37,59 @@ type Value struct {
 	implied bool
 }
 
+// Item is an item of a list, an entry of a map, or a record.
+type Item struct {
+	Name string // of an entry of a map
+	Text string
+	// Fields are those that a record has, by Setting.Name; nil: the item is a text. Only
+	// the reader of files makes records, so they are checked.
+	Fields Values
+	Place  problem.Place // zero: in no file
+}
+
+// itemsOf are items without names.
+func itemsOf(texts []string) []Item {
+	return collect.Mapped(texts, func(text string) Item { return Item{Text: text} })
+}
+
+// has reports whether a record has a field.
+func (i Item) has(field string) bool { _, ok := i.Fields[field]; return ok }
+
+// key is what one item of a map or of a list of sets overrides another one by.
+func (i Item) key() string { return cmp.Or(i.Name, i.Fields.Text("name")) }
+
 // empty reports whether a value says nothing at all; an empty text is said.
-func (v Value) empty() bool { return len(v.Items)+len(v.records) == 0 }
+func (v Value) empty() bool { return len(v.Items) == 0 }
+
+// records reports whether the value has records. One that has texts, too, is a problem: see
+// unlike.
+func (v Value) records() bool {
+	return slices.ContainsFunc(v.Items, func(i Item) bool { return i.Fields != nil })
+}
+
+func (v Value) text() string {
+	if v.empty() {
+		return ""
+	}
+	return v.Items[0].Text
+}
+
+func (v Value) texts() []string {
+	return collect.Mapped(v.Items, func(i Item) string { return i.Text })
+}
+
+// only is the part of a map with one name.
+func (v Value) only(name string) Value {
+	items := v.Items
+	v.Items = nil
+	for _, i := range items {
+		if i.key() == name {
+			v.Items = append(v.Items, i)
+			v.Place = v.Items[0].Place
+		}
+	}
+	return v
+}
 
 // GivenBy is the kind of a source.
 type GivenBy string
