@@ -7,7 +7,7 @@ import (
 
 // Group is a set of changes that share a pull request.
 type Group struct {
-	Name  string
+	Name  string `key:"name"`
 	Where Where
 	Place problem.Place
 }

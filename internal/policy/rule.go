@@ -29,12 +29,12 @@ import (
 type Rulebook struct {
 	// Rules all apply to the releases that they match. If several set the same
 	// property, the last one counts.
-	Rules []Rule
+	Rules []Rule `key:"rules"`
 	// GroupBy is for changes without a group: one pull request for all, or one
 	// for each provider, directory or namespace.
-	GroupBy GroupBy
+	GroupBy GroupBy `key:"group-by" flag:"group-by" input:"group-by"`
 	// Groups are tried in order.
-	Groups []Group
+	Groups []Group `key:"groups"`
 	// Now is the time for comparisons with dates and ages. If it is zero, every
 	// release is too young.
 	Now time.Time
@@ -43,8 +43,8 @@ type Rulebook struct {
 // Where selects providers and directories for an entry of the configuration file.
 // The zero value selects everything.
 type Where struct {
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
+	Providers   []provider.Pattern `key:"providers"`   // empty: all
+	Directories []string           `key:"directories"` // globs; empty: everywhere
 }
 
 // Names reports whether a provider is selected.
@@ -66,7 +66,7 @@ type Rule struct {
 	// change after the numbers, as between two prereleases, counts as a patch.
 	// Without a locked version that can stay there is no update, and a rule with
 	// Updates matches nothing.
-	Updates []provider.Bump
+	Updates []provider.Bump `key:"update-types"`
 	// Versions is the range of releases that meet all its terms.
 	Versions *provider.Constraints
 	// Until is the end of the rule.
@@ -74,25 +74,26 @@ type Rule struct {
 
 	// Ignore holds every release; HoldUntil holds them until that time. Both keep
 	// a locked version. A provider without one still gets a version.
-	Ignore    *bool
-	HoldUntil time.Time
+	Ignore    *bool     `key:"ignore"`
+	HoldUntil time.Time `key:"hold-until"`
 	// Allow holds the releases outside its range, and Except those within.
-	Allow, Except *provider.Constraints
+	Allow  *provider.Constraints `key:"allow-versions"`
+	Except *provider.Constraints `key:"ignore-versions"`
 	// MinimumAge holds a release until it has been published for so long.
-	MinimumAge *time.Duration
+	MinimumAge *time.Duration `key:"minimum-age"`
 	// UnknownAge says whether MinimumAge holds a release without a known date;
 	// empty means AllowUnknownAge.
-	UnknownAge UnknownAge
+	UnknownAge UnknownAge `key:"age-unknown"`
 	// Permitted says whether the provider may be locked. It does not depend on a
 	// release.
-	Permitted *bool
+	Permitted *bool `key:"permitted"`
 	// Platforms are the platforms that the entry must cover. They replace those
 	// of the run, unless the run demands its own. They do not depend on a
 	// release, so Updates and Versions do not matter.
-	Platforms []provider.Platform
+	Platforms []provider.Platform `key:"platforms"`
 	// AutoMerge says whether a pull request with such an update may merge by
 	// itself.
-	AutoMerge *bool
+	AutoMerge *bool `key:"auto-merge"`
 
 	// Place is the rule's place in a configuration file. By is the login of the
 	// comment's author, if it is from a comment.

@@ -15,27 +15,42 @@ const MaxBaselineSize = 1 << 20
 
 // Accepted is a line of a baseline: findings that a person has accepted until a day.
 type Accepted struct {
-	Fingerprint string // of one finding; empty: all findings of Code and Provider
-	Code        problem.Code
-	Provider    provider.Pattern // zero: not given
-	Reason, By  string
-	Date, Until time.Time // Date is zero if it is not given
+	Fingerprint string           `key:"fingerprint"` // of one finding; empty: all findings of Code and Provider
+	Code        problem.Code     `key:"code"`
+	Provider    provider.Pattern `key:"provider"` // zero: not given
+	Reason      string           `key:"reason"`
+	By          string           `key:"accepted-by"`
+	Date        time.Time        `key:"date"` // zero if it is not given
+	Until       time.Time        `key:"until"`
 	Place       problem.Place
 }
 
-// baselineFile is the format of a baseline.
-var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: []Setting{
-	{Key: "version", Kind: Number, take: asOne(asGiven(isVersion1), func(*Accepted) *string { return new(string) })},
-	{Key: "findings", Kind: Records, sound: acceptedSoundly, Fields: []Setting{
-		{Key: "findings[].fingerprint", Kind: Text, take: asText(func(a *Accepted) *string { return &a.Fingerprint })},
-		{Key: "findings[].code", Kind: Text, take: asOne(textOf[problem.Code], func(a *Accepted) *problem.Code { return &a.Code })},
-		{Key: "findings[].provider", Kind: Text, take: asOne(provider.ParsePattern, func(a *Accepted) *provider.Pattern { return &a.Provider })},
-		{Key: "findings[].reason", Kind: Text, Required: true, take: asOne(asGiven(isReason), func(a *Accepted) *string { return &a.Reason })},
-		{Key: "findings[].accepted-by", Kind: Text, take: asText(func(a *Accepted) *string { return &a.By })},
-		{Key: "findings[].date", Kind: Text, take: asOne(policy.ParseDay, func(a *Accepted) *time.Time { return &a.Date })},
-		{Key: "findings[].until", Kind: Text, Required: true, take: asOne(policy.ParseDay, func(a *Accepted) *time.Time { return &a.Until })},
-	}},
-}}
+func acceptedRows(a *Accepted) []Setting {
+	return []Setting{
+		{field: &a.Fingerprint},
+		{field: &a.Code, read: one(textOf[problem.Code])},
+		{field: &a.Provider, read: one(provider.ParsePattern)},
+		{field: &a.Reason, Required: true, check: isReason},
+		{field: &a.By},
+		{field: &a.Date, read: one(policy.ParseDay)},
+		{field: &a.Until, Required: true, read: one(policy.ParseDay)},
+	}
+}
+
+// baseline is the content of a file with that name.
+type baseline struct {
+	Version  int        `key:"version"`
+	Findings []Accepted `key:"findings"`
+}
+
+func (b *baseline) rows() []Setting {
+	return []Setting{
+		{field: &b.Version, check: isVersion1},
+		{field: &b.Findings, sound: acceptedSoundly, Fields: fieldsOf(acceptedRows)},
+	}
+}
+
+var baselineForm = form{what: "the baseline", limit: MaxBaselineSize, settings: fieldsOf((*baseline).rows)}
 
 // isReason refuses an empty reason, which relock writes into a new baseline.
 func isReason(s string) error {
@@ -58,15 +73,11 @@ func acceptedSoundly(_ Setting, _ []Item, r Item) error {
 // ParseBaseline reads a baseline. Problems have the file and the line. If there are any,
 // nothing is accepted.
 func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Problem) {
-	file, problems := parseFile(src, name, baselineFile)
+	file, problems := parseFile(src, name, baselineForm)
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	var all []Accepted
-	for _, r := range file.Values["findings"].Items {
-		a := Accepted{Place: r.Place}
-		fill(&a, baselineFile.settings[1].Fields, r)
-		all = append(all, a)
-	}
-	return all, nil
+	var b baseline
+	fill(&b, baselineForm.settings, file.Values)
+	return b.Findings, nil
 }

@@ -55,7 +55,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 			t.Errorf("%s: Resolve reports %v", s.Key, problems)
 		}
 		for _, r := range both["groups"].Items {
-			for _, f := range groupFields(t) {
+			for _, f := range fieldsOfGroups(t) {
 				same := "pull-request."+f.Name() == s.Key
 				if v, said := r.Fields[f.Name()]; same && said && !v.implied {
 					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", r.key(), f.Key, v.texts(), s.Key, value)
@@ -70,7 +70,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 	}
 }
 
-func groupFields(t *testing.T) []Setting {
+func fieldsOfGroups(t *testing.T) []Setting {
 	t.Helper()
 	groups, ok := lookup(Setting.Name, "groups")
 	if !ok {

@@ -125,6 +125,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 	}
 	yes, no, age := true, false, 14*24*time.Hour
 	want := settings.Settings{
+		Version: 1, Downgrades: "allow",
 		Include: []string{"envs/**", "modules"}, Exclude: []string{"examples/**"}, Tool: provider.OpenTofu,
 		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: settings.PlatformSet{All: true},
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",

@@ -27,15 +27,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// asPlatforms reads one of the words auto and all, or a list.
-func asPlatforms(target any, items []Item) (bad int, err error) {
+// readPlatforms reads one of the words auto and all, or a list.
+func readPlatforms(items []Item) (any, int, error) {
 	if keyword(items) {
-		if target != nil {
-			target.(*Settings).Platforms = PlatformSet{All: items[0].Text == "all"}
-		}
-		return 0, nil
+		return PlatformSet{All: items[0].Text == "all"}, 0, nil
 	}
-	return asWhole(addPlatform, func(c *Settings) *[]provider.Platform { return &c.Platforms.List })(target, items)
+	return whole(func(to *PlatformSet, item Item) error { return addPlatform(&to.List, item) })(items)
 }
 
 // addPlatform leaves out what is there.
@@ -45,18 +42,6 @@ func addPlatform(to *[]provider.Platform, item Item) error {
 		*to = append(*to, p)
 	}
 	return err
-}
-
-// addVariable adds a value of a variable.
-func addVariable(to *map[string]string, item Item) error { return addNamed(to, item, isVariable) }
-
-// addNamed adds an entry of a map if its name passes a check.
-func addNamed(to *map[string]string, item Item, check func(string) error) error {
-	if *to == nil {
-		*to = map[string]string{}
-	}
-	(*to)[item.Name] = item.Text
-	return check(item.Name)
 }
 
 // isVariable accepts what HCL calls an identifier, as far as ASCII goes.
@@ -289,3 +274,13 @@ func parseBool(text string) (string, error) {
 	}
 	return "", fmt.Errorf("%q is neither true nor false", text)
 }
+
+// parseTool reads the tool that is named, if one is.
+func parseTool(s string) (provider.ToolName, error) {
+	if s == "auto" {
+		return "", nil
+	}
+	return provider.ToolName(s), nil
+}
+
+func parseInstallation(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }

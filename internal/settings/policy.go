@@ -7,6 +7,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -15,14 +16,46 @@ import (
 // Registry says where the credentials for a host are.
 type Registry struct {
 	Host     svchost.Hostname
-	TokenEnv string // name of the environment variable that holds the token
+	TokenEnv string `key:"token-env"` // name of the environment variable that holds the token
 	Place    problem.Place
 }
 
-func addRule(c *Settings, s Setting, r Item) {
-	rule := policy.Rule{Place: r.Place}
-	fill(&rule, s.Fields, r)
-	c.Policy.Rules = append(c.Policy.Rules, rule)
+func registryRows(r *Registry) []Setting {
+	return []Setting{
+		{field: &r.TokenEnv, Required: true, check: isTokenEnv,
+			Doc: "Name of the environment variable that holds the token, like RELOCK_TOKEN_EXAMPLE. It begins with RELOCK_TOKEN_, so that no other secret of the runner can be sent."},
+	}
+}
+
+func (r *Registry) setName(name string) { r.Host = must(svchost.ForComparison(name)) }
+
+func ruleRows(r *policy.Rule) []Setting {
+	return []Setting{
+		{field: &r.Where.Providers, Where: true,
+			Doc: "Patterns of the providers that the rule is for. Without it: every provider."},
+		{field: &r.Where.Directories, Where: true, check: globs.IsGlob,
+			Doc: "Globs of the directories that the rule is for. Without it: everywhere."},
+		{field: &r.Updates, read: each(textOf[provider.Bump]), Where: true, Values: wordsOf(policy.Updates...),
+			Doc: "The updates that the rule is for: major, minor, patch. Without it: all of them."},
+		{field: &r.Ignore,
+			Doc: "Do not take these updates; false takes back what an earlier rule says. Where it is about every update, nobody is asked about a provider whose entry covers the wanted platforms."},
+		{field: &r.Allow, read: said(provider.ParseConstraints),
+			Doc: "Version constraints that a release must meet, like < 6.0.0."},
+		{field: &r.Except, read: said(provider.ParseConstraints),
+			Doc: "Version constraints of the releases that are not taken, like >= 6.0.0, < 6.0.3."},
+		{field: &r.HoldUntil, read: one(policy.ParseDay),
+			Doc: "First day on which these updates are taken, in UTC, like 2027-01-31."},
+		{field: &r.MinimumAge, read: said(policy.ParseAge),
+			Doc: "How old a release must be, like 12h, 3d or 2w; the newest one that is old enough is taken."},
+		{field: &r.UnknownAge, read: one(textOf[policy.UnknownAge]), Values: wordsOf(policy.AllowUnknownAge, policy.HoldUnknownAge),
+			Doc: "What to do about a release without a known date if there is a minimum age. Without it: allow."},
+		{field: &r.AutoMerge,
+			Doc: "Whether a pull request with such an update may merge by itself, where pull-request.auto-merge is set; it does only if every change in it may. Without it: it may."},
+		{field: &r.Permitted,
+			Doc: "Whether these providers may be locked. With false, check and verify refuse an entry or a requirement of them, and relock neither adds, changes nor removes their entries. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule every provider may."},
+		{field: &r.Platforms, Instead: "platforms", read: whole(addPlatform),
+			Doc: "Platforms for these providers, in place of the setting platforms: for example, if a provider is not released for all of those. --platform on the command line outranks it."},
+	}
 }
 
 // ruleActs refuses two kinds of rules: one without any effect, and one that makes platforms
@@ -78,34 +111,65 @@ func permitsByHost(r Item) error {
 	return nil
 }
 
-// givenGroup is a group with the settings of its pull request.
-type givenGroup struct {
-	group policy.Group
-	pull  PullRequest
+// group is an entry of groups: a group with the settings of its pull request.
+type group struct {
+	policy.Group
+	Pull PullRequest
+}
+
+// groupRows are the keys of a group: its own, and those of pull-request that differ by group.
+func groupRows(g *group) []Setting {
+	rows := []Setting{
+		{field: &g.Name, Required: true, check: isGroupName,
+			Doc: "Name of the group, as branches and titles show it."},
+		{field: &g.Where.Providers,
+			Doc: "Patterns of the providers in the group. Without it: every provider."},
+		{field: &g.Where.Directories, check: globs.IsGlob,
+			Doc: "Globs of the directories in the group. Without it: everywhere."},
+	}
+	for _, s := range g.Pull.rows() {
+		if s.grouped != "" {
+			rows = append(rows, s)
+		}
+	}
+	return rows
+}
+
+// groupFields are the fields of groups.
+func groupFields() []Setting {
+	fields := fieldsOf(groupRows)
+	for i, f := range fields {
+		if f.grouped != "" {
+			fields[i].Instead = "pull-request." + f.Key
+			fields[i].Doc = "Instead of " + fields[i].Instead + f.grouped
+		}
+	}
+	return fields
 }
 
 // addGroups adds groups. Settings of all pull requests apply where a group has none. It
 // refuses auto-merge of drafts, as GitHub does.
-func (c *Settings) addGroups(fields []Setting, given Value) []problem.Problem {
+func (c *Settings) addGroups(given []Item) []problem.Problem {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
+	groups, _ := lookup(Setting.Name, "groups")
 	var problems []problem.Problem
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
 		at := c.Places["pull-request.auto-merge"]
 		problems = append(problems, problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
-	for _, r := range given.Items {
-		g := givenGroup{group: policy.Group{Place: r.Place}, pull: c.PullRequest}
-		fill(&g, fields, r)
-		g.pull.CreateLabels = g.pull.CreateLabels || r.has("labels")
-		c.Policy.Groups = append(c.Policy.Groups, g.group)
+	for _, r := range given {
+		g := group{Pull: c.PullRequest}
+		fillRecord(&g, groups.Fields, r)
+		g.Pull.CreateLabels = g.Pull.CreateLabels || r.has("labels")
+		c.Policy.Groups = append(c.Policy.Groups, g.Group)
 		if c.GroupPulls == nil {
 			c.GroupPulls = map[string]PullRequest{}
 		}
-		c.GroupPulls[g.group.Name] = g.pull
-		if g.pull.Draft && g.pull.AutoMerge != "" && len(problems) == 0 {
+		c.GroupPulls[g.Name] = g.Pull
+		if g.Pull.Draft && g.Pull.AutoMerge != "" && len(problems) == 0 {
 			problems = append(problems, problem.Problem{
-				Code: problem.CodeSettings, Message: "group " + g.group.Name + ": " + message, Hint: hint, Place: r.Place,
+				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, Place: r.Place,
 			})
 		}
 	}
@@ -124,12 +188,6 @@ func groupSelects(_ Setting, before []Item, r Item) error {
 		return errors.New("the group takes everything; it must name providers or directories")
 	}
 	return nil
-}
-
-func addRegistry(c *Settings, s Setting, r Item) {
-	registry := Registry{Host: must(svchost.ForComparison(r.Name)), Place: r.Place}
-	fill(&registry, s.Fields, r)
-	c.Registries = append(c.Registries, registry)
 }
 
 func otherHost(_ Setting, before []Item, r Item) error {

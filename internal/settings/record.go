@@ -6,17 +6,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// fill copies the fields of a record into the value that it describes.
-func fill(target any, fields []Setting, r Item) {
-	for _, f := range fields {
-		if v, given := r.Fields[f.Name()]; given {
-			if _, err := f.take(target, v.Items); err != nil {
-				panic("settings: a value that was read is refused: " + err.Error())
-			}
-		}
-	}
-}
-
 // structure reads the records of one setting.
 func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	maps, ok := recordsOf(s, value)
@@ -41,7 +30,7 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 func (r *reader) record(s Setting, n node, before []Item, enforced bool) (Item, bool) {
 	known := len(r.problems)
 	rec := Item{Name: n.name, Fields: Values{}, Place: r.place(n.line)}
-	if s.check != nil {
+	if s.Kind == Named {
 		if err := s.check(n.name); err != nil {
 			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)
 		}

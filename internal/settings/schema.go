@@ -119,7 +119,7 @@ func mapOf(value map[string]any) map[string]any {
 
 // withDefault adds the default, which a field has not.
 func withDefault(s Setting, m map[string]any, value any) map[string]any {
-	if !s.field() {
+	if !s.inRecord() {
 		m["default"] = value
 	}
 	return m

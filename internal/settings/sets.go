@@ -5,11 +5,56 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/globs"
 )
 
 // maxSets bounds the sets of values that one lock file serves: a root module may be read
 // once for each.
 const maxSets = 16
+
+// VariableSet is a set of values of variables for some root modules.
+type VariableSet struct {
+	Name        string            `key:"name"`
+	Values      map[string]string `key:"values"`      // as texts, by variable
+	Files       []string          `key:"var-files"`   // relative to the root module; later ones win
+	Directories []string          `key:"directories"` // globs; empty: everywhere
+}
+
+func variableRows(v *VariableSet) []Setting {
+	return []Setting{
+		{field: &v.Name, Required: true, check: isSetName,
+			Doc: "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores."},
+		{field: &v.Values, check: isVariable,
+			Doc: "Values by the names of variables."},
+		{field: &v.Files, check: isVariableFile,
+			Doc: "Paths of variable files, relative to the root module, like envs/prod.tfvars. Later ones win, and values win over all of them. On a pull request's head, they are read from the head."},
+		{field: &v.Directories, Where: true, check: globs.IsGlob,
+			Doc: "Globs of the directories of the root modules that are run with the set. Without it: everywhere."},
+	}
+}
+
+// EnvironmentSet is a set of values that Terragrunt units are read with, as if they were run
+// so.
+type EnvironmentSet struct {
+	Name        string            `key:"name"`
+	Env         map[string]string `key:"env"`         // variables of the environment
+	Features    map[string]string `key:"features"`    // feature flags
+	Directories []string          `key:"directories"` // globs; empty: everywhere
+}
+
+func environmentRows(e *EnvironmentSet) []Setting {
+	return []Setting{
+		{field: &e.Name, Required: true, check: isSetName,
+			Doc: "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores."},
+		{field: &e.Env, check: isEnvName,
+			Doc: "What get_env returns, by the names of variables of the environment."},
+		{field: &e.Features, check: isVariable,
+			Doc: "Values of feature flags, by their names, instead of their defaults."},
+		{field: &e.Directories, Where: true, check: globs.IsGlob,
+			Doc: "Globs of the directories of the units that are run with the set. Without it: everywhere."},
+	}
+}
 
 var (
 	setName = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
@@ -35,9 +80,6 @@ func isVariableFile(s string) error {
 	return nil
 }
 
-// addEnv adds a variable of the environment.
-func addEnv(to *map[string]string, item Item) error { return addNamed(to, item, isEnvName) }
-
 func isEnvName(name string) error {
 	if !envName().MatchString(name) {
 		return fmt.Errorf("%q is not the name of a variable of the environment", name)
@@ -58,16 +100,4 @@ func setSoundly(s Setting, before []Item, r Item) error {
 		}
 	}
 	return errors.New("the set " + r.key() + " has no values")
-}
-
-func addVariableSet(c *Settings, s Setting, r Item) {
-	var v VariableSet
-	fill(&v, s.Fields, r)
-	c.VariableSets = append(c.VariableSets, v)
-}
-
-func addEnvironment(c *Settings, s Setting, r Item) {
-	var e EnvironmentSet
-	fill(&e, s.Fields, r)
-	c.Environments = append(c.Environments, e)
 }

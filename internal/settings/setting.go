@@ -39,8 +39,8 @@ const (
 	Named                 // such maps by name
 )
 
-// Setting is one row of the table. A setting that some source cannot give has
-// no name there.
+// Setting is one row of the table, about a field of Settings or of a struct in it. A setting
+// that some source cannot give has no name there.
 type Setting struct {
 	// Key is the name in the configuration file; a dot separates sections. That
 	// of a field begins with the setting's and "[]." or, by name, ".*.".
@@ -98,23 +98,32 @@ type Setting struct {
 	// Block texts may have several lines.
 	Block bool
 
+	// field is the address of the field in the struct of its rows, and list that of the
+	// records of a Map; nil: they go where a map goes. index and records are where these
+	// are in any such struct.
+	field, list    any
+	index, records []int
+	// late says that Resolve makes the records when all else is known.
+	late bool
+	// grouped ends the description of the key in groups that replaces the setting; empty:
+	// there is none.
+	grouped string
+
 	// lenient reports whether an item of a Map is less than another one of its name, which
 	// a repository may not make of what the operator has chosen; nil: it may choose.
 	lenient func(given, own Item) bool
 
-	take taker // of all but Records and Named
-	// check is of the names of Named.
+	// check refuses a text; of a map, and of Named, a name. It may be nil.
 	check func(string) error
-	// sound checks a record beside those before it, and build adds a record, of
-	// Records and Named. Either may be nil: groups are added when all else is known.
+	read  parsing // of all but Records and Named
+	// sound checks a record beside those before it. It may be nil.
 	sound func(s Setting, before []Item, r Item) error
-	build func(c *Settings, s Setting, r Item)
 }
 
 // Name identifies the setting in Values: its key, else its flag, else its input. That of a
 // field is its key in the record.
 func (s Setting) Name() string {
-	if s.field() {
+	if s.inRecord() {
 		return last(s.Key)
 	}
 	return cmp.Or(s.Key, s.Flag, s.Input)
@@ -155,8 +164,8 @@ func (s Setting) layering() layering {
 	return replacing
 }
 
-// field reports whether the row is a key of Records or Named.
-func (s Setting) field() bool {
+// inRecord reports whether the row is a key of Records or Named.
+func (s Setting) inRecord() bool {
 	return strings.Contains(s.Key, "[].") || strings.Contains(s.Key, ".*.")
 }
 
@@ -233,8 +242,8 @@ func (s Setting) byDefault() Value {
 	return Value{Items: itemsOf(s.defaults()), Source: string(ByDefault), By: ByDefault}
 }
 
-// parse reads the items of a value into a target, as taker does, and returns them in
-// their one spelling. With an error, bad is the index of the item that is refused, or
+// parse checks the items of a value, puts what they say into its field of target, if there
+// is one, and returns them in their one spelling. With an error, bad is the index of the item that is refused, or
 // -1 if it is the value as a whole.
 func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err error) {
 	if !s.Repeats() && len(items) != 1 {
@@ -270,9 +279,23 @@ func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err er
 			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
 		}
 	}
-	bad, err = s.take(target, items)
+	for i, item := range items {
+		text := item.Text
+		if s.Kind == Map {
+			text = item.Name
+		}
+		if s.check != nil && !keyword(items) {
+			if err := s.check(text); err != nil {
+				return nil, i, err
+			}
+		}
+	}
+	value, bad, err := s.read(items)
 	if err != nil {
 		return nil, bad, err
+	}
+	if target != nil {
+		s.set(target, value)
 	}
 	return items, 0, nil
 }

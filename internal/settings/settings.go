@@ -8,90 +8,99 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Settings is the settings of one run as the program uses them.
+// Settings are the settings of one run. The tags name what gives a field: key is that of the
+// configuration file, below the key of the struct around it; flag and input are without
+// dashes; env is a variable that holds the value if nothing else gives it. Other fields come
+// from no source. What a setting means, and which values it takes, is in the table All.
 type Settings struct {
-	Directories      []string
-	Include, Exclude []string
-	Tool             provider.ToolName // empty: auto
-	ToolVersion      provider.Version  // zero: from version files
-	Platforms        PlatformSet
-	Providers        []provider.Pattern // empty: all
-	Keep             []provider.Pattern
-	AcceptReReleased []provider.ReleasePattern
-	Signers          provider.Signers
+	Version           int                       `key:"version"`
+	Include           []string                  `key:"include"`
+	Exclude           []string                  `key:"exclude"`
+	Directories       []string                  `input:"directories"`
+	Tool              provider.ToolName         `key:"tool" flag:"tool" input:"tool"`                         // empty: auto
+	ToolVersion       provider.Version          `key:"tool-version" flag:"tool-version" input:"tool-version"` // zero: from version files
+	Platforms         PlatformSet               `key:"platforms" flag:"platform" input:"platforms"`
+	Providers         []provider.Pattern        `flag:"provider" input:"providers"` // empty: all
+	Create            bool                      `key:"create" flag:"create"`
+	Unlocked          string                    `key:"unlocked" flag:"unlocked" input:"unlocked"` // "warn", "fail" or "ignore"
+	Keep              []provider.Pattern        `key:"keep"`
+	KeepUnreferenced  bool                      `flag:"keep-unreferenced"`
+	HashesFrom        string                    `key:"hashes-from" flag:"hashes-from"` // "methods", "origin" or "both"
+	HashSource        string                    `key:"hash-source" flag:"hash-source"` // "opentofu", or empty: none
+	AcceptReReleased  []provider.ReleasePattern `key:"verify.accept-re-released" flag:"accept-re-released"`
+	Signers           provider.Signers          `key:"verify.signers"`
+	Severities        Severities
+	Registries        []Registry `key:"registries"`
+	UnreadableModules string     `key:"unreadable-modules" flag:"unreadable-modules"` // "fail" or "preserve"
+	// ModuleVars are values as texts, by variable, for every root module. In their place
+	// there may be VariableSets, for some.
+	ModuleVars   map[string]string `key:"module-vars"`
+	VariableSets []VariableSet
+	Environments []EnvironmentSet `key:"terragrunt.environments"`                  // that Terragrunt units are read with
+	ModuleToken  string           `input:"module-token" env:"RELOCK_MODULE_TOKEN"` // secret
+	Strict       bool             `key:"strict" flag:"strict" input:"strict"`
+	Downgrades   string           `key:"downgrades" input:"downgrades"` // "keep" or "allow"
+	// AllowDowngrade follows from Downgrades, too.
+	AllowDowngrade bool `flag:"allow-downgrade"`
+	Exact          bool `flag:"exact"`
+	Prune          bool `flag:"prune"`
+	// Check is what check asks for: lock, upgrade, or empty for what is usual.
+	Check   string `key:"check" input:"check"`
+	Touched string `flag:"touched"` // a revision of git, or empty
+	Lock    bool   `flag:"lock"`
+	// FailOn is the least severity of a finding that fails verify.
+	FailOn      problem.Severity   `flag:"fail-on" input:"fail-on"`
+	Ledger      string             `flag:"ledger" input:"ledger"`             // path; empty: none
+	Baseline    string             `flag:"baseline" input:"baseline"`         // path; empty: none
+	MaxDownload int64              `flag:"max-download" input:"max-download"` // of verify, in bytes
+	Offline     bool               `flag:"offline"`
+	NoCache     bool               `flag:"no-cache"`
+	Packages    bool               `flag:"packages" input:"packages"`
+	Recheck     int                `flag:"recheck" input:"recheck"` // packages of the hash cache that verify proves again
+	Why         []provider.Pattern `flag:"why"`
 	// Policy is the rules, in the order of the file: later ones outrank earlier ones. And
 	// it is the groups of changes. GroupPulls is how their pull requests are made, by
 	// their names: the settings for all, with those of the group in their place.
-	Policy           policy.Rulebook
-	GroupPulls       map[string]PullRequest
-	Registries       []Registry
-	Repositories     []string // OWNER/NAME; empty: the one at hand
-	Organisation     Organisation
-	HashesFrom       string // "methods", "origin" or "both"
-	HashSource       string // "opentofu", or empty: none
-	KeepUnreferenced bool
-	// UnreadableModules is "fail" or "preserve".
-	UnreadableModules string
-	Unlocked          string // "warn", "fail" or "ignore"
-	// ModuleVars are values as texts, by variable, for every root module. In their place
-	// there may be VariableSets, for some.
-	ModuleVars   map[string]string
-	VariableSets []VariableSet
-	Environments []EnvironmentSet // that Terragrunt units are read with
-	ModuleToken  string           // secret
-	Why          []provider.Pattern
-	PullRequest  PullRequest
-	Dashboard    Dashboard
+	Policy     policy.Rulebook
+	GroupPulls map[string]PullRequest
+	// Judge says which entries are judged by the rules: JudgeOff, JudgeChanged or JudgeAll.
+	Judge       string      `key:"judge" flag:"judge" input:"judge"`
+	PullRequest PullRequest `key:"pull-request"`
+	Dashboard   Dashboard   `key:"dashboard"`
 	// CommandsViaApps says that commands count in comments of Apps in a person's name.
-	CommandsViaApps bool
-	Command         string // of the Action
-	Token           string // secret
+	CommandsViaApps bool   `key:"comments.via-apps"`
+	Command         string `input:"command"` // of the Action
+	DryRun          bool   `flag:"dry-run" input:"dry-run"`
+	Token           string `input:"token" env:"GITHUB_TOKEN"` // secret
 	App             App
-	File            string // of the configuration; empty: searched
+	Repositories    []string     `flag:"repo" input:"repositories"` // OWNER/NAME; empty: the one at hand
+	Organisation    Organisation `key:"org"`
+	File            string       `flag:"config" input:"config"` // of the configuration; empty: searched
+	Format          string       `flag:"format"`
+	MaxBytes        int          `flag:"max-bytes"` // of the result in Markdown; 0: no limit
+	SARIFCategory   string       `flag:"sarif-category" input:"sarif-category"`
+	// Summary says whether the changes of all root modules and counts alone are
+	// shown; nil: if there are many.
+	Summary *bool  `flag:"summary"`
+	Cache   string `flag:"cache" input:"cache"` // path of the hash cache; empty: the default
+	Jobs    int    `flag:"jobs"`                // 0: a default
+	// Timeout is the time in which a run may ask; 0: a default.
+	Timeout time.Duration `key:"timeout" flag:"timeout" input:"timeout"`
+	Stats   bool          `flag:"stats"`
+	Verbose bool          `flag:"verbose" input:"verbose"`
+
+	// Values are what the settings were made of, each with its source.
+	Values Values
 	// Places are where the configuration file gives values, by Setting.Name.
 	Places map[string]problem.Place
 	// Own is the name of the repository's own configuration file; empty if none is in
 	// force.
 	Own string
-	// Notices say what of that file has no effect.
-	Notices []problem.Problem
-	// Values are what the settings were made of, each with its source.
-	Values Values
 	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
 	// for in the repository, whatever else says so, too.
 	OwnInclude, OwnExclude []string
-
-	Cache  string // path of the hash cache; empty: the default
-	Format string
-	// MaxBytes bounds the result in Markdown; 0: no limit.
-	MaxBytes int
-	// Summary says whether the changes of all root modules and counts alone are
-	// shown; nil: if there are many.
-	Summary *bool
-	Jobs    int // 0: a default
-	// Timeout is the time in which a run may ask; 0: a default.
-	Timeout time.Duration
-
-	// Check is what check asks for: lock, upgrade, or empty for what is usual. Touched
-	// is a revision of git, or empty.
-	Check, Touched string
-
-	// Judge says which entries are judged by the rules: JudgeOff, JudgeChanged or JudgeAll.
-	Judge string
-
-	Severities Severities
-	// FailOn is the least severity of a finding that fails verify.
-	FailOn        problem.Severity
-	Packages      bool
-	Ledger        string // path; empty: none
-	Baseline      string // path; empty: none
-	MaxDownload   int64  // of verify, in bytes
-	SARIFCategory string
-	Recheck       int // packages of the hash cache that verify proves again
-
-	Offline, NoCache bool
-
-	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
+	// Notices say what of that file has no effect.
+	Notices []problem.Problem
 }
 
 // Severities are what people make of the severities of findings, by their codes. What
@@ -99,12 +108,12 @@ type Settings struct {
 type Severities struct {
 	// Chosen are those of the command line, and of what the operator's file enforces: they
 	// hold whatever their codes and a repository say.
-	Chosen map[problem.Code]problem.Severity
+	Chosen map[problem.Code]problem.Severity `flag:"severity"`
 	// Given are those of the operator's file in place of those of the codes.
 	Given map[problem.Code]problem.Severity
 	// Raised are those of a repository's own file: they make findings worse, never less
 	// bad.
-	Raised map[problem.Code]problem.Severity
+	Raised map[problem.Code]problem.Severity `key:"verify.severity"`
 }
 
 // The choices of Settings.Judge.
@@ -113,23 +122,6 @@ const (
 	JudgeChanged = "changed"
 	JudgeAll     = "all"
 )
-
-// VariableSet is a set of values of variables for some root modules.
-type VariableSet struct {
-	Name        string
-	Values      map[string]string // as texts, by variable
-	Files       []string          // variable files, relative to the root module; later ones win
-	Directories []string          // globs; empty: everywhere
-}
-
-// EnvironmentSet is a set of values that Terragrunt units are read with, as if they were run
-// so.
-type EnvironmentSet struct {
-	Name        string
-	Env         map[string]string // variables of the environment
-	Features    map[string]string // feature flags
-	Directories []string          // globs; empty: everywhere
-}
 
 // PlatformSet says which platforms lock files must cover. The zero value is
 // auto.
@@ -143,49 +135,9 @@ type PlatformSet struct {
 
 // App is a GitHub App that acts in place of a token. The zero value is none.
 type App struct {
-	ID           string // number or client ID
-	Key          string // secret, in PEM form
-	Installation int64  // 0: the one of the repository
-}
-
-// Organisation says which repositories of an owner a run is about.
-type Organisation struct {
-	Owner  string // empty: none
-	Where  []Condition
-	MaxNew int  // pull requests that a run opens
-	Pause  bool // no run does anything
-
-	Shard  Shard  // that the run is about
-	Memory string // path; empty: none
-}
-
-// Shard is one of the parts of an organisation, Number of Of. The zero value is the
-// whole.
-type Shard struct{ Number, Of int }
-
-// PullRequest is the settings of pull requests.
-type PullRequest struct {
-	BranchPrefix  string
-	Base          []string // empty: the default branch
-	Title         Template
-	Labels        []string
-	CreateLabels  bool // somebody chose the labels: those that do not exist are made
-	Reviewers     []string
-	TeamReviewers []string
-	Assignees     []string
-	Milestone     string // by its title; empty: none
-	Draft         bool
-	AutoMerge     string // "squash", "merge", "rebase", or empty: none
-	RebaseWhen    string // "auto", "behind-base" or "conflicted"
-	Limit         int    // of open pull requests
-	CommitMessage Template
-	ReleaseNotes  bool
-}
-
-// Dashboard is the settings of the issue that shows what waits.
-type Dashboard struct {
-	Issue  bool // there is one
-	Labels []string
+	ID           string `input:"app-id" env:"RELOCK_APP_ID"`                           // number or client ID
+	Key          string `input:"app-private-key" env:"RELOCK_APP_PRIVATE_KEY"`         // secret, in PEM form
+	Installation int64  `input:"app-installation-id" env:"RELOCK_APP_INSTALLATION_ID"` // 0: the one of the repository
 }
 
 // Resolve checks every value and makes Settings of them. Those that
@@ -200,11 +152,7 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 			v = s.byDefault()
 		}
 		if s.structured() || v.records() {
-			for _, r := range v.Items {
-				if s.build != nil {
-					s.build(&c, s, r)
-				}
-			}
+			s.fillRecords(&c, v.Items)
 			continue
 		}
 		if _, _, err := s.parse(&c, v.Items); err != nil {
@@ -220,8 +168,8 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 	}
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
 	c.PullRequest.CreateLabels = values["pull-request.labels"].By != ByDefault
-	groups, _ := lookup(Setting.Name, "groups")
-	problems = append(problems, c.addGroups(groups.Fields, values["groups"])...)
+	c.AllowDowngrade = c.AllowDowngrade || c.Downgrades == "allow"
+	problems = append(problems, c.addGroups(values["groups"].Items)...)
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

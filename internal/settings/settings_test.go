@@ -37,7 +37,7 @@ func resolve(t *testing.T, strongestFirst ...settings.Values) settings.Settings 
 
 func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 	want := settings.Settings{
-		Include: []string{"**"}, Command: "auto", Format: "text",
+		Version: 1, Include: []string{"**"}, Downgrades: "keep", Command: "auto", Format: "text",
 		HashesFrom:  "methods",
 		Judge:       settings.JudgeChanged,
 		MaxDownload: 4 << 30, Organisation: settings.Organisation{MaxNew: 50}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
