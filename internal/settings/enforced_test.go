@@ -46,7 +46,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		if len(problems)+len(more) > 0 {
 			t.Fatalf("%s: %v, %v", s.Key, problems, more)
 		}
-		both := Merge(layerFiles(operator, mine).values)
+		both := merge(layersOf(operator, mine)).values
 		if got := write(s.shown(both[s.Key])); got != value {
 			t.Errorf("%s is %s, where %s is enforced", s.Key, got, value)
 		}

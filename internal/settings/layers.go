@@ -9,58 +9,84 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// layered is the result of joining the operator's configuration file with a repository's
-// own.
-type layered struct {
+// layers are what several sources say. The weakest are the defaults, which merge adds, then
+// environment, operator, own, enforced, and given from its last to its first.
+type layers struct {
+	environment Values
+	// operator and enforced are of the operator's configuration file, and own is a
+	// repository's own.
+	operator, own, enforced Values
+	given                   []Values
+}
+
+// layersOf are those of two files. A file that was not read has no name.
+func layersOf(operator, own File) layers {
+	if operator.Name == "" {
+		return layers{own: own.Values}
+	}
+	return layers{operator: complete(operator.Values), own: complete(own.Values), enforced: complete(operator.Enforced)}
+}
+
+// merged is the result of merging layers.
+type merged struct {
+	from   layers
 	values Values
 	// own are the values of the repository's own file that take effect.
 	own Values
-	// notices name the values without effect, and the operator's enforced ones.
+	// notices name the values of that file without effect, and the operator's enforced ones.
 	notices []problem.Problem
 	// problems are contradictions between the files.
 	problems []problem.Problem
 }
 
-// layerFiles joins two files: a repository's own file overrides the operator's, and the
-// operator's enforced settings override both. A file that was not read has no name.
-//
-// A text, a number, a list or a list of groups replaces another whole. Maps and lists of
-// sets override each other name by name. Rules are joined in this order: those of the
-// operator's file, the repository's own, the enforced ones. A later rule outranks an
-// earlier one.
-func layerFiles(operator, own File) layered {
-	if operator.Name == "" {
-		return layered{values: own.Values, own: own.Values}
+// Merge joins the sources and the defaults, the strongest first: flags, dispatch inputs,
+// inputs, files, environment.
+func Merge(strongestFirst ...Values) Values { return merge(layers{given: strongestFirst}).values }
+
+// merge joins layers. A text, a number, a list or a list of groups replaces another whole.
+// Maps and lists of sets override each other name by name. Rules are joined in this order:
+// those of the operator's file, the repository's own, the enforced ones. A later rule
+// outranks an earlier one.
+func merge(from layers) merged {
+	m := merged{from: from, values: Values{}, own: Values{}}
+	weakestFirst := []Values{from.environment, from.operator, from.own, from.enforced}
+	for _, layer := range slices.Backward(from.given) {
+		weakestFirst = append(weakestFirst, layer)
 	}
-	given, said := complete(operator.Values), complete(own.Values)
-	l := overlay{given: given, enforced: complete(operator.Enforced)}
-	both := layered{values: Values{}, own: Values{}}
 	for _, s := range All {
-		name := s.Name()
-		var layers, overridden []Value // the weakest first
-		for _, from := range []Values{given, said, l.enforced} {
-			v, ok := from[name]
-			if !ok {
+		m.values[s.Name()] = m.merge(s, weakestFirst)
+	}
+	slices.SortStableFunc(m.notices, problem.Problem.Compare)
+	return m
+}
+
+// merge joins what layers say of one setting.
+func (m *merged) merge(s Setting, weakestFirst []Values) Value {
+	name := s.Name()
+	enforced, isEnforced := m.from.enforced[name]
+	var all, refused []Value
+	for _, layer := range weakestFirst {
+		v, ok := layer[name]
+		switch {
+		case !ok:
+			continue
+		case v.By != ByRepository:
+		case isEnforced && s.layering() == replacing:
+			m.noticeEnforced(v, v.Place.Line, s, enforced)
+		default:
+			v, refused = m.admit(s, v, enforced)
+			if v.empty() && len(refused) > 0 {
 				continue
 			}
-			if v.By == ByRepository {
-				counts, without := l.admit(s, v)
-				overridden = append(overridden, without...)
-				if counts == nil {
-					continue
-				}
-				both.own[name], v = *counts, *counts
-			}
-			layers = append(layers, v)
+			m.own[name] = v
 		}
-		if len(layers) > 0 {
-			both.problems = append(both.problems, unlike(s, layers)...)
-			both.values[name] = joinLayers(s, layers, overridden)
-		}
+		all = append(all, v)
 	}
-	both.notices = l.notices
-	slices.SortStableFunc(both.notices, problem.Problem.Compare)
-	return both
+	if len(all) == 0 {
+		return s.byDefault()
+	}
+	m.problems = append(m.problems, unlike(s, all)...)
+	return s.joined(all, refused)
 }
 
 // unlike refuses a setting that is a map in one file and a list in another.
@@ -83,73 +109,59 @@ func unlike(s Setting, layers []Value) []problem.Problem {
 	}}
 }
 
-// overlay joins the operator's file and a repository's own.
-type overlay struct {
-	given, enforced Values
-	notices         []problem.Problem
-}
-
-// admit splits a repository's own value: counts takes effect, and without does not. counts
-// is nil if nothing takes effect.
-func (l *overlay) admit(s Setting, own Value) (counts *Value, without []Value) {
-	e, enforced := l.enforced[s.Name()]
+// admit splits a repository's own value: counts takes effect, and refused does not.
+func (m *merged) admit(s Setting, own, enforced Value) (counts Value, refused []Value) {
 	switch {
-	case enforced && s.layering() == replacing:
-		l.noticeEnforced(own, own.Place.Line, s, e)
-		return nil, []Value{own}
 	case s.layering() == byName:
-		return l.admitNames(s, own, e)
+		return m.admitNames(s, own, enforced)
 	case s.structured():
-		own = l.admitRecords(s, own, e.Items)
+		return m.admitRecords(s, own, enforced.Items), nil
 	}
-	return &own, nil
+	return own, nil
 }
 
 // admitNames leaves out enforced names, and changes of the operator's values that a
 // repository may not make.
-func (l *overlay) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
-	some := own
-	some.Items = nil
-	refused := map[string]bool{}
+func (m *merged) admitNames(s Setting, own, enforced Value) (counts Value, refused []Value) {
+	counts = own
+	counts.Items = nil
+	out := map[string]bool{}
 	for _, item := range own.Items {
 		name := item.key()
-		given := l.given[s.Name()].only(name)
+		given := m.from.operator[s.Name()].only(name)
 		switch by := enforced.only(name); {
-		case refused[name]:
+		case out[name]:
 			continue
 		case !by.empty():
-			l.noticeEnforced(own, item.Place.Line, s, by)
+			m.noticeEnforced(own, item.Place.Line, s, by)
 		case s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item):
-			l.notice(item.Place.Line, own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
+			m.notice(item.Place.Line, own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
 				s.Key, write(s.shown(given)), given.Place.String()))
 		default:
-			some.Items = append(some.Items, item)
+			counts.Items = append(counts.Items, item)
 			continue
 		}
-		refused[name], without = true, append(without, own.only(name))
+		out[name], refused = true, append(refused, own.only(name))
 	}
-	if some.empty() && !own.empty() {
-		return nil, without
-	}
-	return &some, without
+	return counts, refused
 }
 
 // admitRecords leaves out keys that would replace an enforced setting. If an enforced rule
 // covers everything that a rule is about, the rule gets a notice: the enforced rule comes
 // later, and outranks it.
-func (l *overlay) admitRecords(s Setting, own Value, enforced []Item) Value {
+func (m *merged) admitRecords(s Setting, own Value, enforced []Item) Value {
 	counts := own
 	counts.Items = nil
 	for _, r := range own.Items {
 		r.Fields = maps.Clone(r.Fields)
 		for _, f := range s.Fields {
 			v, said := r.Fields[f.Name()]
-			if by, ok := l.enforced[f.Instead]; ok && said {
+			if by, ok := m.from.enforced[f.Instead]; ok && said {
 				instead, _ := lookup(Setting.Name, f.Instead)
-				l.noticeEnforced(v, v.Place.Line, instead, by)
+				m.noticeEnforced(v, v.Place.Line, instead, by)
 				delete(r.Fields, f.Name())
 			} else if i := outranking(s, enforced, r, f); i >= 0 && said {
-				l.noticeEnforced(v, v.Place.Line, f, enforced[i].Fields[f.Name()])
+				m.noticeEnforced(v, v.Place.Line, f, enforced[i].Fields[f.Name()])
 			}
 		}
 		if s.sound == nil || s.sound(s, nil, r) == nil { // something is left
@@ -177,76 +189,73 @@ func outranking(s Setting, enforced []Item, r Item, f Setting) int {
 
 // noticeEnforced says that a value has no effect, and why. A value that only follows from
 // another one has the notice of that one.
-func (l *overlay) noticeEnforced(own Value, line int, s Setting, enforced Value) {
+func (m *merged) noticeEnforced(own Value, line int, s Setting, enforced Value) {
 	if own.implied {
 		return
 	}
-	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
+	m.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
 }
 
-func (l *overlay) notice(line int, own Value, message string) {
-	l.notices = append(l.notices, problem.Problem{
+func (m *merged) notice(line int, own Value, message string) {
+	m.notices = append(m.notices, problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: own.Place.Path, Line: line},
 		Message: message, Hint: "take the line out: it has no effect",
 	})
 }
 
-// joinLayers joins the values of several files, the weakest first. overridden are those
-// without effect.
-func joinLayers(s Setting, layers, overridden []Value) Value {
-	last := layers[len(layers)-1]
-	v := last
-	switch before := layers[:len(layers)-1]; {
+// joined joins values, the weakest first. refused have no effect.
+func (s Setting) joined(all, refused []Value) Value {
+	v, over := all[len(all)-1], refused
+	switch before := all[:len(all)-1]; {
 	case s.layering() == replacing:
-		overridden = slices.Concat(before, overridden)
+		over = before
 	case len(before) > 0:
-		v.Items = nil
-		v.parts = slices.DeleteFunc(layers, Value.empty)
+		parts := all
 		if s.layering() == byName {
 			var gone []Value
-			v.parts, gone = united(layers)
-			overridden = append(overridden, gone...)
+			parts, gone = united(all)
+			over = append(over, gone...)
 		}
-		for _, p := range v.parts {
-			v.Items = append(v.Items, p.Items...)
-		}
-		v.Source = sourcesOf(v.parts)
-		switch len(v.parts) {
-		case 0:
-			v = last
-		case 1:
-			v = v.parts[0]
+		parts = slices.DeleteFunc(parts, Value.empty)
+		if len(parts) > 0 {
+			v = partsJoined(parts)
 		}
 	}
-	slices.Reverse(overridden)
-	v.over = overridden
+	v.over = slices.Clone(over)
+	slices.Reverse(v.over)
 	return v
 }
 
-// united joins maps. A stronger map removes its names from weaker ones, and gone are the
-// removed parts.
-func united(layers []Value) (parts, gone []Value) {
-	for i, layer := range layers {
-		part, rest := layer, layer
+// partsJoined is what several files say together.
+func partsJoined(parts []Value) Value {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	v := parts[len(parts)-1]
+	v.Items, v.parts = nil, parts
+	var sources []string
+	for _, p := range parts {
+		v.Items, sources = append(v.Items, p.Items...), append(sources, p.Source)
+	}
+	v.Source = strings.Join(sources, ", ")
+	return v
+}
+
+// united splits maps: parts hold, and stronger maps have the names of what is gone.
+func united(all []Value) (parts, gone []Value) {
+	for i, v := range all {
+		part, rest := v, v
 		part.Items, rest.Items = nil, nil
-		for _, item := range layer.Items {
+		for _, item := range v.Items {
 			to := &part
-			if slices.ContainsFunc(layers[i+1:], func(v Value) bool { return !v.only(item.key()).empty() }) {
+			if slices.ContainsFunc(all[i+1:], func(v Value) bool { return !v.only(item.key()).empty() }) {
 				to = &rest
 			}
 			to.Items = append(to.Items, item)
 		}
 		parts, gone = append(parts, part), append(gone, rest)
 	}
-	return slices.DeleteFunc(parts, Value.empty), slices.DeleteFunc(gone, Value.empty)
-}
-
-func sourcesOf(parts []Value) string {
-	sources := make([]string, len(parts))
-	for i, p := range parts {
-		sources[i] = p.Source
-	}
-	return strings.Join(sources, ", ")
+	return parts, slices.DeleteFunc(gone, Value.empty)
 }
 
 // complete makes auto-merge and draft exclude each other, since GitHub refuses both

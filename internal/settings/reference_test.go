@@ -329,7 +329,7 @@ func TestEveryKeyCanBeEnforced(t *testing.T) {
 			t.Errorf("%s: %v", s.Key, problems)
 			continue
 		}
-		both := layerFiles(operator, own)
+		both := merge(layersOf(operator, own))
 		if _, counts := both.own[s.Name()]; counts && s.Key != "rules" || len(both.notices) == 0 {
 			t.Errorf("%s: the repository's own value counts: %t, with the notices %v", s.Key, counts, both.notices)
 		}

@@ -65,11 +65,12 @@ func (s Sources) Check() error {
 
 // resolve makes settings of all sources.
 func (s Sources) resolve(own File) (Settings, []problem.Problem) {
-	files := layerFiles(s.Operator, own)
-	values := Merge(append(slices.Clip(s.Given), files.values, Environment(s.Getenv))...)
-	c, problems := Resolve(values)
-	problems = append(problems, files.problems...)
-	c.Values, c.Own, c.Notices = values, own.Name, files.notices
+	from := layersOf(s.Operator, own)
+	from.given, from.environment = s.Given, Environment(s.Getenv)
+	m := merge(from)
+	c, problems := Resolve(m.values)
+	problems = append(problems, m.problems...)
+	c.Values, c.Own, c.Notices = m.values, own.Name, m.notices
 	if slices.Contains(FileNames, own.Name) { // and not one that a flag or an input names
 		says, _ := Resolve(own.Values)
 		c.OwnInclude, c.OwnExclude = says.Include, says.Exclude
@@ -80,7 +81,7 @@ func (s Sources) resolve(own File) (Settings, []problem.Problem) {
 			chosen = map[problem.Code]problem.Severity{}
 		}
 		maps.Copy(chosen, c.Severities.Chosen) // a flag outranks what is enforced
-		c.Severities = Severities{Chosen: chosen, Given: raisedBy(s.Operator.Values), Raised: raisedBy(files.own)}
+		c.Severities = Severities{Chosen: chosen, Given: raisedBy(s.Operator.Values), Raised: raisedBy(m.own)}
 	}
 	return c, problems
 }

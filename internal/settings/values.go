@@ -114,24 +114,6 @@ func Defaults() Values {
 	return values
 }
 
-// Merge joins the sources and the defaults, the strongest first: flags, dispatch inputs,
-// inputs, files, environment. A stronger value replaces a weaker one whole: lists are not
-// joined. layerFiles makes one source of two files.
-func Merge(strongestFirst ...Values) Values {
-	merged := Defaults()
-	for _, layer := range slices.Backward(strongestFirst) {
-		for name, v := range layer {
-			if was := merged[name]; was.By != ByDefault {
-				below := was.over
-				was.over = nil
-				v.over = slices.Concat(v.over, []Value{was}, below)
-			}
-			merged[name] = v
-		}
-	}
-	return merged
-}
-
 // diagnose makes the diagnostic of a value that is not accepted.
 func (v Value) diagnose(err error) problem.Problem {
 	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
