@@ -29,8 +29,13 @@ func must[T any](v T, err error) T {
 
 // readPlatforms reads one of the words auto and all, or a list.
 func readPlatforms(items []Item) (any, int, error) {
-	if keyword(items) {
+	switch {
+	case keyword(items):
 		return PlatformSet{All: items[0].Text == "all"}, 0, nil
+	case len(items) == 0:
+		return nil, -1, errors.New("no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64")
+	case slices.ContainsFunc(items, func(i Item) bool { return keyword([]Item{i}) }):
+		return nil, -1, errors.New("auto and all cannot be combined with other platforms")
 	}
 	return whole(func(to *PlatformSet, item Item) error { return addPlatform(&to.List, item) })(items)
 }
@@ -42,14 +47,6 @@ func addPlatform(to *[]provider.Platform, item Item) error {
 		*to = append(*to, p)
 	}
 	return err
-}
-
-// isVariable accepts what HCL calls an identifier, as far as ASCII goes.
-func isVariable(name string) error {
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" || strings.ContainsAny(name[:1], "0123456789-") {
-		return fmt.Errorf("%q is not the name of a variable", name)
-	}
-	return nil
 }
 
 // keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
@@ -99,15 +96,33 @@ func isHost(s string) error {
 	return nil
 }
 
+// The names that only have to match a pattern. Users of managed accounts have an underscore
+// in theirs.
 var (
-	tokenEnv   = whenUsed(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`)
-	groupName  = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
-	login      = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) // those of managed users hold an underscore
-	team       = whenUsed(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`)
+	isTokenEnv  = matching(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`, "%q is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only")
+	isGroupName = matching(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`, "%q is not a name of up to 50 letters, digits, dots, dashes and underscores")
+	isSetName   = isGroupName
+	isEnvName   = matching(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, "%q is not the name of a variable of the environment")
+	isVariable  = matching(`^[A-Za-z_][A-Za-z0-9_-]*$`, "%q is not the name of a variable") // of HCL, in ASCII
+	isLogin     = matching(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`, "%q is not the name of a user; it must be like octocat, without @")
+	isOwner     = matching(`^([A-Za-z0-9][A-Za-z0-9_-]{0,99})?$`, "%q is not the name of an organisation or a user")
+	isTeam      = matching(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`, "%q is not a team; it must be like platform-admins, without the organisation")
+	isAppID     = matching(`^[A-Za-z0-9.]{0,64}$`, "%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd")
+
 	repository = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
 	shard      = whenUsed(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)
-	appID      = whenUsed(`^[A-Za-z0-9.]{0,64}$`)
 )
+
+// matching is a check by a pattern, with the message for other texts.
+func matching(pattern, message string) func(string) error {
+	matches := whenUsed(pattern)
+	return func(s string) error {
+		if !matches().MatchString(s) {
+			return fmt.Errorf(message, s)
+		}
+		return nil
+	}
+}
 
 // whenUsed is a pattern that is compiled where it is first used: one that counts takes a
 // hundred kilobytes and more, and few runs use any.
@@ -115,44 +130,9 @@ func whenUsed(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-func isTokenEnv(s string) error {
-	if !tokenEnv().MatchString(s) {
-		return fmt.Errorf("%q is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only", s)
-	}
-	return nil
-}
-
-func isGroupName(s string) error {
-	if !groupName().MatchString(s) {
-		return fmt.Errorf("%q is not a name of up to 50 letters, digits, dots, dashes and underscores", s)
-	}
-	return nil
-}
-
-func isLogin(s string) error {
-	if !login().MatchString(s) {
-		return fmt.Errorf("%q is not the name of a user; it must be like octocat, without @", s)
-	}
-	return nil
-}
-
-func isTeam(s string) error {
-	if !team().MatchString(s) {
-		return fmt.Errorf("%q is not a team; it must be like platform-admins, without the organisation", s)
-	}
-	return nil
-}
-
 func isRepository(s string) error {
 	if _, name, _ := strings.Cut(s, "/"); !repository().MatchString(s) || name == "." || name == ".." {
 		return fmt.Errorf("%q is not a repository; it must be OWNER/NAME", s)
-	}
-	return nil
-}
-
-func isOwner(s string) error {
-	if s != "" && !login().MatchString(s) {
-		return fmt.Errorf("%q is not the name of an organisation or a user", s)
 	}
 	return nil
 }
@@ -165,13 +145,6 @@ func parseShard(s string) (Shard, error) {
 		return Shard{}, fmt.Errorf("%q is no shard; it must be like 3/8, and from 1/8 to 8/8", s)
 	}
 	return Shard{i, n}, nil
-}
-
-func isAppID(s string) error {
-	if !appID().MatchString(s) {
-		return fmt.Errorf("%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd", s)
-	}
-	return nil
 }
 
 // isPrivateKey never repeats what it refuses.
@@ -261,18 +234,6 @@ func addChosenSeverity(to *map[problem.Code]problem.Severity, item Item) error {
 // keyword reports whether the value of a Platforms setting is auto or all.
 func keyword(items []Item) bool {
 	return len(items) == 1 && (items[0].Text == "auto" || items[0].Text == "all")
-}
-
-// parseBool accepts what YAML 1.2's core schema and the runner's toolkit call
-// booleans.
-func parseBool(text string) (string, error) {
-	switch text {
-	case "true", "True", "TRUE":
-		return "true", nil
-	case "false", "False", "FALSE":
-		return "false", nil
-	}
-	return "", fmt.Errorf("%q is neither true nor false", text)
 }
 
 // parseTool reads the tool that is named, if one is.

@@ -56,18 +56,6 @@ func environmentRows(e *EnvironmentSet) []Setting {
 	}
 }
 
-var (
-	setName = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
-	envName = whenUsed(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
-)
-
-func isSetName(s string) error {
-	if !setName().MatchString(s) {
-		return fmt.Errorf("%q is not a name of up to 50 letters, digits, dots, dashes and underscores", s)
-	}
-	return nil
-}
-
 // isVariableFile accepts a path in the repository that has the ending of variable files:
 // of others a file tree from afar lacks the content.
 func isVariableFile(s string) error {
@@ -76,13 +64,6 @@ func isVariableFile(s string) error {
 		return fmt.Errorf("%q is no variable file; it must end in .tfvars or .tfvars.json", s)
 	case path.IsAbs(s), strings.Contains(s, `\`):
 		return fmt.Errorf("%q is not relative to the root module", s)
-	}
-	return nil
-}
-
-func isEnvName(name string) error {
-	if !envName().MatchString(name) {
-		return fmt.Errorf("%q is not the name of a variable of the environment", name)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -33,91 +34,69 @@ const (
 	Choice                // one of Setting.Values
 	List                  // texts
 	Platforms             // auto, all, or a list of platforms
-	Map                   // texts by name; an item is NAME=TEXT
-	Lists                 // lists of texts by name; an item is NAME=TEXT
+	Map                   // texts by name
+	Lists                 // lists of texts by name
 	Records               // maps of which each has the keys in Setting.Fields
 	Named                 // such maps by name
 )
 
 // Setting is one row of the table, about a field of Settings or of a struct in it. A setting
-// that some source cannot give has no name there.
+// that some source cannot give has no name there. The names are in the tags of the field.
 type Setting struct {
-	// Key is the name in the configuration file; a dot separates sections. That
-	// of a field begins with the setting's and "[]." or, by name, ".*.".
-	Key string
-	// Flag is the name on the command line, without dashes.
-	Flag string
-	// Input is the name of the Action's input.
-	Input string
-	// Env is the environment variable that gives the value when no other
-	// source does. Only secrets and what belongs to them have one.
-	Env  string
-	Kind Kind
-	// Default is the value that holds when no source gives one: a list is
-	// separated by commas.
-	Default string
-	// InputDefault is the default that action.yml states, an expression that
-	// the runner evaluates. Other inputs default to empty, which is not set:
-	// a default there would outrank the configuration file.
-	InputDefault string
-	// Doc says what the setting does, in one or two sentences.
-	Doc string
-	// Values are those of a Choice, and those that the items of a List may have
-	// if there are any.
-	Values []string
-	// Only are the verbs that alone take a value, by the value. Every verb takes the others.
-	Only map[string][]verbs.Verb
-	// Meanings are sentences about values, which the help of a verb has if the verb takes them.
-	Meanings map[string]string
-	// Min is the least value of a Number.
-	Min int
-	// Fields are the keys of Records and Named, each with a Key, a Kind and a
-	// Doc. A field that a record leaves out has no value. A Map that has Fields may
-	// also be a list of such records.
-	Fields []Setting
-	// ByName says that records of several files override each other by their names.
-	ByName bool
-	// Most is how many records there may be; 0: any number.
-	Most int
-	// Required fields may not be left out.
-	Required bool
-	// Single says that the file may write one text for a List; an empty one is
-	// an empty list.
-	Single bool
-	// Operator says that only a file which the operator of the run gives may
-	// hold the setting, never one that lies in a repository.
-	Operator bool
-	// Where says that a field is about where a record holds, and not what it says there.
-	Where bool
-	// Instead is the setting that the field of a record replaces.
-	Instead string
-	// Verbs are those that have the flag.
-	Verbs []verbs.Verb
-	// Secret values are never shown.
-	Secret bool
-	// Block texts may have several lines.
-	Block bool
+	// Key is the name in the configuration file; a dot separates sections. That of a field
+	// of a record begins with the setting's and "[]." or, by name, ".*.".
+	Key   string
+	Flag  string // without dashes
+	Input string // of the Action
+	// Env is the environment variable that gives the value when no other source does. Only
+	// secrets and what belongs to them have one.
+	Env string
 
-	// field is the address of the field in the struct of its rows, and list that of the
-	// records of a Map; nil: they go where a map goes. index and records are where these
-	// are in any such struct.
+	// field is the address of the field in the model of its struct. index leads to it in
+	// any such struct. list is the address of the records of a Map, if they go elsewhere,
+	// and records leads to these.
 	field, list    any
 	index, records []int
-	// late says that Resolve makes the records when all else is known.
-	late bool
+
+	Kind    Kind
+	Default string // where no source gives a value; a list is separated by commas
+	// InputDefault is the default that action.yml states, an expression that the runner
+	// evaluates. Other inputs default to empty, which is not set: a default there would
+	// outrank the configuration file.
+	InputDefault string
+	Doc          string       // what the setting does, in one or two sentences
+	Verbs        []verbs.Verb // that have the flag
+	Values       []string     // of a Choice, or of the items of a List; empty: any
+	// Only are the verbs that alone take a value, by the value. Every verb takes the others.
+	Only map[string][]verbs.Verb
+	// Meanings are sentences about values, for the help of a verb that takes them.
+	Meanings map[string]string
+	Min      int // of a Number
+	// Fields are the keys of Records and Named. A field that a record leaves out has no
+	// value. A Map that has Fields may also be a list of such records.
+	Fields   []Setting
+	ByName   bool   // records of several files override each other by their names
+	Most     int    // of records; 0: any number
+	Required bool   // a field that no record may leave out
+	Where    bool   // a field about where a record holds, not about what it says there
+	Instead  string // the setting that a field replaces
+	Single   bool   // the file may write a List as one text; an empty one is an empty list
+	Operator bool   // only the operator's file may hold it, none that lies in a repository
+	Secret   bool   // never shown
+	Block    bool   // a text that may have several lines
+
+	late bool // Resolve makes the records when all else is known
 	// grouped ends the description of the key in groups that replaces the setting; empty:
 	// there is none.
 	grouped string
-
-	// lenient reports whether an item of a Map is less than another one of its name, which
-	// a repository may not make of what the operator has chosen; nil: it may choose.
-	lenient func(given, own Item) bool
-
 	// check refuses a text; of a map, and of Named, a name. It may be nil.
 	check func(string) error
 	read  parsing // of all but Records and Named
-	// sound checks a record beside those before it. It may be nil.
+	// sound refuses a record beside those before it. It may be nil.
 	sound func(s Setting, before []Item, r Item) error
+	// lenient reports whether an item of a Map is less than another one of its name, which
+	// a repository may not make of what the operator has chosen; nil: it may choose.
+	lenient func(given, own Item) bool
 }
 
 // Name identifies the setting in Values: its key, else its flag, else its input. That of a
@@ -132,11 +111,7 @@ func (s Setting) Name() string {
 // Repeats reports whether the setting holds several values, so that its flag
 // may be repeated and its input holds a list.
 func (s Setting) Repeats() bool {
-	switch s.Kind {
-	case List, Platforms, Map, Lists:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{List, Platforms, Map, Lists}, s.Kind)
 }
 
 // structured reports whether the value is made of records.
@@ -194,11 +169,7 @@ func (s Setting) options() string { return strings.TrimPrefix(s.choices(), `"", 
 
 // choices are the values that may be given, as people write them.
 func (s Setting) choices() string {
-	words := make([]string, len(s.Values))
-	for i, v := range s.Values {
-		words[i] = cmp.Or(v, `""`)
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(collect.Mapped(s.Values, func(v string) string { return cmp.Or(v, `""`) }), ", ")
 }
 
 // HasVerb reports whether the verb has the setting's flag.
@@ -243,52 +214,21 @@ func (s Setting) byDefault() Value {
 }
 
 // parse checks the items of a value, puts what they say into its field of target, if there
-// is one, and returns them in their one spelling. With an error, bad is the index of the item that is refused, or
-// -1 if it is the value as a whole.
+// is one, and returns them in their one spelling. With an error, bad is the index of the
+// refused item, or -1 if it is the value as a whole.
 func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err error) {
 	if !s.Repeats() && len(items) != 1 {
 		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
 	}
-	for i, item := range items {
-		if err := s.printable(item); err != nil {
-			return nil, i, err
-		}
-	}
-	switch s.Kind {
-	case Bool:
-		text, err := parseBool(items[0].Text)
-		if err != nil {
-			return nil, 0, err
-		}
-		items = []Item{{Text: text, Place: items[0].Place}}
-	case Number:
-		if n, err := strconv.Atoi(items[0].Text); err != nil || n < s.Min {
-			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0].Text, s.Min)
-		}
-	case Choice, List:
+	for _, refuse := range []func(Item) error{s.unprintable, s.ofOtherKind, s.unchecked} {
 		for i, item := range items {
-			if len(s.Values) > 0 && !slices.Contains(s.Values, item.Text) {
-				return nil, i, fmt.Errorf("%q is not one of %s", item.Text, s.choices())
-			}
-		}
-	case Platforms:
-		if len(items) == 0 {
-			return nil, -1, errors.New("no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64")
-		}
-		if len(items) > 1 && slices.ContainsFunc(items, func(i Item) bool { return i.Text == "auto" || i.Text == "all" }) {
-			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
-		}
-	}
-	for i, item := range items {
-		text := item.Text
-		if s.Kind == Map {
-			text = item.Name
-		}
-		if s.check != nil && !keyword(items) {
-			if err := s.check(text); err != nil {
+			if err := refuse(item); err != nil {
 				return nil, i, err
 			}
 		}
+	}
+	if s.Kind == Bool {
+		items = []Item{{Text: strings.ToLower(items[0].Text), Place: items[0].Place}}
 	}
 	value, bad, err := s.read(items)
 	if err != nil {
@@ -300,8 +240,8 @@ func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err er
 	return items, 0, nil
 }
 
-// printable refuses control characters; only a Block may have several lines.
-func (s Setting) printable(item Item) error {
+// unprintable refuses control characters; only a Block may have several lines.
+func (s Setting) unprintable(item Item) error {
 	text := item.Text
 	if s.Kind == Map || s.Kind == Lists {
 		text = item.Name + "=" + text
@@ -314,6 +254,31 @@ func (s Setting) printable(item Item) error {
 		return errors.New("the secret holds a control character")
 	}
 	return fmt.Errorf("%q holds a control character", text)
+}
+
+// ofOtherKind refuses a text that is no value of the setting's kind. Booleans are those of
+// YAML 1.2's core schema and of the runner's toolkit.
+func (s Setting) ofOtherKind(item Item) error {
+	n, err := strconv.Atoi(item.Text)
+	switch {
+	case s.Kind == Bool && !slices.Contains([]string{"true", "True", "TRUE", "false", "False", "FALSE"}, item.Text):
+		return fmt.Errorf("%q is neither true nor false", item.Text)
+	case s.Kind == Number && (err != nil || n < s.Min):
+		return fmt.Errorf("%q is not a number from %d up", item.Text, s.Min)
+	case len(s.Values) > 0 && !slices.Contains(s.Values, item.Text):
+		return fmt.Errorf("%q is not one of %s", item.Text, s.choices())
+	}
+	return nil
+}
+
+func (s Setting) unchecked(item Item) error {
+	switch {
+	case s.check == nil:
+		return nil
+	case s.Kind == Map:
+		return s.check(item.Name)
+	}
+	return s.check(item.Text)
 }
 
 // splitList reads a list from one text: by comma or newline.
