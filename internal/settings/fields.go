@@ -1,11 +1,14 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -14,117 +17,96 @@ import (
 func fieldsOf[T any](rows func(*T) []Setting) []Setting {
 	model := new(T)
 	tagged := map[any]Setting{}
-	readTags(reflect.ValueOf(model).Elem(), Setting{}, tagged)
+	readTags(reflect.ValueOf(model).Elem(), "", nil, tagged)
 	all := rows(model)
-	for i, s := range all {
+	for i := range all {
+		s := &all[i]
 		named, ok := tagged[s.field]
 		if !ok {
 			panic(fmt.Sprintf("settings: row %d is about no field of %T", i, model))
 		}
-		s.Key, s.Flag, s.Input, s.Env, s.index = named.Key, named.Flag, named.Input, named.Env, named.index
-		s.records = s.index
+		s.Key, s.Flag, s.Input, s.Env, s.index, s.records = named.Key, named.Flag, named.Input, named.Env, named.index, named.index
 		if s.list != nil {
 			s.records = tagged[s.list].index
 		}
-		all[i] = s.completed()
+		s.complete()
 	}
 	return all
 }
 
-// readTags adds the fields of a struct by their addresses. in is the struct's own field.
-func readTags(v reflect.Value, in Setting, to map[any]Setting) {
+// readTags adds the fields of a struct by their addresses. prefix is what their keys begin
+// with.
+func readTags(v reflect.Value, prefix string, index []int, to map[any]Setting) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if !f.IsExported() {
 			continue
 		}
-		s := Setting{Key: in.Key, Flag: f.Tag.Get("flag"), Input: f.Tag.Get("input"), Env: f.Tag.Get("env"), index: append(slices.Clip(in.index), i)}
-		if f.Type.Kind() == reflect.Struct {
-			inner := s
-			if key := f.Tag.Get("key"); key != "" {
-				inner.Key += key + "."
-			}
-			readTags(v.Field(i), inner, to)
-		}
-		s.Key += f.Tag.Get("key")
-		if f.Tag.Get("key") == "" {
-			s.Key = ""
+		s := Setting{Flag: f.Tag.Get("flag"), Input: f.Tag.Get("input"), Env: f.Tag.Get("env"), index: append(slices.Clip(index), i)}
+		inner := prefix
+		if key := f.Tag.Get("key"); key != "" {
+			s.Key, inner = prefix+key, prefix+key+"."
 		}
 		to[v.Field(i).Addr().Interface()] = s
+		if f.Type.Kind() == reflect.Struct {
+			readTags(v.Field(i), inner, s.index, to)
+		}
 	}
 }
 
-// completed adds what follows from the type of the field.
-func (s Setting) completed() Setting {
-	if s.Kind == Text {
-		s.Kind = s.kindOfField()
-	}
-	if s.read == nil {
-		s.read = parserOf(s.field)
-	}
+// complete adds the kind, the parser and the default of the field's type, and the prefix of
+// the keys of Fields.
+func (s *Setting) complete() {
+	kind, read := ofType(s.field)
 	switch {
-	case s.Default != "":
-	case s.Kind == Bool:
-		s.Default = "false"
-	case s.Kind == Number:
-		s.Default = "0"
+	case kind == List && len(s.Fields) > 0:
+		kind = Records
+	case kind != List && len(s.Values) > 0:
+		kind = Choice
 	}
+	s.Kind = cmp.Or(s.Kind, kind)
+	if s.read == nil {
+		s.read = read
+	}
+	s.Default = cmp.Or(s.Default, map[Kind]string{Bool: "false", Number: "0"}[s.Kind])
 	for i := range s.Fields {
 		s.Fields[i].Key, s.Fields[i].Default = s.prefix()+s.Fields[i].Key, ""
 	}
-	return s
 }
 
-func (s Setting) kindOfField() Kind {
-	t := reflect.TypeOf(s.field).Elem()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// ofType returns the kind of a field and its parser, if the type has one.
+func ofType(field any) (Kind, parsing) {
+	switch field.(type) {
+	case *string:
+		return Text, one(textOf[string])
+	case *int:
+		return Number, one(strconv.Atoi)
+	case *bool:
+		return Bool, one(truth)
+	case **bool:
+		return Bool, one(truthOrNil)
+	case *[]string:
+		return List, each(textOf[string])
+	case *[]provider.Pattern:
+		return List, each(provider.ParsePattern)
+	case *map[string]string:
+		return Map, whole(addNamed)
+	case *map[problem.Code]problem.Severity:
+		return Map, whole(addSeverity)
+	case *provider.Signers:
+		return Lists, whole(addSigner)
+	case *PlatformSet:
+		return Platforms, readPlatforms
 	}
-	switch {
-	case t.Kind() == reflect.Slice && len(s.Fields) > 0:
-		return Records
-	case t.Kind() == reflect.Slice:
-		return List
-	case len(s.Values) > 0:
-		return Choice
-	case t == reflect.TypeFor[PlatformSet]():
-		return Platforms
-	case t == reflect.TypeFor[provider.Signers]():
-		return Lists
-	case t.Kind() == reflect.Map:
-		return Map
-	case t.Kind() == reflect.Bool:
-		return Bool
-	case t.Kind() == reflect.Int:
-		return Number
+	if reflect.TypeOf(field).Elem().Kind() == reflect.Slice {
+		return List, nil
 	}
-	return Text
+	return Text, nil
 }
 
 // parsing reads the items of a value, which are of the setting's kind. An error comes with
 // the index of the refused item.
 type parsing func(items []Item) (value any, bad int, err error)
-
-// parserOf is the parser for a field of a basic type.
-func parserOf(field any) parsing {
-	switch field.(type) {
-	case *string:
-		return one(textOf[string])
-	case *int:
-		return one(strconv.Atoi)
-	case *bool:
-		return one(truth)
-	case **bool:
-		return one(truthOrNil)
-	case *[]string:
-		return each(textOf[string])
-	case *[]provider.Pattern:
-		return each(provider.ParsePattern)
-	case *map[string]string:
-		return whole(addNamed)
-	}
-	return nil
-}
 
 // one reads the only item.
 func one[T any](parse func(string) (T, error)) parsing {
@@ -172,11 +154,7 @@ func textOf[T ~string](s string) (T, error) { return T(s), nil }
 
 // wordsOf are words as texts.
 func wordsOf[T ~string](words ...T) []string {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = string(w)
-	}
-	return texts
+	return collect.Mapped(words, func(w T) string { return string(w) })
 }
 
 func truth(s string) (bool, error) { return s == "true", nil }

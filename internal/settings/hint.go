@@ -11,35 +11,30 @@ import (
 	"github.com/relock-dev/relock/internal/typed"
 )
 
+// forms describe the values of a kind in the file.
+var forms = map[Kind]string{
+	Text:      "one line of text",
+	Bool:      "true or false",
+	Number:    "a number",
+	List:      "a list of texts, like [a, b]",
+	Platforms: "auto, all or a list like [linux_amd64, darwin_arm64]",
+	Map:       "names and texts, like {environment: prod}",
+	Lists:     "names and lists of texts, like {a: [b, c]}",
+	Records:   "a list of entries with keys and values",
+	Named:     "names with keys and values each",
+}
+
 // expected describes the values that a setting may have in the file.
 func expected(s Setting) string {
-	switch s.Kind {
-	case Bool:
-		return "true or false"
-	case Number:
-		return "a number"
-	case Choice:
+	switch {
+	case s.Kind == Choice:
 		return "one of " + s.choices()
-	case List:
-		if s.Single {
-			return "a text or a list of texts, like [a, b]"
-		}
-		return "a list of texts, like [a, b]"
-	case Platforms:
-		return "auto, all or a list like [linux_amd64, darwin_arm64]"
-	case Map:
-		if s.listable() {
-			return "names and texts, like {environment: prod}, or a list of sets of values"
-		}
-		return "names and texts, like {environment: prod}"
-	case Lists:
-		return "names and lists of texts, like {a: [b, c]}"
-	case Records:
-		return "a list of entries with keys and values"
-	case Named:
-		return "names with keys and values each"
+	case s.Single:
+		return "a text or " + forms[s.Kind]
+	case s.listable():
+		return forms[s.Kind] + ", or a list of sets of values"
 	}
-	return "one line of text"
+	return forms[s.Kind]
 }
 
 // quoteHint helps if YAML reads an unquoted text as a number or a boolean, as in

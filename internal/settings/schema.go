@@ -13,7 +13,7 @@ func Schema() []byte {
 	root := object("relock", "Settings of relock, which keeps dependency lock files of Terraform and OpenTofu fresh.")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["required"] = []string{"version"}
-	addSettings(root, func(s Setting) bool { return s.Key != "" })
+	addSettings(root, func(Setting) bool { return true })
 	root["properties"].(map[string]any)[enforced] = enforceableSchema()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -25,7 +25,7 @@ func Schema() []byte {
 // addSettings adds to the schema of a map the settings that it may hold.
 func addSettings(root map[string]any, holds func(Setting) bool) {
 	for _, s := range All {
-		if !holds(s) {
+		if s.Key == "" || !holds(s) {
 			continue
 		}
 		parent, name := root, s.Key
@@ -43,7 +43,7 @@ func addSettings(root map[string]any, holds func(Setting) bool) {
 // enforceableSchema is what may be below the key enforced.
 func enforceableSchema() map[string]any {
 	o := object("", "Settings that no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
-	addSettings(o, func(s Setting) bool { return s.Key != "" && !s.Operator && s.Key != "version" })
+	addSettings(o, func(s Setting) bool { return !s.Operator && s.Key != "version" })
 	return o
 }
 
@@ -68,78 +68,73 @@ func object(title, description string) map[string]any {
 	return o
 }
 
-// schemaOf returns what a value of the setting must look like. Patterns, globs,
-// names, dates and constraints are checked by ParseFile only.
+// schemaOf returns what a value of the setting must look like. Patterns, globs, names, dates
+// and constraints are checked by ParseFile only.
 func schemaOf(s Setting) map[string]any {
 	m := shapeOf(s)
 	m["description"] = s.Doc
+	if !s.inRecord() && s.Key != "version" {
+		m["default"] = s.shown(s.byDefault())
+	}
 	return m
 }
 
-// shapeOf is the schema without the description.
+// shapeOf is the schema without the description and the default.
 func shapeOf(s Setting) map[string]any {
+	texts := map[string]any{"type": []string{"string", "number", "boolean"}} // that count as they are written
 	switch s.Kind {
 	case Bool:
-		return withDefault(s, map[string]any{"type": "boolean"}, s.Default == "true")
+		return map[string]any{"type": "boolean"}
 	case Number:
 		if s.Key == "version" {
 			return map[string]any{"const": 1}
 		}
-		return withDefault(s, map[string]any{"type": "integer", "minimum": s.Min}, json.Number(s.Default))
+		return map[string]any{"type": "integer", "minimum": s.Min}
 	case Choice:
-		return withDefault(s, map[string]any{"enum": s.Values}, s.Default)
+		return map[string]any{"enum": s.Values}
 	case List:
-		return withDefault(s, listSchema(s), append([]string{}, s.defaults()...))
-	case Platforms:
-		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"enum": provider.KnownPlatforms}}
-		return withDefault(s, map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
-	case Map:
-		names := mapOf(map[string]any{"type": scalars})
-		if s.listable() {
-			return withDefault(s, map[string]any{"anyOf": []any{names, recordsSchema(s)}}, map[string]any{})
+		items := map[string]any{"type": "string"}
+		if len(s.Values) > 0 {
+			items["enum"] = s.Values
 		}
-		return withDefault(s, names, map[string]any{})
+		if s.Single {
+			return anyOf(map[string]any{"type": "string"}, listSchema(items))
+		}
+		return listSchema(items)
+	case Platforms:
+		platforms := listSchema(map[string]any{"enum": provider.KnownPlatforms})
+		platforms["minItems"] = 1
+		return anyOf(map[string]any{"enum": []string{"auto", "all"}}, platforms)
+	case Map:
+		if s.listable() {
+			return anyOf(mapSchema(texts), recordsSchema(s))
+		}
+		return mapSchema(texts)
 	case Lists:
-		items := map[string]any{"type": scalars}
-		return withDefault(s, mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
+		list := listSchema(texts)
+		list["minItems"] = 1
+		return mapSchema(list)
 	case Records:
-		return withDefault(s, recordsSchema(s), []any{})
+		return recordsSchema(s)
 	case Named:
-		return withDefault(s, mapOf(recordSchema(s)), map[string]any{})
+		return mapSchema(recordSchema(s))
 	}
-	return withDefault(s, map[string]any{"type": "string"}, s.Default)
+	return map[string]any{"type": "string"}
 }
 
-// scalars are the types that count as the text that they are written as.
-var scalars = []string{"string", "number", "boolean"}
+func anyOf(shapes ...any) map[string]any { return map[string]any{"anyOf": shapes} }
 
-func mapOf(value map[string]any) map[string]any {
+func mapSchema(value map[string]any) map[string]any {
 	return map[string]any{"type": "object", "additionalProperties": value}
 }
 
-// withDefault adds the default, which a field has not.
-func withDefault(s Setting, m map[string]any, value any) map[string]any {
-	if !s.inRecord() {
-		m["default"] = value
-	}
-	return m
-}
-
-func listSchema(s Setting) map[string]any {
-	items := map[string]any{"type": "string"}
-	if len(s.Values) > 0 {
-		items["enum"] = s.Values
-	}
-	list := map[string]any{"type": "array", "items": items}
-	if s.Single {
-		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, list}}
-	}
-	return list
+func listSchema(items map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": items}
 }
 
 // recordsSchema is the schema of a list of records.
 func recordsSchema(s Setting) map[string]any {
-	list := map[string]any{"type": "array", "items": recordSchema(s)}
+	list := listSchema(recordSchema(s))
 	if s.Most > 0 {
 		list["maxItems"] = s.Most
 	}
@@ -151,10 +146,9 @@ func recordSchema(s Setting) map[string]any {
 	delete(o, "description")
 	var required []string
 	for _, f := range s.Fields {
-		name := f.Name()
-		o["properties"].(map[string]any)[name] = schemaOf(f)
+		o["properties"].(map[string]any)[f.Name()] = schemaOf(f)
 		if f.Required {
-			required = append(required, name)
+			required = append(required, f.Name())
 		}
 	}
 	if len(required) > 0 {

@@ -328,3 +328,4 @@ func IsKey(word string) bool {
 
 func flag(s Setting) string  { return s.Flag }
 func input(s Setting) string { return s.Input }
+func env(s Setting) string   { return s.Env }

@@ -129,8 +129,8 @@ func missingTokens(registries []Registry, getenv func(string) string) []problem.
 	return missing
 }
 
-// Flags are the values of the flags that were given. A list's item may hold
-// several, separated by comma. Names that are no flags are ignored.
+// Flags are the values of the flags that were given. A list's item may hold several,
+// separated by comma. Names that are no flags are ignored.
 func Flags(given map[string][]string) Values {
 	values := Values{}
 	for name, texts := range given {
@@ -138,11 +138,10 @@ func Flags(given map[string][]string) Values {
 		if !ok {
 			continue
 		}
-		items := texts
 		if s.Repeats() {
-			items = splitList(strings.Join(texts, "\n"))
+			texts = splitList(strings.Join(texts, "\n"))
 		}
-		values[s.Name()] = Value{Items: itemsOf(items), Source: "flag --" + name, By: ByFlag}
+		values[s.Name()] = Value{Items: itemsOf(texts), Source: "flag --" + name, By: ByFlag}
 	}
 	return values
 }
@@ -155,77 +154,64 @@ func Arguments(dirs []string) Values {
 	return Values{"directories": {Items: itemsOf(dirs), Source: "the command line", By: ByFlag}}
 }
 
-// Inputs are the values of the Action's inputs, which come as environment
-// variables. An empty one is not set: an action hands on every input that the
-// workflow leaves out.
+// Inputs are the values of the Action's inputs, which come as environment variables. An
+// empty one is not set: an action hands on every input that the workflow leaves out.
 func Inputs(getenv func(string) string) Values {
-	return inputs("input ", func(s Setting) string {
-		return cmp.Or(getenv(InputEnv(s.Input)), getenv(containerEnv(s.Input)))
+	return textsOf(input, "input ", ByInput, func(name string, _ Setting) string {
+		return strings.TrimSpace(cmp.Or(getenv(InputEnv(name)), getenv(containerEnv(name))))
 	})
 }
 
-// DispatchPrefix is what the names of the inputs of a workflow_dispatch event
-// begin with that are meant for relock. A workflow has inputs of its own, and
-// names like command and directories are anybody's.
+// DispatchPrefix is what the names of the inputs of a workflow_dispatch event begin with that
+// are meant for relock. A workflow has inputs of its own, and names like command and
+// directories are anybody's.
 const DispatchPrefix = "relock-"
 
-// Dispatch are the values among the inputs of a workflow_dispatch event, by the
-// names of the Action's inputs after DispatchPrefix. Others are ignored. A secret
-// is never taken: who may start a workflow need not be who may choose its
-// credentials, and an event is kept in logs.
+// Dispatch are the values among the inputs of a workflow_dispatch event, by the names of the
+// Action's inputs after DispatchPrefix. Others are ignored. A secret is never taken: who may
+// start a workflow need not be who may choose its credentials, and an event is kept in logs.
 func Dispatch(given map[string]string) Values {
-	return inputs("dispatch input "+DispatchPrefix, func(s Setting) string {
+	return textsOf(input, "dispatch input "+DispatchPrefix, ByInput, func(name string, s Setting) string {
 		if s.Secret {
 			return ""
 		}
-		return given[DispatchPrefix+s.Input]
+		return strings.TrimSpace(given[DispatchPrefix+name])
 	})
-}
-
-// inputs reads each setting that is an input from its text; an empty one is not
-// set.
-func inputs(source string, read func(Setting) string) Values {
-	values := Values{}
-	for _, s := range All {
-		if s.Input == "" {
-			continue
-		}
-		text := strings.TrimSpace(read(s))
-		if text == "" {
-			continue
-		}
-		items := []string{text}
-		if s.Repeats() {
-			items = splitList(text)
-		}
-		values[s.Name()] = Value{Items: itemsOf(items), Source: source + s.Input, By: ByInput}
-	}
-	return values
-}
-
-// InputEnv is the environment variable in which action.yml passes an input. It has
-// no hyphen: dash drops variables whose names no assignment could have.
-func InputEnv(input string) string {
-	return strings.ReplaceAll(containerEnv(input), "-", "_")
-}
-
-// containerEnv is the variable in which the runner itself passes an input, to the
-// image of a container action; other actions get none from it.
-// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax#inputs
-func containerEnv(input string) string {
-	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(input, " ", "_"))
 }
 
 // Environment are the values of settings that have a variable of their own.
 func Environment(getenv func(string) string) Values {
+	return textsOf(env, "environment variable ", ByEnvironment, func(name string, _ Setting) string { return getenv(name) })
+}
+
+// textsOf reads each setting that has a name in a source from its text there. An empty one is
+// not set.
+func textsOf(named func(Setting) string, source string, by GivenBy, read func(name string, s Setting) string) Values {
 	values := Values{}
 	for _, s := range All {
-		if s.Env == "" {
+		name := named(s)
+		if name == "" {
 			continue
 		}
-		if text := getenv(s.Env); text != "" {
-			values[s.Name()] = Value{Items: []Item{{Text: text}}, Source: "environment variable " + s.Env, By: ByEnvironment}
+		text := read(name, s)
+		items := []string{text}
+		if s.Repeats() {
+			items = splitList(text)
+		}
+		if text != "" {
+			values[s.Name()] = Value{Items: itemsOf(items), Source: source + name, By: by}
 		}
 	}
 	return values
+}
+
+// InputEnv is the environment variable in which action.yml passes an input. It has no hyphen:
+// dash drops variables whose names no assignment could have.
+func InputEnv(input string) string { return strings.ReplaceAll(containerEnv(input), "-", "_") }
+
+// containerEnv is the variable in which the runner itself passes an input, to the image of a
+// container action; other actions get none from it.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax#inputs
+func containerEnv(input string) string {
+	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(input, " ", "_"))
 }
