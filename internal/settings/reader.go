@@ -40,7 +40,7 @@ func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
 			r.enforceable()
 		}
 		if !r.versioned {
-			r.fail(1, problem.CodeSettings, "begin the file with: version: 1", "the key version is missing")
+			r.fail(1, "begin the file with: version: 1", "the key version is missing")
 		}
 	}
 	slices.SortStableFunc(r.problems, problem.Problem.Compare)
@@ -79,8 +79,8 @@ func (s scope) section(path string) (scope, bool) {
 	return scope{prefix: path + ".", settings: s.settings, values: s.values, enforced: s.enforced}, ok
 }
 
-func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
-	r.problems = append(r.problems, problem.Problem{Code: code, Place: r.place(line), Message: fmt.Sprintf(format, args...), Hint: hint})
+func (r *reader) fail(line int, hint, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{Code: problem.CodeSettings, Place: r.place(line), Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 func (r *reader) place(line int) problem.Place { return problem.Place{Path: r.file.Name, Line: line} }
@@ -90,15 +90,15 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	switch {
 	case len(src) > r.limit:
-		r.fail(0, problem.CodeSettings, "", "%s is larger than %d KiB", r.what, r.limit>>10)
+		r.fail(0, "", "%s is larger than %d KiB", r.what, r.limit>>10)
 		return nil, false
 	case !utf8.Valid(src):
-		r.fail(0, problem.CodeSyntax, "", "%s is not UTF-8 text", r.what)
+		r.syntax(0, r.what+" is not UTF-8 text")
 		return nil, false
 	}
 	tokens := lexer.Tokenize(string(src))
 	if line := tooDeep(tokens); line > 0 {
-		r.fail(line, problem.CodeSettings, "", "lists and maps are nested more than %d deep", maxNesting)
+		r.fail(line, "", "lists and maps are nested more than %d deep", maxNesting)
 		return nil, false
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -107,7 +107,7 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 		return nil, false
 	}
 	if err != nil {
-		r.syntax(err)
+		r.refused(err)
 		return nil, false
 	}
 	return r.document(file)
@@ -136,17 +136,21 @@ func tooDeep(tokens token.Tokens) int {
 	return 0
 }
 
-func (r *reader) syntax(err error) {
-	line := 0
-	message := err.Error()
-	var syntax yaml.Error
-	if errors.As(err, &syntax) {
-		message = syntax.GetMessage()
-		if t := syntax.GetToken(); t != nil {
-			line = t.Position.Line
-		}
+// refused adds the error of the parser of YAML.
+func (r *reader) refused(err error) {
+	var of yaml.Error
+	switch {
+	case !errors.As(err, &of):
+		r.syntax(0, err.Error())
+	case of.GetToken() == nil:
+		r.syntax(0, of.GetMessage())
+	default:
+		r.syntax(of.GetToken().Position.Line, of.GetMessage())
 	}
-	r.fail(line, problem.CodeSyntax, "", "%s", message)
+}
+
+func (r *reader) syntax(line int, message string) {
+	r.problems = append(r.problems, problem.Problem{Code: problem.CodeSyntax, Place: r.place(line), Message: message})
 }
 
 func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
@@ -159,15 +163,15 @@ func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
 	const hint = "a file with defaults only is: version: 1"
 	switch {
 	case len(bodies) == 0:
-		r.fail(0, problem.CodeSettings, hint, "%s is empty", r.what)
+		r.fail(0, hint, "%s is empty", r.what)
 		return nil, false
 	case len(bodies) > 1:
-		r.fail(line(bodies[1]), problem.CodeSettings, "remove the line ---", "%s holds more than one document", r.what)
+		r.fail(line(bodies[1]), "remove the line ---", "%s holds more than one document", r.what)
 		return nil, false
 	}
 	root, ok := bodies[0].(ast.MapNode)
 	if !ok {
-		r.fail(line(bodies[0]), problem.CodeSettings, hint, "%s does not consist of keys and values", r.what)
+		r.fail(line(bodies[0]), hint, "%s does not consist of keys and values", r.what)
 	}
 	return root, ok
 }
@@ -179,11 +183,11 @@ func (r *reader) section(m ast.MapNode, sc scope) {
 	for entries := m.MapRange(); entries.Next(); {
 		name, ok := entries.Key().(*ast.StringNode)
 		if !ok {
-			r.fail(line(entries.Key()), problem.CodeSettings, "", "a key is not a plain name")
+			r.fail(line(entries.Key()), "", "a key is not a plain name")
 			continue
 		}
 		if section, rest, dotted := strings.Cut(name.Value, "."); dotted {
-			r.fail(line(name), problem.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
+			r.fail(line(name), fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
 			continue
 		}
 		r.entry(sc.prefix+name.Value, line(name), entries.Value(), sc)
@@ -198,7 +202,7 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	if inner, ok := sc.section(path); ok {
 		m, ok := value.(ast.MapNode)
 		if !ok {
-			r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", path)
+			r.fail(at, "", "%s must hold keys and values", path)
 			return
 		}
 		r.section(m, inner)
@@ -208,14 +212,14 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	s, ok := sc.lookup(path)
 	switch {
 	case !ok:
-		r.fail(at, problem.CodeSettings, suggestion(path, sc), "unknown key %q", sc.shown(path))
+		r.fail(at, suggestion(path, sc), "unknown key %q", sc.shown(path))
 	case sc.enforced && (s.Operator || path == "version"):
-		r.fail(at, problem.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
+		r.fail(at, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
 	case s.Operator && !r.operator && s.Kind != Named:
-		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over all repositories",
+		r.fail(at, "keep it in the file that --config names for a run over all repositories",
 			"%s must not be in a repository's own configuration file, since it is about all repositories", path)
 	case s.Operator && !r.operator:
-		r.fail(at, problem.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
+		r.fail(at, "keep it in a file outside of the repository, and name that with --config",
 			"%s must not be in a repository's own configuration file, since it chooses who gets credentials", path)
 	case s.structured(), s.listable() && value.Type() == ast.SequenceType:
 		r.structure(s, at, value, sc)
@@ -246,11 +250,11 @@ func (r *reader) enforcing(at int, value ast.Node) {
 	m, ok := value.(ast.MapNode)
 	switch {
 	case !r.operator:
-		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
+		r.fail(at, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
 			"%s must not be in a repository's own configuration file: the operator of a run enforces settings", enforced)
 		return
 	case !ok:
-		r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", enforced)
+		r.fail(at, "", "%s must hold keys and values", enforced)
 		return
 	}
 	r.section(m, scope{settings: r.settings, values: r.file.Enforced, enforced: true})
@@ -263,9 +267,9 @@ func (r *reader) enforceable() {
 		was, twice := r.file.Values[s.Name()]
 		switch {
 		case ok && v.empty() && s.layering() != replacing:
-			r.fail(v.Place.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
+			r.fail(v.Place.Line, "", "%s is empty, so that nothing is enforced", s.Key)
 		case ok && twice && s.layering() == replacing:
-			r.fail(v.Place.Line, problem.CodeSettings, "keep one of them", "%s is in line %d, too, where it would have no effect", s.Key, was.Place.Line)
+			r.fail(v.Place.Line, "keep one of them", "%s is in line %d, too, where it would have no effect", s.Key, was.Place.Line)
 		}
 	}
 }
@@ -282,7 +286,7 @@ func (s scope) shown(path string) string {
 func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 	items, ok := r.items(s, value)
 	if !ok {
-		r.fail(at, problem.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
+		r.fail(at, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
 		return
 	}
 	parsed, bad, err := s.parse(nil, items)
@@ -290,7 +294,7 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 		if bad >= 0 {
 			at = items[bad].Place.Line
 		}
-		r.fail(at, problem.CodeSettings, "", "%s: %s", s.Key, err)
+		r.fail(at, "", "%s: %s", s.Key, err)
 		return
 	}
 	sc.values[s.Name()] = r.value(at, Value{Items: parsed}, sc)
@@ -300,31 +304,23 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 // kind. Anchors, aliases and tags are of no kind.
 func (r *reader) items(s Setting, value ast.Node) (items []Item, ok bool) {
 	list, isList := value.(*ast.SequenceNode)
-	item := func(text string, n ast.Node) Item { return Item{Text: text, Place: r.place(line(n))} }
+	kind := s.Kind
 	switch {
-	case s.Kind == Map || s.Kind == Lists:
-		return r.entries(s.Kind, value)
-	case s.Kind == List && !isList && s.Single:
-		text, ok := scalar(Text, value)
-		if text == "" {
-			return nil, ok
-		}
-		return []Item{item(text, value)}, ok
-	case s.Kind == List && !isList, s.Kind != List && s.Kind != Platforms && isList:
-		return nil, false
-	case isList:
-		for _, n := range list.Values {
-			text, ok := n.(*ast.StringNode)
-			if !ok {
-				return nil, false
-			}
-			items = append(items, item(text.Value, n))
-		}
-		return items, true
+	case kind == Map || kind == Lists:
+		return r.entries(kind, value)
+	case isList && (kind == List || kind == Platforms):
+		return r.texts("", list.Values, Text)
+	case s.Single:
+		kind = Text
 	}
-	text, ok := scalar(s.Kind, value)
-	items = []Item{item(text, value)}
-	return items, ok && (s.Kind != Platforms || keyword(items))
+	items, ok = r.texts("", []ast.Node{value}, kind)
+	switch {
+	case s.Single && ok && items[0].Text == "":
+		return nil, true
+	case kind == List, kind == Platforms && !keyword(items):
+		return nil, false
+	}
+	return items, ok
 }
 
 // entries returns the entries of a map, one for each text of a list.
@@ -334,47 +330,49 @@ func (r *reader) entries(kind Kind, value ast.Node) (items []Item, ok bool) {
 		return nil, false
 	}
 	for entries := m.MapRange(); entries.Next(); {
-		name, ok := entries.Key().(*ast.StringNode)
+		name, named := entries.Key().(*ast.StringNode)
+		nodes := []ast.Node{entries.Value()}
+		if list, isList := entries.Value().(*ast.SequenceNode); kind == Lists {
+			if !isList || len(list.Values) == 0 {
+				return nil, false
+			}
+			nodes = list.Values
+		}
+		if !named {
+			return nil, false
+		}
+		texts, ok := r.texts(name.Value, nodes, kind)
 		if !ok {
 			return nil, false
 		}
-		texts := []ast.Node{entries.Value()}
-		if kind == Lists {
-			list, ok := entries.Value().(*ast.SequenceNode)
-			if !ok || len(list.Values) == 0 {
-				return nil, false
-			}
-			texts = list.Values
-		}
-		for _, n := range texts {
-			text, ok := plain(n)
-			if !ok {
-				return nil, false
-			}
-			items = append(items, Item{Name: name.Value, Text: text, Place: r.place(line(n))})
-		}
+		items = append(items, texts...)
 	}
 	return items, true
 }
 
-// plain is the text of a scalar. A number and a boolean count as the text that
-// they are written as.
-func plain(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, true
+// texts makes an item of each node, if all are of a kind.
+func (r *reader) texts(name string, nodes []ast.Node, kind Kind) (items []Item, ok bool) {
+	for _, n := range nodes {
+		text, ok := scalar(kind, n)
+		if !ok {
+			return nil, false
+		}
+		items = append(items, Item{Name: name, Text: text, Place: r.place(line(n))})
 	}
-	return "", false
+	return items, true
 }
 
+// scalar is the text of a scalar of a kind. In maps, a number and a boolean count as the text
+// that they are written as.
 func scalar(kind Kind, value ast.Node) (string, bool) {
+	inMap := kind == Map || kind == Lists
 	switch n := value.(type) {
 	case *ast.BoolNode:
-		return n.GetToken().Value, kind == Bool
+		return n.GetToken().Value, inMap || kind == Bool
 	case *ast.IntegerNode:
-		return n.GetToken().Value, kind == Number
+		return n.GetToken().Value, inMap || kind == Number
+	case *ast.FloatNode:
+		return n.GetToken().Value, inMap
 	case *ast.StringNode:
 		return n.Value, kind != Bool && kind != Number
 	}

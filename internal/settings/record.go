@@ -1,20 +1,16 @@
 package settings
 
-import (
-	"github.com/goccy/go-yaml/ast"
-
-	"github.com/relock-dev/relock/internal/problem"
-)
+import "github.com/goccy/go-yaml/ast"
 
 // structure reads the records of one setting.
 func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	maps, ok := recordsOf(s, value)
 	if !ok {
-		r.fail(at, problem.CodeSettings, "", "%s must be %s", s.Key, expected(s))
+		r.fail(at, "", "%s must be %s", s.Key, expected(s))
 		return
 	}
 	if s.Most > 0 && len(maps) > s.Most {
-		r.fail(maps[s.Most].line, problem.CodeSettings, "", "%s: there are %d sets, and there may be %d", s.Key, len(maps), s.Most)
+		r.fail(maps[s.Most].line, "", "%s: there are %d sets, and there may be %d", s.Key, len(maps), s.Most)
 		return
 	}
 	var records []Item
@@ -32,18 +28,18 @@ func (r *reader) record(s Setting, n node, before []Item, enforced bool) (Item, 
 	rec := Item{Name: n.name, Fields: Values{}, Place: r.place(n.line)}
 	if s.Kind == Named {
 		if err := s.check(n.name); err != nil {
-			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)
+			r.fail(n.line, "", "%s: %s", s.Key, err)
 		}
 	}
 	r.section(n.m, scope{prefix: s.prefix(), settings: s.Fields, values: rec.Fields, enforced: enforced})
 	for _, f := range s.Fields {
 		if f.Required && len(r.problems) == known && !rec.has(f.Name()) {
-			r.fail(n.line, problem.CodeSettings, "", "%s is missing", f.Key)
+			r.fail(n.line, "", "%s is missing", f.Key)
 		}
 	}
 	if s.sound != nil && len(r.problems) == known {
 		if err := s.sound(s, before, rec); err != nil {
-			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)
+			r.fail(n.line, "", "%s: %s", s.Key, err)
 		}
 	}
 	return rec, len(r.problems) == known
