@@ -8,8 +8,7 @@ import (
 
 // Found is what a repository shows of itself, for a file to start from.
 type Found struct {
-	// Notes are sentences on what was found, by the key of the setting that they
-	// bear on.
+	// Notes are sentences on what was found, by the key of the setting that they bear on.
 	Notes map[string]string
 	// Exclude are globs of directories that a search had better leave out.
 	Exclude []string

@@ -29,6 +29,5 @@ func (o *Organisation) rows() []Setting {
 	}
 }
 
-// Shard is one of the parts of an organisation, Number of Of. The zero value is the
-// whole.
+// Shard is one of the parts of an organisation, Number of Of. The zero value is the whole.
 type Shard struct{ Number, Of int }

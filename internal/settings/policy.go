@@ -176,8 +176,7 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 	return problems
 }
 
-// groupSelects refuses a second group of the same name, and a group that selects
-// everything.
+// groupSelects refuses a second group of the same name, and a group that selects everything.
 func groupSelects(_ Setting, before []Item, r Item) error {
 	for _, other := range before {
 		if other.key() == r.key() {

@@ -241,8 +241,7 @@ func (r *reader) value(at int, v Value, sc scope) Value {
 	return v
 }
 
-// enforced is the key below which an operator's file holds what no repository's own
-// changes.
+// enforced is the key below which an operator's file holds what no repository's own changes.
 const enforced = "enforced"
 
 // enforcing reads what is below that key.

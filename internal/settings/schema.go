@@ -7,8 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Schema returns the JSON schema (draft 2020-12) of the configuration file, for
-// editors.
+// Schema returns the JSON schema (draft 2020-12) of the configuration file, for editors.
 func Schema() []byte {
 	root := object("relock", "Settings of relock, which keeps dependency lock files of Terraform and OpenTofu fresh.")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

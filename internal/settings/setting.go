@@ -306,8 +306,7 @@ func rows(yield func(Setting) bool) {
 	}
 }
 
-// lookup finds a setting or a field by one of its names; ok is false if there
-// is none.
+// lookup finds a setting or a field by one of its names; ok is false if there is none.
 func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
 	for s := range rows {
 		if name != "" && of(s) == name {

@@ -93,8 +93,7 @@ type Settings struct {
 	Values Values
 	// Places are where the configuration file gives values, by Setting.Name.
 	Places map[string]problem.Place
-	// Own is the name of the repository's own configuration file; empty if none is in
-	// force.
+	// Own is the name of the repository's own configuration file; empty if none is in force.
 	Own string
 	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
 	// for in the repository, whatever else says so, too.
@@ -111,8 +110,7 @@ type Severities struct {
 	Chosen map[problem.Code]problem.Severity `flag:"severity"`
 	// Given are those of the operator's file in place of those of the codes.
 	Given map[problem.Code]problem.Severity
-	// Raised are those of a repository's own file: they make findings worse, never less
-	// bad.
+	// Raised are those of a repository's own file: they make findings worse, never less bad.
 	Raised map[problem.Code]problem.Severity `key:"verify.severity"`
 }
 
@@ -123,8 +121,7 @@ const (
 	JudgeAll     = "all"
 )
 
-// PlatformSet says which platforms lock files must cover. The zero value is
-// auto.
+// PlatformSet says which platforms lock files must cover. The zero value is auto.
 type PlatformSet struct {
 	All  bool
 	List []provider.Platform // in the order given, without duplicates
@@ -140,9 +137,8 @@ type App struct {
 	Installation int64  `input:"app-installation-id" env:"RELOCK_APP_INSTALLATION_ID"` // 0: the one of the repository
 }
 
-// Resolve checks every value and makes Settings of them. Those that
-// values lack keep their defaults. With a problem the result must not be
-// used.
+// Resolve checks every value and makes Settings of them. Those that values lack keep their
+// defaults. With a problem the result must not be used.
 func Resolve(values Values) (Settings, []problem.Problem) {
 	var c Settings
 	var problems []problem.Problem

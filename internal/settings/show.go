@@ -10,9 +10,8 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 )
 
-// Show lists every setting with its value and where that comes from, as a
-// configuration file that gives the same: what no file may hold is in comments.
-// Secrets are not shown.
+// Show lists every setting with its value and where that comes from, as a configuration file
+// that gives the same: what no file may hold is in comments. Secrets are not shown.
 func (v Values) Show() string {
 	var file, rest strings.Builder
 	section := ""

@@ -104,9 +104,8 @@ func (s Sources) unsound(c Settings) error {
 	}}
 }
 
-// Identity identifies the settings that decide what is proposed. It includes what is
-// enforced, since an enforced value differs from the same value that a repository may
-// override.
+// Identity identifies the settings that decide what is proposed. It includes what is enforced,
+// since an enforced value differs from the same value that a repository may override.
 func (s Sources) Identity(of Settings) string { return identityOf(of.Values, s.Operator.Enforced) }
 
 // identityOf identifies values, and those that are enforced.

@@ -24,8 +24,7 @@ var (
 	proving   = []verbs.Verb{verbs.Verify, verbs.Comment}
 )
 
-// All is the table of settings, in the order in which people read it. It must not be
-// changed.
+// All is the table of settings, in the order in which people read it. It must not be changed.
 var All = fieldsOf((*Settings).rows)
 
 func (c *Settings) rows() []Setting {
