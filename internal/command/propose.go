@@ -75,7 +75,7 @@ func remembering(s settings.Settings) string {
 
 // paused is the warning that org.pause stops the run, with the place of that setting.
 func paused(s settings.Settings) problem.Problem {
-	at := s.Places["org.pause"]
+	at := s.Values["org.pause"].Place
 	return problem.Problem{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at,
 		Message: "runs over the organisation are paused: nothing was read or changed", Hint: "take org.pause out of that file to go on",

@@ -16,14 +16,23 @@ type Condition struct {
 	Not   bool
 }
 
-// conditionKeys are the properties by which repositories are selected, with what each
-// compares.
-var conditionKeys = map[string]string{
-	"name":       "a pattern of names without the owner, like infra-*",
-	"topic":      "a topic",
-	"visibility": "public, private or internal",
-	"fork":       "true, false or any",
-	"file":       "the path of a file that the default branch has",
+// conditionKeys are the properties by which repositories are selected, each with what it is
+// compared with, in words and as a check.
+var conditionKeys = map[string]struct {
+	want string
+	is   func(string) bool
+}{
+	"name":       {"a pattern of names without the owner, like infra-*", globs.IsName},
+	"topic":      {"a topic", func(string) bool { return true }},
+	"visibility": {"public, private or internal", oneOf("public", "private", "internal")},
+	"fork":       {"true, false or any, with =", oneOf("true", "false", "any")},
+	"file": {"the path of a file from the top of a repository", func(name string) bool {
+		return path.Clean(name) == name && !path.IsAbs(name) && !strings.HasPrefix(name, "..")
+	}},
+}
+
+func oneOf(words ...string) func(string) bool {
+	return func(word string) bool { return slices.Contains(words, word) }
 }
 
 // property is the beginning of the keys of custom properties.
@@ -51,31 +60,14 @@ func ParseCondition(text string) (Condition, error) {
 	key, value, ok := strings.Cut(text, "=")
 	c := Condition{Key: key, Value: value}
 	c.Key, c.Not = strings.CutSuffix(key, "!")
-	_, known := conditionKeys[c.Key]
+	compared, known := conditionKeys[c.Key]
 	switch {
 	case !ok || value == "":
 		return c, fmt.Errorf("%q is no condition; it must be like topic=terraform or name!=test-*", text)
 	case !known && c.Property() == "":
 		return c, fmt.Errorf("%q: repositories cannot be chosen by %s; it must be name, topic, visibility, fork, file or property.NAME", text, c.Key)
-	}
-	wrong := func(want string) (Condition, error) { return c, fmt.Errorf("%q: %q is not %s", text, value, want) }
-	switch c.Key {
-	case "name":
-		if !globs.IsName(value) {
-			return wrong(conditionKeys["name"])
-		}
-	case "visibility":
-		if !slices.Contains([]string{"public", "private", "internal"}, value) {
-			return wrong(conditionKeys["visibility"])
-		}
-	case "fork":
-		if !slices.Contains([]string{"true", "false", "any"}, value) || c.Not {
-			return wrong(conditionKeys["fork"] + ", with =")
-		}
-	case "file":
-		if path.Clean(value) != value || path.IsAbs(value) || strings.HasPrefix(value, "..") {
-			return wrong("the path of a file from the top of a repository")
-		}
+	case known && !compared.is(value), c.Key == "fork" && c.Not:
+		return c, fmt.Errorf("%q: %q is not %s", text, value, compared.want)
 	}
 	return c, nil
 }

@@ -18,7 +18,7 @@ func TestGivenFlags(t *testing.T) {
 		verb   verbs.Verb
 		want   []GivenFlag
 	}{
-		"defaults": {Defaults(), verbs.Lock, nil},
+		"defaults": {Merge(), verbs.Lock, nil},
 		"a flag, and a file beside it": {
 			Values{"tool": by(ByRepository, "terraform"), "platforms": by(ByFlag, "linux_amd64", "darwin_arm64", "linux_amd64")},
 			verbs.Lock, []GivenFlag{{"platform", "linux_amd64"}, {"platform", "darwin_arm64"}},

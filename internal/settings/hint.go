@@ -76,14 +76,14 @@ func suggestion(path string, sc scope) string {
 // be a key of another section that ends alike, and rather one of a section than of an entry.
 func nearest(path string) string {
 	var keys []string
-	for s := range rows {
-		if s.Key != "" {
-			keys = append(keys, s.Key)
+	for _, s := range All {
+		for _, row := range append([]Setting{s}, s.Fields...) {
+			if row.Key != "" {
+				keys = append(keys, row.Key)
+			}
 		}
 	}
-	slices.SortStableFunc(keys, func(a, b string) int {
-		return strings.Count(a, "[].") - strings.Count(b, "[].")
-	})
+	slices.SortStableFunc(keys, func(a, b string) int { return strings.Count(a, "[].") - strings.Count(b, "[].") })
 	if near := typed.Nearest(path, keys); near != "" {
 		return near
 	}

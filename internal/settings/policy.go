@@ -155,7 +155,7 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 	groups, _ := lookup(Setting.Name, "groups")
 	var problems []problem.Problem
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
-		at := c.Places["pull-request.auto-merge"]
+		at := c.Values["pull-request.auto-merge"].Place
 		problems = append(problems, problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
 	for _, r := range given {

@@ -292,28 +292,13 @@ func splitList(text string) []string {
 	return items
 }
 
-// rows iterates over the table, each setting followed by its fields.
-func rows(yield func(Setting) bool) {
-	for _, s := range All {
-		if !yield(s) {
-			return
-		}
-		for _, f := range s.Fields {
-			if !yield(f) {
-				return
-			}
-		}
-	}
-}
-
-// lookup finds a setting or a field by one of its names; ok is false if there is none.
+// lookup finds a setting by one of its names; ok is false if there is none.
 func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
-	for s := range rows {
-		if name != "" && of(s) == name {
-			return s, true
-		}
+	i := slices.IndexFunc(All, func(s Setting) bool { return name != "" && of(s) == name })
+	if i < 0 {
+		return Setting{}, false
 	}
-	return Setting{}, false
+	return All[i], true
 }
 
 // IsKey reports whether a word is a key at the top of the configuration file.

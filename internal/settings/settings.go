@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/policy"
@@ -91,8 +93,6 @@ type Settings struct {
 
 	// Values are what the settings were made of, each with its source.
 	Values Values
-	// Places are where the configuration file gives values, by Setting.Name.
-	Places map[string]problem.Place
 	// Own is the name of the repository's own configuration file; empty if none is in force.
 	Own string
 	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
@@ -140,7 +140,7 @@ type App struct {
 // Resolve checks every value and makes Settings of them. Those that values lack keep their
 // defaults. With a problem the result must not be used.
 func Resolve(values Values) (Settings, []problem.Problem) {
-	var c Settings
+	c := Settings{Values: values}
 	var problems []problem.Problem
 	for _, s := range All {
 		v, ok := values[s.Name()]
@@ -153,13 +153,6 @@ func Resolve(values Values) (Settings, []problem.Problem) {
 		}
 		if _, _, err := s.parse(&c, v.Items); err != nil {
 			problems = append(problems, v.diagnose(err))
-			continue
-		}
-		if v.Place.Path != "" {
-			if c.Places == nil {
-				c.Places = map[string]problem.Place{}
-			}
-			c.Places[s.Name()] = v.Place
 		}
 	}
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
@@ -211,26 +204,22 @@ type Clause struct {
 // serves other repositories, too.
 func (c Settings) Clauses() []Clause {
 	var all []Clause
-	own := func(at problem.Place) bool { return c.Own != "" && at.Path == c.Own }
-	for _, r := range c.Policy.Rules {
-		if own(r.Place) {
-			all = append(all, Clause{Key: "the rule", Where: r.Where, Place: r.Place})
+	add := func(key string, where policy.Where, at problem.Place) {
+		if c.Own != "" && at.Path == c.Own {
+			all = append(all, Clause{key, where, at})
 		}
+	}
+	for _, r := range c.Policy.Rules {
+		add("the rule", r.Where, r.Place)
 	}
 	for _, g := range c.Policy.Groups {
-		if own(g.Place) {
-			all = append(all, Clause{Key: "the group " + g.Name, Where: g.Where, Place: g.Place})
-		}
+		add("the group "+g.Name, g.Where, g.Place)
 	}
-	if at := c.Places["keep"]; own(at) {
-		for _, p := range c.Keep {
-			all = append(all, Clause{Key: "keep: " + p.Given(), Where: policy.Where{Providers: []provider.Pattern{p}}, Place: at})
-		}
+	for _, p := range c.Keep {
+		add("keep: "+p.Given(), policy.Where{Providers: []provider.Pattern{p}}, c.Values["keep"].Place)
 	}
-	if at := c.Places["include"]; own(at) {
-		for _, glob := range c.Include {
-			all = append(all, Clause{Key: "include: " + glob, Where: policy.Where{Directories: []string{glob}}, Place: at})
-		}
+	for _, glob := range c.Include {
+		add("include: "+glob, policy.Where{Directories: []string{glob}}, c.Values["include"].Place)
 	}
 	return all
 }
@@ -245,15 +234,8 @@ func (c Settings) PullOf(group string) PullRequest {
 
 // AutoMerges reports whether the pull requests of a group are to merge by themselves.
 func (c Settings) AutoMerges() bool {
-	if c.PullRequest.AutoMerge != "" {
-		return true
-	}
-	for _, group := range c.GroupPulls {
-		if group.AutoMerge != "" {
-			return true
-		}
-	}
-	return false
+	pulls := slices.AppendSeq([]PullRequest{c.PullRequest}, maps.Values(c.GroupPulls))
+	return slices.ContainsFunc(pulls, func(p PullRequest) bool { return p.AutoMerge != "" })
 }
 
 // Searching are the settings with other globs for what a search takes.

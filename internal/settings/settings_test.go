@@ -44,10 +44,10 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		PullRequest: settings.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, RebaseWhen: "auto", Limit: 10, ReleaseNotes: true,
 		},
-		CommandsViaApps: true,
+		CommandsViaApps: true, Values: settings.Merge(),
 	}
 	got := resolve(t)
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{}, settings.Value{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }

@@ -70,7 +70,7 @@ func (s Sources) resolve(own File) (Settings, []problem.Problem) {
 	m := merge(from)
 	c, problems := Resolve(m.values)
 	problems = append(problems, m.problems...)
-	c.Values, c.Own, c.Notices = m.values, own.Name, m.notices
+	c.Own, c.Notices = own.Name, m.notices
 	if slices.Contains(FileNames, own.Name) { // and not one that a flag or an input names
 		says, _ := Resolve(own.Values)
 		c.OwnInclude, c.OwnExclude = says.Include, says.Exclude
@@ -99,7 +99,7 @@ func (s Sources) unsound(c Settings) error {
 		return nil
 	}
 	return &problem.Error{Problem: problem.Problem{
-		Code: problem.CodeSettings, Place: c.Places["verify.severity"], Message: "verify.severity: " + err.Error(),
+		Code: problem.CodeSettings, Place: c.Values["verify.severity"].Place, Message: "verify.severity: " + err.Error(),
 		Hint: "docs/troubleshooting.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
 	}}
 }

@@ -57,8 +57,8 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 }
 
 func TestDefaultsAreAccepted(t *testing.T) {
-	if _, problems := settings.Resolve(settings.Defaults()); len(problems) > 0 {
-		t.Errorf("Resolve(Defaults()) reports %v", problems)
+	if _, problems := settings.Resolve(settings.Merge()); len(problems) > 0 {
+		t.Errorf("Resolve(Merge()) reports %v", problems)
 	}
 }
 

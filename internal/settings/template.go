@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Template is one line of text with placeholders like {{provider}}. There is no other
@@ -59,18 +61,15 @@ func readTemplate(s string) (Template, error) {
 	return Template(s), nil
 }
 
+// written joins placeholders in the form that people write.
+func written(separator string, each func(Placeholder) string) string {
+	return strings.Join(collect.Mapped(Placeholders, each), separator)
+}
+
 func placeholderDocs() string {
-	docs := make([]string, len(Placeholders))
-	for i, p := range Placeholders {
-		docs[i] = "{{" + p.Name + "}}, " + p.Doc
-	}
-	return strings.Join(docs, "; ")
+	return written("; ", func(p Placeholder) string { return "{{" + p.Name + "}}, " + p.Doc })
 }
 
 func placeholderNames() string {
-	names := make([]string, len(Placeholders))
-	for i, p := range Placeholders {
-		names[i] = "{{" + p.Name + "}}"
-	}
-	return strings.Join(names, ", ")
+	return written(", ", func(p Placeholder) string { return "{{" + p.Name + "}}" })
 }

@@ -105,15 +105,6 @@ const (
 	ByEnvironment GivenBy = "environment"
 )
 
-// Defaults are the values that hold when no source gives one.
-func Defaults() Values {
-	values := Values{}
-	for _, s := range All {
-		values[s.Name()] = s.byDefault()
-	}
-	return values
-}
-
 // diagnose makes the diagnostic of a value that is not accepted.
 func (v Value) diagnose(err error) problem.Problem {
 	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
