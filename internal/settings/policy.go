@@ -120,10 +120,8 @@ type group struct {
 // groupRows are the keys of a group: its own, and those of pull-request that differ by group.
 func groupRows(g *group) []Setting {
 	rows := []Setting{
-		{field: &g.Name, Required: true, check: isGroupName,
-			Doc: "Name of the group, as branches and titles show it."},
-		{field: &g.Where.Providers,
-			Doc: "Patterns of the providers in the group. Without it: every provider."},
+		{field: &g.Name, Required: true, check: isGroupName, Doc: "Name of the group, as branches and titles show it."},
+		{field: &g.Where.Providers, Doc: "Patterns of the providers in the group. Without it: every provider."},
 		{field: &g.Where.Directories, check: globs.IsGlob,
 			Doc: "Globs of the directories in the group. Without it: everywhere."},
 	}

@@ -25,8 +25,7 @@ func variableRows(v *VariableSet) []Setting {
 	return []Setting{
 		{field: &v.Name, Required: true, check: isSetName,
 			Doc: "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores."},
-		{field: &v.Values, check: isVariable,
-			Doc: "Values by the names of variables."},
+		{field: &v.Values, check: isVariable, Doc: "Values by the names of variables."},
 		{field: &v.Files, check: isVariableFile,
 			Doc: "Paths of variable files, relative to the root module, like envs/prod.tfvars. Later ones win, and values win over all of them. On a pull request's head, they are read from the head."},
 		{field: &v.Directories, Where: true, check: globs.IsGlob,
@@ -47,8 +46,7 @@ func environmentRows(e *EnvironmentSet) []Setting {
 	return []Setting{
 		{field: &e.Name, Required: true, check: isSetName,
 			Doc: "Name of the set, as messages have it: up to 50 letters, digits, dots, dashes and underscores."},
-		{field: &e.Env, check: isEnvName,
-			Doc: "What get_env returns, by the names of variables of the environment."},
+		{field: &e.Env, check: isEnvName, Doc: "What get_env returns, by the names of variables of the environment."},
 		{field: &e.Features, check: isVariable,
 			Doc: "Values of feature flags, by their names, instead of their defaults."},
 		{field: &e.Directories, Where: true, check: globs.IsGlob,

@@ -29,8 +29,7 @@ var All = fieldsOf((*Settings).rows)
 
 func (c *Settings) rows() []Setting {
 	return slices.Concat([]Setting{
-		{field: &c.Version, Default: "1", check: isVersion1,
-			Doc: "Version of the configuration file's format."},
+		{field: &c.Version, Default: "1", check: isVersion1, Doc: "Version of the configuration file's format."},
 		{field: &c.Include, Default: "**", check: globs.IsGlob,
 			Doc: "Globs of the directories in which root modules are searched. ** enters no node_modules and no directory whose name begins with a dot: write out such a name, as in .infra/**."},
 		{field: &c.Exclude, check: globs.IsGlob,
@@ -52,9 +51,8 @@ func (c *Settings) rows() []Setting {
 			Doc: "What to do about root modules that a search finds without a lock file, unless create writes one. warn names them; fail names them and fails the run; ignore says nothing."},
 		{field: &c.Keep,
 			Doc: "Patterns of providers whose entries stay in a lock file although no configuration requires them, because a state still does."},
-		{field: &c.KeepUnreferenced,
-			Verbs: []verbs.Verb{verbs.Upgrade, verbs.Check, verbs.Verify, verbs.PR},
-			Doc:   "Keep every entry that no configuration requires."},
+		{field: &c.KeepUnreferenced, Verbs: []verbs.Verb{verbs.Upgrade, verbs.Check, verbs.Verify, verbs.PR},
+			Doc: "Keep every entry that no configuration requires."},
 		{field: &c.HashesFrom, Default: "methods", Values: []string{"methods", "origin", "both"}, Verbs: planning,
 			Doc: "Where hashes come from: the installation methods of the CLI configuration, the provider's own registry, or both."},
 		{field: &c.HashSource, Values: []string{"", "opentofu"}, Verbs: hashing,
@@ -108,8 +106,7 @@ func (c *Settings) rows() []Setting {
 			Doc:   "How much verify and check download at most to prove h1 hashes, like 500MiB; 0 downloads nothing. The other hashes are unproven."},
 		{field: &c.Offline, Verbs: verifying,
 			Doc: "Ask nobody. No hash is proven then; the entries are compared with the configuration alone."},
-		{field: &c.NoCache, Verbs: verifying,
-			Doc: "Use no hash cache: every h1 is proven by a package of this run."},
+		{field: &c.NoCache, Verbs: verifying, Doc: "Use no hash cache: every h1 is proven by a package of this run."},
 		{field: &c.Packages, Verbs: proving,
 			Doc: "Look into the packages that the lock files cover. Each must hold one program of the expected name, for its platform by its own header, and nothing that leads out of it. Packages are downloaded for this, as far as max-download goes."},
 		{field: &c.Recheck, Verbs: verifying,
@@ -170,9 +167,7 @@ func (c *Settings) rows() []Setting {
 			Doc: "How many requests to registries may run at once; 0: 32, and 6 packages of a host."},
 		{field: &c.Timeout, read: one(optional(parseTimeout)), Verbs: append(slices.Clone(reading), verbs.Comment),
 			Doc: "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. Anything that is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m. A run goes on beyond that as long as packages arrive, at most 5 minutes apart."},
-		{field: &c.Stats, Verbs: everyVerb,
-			Doc: "Say what the run cost: requests, bytes, packages, memory."},
-		{field: &c.Verbose, Verbs: everyVerb,
-			Doc: "Log each request and its answer, and list what is up to date."},
+		{field: &c.Stats, Verbs: everyVerb, Doc: "Say what the run cost: requests, bytes, packages, memory."},
+		{field: &c.Verbose, Verbs: everyVerb, Doc: "Log each request and its answer, and list what is up to date."},
 	})
 }
