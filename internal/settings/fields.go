@@ -180,31 +180,33 @@ func optional[T any](parse func(string) (T, error)) func(string) (T, error) {
 
 // addNamed adds an entry of a map.
 func addNamed(to *map[string]string, item Item) error {
-	if *to == nil {
-		*to = map[string]string{}
-	}
-	(*to)[item.Name] = item.Text
+	put(to, item.Name, item.Text)
 	return nil
 }
 
-// fill puts values into the fields of a struct. They were checked.
-func fill(target any, settings []Setting, values Values) {
-	for _, s := range settings {
-		v, given := values[s.Name()]
-		switch {
-		case !given:
-		case s.structured() || v.records():
-			s.fillRecords(target, v.Items)
-		default:
-			value, _, err := s.read(v.Items)
-			s.set(target, must(value, err))
-		}
+// put sets an entry of a map that may be nil.
+func put[K comparable, V any](to *map[K]V, key K, value V) {
+	if *to == nil {
+		*to = map[K]V{}
 	}
+	(*to)[key] = value
 }
 
-// set sets the field of a struct.
-func (s Setting) set(target, value any) {
-	reflect.ValueOf(target).Elem().FieldByIndex(s.index).Set(reflect.ValueOf(value))
+// fill puts values into the fields of a struct, and reports those that are refused.
+func fill(target any, settings []Setting, values Values) []problem.Problem {
+	var problems []problem.Problem
+	for _, s := range settings {
+		v, given := values[s.Name()]
+		if !given {
+			continue
+		}
+		if s.structured() || v.records() {
+			s.fillRecords(target, v.Items)
+		} else if _, _, err := s.parse(target, v.Items); err != nil {
+			problems = append(problems, v.diagnose(err))
+		}
+	}
+	return problems
 }
 
 // fillRecords makes the field a list of structs, one for each record.
@@ -220,7 +222,8 @@ func (s Setting) fillRecords(target any, records []Item) {
 	}
 }
 
-// fillRecord fills a struct that may have a Place and a name of its own.
+// fillRecord fills a struct that may have a Place and a name of its own. The reader of files
+// has checked the record.
 func fillRecord(entry any, fields []Setting, r Item) {
 	if n, ok := entry.(interface{ setName(string) }); ok {
 		n.setName(r.Name)
@@ -228,5 +231,7 @@ func fillRecord(entry any, fields []Setting, r Item) {
 	if place := reflect.ValueOf(entry).Elem().FieldByName("Place"); place.IsValid() {
 		place.Set(reflect.ValueOf(r.Place))
 	}
-	fill(entry, fields, r.Fields)
+	if problems := fill(entry, fields, r.Fields); len(problems) > 0 {
+		panic("settings: a record that was read is refused: " + problems[0].String())
+	}
 }

@@ -66,10 +66,7 @@ func addSigner(to *provider.Signers, item Item) error {
 	if err != nil {
 		return err
 	}
-	if *to == nil {
-		*to = provider.Signers{}
-	}
-	(*to)[pattern] = append((*to)[pattern], id)
+	put((*map[provider.Pattern][]string)(to), pattern, append((*to)[pattern], id))
 	return nil
 }
 
@@ -218,10 +215,7 @@ func addSeverity(to *map[problem.Code]problem.Severity, item Item) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", item.Name, err)
 	}
-	if *to == nil {
-		*to = map[problem.Code]problem.Severity{}
-	}
-	(*to)[problem.Code(item.Name)] = severity
+	put(to, problem.Code(item.Name), severity)
 	return nil
 }
 

@@ -161,10 +161,7 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 		fillRecord(&g, groups.Fields, r)
 		g.Pull.CreateLabels = g.Pull.CreateLabels || r.has("labels")
 		c.Policy.Groups = append(c.Policy.Groups, g.Group)
-		if c.GroupPulls == nil {
-			c.GroupPulls = map[string]PullRequest{}
-		}
-		c.GroupPulls[g.Name] = g.Pull
+		put(&c.GroupPulls, g.Name, g.Pull)
 		if g.Pull.Draft && g.Pull.AutoMerge != "" && len(problems) == 0 {
 			problems = append(problems, problem.Problem{
 				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, Place: r.Place,
@@ -176,10 +173,8 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 
 // groupSelects refuses a second group of the same name, and a group that selects everything.
 func groupSelects(_ Setting, before []Item, r Item) error {
-	for _, other := range before {
-		if other.key() == r.key() {
-			return fmt.Errorf("there is another group %q, %s", r.key(), other.Place.String())
-		}
+	if err := another("group", before, r); err != nil {
+		return err
 	}
 	if r.Fields["providers"].empty() && r.Fields["directories"].empty() {
 		return errors.New("the group takes everything; it must name providers or directories")

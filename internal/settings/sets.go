@@ -68,10 +68,8 @@ func isVariableFile(s string) error {
 
 // setSoundly refuses a second set of a name, and one without any values.
 func setSoundly(s Setting, before []Item, r Item) error {
-	for _, other := range before {
-		if other.key() == r.key() {
-			return fmt.Errorf("there is another set %q, %s", r.key(), other.Place.String())
-		}
+	if err := another("set", before, r); err != nil {
+		return err
 	}
 	for _, f := range s.Fields {
 		if f.Kind != Text && !f.Where && r.has(f.Name()) {
@@ -79,4 +77,14 @@ func setSoundly(s Setting, before []Item, r Item) error {
 		}
 	}
 	return errors.New("the set " + r.key() + " has no values")
+}
+
+// another refuses a second record of one name.
+func another(what string, before []Item, r Item) error {
+	for _, other := range before {
+		if other.key() == r.key() {
+			return fmt.Errorf("there is another %s %q, %s", what, r.key(), other.Place.String())
+		}
+	}
+	return nil
 }

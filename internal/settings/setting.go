@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,7 +236,7 @@ func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err er
 		return nil, bad, err
 	}
 	if target != nil {
-		s.set(target, value)
+		reflect.ValueOf(target).Elem().FieldByIndex(s.index).Set(reflect.ValueOf(value))
 	}
 	return items, 0, nil
 }

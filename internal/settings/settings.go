@@ -141,20 +141,7 @@ type App struct {
 // defaults. With a problem the result must not be used.
 func Resolve(values Values) (Settings, []problem.Problem) {
 	c := Settings{Values: values}
-	var problems []problem.Problem
-	for _, s := range All {
-		v, ok := values[s.Name()]
-		if !ok {
-			v = s.byDefault()
-		}
-		if s.structured() || v.records() {
-			s.fillRecords(&c, v.Items)
-			continue
-		}
-		if _, _, err := s.parse(&c, v.Items); err != nil {
-			problems = append(problems, v.diagnose(err))
-		}
-	}
+	problems := fill(&c, All, Merge(values))
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
 	c.PullRequest.CreateLabels = values["pull-request.labels"].By != ByDefault
 	c.AllowDowngrade = c.AllowDowngrade || c.Downgrades == "allow"
