@@ -195,17 +195,21 @@ func (r *reader) section(m ast.MapNode, sc scope) {
 }
 
 func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
+	inner, isSection := sc.section(path)
 	if path == enforced && r.enforces && !sc.enforced {
-		r.enforcing(at, value)
-		return
-	}
-	if inner, ok := sc.section(path); ok {
-		m, ok := value.(ast.MapNode)
-		if !ok {
-			r.fail(at, "", "%s must hold keys and values", path)
+		if !r.operator {
+			r.fail(at, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
+				"%s must not be in a repository's own configuration file: the operator of a run enforces settings", enforced)
 			return
 		}
-		r.section(m, inner)
+		inner, isSection = scope{settings: r.settings, values: r.file.Enforced, enforced: true}, true
+	}
+	if isSection {
+		if m, ok := value.(ast.MapNode); ok {
+			r.section(m, inner)
+		} else {
+			r.fail(at, "", "%s must hold keys and values", path)
+		}
 		return
 	}
 	r.versioned = r.versioned || path == "version" && !sc.enforced
@@ -243,21 +247,6 @@ func (r *reader) value(at int, v Value, sc scope) Value {
 
 // enforced is the key below which an operator's file holds what no repository's own changes.
 const enforced = "enforced"
-
-// enforcing reads what is below that key.
-func (r *reader) enforcing(at int, value ast.Node) {
-	m, ok := value.(ast.MapNode)
-	switch {
-	case !r.operator:
-		r.fail(at, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
-			"%s must not be in a repository's own configuration file: the operator of a run enforces settings", enforced)
-		return
-	case !ok:
-		r.fail(at, "", "%s must hold keys and values", enforced)
-		return
-	}
-	r.section(m, scope{settings: r.settings, values: r.file.Enforced, enforced: true})
-}
 
 // enforceable refuses what enforces nothing, or leaves another value without any effect.
 func (r *reader) enforceable() {

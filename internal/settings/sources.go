@@ -44,23 +44,13 @@ func (s Sources) In(files fs.FS) (Settings, error) {
 // the operator's file. A file without a name does not exist.
 func (s Sources) With(own File) (Settings, error) {
 	c, problems := s.resolve(own)
-	problems = append(problems, missingTokens(c.Registries, s.Getenv)...)
-	if len(problems) > 0 {
-		return Settings{}, problem.Several(problems)
-	}
-	if err := s.unsound(c); err != nil {
-		return Settings{}, err
-	}
-	return c, nil
+	return s.sound(c, append(problems, missingTokens(c.Registries, s.Getenv)...))
 }
 
 // Check refuses what With refuses, except for variables of the environment that are not set.
 func (s Sources) Check() error {
-	c, problems := s.resolve(File{})
-	if len(problems) > 0 {
-		return problem.Several(problems)
-	}
-	return s.unsound(c)
+	_, err := s.sound(s.resolve(File{}))
+	return err
 }
 
 // resolve makes settings of all sources.
@@ -92,25 +82,25 @@ func raisedBy(values Values) map[problem.Code]problem.Severity {
 	return c.Severities.Raised
 }
 
-// unsound says what is wrong with the severities of findings; nil if all is well.
-func (s Sources) unsound(c Settings) error {
-	err := s.Sound(c.Severities)
-	if err == nil {
-		return nil
+// sound refuses settings with problems, and severities of findings that are wrong.
+func (s Sources) sound(c Settings, problems []problem.Problem) (Settings, error) {
+	if len(problems) > 0 {
+		return Settings{}, problem.Several(problems)
 	}
-	return &problem.Error{Problem: problem.Problem{
-		Code: problem.CodeSettings, Place: c.Values["verify.severity"].Place, Message: "verify.severity: " + err.Error(),
-		Hint: "docs/troubleshooting.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
-	}}
+	if err := s.Sound(c.Severities); err != nil {
+		return Settings{}, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Place: c.Values["verify.severity"].Place, Message: "verify.severity: " + err.Error(),
+			Hint: "docs/troubleshooting.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
+		}}
+	}
+	return c, nil
 }
 
-// Identity identifies the settings that decide what is proposed. It includes what is enforced,
-// since an enforced value differs from the same value that a repository may override.
-func (s Sources) Identity(of Settings) string { return identityOf(of.Values, s.Operator.Enforced) }
-
-// identityOf identifies values, and those that are enforced.
-func identityOf(values, enforced Values) string {
-	sum := sha256.Sum256([]byte(values.Deciding().Show() + enforced.Deciding().Show()))
+// Identity identifies the settings that decide what is proposed. It includes what is
+// enforced, since an enforced value differs from the same value that a repository may
+// override.
+func (s Sources) Identity(of Settings) string {
+	sum := sha256.Sum256([]byte(of.Values.Deciding().Show() + s.Operator.Enforced.Deciding().Show()))
 	return hex.EncodeToString(sum[:])
 }
 
