@@ -101,14 +101,12 @@ func readBy(parse func([]byte, string) (File, []problem.Problem), src []byte, na
 // ParseFile reads the configuration file of a repository. Problems have the file and the
 // line. If there are any, the values must not be used.
 func ParseFile(src []byte, name string) (File, []problem.Problem) {
-	return parseFile(src, name, configuration)
+	return parseFile(src, name, form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true})
 }
 
 // ParseOperatorFile reads a configuration file of the run's operator. It may say where
 // credentials are. So it must be outside of every repository that the run reads: authors
 // there must not decide who gets credentials.
 func ParseOperatorFile(src []byte, name string) (File, []problem.Problem) {
-	operators := configuration
-	operators.operator = true
-	return parseFile(src, name, operators)
+	return parseFile(src, name, form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true, operator: true})
 }

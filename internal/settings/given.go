@@ -24,8 +24,8 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 	var given collect.Set[GivenFlag]
 	for _, s := range All {
 		v := values[s.Name()]
-		if s.Flag == "allow-downgrade" && v.By != ByFlag {
-			v = allowing(values)
+		if s.Flag == "allow-downgrade" && v.By != ByFlag && values.Text("downgrades") == "allow" {
+			v = Value{Items: []Item{{Text: "true"}}, By: values["downgrades"].By}
 		}
 		if !s.HasVerb(verb) || !slices.Contains(shaping, s.Flag) || v.By != ByFlag && v.By != ByInput {
 			continue
@@ -43,13 +43,4 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 		}
 	}
 	return given.List
-}
-
-// allowing turns the input downgrades into a flag.
-func allowing(values Values) Value {
-	v := values["downgrades"]
-	if v.text() != "allow" {
-		return Value{}
-	}
-	return Value{Items: []Item{{Text: "true"}}, By: v.By}
 }

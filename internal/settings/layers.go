@@ -72,7 +72,7 @@ func (m *merged) merge(s Setting, weakestFirst []Values) Value {
 			continue
 		case v.By != ByRepository:
 		case isEnforced && s.layering() == replacing:
-			m.noticeEnforced(v, v.Place.Line, s, enforced)
+			m.noticeEnforced(v, v.Place, s, enforced)
 		default:
 			v, refused = m.admit(s, v, enforced)
 			if v.empty() && len(refused) > 0 {
@@ -133,9 +133,9 @@ func (m *merged) admitNames(s Setting, own, enforced Value) (counts Value, refus
 		case out[name]:
 			continue
 		case !by.empty():
-			m.noticeEnforced(own, item.Place.Line, s, by)
+			m.noticeEnforced(own, item.Place, s, by)
 		case s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item):
-			m.notice(item.Place.Line, own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
+			m.notice(item.Place, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
 				s.Key, write(s.shown(given)), given.Place.String()))
 		default:
 			counts.Items = append(counts.Items, item)
@@ -158,10 +158,10 @@ func (m *merged) admitRecords(s Setting, own Value, enforced []Item) Value {
 			v, said := r.Fields[f.Name()]
 			if by, ok := m.from.enforced[f.Instead]; ok && said {
 				instead, _ := lookup(Setting.Name, f.Instead)
-				m.noticeEnforced(v, v.Place.Line, instead, by)
+				m.noticeEnforced(v, v.Place, instead, by)
 				delete(r.Fields, f.Name())
 			} else if i := outranking(s, enforced, r, f); i >= 0 && said {
-				m.noticeEnforced(v, v.Place.Line, f, enforced[i].Fields[f.Name()])
+				m.noticeEnforced(v, v.Place, f, enforced[i].Fields[f.Name()])
 			}
 		}
 		if s.sound == nil || s.sound(s, nil, r) == nil { // something is left
@@ -189,17 +189,16 @@ func outranking(s Setting, enforced []Item, r Item, f Setting) int {
 
 // noticeEnforced says that a value has no effect, and why. A value that only follows from
 // another one has the notice of that one.
-func (m *merged) noticeEnforced(own Value, line int, s Setting, enforced Value) {
-	if own.implied {
-		return
+func (m *merged) noticeEnforced(own Value, at problem.Place, s Setting, enforced Value) {
+	if !own.implied {
+		m.notice(at, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
 	}
-	m.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
 }
 
-func (m *merged) notice(line int, own Value, message string) {
+func (m *merged) notice(at problem.Place, message string) {
 	m.notices = append(m.notices, problem.Problem{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: own.Place.Path, Line: line},
-		Message: message, Hint: "take the line out: it has no effect",
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at, Message: message,
+		Hint: "take the line out: it has no effect",
 	})
 }
 

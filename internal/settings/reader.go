@@ -30,8 +30,6 @@ type form struct {
 	operator bool // it may hold what only the operator may say
 }
 
-var configuration = form{what: "the configuration file", settings: All, limit: MaxFileSize, enforces: true}
-
 func parseFile(src []byte, name string, is form) (File, []problem.Problem) {
 	r := &reader{file: File{Name: name, Values: Values{}, Enforced: Values{}}, form: is}
 	if root, ok := r.root(src); ok {

@@ -9,11 +9,12 @@ import (
 
 // Schema returns the JSON schema (draft 2020-12) of the configuration file, for editors.
 func Schema() []byte {
-	root := object("relock", "Settings of relock, which keeps dependency lock files of Terraform and OpenTofu fresh.")
+	keys := properties(func(Setting) bool { return true })
+	keys[enforced] = object("Settings that no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.",
+		properties(func(s Setting) bool { return !s.Operator && s.Key != "version" }))
+	root := object("Settings of relock, which keeps dependency lock files of Terraform and OpenTofu fresh.", keys)
+	root["title"], root["required"] = "relock", []string{"version"}
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["required"] = []string{"version"}
-	addSettings(root, func(Setting) bool { return true })
-	root["properties"].(map[string]any)[enforced] = enforceableSchema()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		panic("settings: the schema is not JSON: " + err.Error())
@@ -21,29 +22,23 @@ func Schema() []byte {
 	return append(text, '\n')
 }
 
-// addSettings adds to the schema of a map the settings that it may hold.
-func addSettings(root map[string]any, holds func(Setting) bool) {
+// properties are the schemas of settings and of the sections that they are in.
+func properties(holds func(Setting) bool) map[string]any {
+	top := map[string]any{}
 	for _, s := range All {
 		if s.Key == "" || !holds(s) {
 			continue
 		}
-		parent, name := root, s.Key
+		in, name := top, s.Key
 		if section, rest, ok := strings.Cut(s.Key, "."); ok {
-			properties := root["properties"].(map[string]any)
-			if properties[section] == nil {
-				properties[section] = object("", sections[section])
+			if top[section] == nil {
+				top[section] = object(sections[section], map[string]any{})
 			}
-			parent, name = properties[section].(map[string]any), rest
+			in, name = top[section].(map[string]any)["properties"].(map[string]any), rest
 		}
-		parent["properties"].(map[string]any)[name] = schemaOf(s)
+		in[name] = schemaOf(s)
 	}
-}
-
-// enforceableSchema is what may be below the key enforced.
-func enforceableSchema() map[string]any {
-	o := object("", "Settings that no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
-	addSettings(o, func(s Setting) bool { return !s.Operator && s.Key != "version" })
-	return o
+	return top
 }
 
 // sections describes the keys that hold other keys.
@@ -54,17 +49,10 @@ var sections = map[string]string{
 	"terragrunt":   "How Terragrunt units are read.",
 }
 
-func object(title, description string) map[string]any {
-	o := map[string]any{
-		"type":                 "object",
-		"description":          description,
-		"properties":           map[string]any{},
-		"additionalProperties": false,
+func object(description string, properties map[string]any) map[string]any {
+	return map[string]any{
+		"type": "object", "description": description, "properties": properties, "additionalProperties": false,
 	}
-	if title != "" {
-		o["title"] = title
-	}
-	return o
 }
 
 // schemaOf returns what a value of the setting must look like. Patterns, globs, names, dates
@@ -141,15 +129,16 @@ func recordsSchema(s Setting) map[string]any {
 }
 
 func recordSchema(s Setting) map[string]any {
-	o := object("", "")
-	delete(o, "description")
+	fields := map[string]any{}
 	var required []string
 	for _, f := range s.Fields {
-		o["properties"].(map[string]any)[f.Name()] = schemaOf(f)
+		fields[f.Name()] = schemaOf(f)
 		if f.Required {
 			required = append(required, f.Name())
 		}
 	}
+	o := object("", fields)
+	delete(o, "description")
 	if len(required) > 0 {
 		o["required"] = required
 	}

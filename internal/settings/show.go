@@ -90,9 +90,9 @@ func explained(s Setting, v Value) Explanation {
 	return told
 }
 
-// Deciding are the values without those about three things: where a run is, how it is
+// deciding are the values without those about three things: where a run is, how it is
 // reported, and which repositories it is about.
-func (v Values) Deciding() Values {
+func (v Values) deciding() Values {
 	kept := Values{}
 	for _, s := range All {
 		if value, ok := v[s.Name()]; ok && (s.Key != "" && s.Key != "version" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {

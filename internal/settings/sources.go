@@ -100,7 +100,7 @@ func (s Sources) sound(c Settings, problems []problem.Problem) (Settings, error)
 // enforced, since an enforced value differs from the same value that a repository may
 // override.
 func (s Sources) Identity(of Settings) string {
-	sum := sha256.Sum256([]byte(of.Values.Deciding().Show() + s.Operator.Enforced.Deciding().Show()))
+	sum := sha256.Sum256([]byte(of.Values.deciding().Show() + s.Operator.Enforced.deciding().Show()))
 	return hex.EncodeToString(sum[:])
 }
 
