@@ -30,7 +30,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		"  - {name: a, directories: [a], limit: 7, labels: [x], reviewers: [x], team-reviewers: [x], assignees: [x], milestone: x, auto-merge: squash, draft: false}\n" +
 		"  - {name: b, directories: [b], draft: true}\n"
 	for _, s := range All {
-		if s.Key == "" || s.Operator || s.Key == "version" || s.layering() != replacing {
+		if s.Key == "" || s.Operator || s.Key == "version" || !s.replaces() {
 			continue
 		}
 		value := write(s.shown(s.byDefault()))

@@ -65,6 +65,7 @@ func (s *Setting) complete() {
 		kind = Choice
 	}
 	s.Kind = cmp.Or(s.Kind, kind)
+	s.byName = s.byName || s.Kind == Map || s.Kind == Lists
 	if s.read == nil {
 		s.read = read
 	}

@@ -71,7 +71,7 @@ func (m *merged) merge(s Setting, weakestFirst []Values) Value {
 		case !ok:
 			continue
 		case v.By != ByRepository:
-		case isEnforced && s.layering() == replacing:
+		case isEnforced && s.replaces():
 			m.noticeEnforced(v, v.Place, s, enforced)
 		default:
 			v, refused = m.admit(s, v, enforced)
@@ -112,7 +112,7 @@ func unlike(s Setting, layers []Value) []problem.Problem {
 // admit splits a repository's own value: counts takes effect, and refused does not.
 func (m *merged) admit(s Setting, own, enforced Value) (counts Value, refused []Value) {
 	switch {
-	case s.layering() == byName:
+	case s.byName:
 		return m.admitNames(s, own, enforced)
 	case s.structured():
 		return m.admitRecords(s, own, enforced.Items), nil
@@ -206,11 +206,11 @@ func (m *merged) notice(at problem.Place, message string) {
 func (s Setting) joined(all, refused []Value) Value {
 	v, over := all[len(all)-1], refused
 	switch before := all[:len(all)-1]; {
-	case s.layering() == replacing:
+	case s.replaces():
 		over = before
 	case len(before) > 0:
 		parts := all
-		if s.layering() == byName {
+		if s.byName {
 			var gone []Value
 			parts, gone = united(all)
 			over = append(over, gone...)

@@ -252,9 +252,9 @@ func (r *reader) enforceable() {
 		v, ok := r.file.Enforced[s.Name()]
 		was, twice := r.file.Values[s.Name()]
 		switch {
-		case ok && v.empty() && s.layering() != replacing:
+		case ok && v.empty() && !s.replaces():
 			r.fail(v.Place.Line, "", "%s is empty, so that nothing is enforced", s.Key)
-		case ok && twice && s.layering() == replacing:
+		case ok && twice && s.replaces():
 			r.fail(v.Place.Line, "keep one of them", "%s is in line %d, too, where it would have no effect", s.Key, was.Place.Line)
 		}
 	}

@@ -76,7 +76,6 @@ type Setting struct {
 	// Fields are the keys of Records and Named. A field that a record leaves out has no
 	// value. A Map that has Fields may also be a list of such records.
 	Fields   []Setting
-	ByName   bool   // records of several files override each other by their names
 	Most     int    // of records; 0: any number
 	Required bool   // a field that no record may leave out
 	Where    bool   // a field about where a record holds, not about what it says there
@@ -86,7 +85,9 @@ type Setting struct {
 	Secret   bool   // never shown
 	Block    bool   // a text that may have several lines
 
-	late bool // Resolve makes the records when all else is known
+	byName bool // items of several files override each other by their names, as in every map
+	joins  bool // items of several files come one after the other
+	late   bool // Resolve makes the records when all else is known
 	// grouped ends the description of the key in groups that replaces the setting; empty:
 	// there is none.
 	grouped string
@@ -121,24 +122,9 @@ func (s Setting) structured() bool { return s.Kind == Records || s.Kind == Named
 // listable reports whether a map may be a list of records instead.
 func (s Setting) listable() bool { return s.Kind == Map && len(s.Fields) > 0 }
 
-// layering is how a setting's values of several files become one.
-type layering int
-
-const (
-	replacing layering = iota // the strongest one holds
-	byName                    // each name has the strongest one's
-	joining                   // one after the other
-)
-
-func (s Setting) layering() layering {
-	switch {
-	case s.Key == "rules":
-		return joining
-	case s.Kind == Map, s.Kind == Lists, s.ByName:
-		return byName
-	}
-	return replacing
-}
+// replaces reports whether the strongest value holds alone. Otherwise the values of several
+// files become one.
+func (s Setting) replaces() bool { return !s.byName && !s.joins }
 
 // inRecord reports whether the row is a key of Records or Named.
 func (s Setting) inRecord() bool {
@@ -304,11 +290,7 @@ func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
 
 // IsKey reports whether a word is a key at the top of the configuration file.
 func IsKey(word string) bool {
-	_, ok := lookup(func(s Setting) string {
-		top, _, _ := strings.Cut(s.Key, ".")
-		return top
-	}, word)
-	return ok
+	return slices.ContainsFunc(All, func(s Setting) bool { return word != "" && strings.HasPrefix(s.Key+".", word+".") })
 }
 
 func flag(s Setting) string  { return s.Flag }
