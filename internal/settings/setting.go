@@ -290,7 +290,10 @@ func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
 
 // IsKey reports whether a word is a key at the top of the configuration file.
 func IsKey(word string) bool {
-	return slices.ContainsFunc(All, func(s Setting) bool { return word != "" && strings.HasPrefix(s.Key+".", word+".") })
+	return slices.ContainsFunc(All, func(s Setting) bool {
+		top, _, _ := strings.Cut(s.Key, ".")
+		return top == word && word != ""
+	})
 }
 
 func flag(s Setting) string  { return s.Flag }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -120,10 +121,8 @@ func (s Setting) shown(v Value) any {
 		return s.shownMap(v.Items)
 	case s.Repeats() && !keyword(v.Items):
 		return listOf(v.texts())
-	case s.Kind == Bool:
-		return v.text() == "true"
-	case s.Kind == Number:
-		return json.Number(v.text())
+	case s.Kind == Bool, s.Kind == Number:
+		return literal(v.text())
 	case s.Kind == Text || v.text() == "":
 		return v.text()
 	}
@@ -161,6 +160,18 @@ func (s Setting) shownRecords(records []Item) any {
 		return named
 	}
 	return list
+}
+
+// literal is a number or a boolean. A value that was overridden may be neither.
+func literal(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	switch strings.ToLower(text) {
+	case "true", "false":
+		return strings.EqualFold(text, "true")
+	}
+	return word(text)
 }
 
 // word is a text without quotes.
