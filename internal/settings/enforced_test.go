@@ -33,7 +33,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 		if s.Key == "" || s.Operator || s.Key == "version" || !s.replaces() {
 			continue
 		}
-		value := write(s.shown(s.byDefault()))
+		value := write(shown(s, s.byDefault()))
 		if s.structured() {
 			value = "[]"
 		}
@@ -47,7 +47,7 @@ func TestDefaultsThatAreEnforcedHold(t *testing.T) {
 			t.Fatalf("%s: %v, %v", s.Key, problems, more)
 		}
 		both := merge(layersOf(operator, mine)).values
-		if got := write(s.shown(both[s.Key])); got != value {
+		if got := write(shown(s, both[s.Key])); got != value {
 			t.Errorf("%s is %s, where %s is enforced", s.Key, got, value)
 		}
 		c, problems := Resolve(both)

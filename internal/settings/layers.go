@@ -86,7 +86,7 @@ func (m *merged) merge(s Setting, weakestFirst []Values) Value {
 		return s.byDefault()
 	}
 	m.problems = append(m.problems, unlike(s, all)...)
-	return s.joined(all, refused)
+	return join(s, all, refused)
 }
 
 // unlike refuses a setting that is a map in one file and a list in another.
@@ -136,7 +136,7 @@ func (m *merged) admitNames(s Setting, own, enforced Value) (counts Value, refus
 			m.noticeEnforced(own, item.Place, s, by)
 		case s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item):
 			m.notice(item.Place, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
-				s.Key, write(s.shown(given)), given.Place.String()))
+				s.Key, write(shown(s, given)), given.Place.String()))
 		default:
 			counts.Items = append(counts.Items, item)
 			continue
@@ -191,7 +191,7 @@ func outranking(s Setting, enforced []Item, r Item, f Setting) int {
 // another one has the notice of that one.
 func (m *merged) noticeEnforced(own Value, at problem.Place, s Setting, enforced Value) {
 	if !own.implied {
-		m.notice(at, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(s.shown(enforced)), enforced.Place.String()))
+		m.notice(at, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, write(shown(s, enforced)), enforced.Place.String()))
 	}
 }
 
@@ -202,8 +202,8 @@ func (m *merged) notice(at problem.Place, message string) {
 	})
 }
 
-// joined joins values, the weakest first. refused have no effect.
-func (s Setting) joined(all, refused []Value) Value {
+// join joins values, the weakest first. refused have no effect.
+func join(s Setting, all, refused []Value) Value {
 	v, over := all[len(all)-1], refused
 	switch before := all[:len(all)-1]; {
 	case s.replaces():

@@ -61,7 +61,7 @@ func schemaOf(s Setting) map[string]any {
 	m := shapeOf(s)
 	m["description"] = s.Doc
 	if !s.inRecord() && s.Key != "version" {
-		m["default"] = s.shown(s.byDefault())
+		m["default"] = shown(s, s.byDefault())
 	}
 	return m
 }

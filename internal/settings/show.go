@@ -19,7 +19,7 @@ func (v Values) Show() string {
 	for _, s := range All {
 		value := v[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), write(s.shown(value)), toldOf(s, value))
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), write(shown(s, value)), toldOf(s, value))
 			continue
 		}
 		if s.Operator && value.By == ByDefault {
@@ -32,7 +32,7 @@ func (v Values) Show() string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, write(s.shown(value)), toldOf(s, value))
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, write(shown(s, value)), toldOf(s, value))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
@@ -41,7 +41,7 @@ func (v Values) Show() string {
 func toldOf(s Setting, v Value) string {
 	text := v.Source
 	for _, was := range v.over {
-		text += "; not " + write(s.shown(was)) + ", " + was.Source
+		text += "; not " + write(shown(s, was)) + ", " + was.Source
 	}
 	return text
 }
@@ -81,9 +81,9 @@ func Explain(values Values) []Explanation {
 
 // explained is a value without its name, and without the values that it replaces.
 func explained(s Setting, v Value) Explanation {
-	told := Explanation{Value: s.shown(v)}
+	told := Explanation{Value: shown(s, v)}
 	for _, part := range v.parts {
-		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, s.shown(part)})
+		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, shown(s, part)})
 	}
 	if len(v.parts) == 0 {
 		told.Sources = []Share{{v.By, v.Source, v.Place.Path, v.Place.Line, nil}}
@@ -109,16 +109,16 @@ var proposingFlags = []string{"keep-unreferenced", "allow-downgrade"}
 
 // shown is a value as the file holds it, without secrets. Its JSON form and its text are
 // two ways to write it.
-func (s Setting) shown(v Value) any {
+func shown(s Setting, v Value) any {
 	switch {
 	case s.Secret && v.text() != "":
 		return word("(set)")
 	case s.Secret:
 		return word("(not set)")
 	case s.structured(), v.records():
-		return s.shownRecords(v.Items)
+		return shownRecords(s, v.Items)
 	case s.Kind == Map, s.Kind == Lists:
-		return s.shownMap(v.Items)
+		return shownMap(s, v.Items)
 	case s.Repeats() && !keyword(v.Items):
 		return listOf(v.texts())
 	case s.Kind == Bool, s.Kind == Number:
@@ -130,7 +130,7 @@ func (s Setting) shown(v Value) any {
 }
 
 // shownMap is the value of a Map or of Lists.
-func (s Setting) shownMap(items []Item) any {
+func shownMap(s Setting, items []Item) any {
 	var all mapping
 	for _, item := range items {
 		switch n := len(all); {
@@ -145,13 +145,13 @@ func (s Setting) shownMap(items []Item) any {
 	return all
 }
 
-func (s Setting) shownRecords(records []Item) any {
+func shownRecords(s Setting, records []Item) any {
 	list, named := []any{}, mapping{}
 	for _, r := range records {
 		var fields mapping
 		for _, f := range s.Fields {
 			if r.has(f.Name()) {
-				fields = append(fields, member{word(f.Name()), f.shown(r.Fields[f.Name()])})
+				fields = append(fields, member{word(f.Name()), shown(f, r.Fields[f.Name()])})
 			}
 		}
 		list, named = append(list, fields), append(named, member{r.Name, fields})
@@ -201,8 +201,8 @@ func listOf(texts []string) []any {
 }
 
 // write writes what is shown on one line of YAML. A string of JSON is one of YAML, too.
-func write(shown any) string {
-	switch v := shown.(type) {
+func write(value any) string {
+	switch v := value.(type) {
 	case string:
 		return fmt.Sprintf("%q", v)
 	case []any:
@@ -211,5 +211,5 @@ func write(shown any) string {
 		entries := collect.Mapped(v, func(m member) string { return write(m.name) + ": " + write(m.value) })
 		return "{" + strings.Join(entries, ", ") + "}"
 	}
-	return fmt.Sprint(shown)
+	return fmt.Sprint(value)
 }

@@ -51,7 +51,7 @@ func TestShowReadsBack(t *testing.T) {
 		}
 		read := Merge(again.Values)
 		for _, s := range All {
-			if want, got := write(s.shown(values[s.Name()])), write(s.shown(read[s.Name()])); got != want {
+			if want, got := write(shown(s, values[s.Name()])), write(shown(s, read[s.Name()])); got != want {
 				t.Errorf("%s is shown as %s, which reads back as %s", s.Name(), want, got)
 			}
 		}

@@ -25,9 +25,9 @@ var (
 )
 
 // All is the table of settings, in the order in which people read it. It must not be changed.
-var All = fieldsOf((*Settings).rows)
+var All = fieldsOf(settingRows)
 
-func (c *Settings) rows() []Setting {
+func settingRows(c *Settings) []Setting {
 	return slices.Concat([]Setting{
 		{field: &c.Version, Default: "1", check: isVersion1, Doc: "Version of the configuration file's format."},
 		{field: &c.Include, Default: "**", check: globs.IsGlob,
