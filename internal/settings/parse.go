@@ -70,13 +70,6 @@ func addSigner(to *provider.Signers, item Item) error {
 	return nil
 }
 
-func isVersion1(s string) error {
-	if s != "1" {
-		return fmt.Errorf("%s is not a known version; it must be 1", s)
-	}
-	return nil
-}
-
 // parseTimeout reads a duration as Go writes it.
 func parseTimeout(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
@@ -86,16 +79,10 @@ func parseTimeout(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func isHost(s string) error {
-	if _, err := svchost.ForComparison(s); err != nil {
-		return fmt.Errorf("%q is not the name of a host; it must be like registry.example.com", s)
-	}
-	return nil
-}
-
-// The names that only have to match a pattern. Users of managed accounts have an underscore
-// in theirs.
+// The checks of texts. The name of a user of a managed account has an underscore.
 var (
+	isVersion1  = accepting(oneOf("1"), "%s is not a known version; it must be 1")
+	isHost      = accepting(hostName, "%q is not the name of a host; it must be like registry.example.com")
 	isTokenEnv  = matching(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`, "%q is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only")
 	isGroupName = matching(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`, "%q is not a name of up to 50 letters, digits, dots, dashes and underscores")
 	isSetName   = isGroupName
@@ -106,32 +93,48 @@ var (
 	isTeam      = matching(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`, "%q is not a team; it must be like platform-admins, without the organisation")
 	isAppID     = matching(`^[A-Za-z0-9.]{0,64}$`, "%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd")
 
+	isRepository   = accepting(repositoryName, "%q is not a repository; it must be OWNER/NAME")
+	isLabel        = accepting(labelName, "%q is not a label; GitHub accepts up to 50 characters")
+	isBranch       = accepting(branchName, "%q is not a name that git accepts for a branch")
+	isBranchPrefix = accepting(branchPrefix, "%q is not what git accepts at the beginning of a branch name")
+
 	repository = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
 	shard      = whenUsed(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)
 )
 
-// matching is a check by a pattern, with the message for other texts.
-func matching(pattern, message string) func(string) error {
-	matches := whenUsed(pattern)
+// accepting is a check that refuses other texts with a message.
+func accepting(accepted func(string) bool, message string) func(string) error {
 	return func(s string) error {
-		if !matches().MatchString(s) {
+		if !accepted(s) {
 			return fmt.Errorf(message, s)
 		}
 		return nil
 	}
 }
 
+// matching is a check by a pattern.
+func matching(pattern, message string) func(string) error {
+	matches := whenUsed(pattern)
+	return accepting(func(s string) bool { return matches().MatchString(s) }, message)
+}
+
+func hostName(s string) bool { _, err := svchost.ForComparison(s); return err == nil }
+
+func repositoryName(s string) bool {
+	_, name, _ := strings.Cut(s, "/")
+	return repository().MatchString(s) && name != "." && name != ".."
+}
+
+func labelName(s string) bool { return strings.TrimSpace(s) != "" && len(s) <= 50 }
+
+func branchName(s string) bool { return refName(s) && !strings.HasSuffix(s, "/") }
+
+func branchPrefix(s string) bool { return s != "" && refName(strings.TrimSuffix(s, "/")) }
+
 // whenUsed is a pattern that is compiled where it is first used: one that counts takes a
 // hundred kilobytes and more, and few runs use any.
 func whenUsed(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
-func isRepository(s string) error {
-	if _, name, _ := strings.Cut(s, "/"); !repository().MatchString(s) || name == "." || name == ".." {
-		return fmt.Errorf("%q is not a repository; it must be OWNER/NAME", s)
-	}
-	return nil
 }
 
 func parseShard(s string) (Shard, error) {
@@ -148,27 +151,6 @@ func parseShard(s string) (Shard, error) {
 func isPrivateKey(s string) error {
 	if block, _ := pem.Decode([]byte(s)); s != "" && block == nil {
 		return errors.New("the text is not a private key in PEM form, which begins with -----BEGIN")
-	}
-	return nil
-}
-
-func isLabel(s string) error {
-	if strings.TrimSpace(s) == "" || len(s) > 50 {
-		return fmt.Errorf("%q is not a label; GitHub accepts up to 50 characters", s)
-	}
-	return nil
-}
-
-func isBranch(s string) error {
-	if !refName(s) || strings.HasSuffix(s, "/") {
-		return fmt.Errorf("%q is not a name that git accepts for a branch", s)
-	}
-	return nil
-}
-
-func isBranchPrefix(s string) error {
-	if s == "" || !refName(strings.TrimSuffix(s, "/")) {
-		return fmt.Errorf("%q is not what git accepts at the beginning of a branch name", s)
 	}
 	return nil
 }
