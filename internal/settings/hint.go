@@ -73,7 +73,8 @@ func suggestion(path string, sc scope) string {
 }
 
 // nearest is the known key that an unknown one probably means; empty if there is none. It may
-// be a key of another section that ends alike, and rather one of a section than of an entry.
+// be a key of another section with the same end. Keys of sections are tried before keys of
+// records.
 func nearest(path string) string {
 	var keys []string
 	for _, s := range All {

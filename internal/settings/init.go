@@ -10,9 +10,9 @@ import (
 type Found struct {
 	// Notes are sentences on what was found, by the key of the setting that they bear on.
 	Notes map[string]string
-	// Exclude are globs of directories that a search had better leave out.
+	// Exclude are globs of directories that a search should leave out.
 	Exclude []string
-	// Groups would split what is too much for one pull request.
+	// Groups divide what is too much for one pull request.
 	Groups []FoundGroup
 }
 

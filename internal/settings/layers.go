@@ -9,8 +9,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// layers are what several sources say. The weakest are the defaults, which merge adds, then
-// environment, operator, own, enforced, and given from its last to its first.
+// layers are the values of several sources, from weak to strong: the defaults, which merge
+// adds, environment, operator, own, enforced, and given from its last to its first.
 type layers struct {
 	environment Values
 	// operator and enforced are of the operator's configuration file, and own is a
@@ -60,7 +60,7 @@ func merge(from layers) merged {
 	return m
 }
 
-// merge joins what layers say of one setting.
+// merge joins the values of one setting.
 func (m *merged) merge(s Setting, weakestFirst []Values) Value {
 	name := s.Name()
 	enforced, isEnforced := m.from.enforced[name]
@@ -225,7 +225,7 @@ func join(s Setting, all, refused []Value) Value {
 	return v
 }
 
-// partsJoined is what several files say together.
+// partsJoined is the value that parts make together.
 func partsJoined(parts []Value) Value {
 	if len(parts) == 1 {
 		return parts[0]
@@ -240,7 +240,7 @@ func partsJoined(parts []Value) Value {
 	return v
 }
 
-// united splits maps: parts hold, and stronger maps have the names of what is gone.
+// united splits maps. parts take effect. Stronger maps override the names in gone.
 func united(all []Value) (parts, gone []Value) {
 	for i, v := range all {
 		part, rest := v, v

@@ -49,11 +49,11 @@ func addPlatform(to *[]provider.Platform, item Item) error {
 	return err
 }
 
-// keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
-// of one: others can make a key that ends in the same.
+// keyName is a whole fingerprint, of keys of version 4 or 6, or its last 16 digits. Shorter
+// ends are refused: others can make a key with the same.
 var keyName = whenUsed(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
 
-// fingerprint is a key's in one form: people copy it in groups of digits.
+// fingerprint is a fingerprint in one form. People copy it in groups of digits.
 func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll(text, " ", "")) }
 
 // addSigner adds a key that may sign for a pattern.
@@ -131,7 +131,7 @@ func branchName(s string) bool { return refName(s) && !strings.HasSuffix(s, "/")
 
 func branchPrefix(s string) bool { return s != "" && refName(strings.TrimSuffix(s, "/")) }
 
-// whenUsed is a pattern that is compiled where it is first used: one that counts takes a
+// whenUsed is a pattern that is compiled at its first use. A pattern with counts takes a
 // hundred kilobytes and more, and few runs use any.
 func whenUsed(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })

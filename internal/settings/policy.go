@@ -58,8 +58,8 @@ func ruleRows(r *policy.Rule) []Setting {
 	}
 }
 
-// ruleActs refuses two kinds of rules: one without any effect, and one that makes platforms
-// depend on something that they cannot depend on.
+// ruleActs refuses a rule without any effect, and one with platforms or permitted for some
+// kinds of updates only.
 func ruleActs(s Setting, _ []Item, r Item) error {
 	if r.has("platforms") {
 		switch {

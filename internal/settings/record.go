@@ -22,10 +22,10 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	sc.values[s.Name()] = r.value(at, Value{Items: records}, sc)
 }
 
-// record reads one record, which is good if nothing about it is reported.
-func (r *reader) record(s Setting, n node, before []Item, enforced bool) (Item, bool) {
+// record reads one record; ok is false if it has problems.
+func (r *reader) record(s Setting, n node, before []Item, enforced bool) (rec Item, ok bool) {
 	known := len(r.problems)
-	rec := Item{Name: n.name, Fields: Values{}, Place: r.place(n.line)}
+	rec = Item{Name: n.name, Fields: Values{}, Place: r.place(n.line)}
 	if s.Kind == Named {
 		if err := s.check(n.name); err != nil {
 			r.fail(n.line, "", "%s: %s", s.Key, err)

@@ -1,13 +1,13 @@
-// Package settings has the settings of relock in one table. These are made from the table,
-// or compared with it by a test: flags, Action inputs, the configuration file, its JSON
-// schema, its first file, and the list in docs/configuration.md. So a setting has one name,
-// one meaning and one description.
+// Package settings has the settings of relock. The fields of Settings, and of the structs in
+// it, are the keys of the configuration file; tags name key, flag and input. The table All
+// adds help, verbs and checks. Flags, Action inputs, the configuration file, its JSON schema,
+// its first file, and the list in docs/configuration.md are made from this, or a test
+// compares them. So a setting has one name, one meaning and one description.
 //
 // A setting's value is text until Resolve turns all values into a Settings. The sources
-// (flags, inputs, file) are read into Values, and Merge lets stronger ones override weaker
+// (flags, inputs, files) are read into Values, and Merge lets stronger ones override weaker
 // ones. Each value remembers its source, for error messages and for Show. Rules, groups and
-// registries have keys of their own. Those are rows of the table, too, below their setting,
-// and only a file has them.
+// registries are lists of structs with keys of their own, which only a file has.
 package settings
 
 import (
@@ -151,10 +151,10 @@ func (s Setting) Description() string {
 	return text + " Default: " + strings.ReplaceAll(s.Default, ",", ", ") + "."
 }
 
-// options are the values that somebody would write; an empty one is left out.
+// options are the choices without the empty one.
 func (s Setting) options() string { return strings.TrimPrefix(s.choices(), `"", `) }
 
-// choices are the values that may be given, as people write them.
+// choices are all values, as people write them.
 func (s Setting) choices() string {
 	return strings.Join(collect.Mapped(s.Values, func(v string) string { return cmp.Or(v, `""`) }), ", ")
 }
@@ -171,7 +171,7 @@ func (s Setting) ValuesOf(verb verbs.Verb) []string {
 	})
 }
 
-// DocOf returns Doc and what must be said about the values that a verb takes.
+// DocOf returns Doc with the meanings of the values that a verb takes.
 func (s Setting) DocOf(verb verbs.Verb) string { return s.docAbout(s.ValuesOf(verb)) }
 
 func (s Setting) docAbout(values []string) string {

@@ -95,10 +95,10 @@ type Settings struct {
 	Values Values
 	// Own is the name of the repository's own configuration file; empty if none is in force.
 	Own string
-	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
-	// for in the repository, whatever else says so, too.
+	// OwnInclude and OwnExclude are Include and Exclude of the repository's own file, if it
+	// has one of FileNames. Other sources do not change them.
 	OwnInclude, OwnExclude []string
-	// Notices say what of that file has no effect.
+	// Notices name the values of that file without effect.
 	Notices []problem.Problem
 }
 
@@ -125,8 +125,7 @@ const (
 type PlatformSet struct {
 	All  bool
 	List []provider.Platform // in the order given, without duplicates
-	// Demanded says that the command line names the set: somebody asks for it
-	// now, and no file was written for every run.
+	// Demanded says that the command line names the set.
 	Demanded bool
 }
 

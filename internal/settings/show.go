@@ -19,7 +19,7 @@ func (v Values) Show() string {
 	for _, s := range All {
 		value := v[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), write(shown(s, value)), toldOf(s, value))
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), write(shown(s, value)), sourceOf(s, value))
 			continue
 		}
 		if s.Operator && value.By == ByDefault {
@@ -32,13 +32,13 @@ func (v Values) Show() string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, write(shown(s, value)), toldOf(s, value))
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, write(shown(s, value)), sourceOf(s, value))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
 
-// toldOf returns the source of a value, and the values that it replaces.
-func toldOf(s Setting, v Value) string {
+// sourceOf returns the source of a value, and the values that it replaces.
+func sourceOf(s Setting, v Value) string {
 	text := v.Source
 	for _, was := range v.over {
 		text += "; not " + write(shown(s, was)) + ", " + was.Source
@@ -55,7 +55,7 @@ type Explanation struct {
 	Over []Explanation `json:"over,omitzero"`
 }
 
-// Share is what one source says of a setting.
+// Share is what one source adds to a value.
 type Share struct {
 	By     GivenBy `json:"by"`
 	Source string  `json:"text"`
@@ -69,30 +69,30 @@ func Explain(values Values) []Explanation {
 	var all []Explanation
 	for _, s := range All {
 		v := values[s.Name()]
-		told := explained(s, v)
-		told.Name, told.Over = s.Name(), []Explanation{}
+		e := explained(s, v)
+		e.Name, e.Over = s.Name(), []Explanation{}
 		for _, was := range v.over {
-			told.Over = append(told.Over, explained(s, was))
+			e.Over = append(e.Over, explained(s, was))
 		}
-		all = append(all, told)
+		all = append(all, e)
 	}
 	return all
 }
 
 // explained is a value without its name, and without the values that it replaces.
 func explained(s Setting, v Value) Explanation {
-	told := Explanation{Value: shown(s, v)}
+	e := Explanation{Value: shown(s, v)}
 	for _, part := range v.parts {
-		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, shown(s, part)})
+		e.Sources = append(e.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, shown(s, part)})
 	}
 	if len(v.parts) == 0 {
-		told.Sources = []Share{{v.By, v.Source, v.Place.Path, v.Place.Line, nil}}
+		e.Sources = []Share{{v.By, v.Source, v.Place.Path, v.Place.Line, nil}}
 	}
-	return told
+	return e
 }
 
-// deciding are the values without those about three things: where a run is, how it is
-// reported, and which repositories it is about.
+// deciding are the values that decide what is proposed. Those about the place of a run, its
+// report and the choice of repositories are left out.
 func (v Values) deciding() Values {
 	kept := Values{}
 	for _, s := range All {

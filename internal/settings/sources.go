@@ -16,7 +16,7 @@ import (
 // Sources are what the settings of a run are made of, except for the repository's own
 // configuration file. They are made once and not changed.
 type Sources struct {
-	// Given is what flags, inputs and words say, the strongest first.
+	// Given are the values of flags, inputs and arguments, the strongest first.
 	Given []Values
 	// Operator is the operator's configuration file; without a name there is none. It may
 	// choose severities that a repository's own file may not.
@@ -25,8 +25,7 @@ type Sources struct {
 	Named string
 	// Getenv reads the environment: credentials.
 	Getenv func(name string) string
-	// Sound says what is wrong with severities. The codes and their meanings are those of
-	// package verify.
+	// Sound refuses severities that codes cannot have. Package verify knows the codes.
 	Sound func(Severities) error
 }
 

@@ -17,7 +17,7 @@ type Template string
 // maxTemplate bounds a template, in bytes; GitHub cuts titles at 256 characters.
 const maxTemplate = 256
 
-// Placeholder is a name that may be between {{ and }}, and what for.
+// Placeholder is a name that may be between {{ and }}, and its meaning.
 type Placeholder struct{ Name, Doc string }
 
 // Placeholders are those of pull-request.title and pull-request.commit-message.
@@ -35,8 +35,8 @@ var Placeholders = []Placeholder{
 // placeholder is how one is written, with spaces or without.
 var placeholder = regexp.MustCompile(`\{\{ *([^{} ]*) *\}\}`)
 
-// Execute puts values in place of the placeholders. One without a value becomes
-// nothing, and what that leaves of white space is a single space.
+// Execute replaces the placeholders by values. One without a value is removed, and white
+// space becomes single spaces.
 func (t Template) Execute(values map[string]string) string {
 	text := placeholder.ReplaceAllStringFunc(string(t), func(written string) string {
 		return values[placeholder.FindStringSubmatch(written)[1]]

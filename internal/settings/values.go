@@ -28,12 +28,12 @@ type Value struct {
 	// Place is the place in a file, if the value is in one.
 	Place problem.Place
 
-	// parts are what several files have put together, the weakest first; nil: one source
-	// says it all.
+	// parts are the values of several files that this one joins, the weakest first. It is
+	// nil if there is one source.
 	parts []Value
-	// over are what the value is in place of, the strongest first.
+	// over are the values that this one overrides, the strongest first.
 	over []Value
-	// implied says that the value only follows from another one at its place.
+	// implied marks a value that follows from another one at its place.
 	implied bool
 }
 
@@ -58,7 +58,7 @@ func (i Item) has(field string) bool { _, ok := i.Fields[field]; return ok }
 // key is what one item of a map or of a list of sets overrides another one by.
 func (i Item) key() string { return cmp.Or(i.Name, i.Fields.Text("name")) }
 
-// empty reports whether a value says nothing at all; an empty text is said.
+// empty reports whether a value has no items. An empty text is an item.
 func (v Value) empty() bool { return len(v.Items) == 0 }
 
 // records reports whether the value has records. One that has texts, too, is a problem: see
