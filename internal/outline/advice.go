@@ -14,22 +14,20 @@ import (
 const fewMeasures = 3
 
 // counsel says which measures would let one provider of a root module reach a
-// version. It says of each measure only what is known.
+// version. It says of each measure only what is known. Places are details: root
+// modules that need the same change get the same words.
 type counsel struct {
 	d       Vocabulary
 	addr    provider.Addr
 	version provider.Version
-	// places makes the sentences name places. Without places, root modules that
-	// need the same change get the same words.
-	places bool
 }
 
-// adviceOf says which change would let a provider move; empty if no change is
+// advice says which change would let a provider move; empty if no change is
 // known.
-func adviceOf(k report.Kept, d Vocabulary, places bool) safe.Markdown {
+func (d Vocabulary) advice(k report.Kept) safe.Markdown {
 	for _, h := range k.Held {
 		if len(h.Help.Measures) > 0 {
-			return counsel{d, k.Addr, h.Help.Version, places}.said(h.Help)
+			return counsel{d, k.Addr, h.Help.Version}.said(h.Help)
 		}
 	}
 	return safe.Markdown{}
@@ -66,7 +64,7 @@ func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	case upgrade.MeasureRead:
 		return safe.Format("%s allows %s%s", release, c.d.Version(c.version), c.setVersion(m))
 	case upgrade.MeasureRefuted:
-		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.term(m.Against, nil))
+		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.bound(m.Against).And(" at %s", c.d.Place(m.Against, nil)))
 	case upgrade.MeasureUnread:
 		if m.Release == "" {
 			return safe.Format("it is not known what newer releases of %s allow: %s", name, safe.Text(m.Why))
@@ -94,10 +92,7 @@ func (c counsel) edit(m upgrade.Measure) safe.Markdown {
 }
 
 func (c counsel) termOf(m upgrade.Measure) safe.Markdown {
-	if c.places {
-		return safe.Format("%s at %s", c.d.bound(m.Term), c.d.At(m.Term.Place))
-	}
-	return c.d.bound(m.Term)
+	return c.d.bound(m.Term).And("%s", safe.Detail(" at %s", c.d.At(m.Term.Place)))
 }
 
 // setVersion says which version argument lets a call take a release.
@@ -110,10 +105,7 @@ func (c counsel) setVersion(m upgrade.Measure) safe.Markdown {
 	if m.Call.Constraint != "" {
 		set = set.And(" in place of %s", safe.Code(`"`+m.Call.Constraint+`"`))
 	}
-	if c.places {
-		set = set.And(" at %s", c.d.At(m.Call.Place))
-	}
-	return set
+	return set.And("%s", safe.Detail(" at %s", c.d.At(m.Call.Place)))
 }
 
 // question is the command that finds out the unknown part.

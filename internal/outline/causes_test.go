@@ -83,7 +83,7 @@ func TestOneCauseIsOneTopic(t *testing.T) {
 		var got []string
 		o := Of(tt.r)
 		for _, c := range o.Review {
-			got = append(got, string(c.Concern)+": "+o.Words.Said(c).Plain())
+			got = append(got, string(c.Concern)+": "+c.Said().Plain())
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)

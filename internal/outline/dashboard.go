@@ -54,9 +54,7 @@ func lasting(c *Topic) *Topic {
 	if c.server == "" {
 		return c
 	}
-	said := &Topic{Concern: c.Concern}
-	said.Whole.Add(safe.Format("%s gives no answer", safe.Text(c.server)))
-	return said
+	return &Topic{Concern: c.Concern, Text: safe.Format("%s gives no answer", safe.Text(c.server))}
 }
 
 // undated is a root module without the dates of its held releases.

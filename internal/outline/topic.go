@@ -46,15 +46,16 @@ var concerns = []Concern{
 type symptom struct {
 	concern Concern
 	// of is what the symptoms of one cause share, beside the concern. If it is
-	// empty, the symptoms share their text.
+	// empty, the symptoms share their text without details.
 	of string
-	// whole describes one symptom. what describes the cause without places; it is
-	// used for several symptoms.
-	whole, what safe.Markdown
-	places      []safe.Markdown
-	next        safe.Markdown // what to do
-	nextOfAll   safe.Markdown // the same without places, for several symptoms of the cause
-	dir         string        // the root module; empty if the symptom is of the run
+	// said is the sentence, with its places as details, and next what to do.
+	said, next safe.Markdown
+	places     []safe.Markdown
+	dir        string // the root module; empty if the symptom is of the run
+	// subject, if it is not empty, begins the sentence about several symptoms. The
+	// reason follows.
+	subject safe.Markdown
+	reason  string
 	// outage says why a server did not answer. It is the cause of everything that
 	// needs the server, whatever the concern. provider and module need the server
 	// here; both are empty if the run itself reports the outage.
@@ -67,37 +68,94 @@ type symptom struct {
 // Topic is one fact that people must know. It may have many symptoms.
 type Topic struct {
 	Concern Concern
-	Whole   collect.Set[safe.Markdown] // distinct texts of its symptoms
-	What    collect.Set[safe.Markdown]
-	Places  collect.Set[safe.Markdown]
-	next    collect.Set[safe.Markdown]
-	// nextOfAll has the distinct remedies without places, for several symptoms.
-	nextOfAll collect.Set[safe.Markdown]
-	Dirs      collect.Set[string] // root modules; none if it concerns the run
-	Finding   bool
+	// Text is the sentence about the fact, and Places are its places, unless Text
+	// has them.
+	Text    safe.Markdown
+	Places  []safe.Markdown
+	Next    safe.Markdown       // what to do; empty if unknown
+	Dirs    collect.Set[string] // root modules; none if it concerns the run
+	Finding bool
 
-	// server did not answer, for these reasons. These providers and module
-	// packages need it. All are empty for any other topic.
+	said, next, places collect.Set[safe.Markdown] // of its symptoms
+	subject            safe.Markdown
+	reasons            collect.Set[string]
+	// server did not answer, for the reasons. These providers and module packages
+	// need it. All are empty for any other topic.
 	server    string
 	answered  bool // the server did answer, but said that it has a fault
-	reasons   collect.Set[string]
 	providers collect.Set[provider.Addr]
 	modules   collect.Set[string]
 }
 
-// Remedy is what to do next; empty if unknown.
-func (c *Topic) Remedy() safe.Markdown {
+// fewPlaces is the number of places that are named for a cause.
+const fewPlaces = 3
+
+// Said is the sentence with the first places.
+func (c *Topic) Said() safe.Markdown {
+	if len(c.Places) == 0 {
+		return c.Text
+	}
+	return c.Text.Stopless().And(" (%s)", c.firstPlaces())
+}
+
+// SaidIn is Said with the root modules at its end.
+func (c *Topic) SaidIn(d Vocabulary) safe.Markdown {
+	where := d.Dirs(c.Dirs.List, FewDirs)
+	if len(c.Places) == 0 {
+		return c.Text.And(" (in %s)", where)
+	}
+	return c.Text.Stopless().And(" (in %s: %s)", where, c.firstPlaces())
+}
+
+func (c *Topic) firstPlaces() safe.Markdown {
+	text := safe.Join(", ", c.Places[:min(len(c.Places), fewPlaces)]...)
+	if more := len(c.Places) - fewPlaces; more > 0 {
+		text = text.And(" and %s", safe.Count(more, "more place", "more places"))
+	}
+	return text
+}
+
+// join makes one sentence of those of the symptoms, and one next step.
+func (c *Topic) join() {
+	c.Text, c.Places = c.said.List[0], nil
 	switch {
-	case len(c.next.List) == 0:
-		return safe.Markdown{}
-	case len(c.next.List) == 1 || len(c.nextOfAll.List) == 0:
-		return c.next.List[0]
+	case len(c.said.List) == 1: // it has its places
+	case c.server != "":
+		c.Text = outage(c)
+	case !c.subject.Empty():
+		c.Text, c.Places = likeIt(c.subject.And(": %s", safe.Text(c.reasons.List[0])), len(c.reasons.List)), c.places.List
+	default:
+		said := general(c.said.List)
+		c.Text, c.Places = likeIt(said[0], len(said)), c.places.List
 	}
-	next := c.nextOfAll.List[0]
-	if n := len(c.nextOfAll.List) - 1; n > 0 {
-		next = next.And("; %s", safe.Count(n, "other root module needs something else", "others need something else"))
+	if len(c.next.List) == 0 {
+		return
 	}
-	return next
+	c.Next = c.next.List[0]
+	if len(c.next.List) > 1 && c.Concern == ConcernHeld {
+		next := general(c.next.List)
+		c.Next = next[0]
+		if n := len(next) - 1; n > 0 {
+			c.Next = c.Next.And("; %s", safe.Count(n, "other root module needs something else", "others need something else"))
+		}
+	}
+}
+
+// general returns the distinct texts without their details.
+func general(texts []safe.Markdown) []safe.Markdown {
+	var all collect.Set[safe.Markdown]
+	for _, t := range texts {
+		all.Add(t.WithoutDetails())
+	}
+	return all.List
+}
+
+// likeIt is the first of several similar sentences, with the number of the others.
+func likeIt(text safe.Markdown, of int) safe.Markdown {
+	if of == 1 {
+		return text
+	}
+	return text.Stopless().And(", and %s", safe.Count(of-1, "more like it", "more like it"))
 }
 
 // causes joins symptoms by their cause.
@@ -117,8 +175,7 @@ type causeKey struct {
 }
 
 func (all *causes) add(s symptom) {
-	what := cmp.Or(s.what, s.whole)
-	keys := []causeKey{{concern: s.concern, said: what}}
+	keys := []causeKey{{concern: s.concern, said: s.said.WithoutDetails()}}
 	switch {
 	case s.outage.Server != "":
 		keys = []causeKey{{of: s.outage.Server}}
@@ -127,7 +184,7 @@ func (all *causes) add(s symptom) {
 	}
 	c := all.of(keys)
 	if c == nil {
-		c = &Topic{Concern: s.concern, Finding: s.finding, server: s.outage.Server, answered: s.outage.Answered}
+		c = &Topic{Concern: s.concern, Finding: s.finding, subject: s.subject, server: s.outage.Server, answered: s.outage.Answered}
 		all.list = append(all.list, c)
 	}
 	for _, key := range keys {
@@ -138,14 +195,12 @@ func (all *causes) add(s symptom) {
 	if s.concern == ConcernFailed {
 		c.Concern = ConcernFailed
 	}
-	c.reasons.Add(s.outage.Reason)
+	c.said.Add(s.said)
+	c.next.Add(s.next)
+	c.places.Add(s.places...)
+	c.reasons.Add(cmp.Or(s.outage.Reason, s.reason))
 	c.providers.Add(s.provider)
 	c.modules.Add(s.module)
-	c.Whole.Add(s.whole)
-	c.What.Add(what)
-	c.Places.Add(s.places...)
-	c.next.Add(s.next)
-	c.nextOfAll.Add(s.nextOfAll)
 	c.Dirs.Add(s.dir)
 }
 
@@ -159,16 +214,10 @@ func (all *causes) of(keys []causeKey) *Topic {
 	return nil
 }
 
-// topics returns all causes. It joins the symptoms of a server that did not
-// answer in one sentence.
+// topics returns all causes.
 func (all *causes) topics() []*Topic {
 	for _, c := range all.list {
-		if c.server != "" && len(c.Whole.List) > 1 {
-			said := all.d.outage(c)
-			c.Whole, c.What = collect.Set[safe.Markdown]{}, collect.Set[safe.Markdown]{}
-			c.Whole.Add(said)
-			c.What.Add(said)
-		}
+		c.join()
 	}
 	return all.list
 }
@@ -259,7 +308,7 @@ func (all *causes) problems(m report.Module, dir string) {
 		}
 		told[p.Place] = true
 		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
-		s.concern, s.whole, s.dir = severity(p), all.d.Diagnostic(p), dir
+		s.concern, s.said, s.dir = severity(p), all.d.Diagnostic(p), dir
 		s.next = safe.Text(p.Hint)
 		if p.Severity == problem.SeverityError {
 			s.next = s.next.And(preserving)
@@ -290,8 +339,7 @@ func severity(p problem.Problem) Concern {
 func (all *causes) diagnostic(p problem.Problem, dir string) {
 	p.Message = worded(p)
 	s := symptom{
-		concern: severity(p), whole: all.d.Diagnostic(p), what: safe.Text(p.Message),
-		next: safe.Text(p.Hint), dir: dir, outage: p.Outage, provider: p.Subject.Addr,
+		concern: severity(p), said: all.d.Diagnostic(p), next: safe.Text(p.Hint), dir: dir, outage: p.Outage, provider: p.Subject.Addr,
 	}
 	if p.Subject.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Subject.Addr.String()
@@ -311,7 +359,7 @@ func worded(p problem.Problem) string {
 // finding adds a finding without its line, since root modules may have the same
 // one at other lines.
 func (all *causes) finding(f problem.Problem, dir string) {
-	s := symptom{concern: ConcernHash, whole: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
+	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
 	switch f.Code {
 	case problem.CodeReReleased:
 		s.concern = ConcernReReleased
@@ -323,7 +371,7 @@ func (all *causes) finding(f problem.Problem, dir string) {
 
 // change adds the parts of a change that a reviewer must see.
 func (all *causes) change(c report.Change, dir string) {
-	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, whole: text, dir: dir}) }
+	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, said: text, dir: dir}) }
 	d, what := all.d, safe.Join(" ", all.d.Name(c.Addr), all.d.Move(c))
 	if c.FromPull && !c.Unasked {
 		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
@@ -357,10 +405,10 @@ func (all *causes) change(c report.Change, dir string) {
 // facts adds what registries report about a provider.
 func (all *causes) facts(k report.Kept, dir string) {
 	for _, w := range k.Warnings {
-		all.add(symptom{concern: ConcernRegistry, whole: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir})
+		all.add(symptom{concern: ConcernRegistry, said: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir})
 	}
 	if len(k.Missing) > 0 {
-		all.add(symptom{concern: ConcernPlatform, whole: all.d.Missing(k), dir: dir})
+		all.add(symptom{concern: ConcernPlatform, said: all.d.Missing(k), dir: dir})
 	}
 }
 
@@ -370,7 +418,7 @@ func (all *causes) breaking(r report.Report) {
 	for _, n := range report.SortedNotes(r) {
 		if text := all.d.broken(n); !text.Empty() {
 			for _, dir := range report.Taking(r, n) {
-				all.add(symptom{concern: concernBreaking, whole: text, dir: dir})
+				all.add(symptom{concern: concernBreaking, said: text, dir: dir})
 			}
 		}
 	}
@@ -379,11 +427,7 @@ func (all *causes) breaking(r report.Report) {
 // held adds what blocks a provider. The same constraint on the same newest
 // release is one cause, in every file.
 func (all *causes) held(k report.Kept, dir string) {
-	s := symptom{concern: ConcernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
-	if s.whole.Empty() {
-		return
-	}
-	s.next, s.nextOfAll = adviceOf(k, all.d, true), adviceOf(k, all.d, false)
+	s := symptom{concern: ConcernHeld, said: all.d.held(k), next: all.d.advice(k), dir: dir}
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {
 			s.places = append(s.places, all.d.Place(h.Term, k.Origins))

@@ -117,7 +117,7 @@ func reasonsOf(r report.Report, d Vocabulary) map[provider.Addr][]safe.Markdown 
 			if all[k.Addr] == nil {
 				all[k.Addr] = &collect.Set[safe.Markdown]{}
 			}
-			all[k.Addr].Add(d.heldByBounds(k.Held))
+			all[k.Addr].Add(d.heldBy(k).WithoutDetails())
 		}
 	}
 	reasons := map[provider.Addr][]safe.Markdown{}

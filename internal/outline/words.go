@@ -354,34 +354,17 @@ func modulePath(calls string) string {
 	return "module." + strings.ReplaceAll(calls, ".", ".module.")
 }
 
-// held says why a provider cannot move; empty if nobody needs to know. The newest
-// release of all comes first. The newest release that each further reason blocks
-// follows.
+// held says why a provider cannot move. The newest release of all comes first. The
+// newest release that each further reason blocks follows.
 func (d Vocabulary) held(k report.Kept) safe.Markdown {
-	if len(k.Held) == 0 {
-		return safe.Markdown{}
-	}
-	by := d.heldBy(k.Held, func(h upgrade.Held) safe.Markdown { return d.terms(h, k.Origins) })
-	return safe.Format("%s at %s %s", d.Name(k.Addr), d.Version(k.Version), by)
+	return safe.Join("", d.Name(k.Addr), safe.Detail(" at %s", d.Version(k.Version)), safe.Const(" "), d.heldBy(k))
 }
 
-// heldWhy is the part of held that is equal for all places of the constraints.
-func (d Vocabulary) heldWhy(k report.Kept) safe.Markdown {
-	if len(k.Held) == 0 {
-		return safe.Markdown{}
-	}
-	return safe.Join(" ", d.Name(k.Addr), d.heldByBounds(k.Held))
-}
-
-// heldByBounds is heldBy without the places of the terms.
-func (d Vocabulary) heldByBounds(held []upgrade.Held) safe.Markdown {
-	return d.heldBy(held, func(h upgrade.Held) safe.Markdown { return d.bound(h.Term) })
-}
-
-func (d Vocabulary) heldBy(held []upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
-	text := safe.Format("%s; newest is %s", d.because(held[0], terms), d.dated(held[0]))
-	for _, h := range held[1:] {
-		text = text.And("; then %s, held %s", d.dated(h), d.because(h, terms))
+// heldBy is held without the provider.
+func (d Vocabulary) heldBy(k report.Kept) safe.Markdown {
+	text := safe.Format("%s; newest is %s", d.because(k.Held[0], k.Origins), d.dated(k.Held[0]))
+	for _, h := range k.Held[1:] {
+		text = text.And("; then %s, held %s", d.dated(h), d.because(h, k.Origins))
 	}
 	return text
 }
@@ -395,14 +378,14 @@ func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
 }
 
 // because says what holds a release, and the end of the hold if known.
-func (d Vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdown) safe.Markdown {
+func (d Vocabulary) because(h upgrade.Held, from report.Origins) safe.Markdown {
 	rule := safe.Const("by a rule")
 	if h.By.Rule != "" {
 		rule = rule.And(" (%s)", safe.Text(h.By.Rule))
 	}
 	switch {
 	case h.By.Reason == upgrade.HeldByConstraint:
-		return safe.Format("by %s", terms(h))
+		return safe.Format("by %s", d.terms(h, from))
 	case h.By.Reason == upgrade.HeldByPlatform:
 		return safe.Const("by a platform that it is not published for")
 	case h.By.Reason == upgrade.HeldByLock:
@@ -423,20 +406,17 @@ func (d Vocabulary) because(h upgrade.Held, terms func(upgrade.Held) safe.Markdo
 // one.
 const fewTerms = 2
 
-// terms returns the terms that exclude a release, the deciding one first.
+// terms returns the terms that exclude a release, the deciding one first. The
+// others are details.
 func (d Vocabulary) terms(h upgrade.Held, from report.Origins) safe.Markdown {
-	text := d.term(h.Term, from)
+	others := safe.Markdown{}
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
-		text = text.And(" and %s", d.term(t, from))
+		others = others.And(" and %s at %s", d.bound(t), d.Place(t, from))
 	}
 	if rest := len(h.Others) - fewTerms; rest > 0 {
-		text = text.And(" and %s", safe.Count(rest, "other term", "other terms"))
+		others = others.And(" and %s", safe.Count(rest, "other term", "other terms"))
 	}
-	return text
-}
-
-func (d Vocabulary) term(t scan.Term, from report.Origins) safe.Markdown {
-	return safe.Format("%s at %s", d.bound(t), d.Place(t, from))
+	return d.bound(h.Term).And("%s", safe.Detail(" at %s%s", d.Place(h.Term, from), others))
 }
 
 // bound writes a term that holds a release. A bare version gets "=": without it,
@@ -494,28 +474,28 @@ const preserving = "; or --unreadable-modules preserve uses the recorded constra
 // unread is a symptom: a call that could not be followed, of one module package.
 // replaced means that recorded constraints are used instead of its requirements.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
-	s := symptom{concern: ConcernUnread, whole: d.UnreadCall(u), next: safe.Text(u.Hint)}
+	s := symptom{concern: ConcernUnread, said: d.UnreadCall(u), next: safe.Text(u.Hint), outage: u.Outage}
 	if u.OfEntry() {
-		s.what = safe.Format("the requirements on the provider %s are not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
+		s.of, s.reason = u.Provider+" "+u.Reason, u.Reason
+		s.subject = safe.Format("the requirements on the provider %s are not known", safe.Code(u.Provider))
 	}
 	if u.Source != "" {
-		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
-		s.what = safe.Format("modules of %s could not be read", safe.Code(moduleaddr.ShownPackage(u.Source)))
+		s.module = moduleaddr.ShownPackage(u.Source)
+		s.of, s.reason = string(u.Code)+" "+s.module, cmp.Or(u.Cause, u.Reason)
+		s.subject = safe.Format("modules of %s could not be read", safe.Code(s.module))
 		if replaced {
-			s.what = s.what.And(", and the recorded constraints are used instead")
+			s.subject = s.subject.And(", and the recorded constraints are used instead")
 		}
-		s.what = s.what.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
 	}
 	if u.Place.Path != "" {
 		s.places = []safe.Markdown{d.At(u.Place)}
 	}
-	s.outage, s.module = u.Outage, moduleaddr.ShownPackage(u.Source)
 	return s
 }
 
 // outage says which server did not answer or has a fault, why, and what needs the
 // server.
-func (d Vocabulary) outage(c *Topic) safe.Markdown {
+func outage(c *Topic) safe.Markdown {
 	text := safe.Format("%s cannot be reached", safe.Text(c.server))
 	switch {
 	case len(c.reasons.List) > 0 && c.answered:
@@ -547,7 +527,7 @@ func (d Vocabulary) Diagnostic(p problem.Problem) safe.Markdown {
 	if file := d.Files.Place(p.Place).File(); file == "" || file == "." { // the directory where relock was started
 		return safe.Text(p.Message)
 	}
-	return safe.Format("%s: %s", d.At(p.Place), safe.Text(p.Message))
+	return safe.Detail("%s: ", d.At(p.Place)).And("%s", safe.Text(p.Message))
 }
 
 // Deciding is the term that limits the version most. An exact term comes first,
@@ -680,41 +660,6 @@ func (d Vocabulary) broken(n notes.Notes) safe.Markdown {
 		lines = append(lines, safe.Format("%s more in the release notes", safe.Int(more)))
 	}
 	return safe.Format("%s: %s", d.Upgrade(n), safe.Join("; ", lines...))
-}
-
-// fewPlaces is the number of places that are named for a cause.
-const fewPlaces = 3
-
-// Said is the sentence about a cause, without what to do next.
-func (d Vocabulary) Said(c *Topic) safe.Markdown {
-	if len(c.Whole.List) == 1 {
-		return c.Whole.List[0]
-	}
-	text := c.What.List[0]
-	if n := len(c.What.List) - 1; n > 0 {
-		text = text.Stopless().And(", and %s", safe.Count(n, "more like it", "more like it"))
-	}
-	if places := c.Places.List; len(places) > 0 {
-		text = text.Stopless().And(" (%s)", firstPlaces(places))
-	}
-	return text
-}
-
-// SaidIn is Said with the root modules at its end.
-func (d Vocabulary) SaidIn(c *Topic) safe.Markdown {
-	where := d.Dirs(c.Dirs.List, FewDirs)
-	if len(c.Whole.List) > 1 && len(c.Places.List) > 0 {
-		return d.Said(&Topic{What: c.What}).Stopless().And(" (in %s: %s)", where, firstPlaces(c.Places.List))
-	}
-	return d.Said(c).And(" (in %s)", where)
-}
-
-func firstPlaces(places []safe.Markdown) safe.Markdown {
-	text := safe.Join(", ", places[:min(len(places), fewPlaces)]...)
-	if more := len(places) - fewPlaces; more > 0 {
-		text = text.And(" and %s", safe.Count(more, "more place", "more places"))
-	}
-	return text
 }
 
 // FewDirs is the highest number of root modules that a line names.

@@ -189,9 +189,9 @@ func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 	if len(c.Dirs.List) > 0 {
 		where = safe.Format(" in %s", d.Dirs(c.Dirs.List, outline.FewDirs))
 	}
-	text := d.Said(c)
-	if next := c.Remedy(); !next.Empty() {
-		text = text.Stopless().And(". Next: %s", next)
+	text := c.Said()
+	if !c.Next.Empty() {
+		text = text.Stopless().And(". Next: %s", c.Next)
 	}
 	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.Concern)), where, text)
 }
@@ -206,9 +206,9 @@ func heldPart(o outline.Outline) part {
 
 // heldItem says what blocks a provider, and what would help.
 func heldItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
-	text := d.SaidIn(c)
-	if next := c.Remedy(); !next.Empty() {
-		text = text.And(". Next: %s", next)
+	text := c.SaidIn(d)
+	if !c.Next.Empty() {
+		text = text.And(". Next: %s", c.Next)
 	}
 	return safe.Format("- %s\n", text)
 }

@@ -152,11 +152,7 @@ func causeItem(text, next safe.Markdown, of []string, places []safe.Markdown) ma
 
 // topicItem is a topic without its places in the text: they have a list of their own.
 func topicItem(o outline.Outline, c *outline.Topic) markup {
-	var places []safe.Markdown
-	if len(c.Whole.List) > 1 {
-		places = c.Places.List
-	}
-	return causeItem(o.Words.Said(&outline.Topic{Whole: c.Whole, What: c.What}), c.Remedy(), c.Dirs.List, places)
+	return causeItem(c.Text, c.Next, c.Dirs.List, c.Places)
 }
 
 // anyOf reports whether a column has text in some row.

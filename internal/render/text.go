@@ -212,19 +212,19 @@ func (t *text) causes(indent int, all []*outline.Topic) {
 				some = append(some, c)
 			}
 		}
-		slices.SortStableFunc(some, func(a, b *outline.Topic) int { return strings.Compare(a.Remedy().Plain(), b.Remedy().Plain()) })
+		slices.SortStableFunc(some, func(a, b *outline.Topic) int { return strings.Compare(a.Next.Plain(), b.Next.Plain()) })
 		shown := some
 		if t.o.Summary == nil || *t.o.Summary {
 			shown = some[:min(len(some), mostCauses)]
 		}
 		for i, c := range shown {
-			text := t.outline.Words.Said(c)
+			text := c.Said()
 			if len(c.Dirs.List) > 0 && indent == 0 {
-				text = t.outline.Words.SaidIn(c)
+				text = c.SaidIn(t.outline.Words)
 			}
 			t.paragraph(indent, l.label, text)
-			if next := c.Remedy(); !next.Empty() && (i+1 == len(shown) || shown[i+1].Remedy() != next) {
-				t.paragraph(indent+2, cell{safe.Const("next:"), dim}, next)
+			if !c.Next.Empty() && (i+1 == len(shown) || shown[i+1].Next != c.Next) {
+				t.paragraph(indent+2, cell{safe.Const("next:"), dim}, c.Next)
 			}
 		}
 		if more := len(some) - len(shown); more > 0 {

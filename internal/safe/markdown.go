@@ -21,7 +21,7 @@ import (
 type Markdown struct{ s string }
 
 // The marks. A piece begins with one of them and ends with markEnd; arrowMark is
-// a piece by itself. The text of a link may hold other pieces.
+// a piece by itself, and so is detailMark. The text of a link may hold other pieces.
 const (
 	firstMark   = 0xf8 // no smaller byte is a mark
 	textMark    = 0xf8
@@ -30,6 +30,7 @@ const (
 	linkMark    = 0xfb // the text of a link, linkTo, and its address
 	linkTo      = 0xfc
 	arrowMark   = 0xfd
+	detailMark  = 0xfe // before and after a detail, which may hold other pieces
 	markEnd     = 0xff
 )
 
@@ -69,6 +70,24 @@ func Link(text Markdown, url string) Markdown {
 
 // Arrow is between an old and a new value.
 var Arrow = Markdown{string([]byte{arrowMark})}
+
+// Detail returns a part of a sentence that is about one place only, such as the
+// place itself. It may not hold another detail.
+func Detail(format wording, texts ...Markdown) Markdown {
+	mark := string([]byte{detailMark})
+	return Markdown{fillIn(mark, string(format), texts).s + mark}
+}
+
+// WithoutDetails returns the text for several places.
+func (m Markdown) WithoutDetails() Markdown {
+	var b strings.Builder
+	for i, part := range strings.Split(m.s, string([]byte{detailMark})) {
+		if i%2 == 0 {
+			b.WriteString(part)
+		}
+	}
+	return Markdown{b.String()}
+}
 
 // Int returns a number.
 func Int(n int) Markdown { return Markdown{strconv.Itoa(n)} }

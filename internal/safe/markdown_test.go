@@ -44,6 +44,8 @@ func TestMarkdownIsPrinted(t *testing.T) {
 		{"link without a text", safe.Link(safe.Text(""), "x"), "`x`", "", "", ""},
 		{"arrow", safe.Join(" ", safe.Int(1), safe.Arrow, safe.Text("2_")), "1 → 2&#95;", "1 -> 2_", "1 -> 2_", "1 → 2_"},
 		{"sentence", safe.Format("%s in %s", safe.Code("a"), safe.Count(1, "root module", "root modules")).And(", %s", safe.Count(2, "b", "c")), "`a` in 1 root module, 2 c", "a in 1 root module, 2 c", "a in 1 root module, 2 c", "<code>a</code> in 1 root module, 2 c"},
+		{"details", safe.Format("%s%s by 2", safe.Code("a"), safe.Detail(" at %s", safe.Text("_1_"))).And("%s", safe.Detail(" and 3")), "`a` at &#95;1&#95; by 2 and 3", "a at _1_ by 2 and 3", "a at _1_ by 2 and 3", "<code>a</code> at _1_ by 2 and 3"},
+		{"no details", safe.Format("%s%s by 2", safe.Code("a"), safe.Detail(" at %s", safe.Text("_1_"))).And("%s", safe.Detail(" and 3")).WithoutDetails(), "`a` by 2", "a by 2", "a by 2", "<code>a</code> by 2"},
 		{"text of ours", safe.Ours("<!-- x --> *a*"), "<!-- x --> *a*", "<!-- x --> *a*", "<!-- x --> *a*", "&lt;!-- x --&gt; *a*"},
 		{"block of code", safe.Fenced("text", "a\n", 100), "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n", "```text\na\n```\n"},
 	} {

@@ -124,6 +124,8 @@ func (m Markdown) each(do func(mark byte, text, url string)) {
 		s = s[at+1:]
 		url := ""
 		switch mark {
+		case detailMark:
+			continue
 		case arrowMark:
 			do(mark, "", "")
 			continue
