@@ -57,6 +57,14 @@ type Subject struct {
 	Hash      provider.Hash
 }
 
+// VersionText returns the version; empty if the subject is not Versioned.
+func (s Subject) VersionText() string {
+	if !s.Versioned {
+		return ""
+	}
+	return s.Version.String()
+}
+
 // String returns the place and the message, without the hint.
 func (p Problem) String() string {
 	if p.Place == (Place{}) {
@@ -77,17 +85,14 @@ func (p Problem) Compare(q Problem) int {
 // matter. Code scanning expects the number at its end for the key
 // primaryLocationLineHash.
 func (p Problem) Fingerprint() string {
-	about, version, addr := string(p.Subject.Hash), "", ""
+	about, addr := string(p.Subject.Hash), ""
 	if about == "" && p.Subject.Platform != (provider.Platform{}) {
 		about = p.Subject.Platform.String()
-	}
-	if p.Subject.Versioned {
-		version = p.Subject.Version.String()
 	}
 	if p.Subject.Addr != (provider.Addr{}) {
 		addr = p.Subject.Addr.String()
 	}
-	facts := []string{string(p.Code), p.Place.File(), addr, version, about}
+	facts := []string{string(p.Code), p.Place.File(), addr, p.Subject.VersionText(), about}
 	if p.About != "" {
 		facts = append(facts, p.About)
 	}

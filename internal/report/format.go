@@ -9,8 +9,6 @@ import (
 	"io"
 	"unicode/utf8"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/ledger"
@@ -212,7 +210,7 @@ type problemJSON struct {
 	File     string        `json:"file,omitempty"`
 	Line     int           `json:"line,omitempty"`
 	Provider provider.Addr `json:"provider,omitzero"`
-	Host     shownHost     `json:"host,omitempty"`
+	Host     string        `json:"host,omitempty"` // in the form that people write
 	Hint     string        `json:"hint,omitempty"`
 	Dirs     problem.Dirs  `json:"dirs,omitzero"`
 	// Outage is the same for all problems of one server that did not answer.
@@ -227,7 +225,7 @@ type shaper struct{ names problem.Naming }
 func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
-		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: shownHost(d.Host), Hint: d.Hint, Dirs: d.Dirs.Named(w.names), Outage: d.Outage}
+		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: d.Host.ForDisplay(), Hint: d.Hint, Dirs: d.Dirs.Named(w.names), Outage: d.Outage}
 		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
@@ -235,14 +233,6 @@ func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []pr
 		errors = append(errors, p)
 	}
 	return errors, warnings
-}
-
-// shownHost is a host in the form that people write.
-type shownHost svchost.Hostname
-
-// MarshalText implements encoding.TextMarshaler.
-func (h shownHost) MarshalText() ([]byte, error) {
-	return []byte(svchost.Hostname(h).ForDisplay()), nil
 }
 
 // scanJSON is a root module of a scan.
@@ -359,7 +349,7 @@ func planOf(m Module) planJSON {
 			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, k.Since, orNil(k.Serving)})
 		}
 		for _, text := range k.Warnings { // registries write them for users of the provider
-			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: shownHost(k.Addr.Host)})
+			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: k.Addr.Host.ForDisplay()})
 		}
 	}
 	return j
@@ -404,26 +394,31 @@ func (w shaper) changeOf(c Change) changeJSON {
 // heldJSON says why a newer release was not taken. Outside of a change it also
 // has the provider and its version.
 type heldJSON struct {
-	Provider   provider.Addr     `json:"provider,omitzero"`
-	Stays      *provider.Version `json:"at,omitempty"`
-	Version    provider.Version  `json:"version"`
-	Released   provider.Day      `json:"released"`
-	Reason     policy.Reason     `json:"reason"`
-	Constraint provider.Term     `json:"constraint"`
-	Module     string            `json:"module"`
-	problem.Place
-	Unit       string        `json:"unit,omitempty"`
-	Sets       scan.SetNames `json:"sets,omitzero"`
-	Source     string        `json:"source_expression,omitempty"`
-	Expression string        `json:"expression,omitempty"`
-	Also       []scan.Term   `json:"also"`
-	Rule       string        `json:"rule"`
-	Eligible   provider.Day  `json:"eligible"`
+	Provider provider.Addr     `json:"provider,omitzero"`
+	Stays    *provider.Version `json:"at,omitempty"`
+	Version  provider.Version  `json:"version"`
+	Released provider.Day      `json:"released"`
+	Reason   policy.Reason     `json:"reason"`
+	decidingTerm
+	Also     []scan.Term  `json:"also"`
+	Rule     string       `json:"rule"`
+	Eligible provider.Day `json:"eligible"`
 	// Help is the measures that let the provider move to HelpTo, and the problems
 	// that remain.
 	Help   []upgrade.Measure `json:"help,omitempty"`
 	HelpTo *provider.Version `json:"help_to,omitempty"`
 	Leaves *provider.Version `json:"help_leaves,omitempty"`
+}
+
+// decidingTerm is a scan.Term with another key for its constraint.
+type decidingTerm struct {
+	Constraint provider.Term `json:"constraint"`
+	Module     string        `json:"module"`
+	problem.Place
+	Unit       string        `json:"unit,omitempty"`
+	Sets       scan.SetNames `json:"sets,omitzero"`
+	Source     string        `json:"source_expression,omitempty"`
+	Expression string        `json:"expression,omitempty"`
 }
 
 // heldIn are the held releases of all providers of a root module.
@@ -441,8 +436,7 @@ func (w shaper) heldIn(m Module) []heldJSON {
 
 func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, Constraint: h.Term.Constraint, Module: h.Term.Module, Place: w.place(h.Term.Place),
-		Unit: h.Term.Unit, Sets: h.Term.Sets, Source: h.Term.Source, Expression: h.Term.Expression,
+		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, decidingTerm: decidingTerm(w.term(h.Term)),
 		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
 		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version), Leaves: orNil(h.Help.Leaves),
 	}
@@ -480,7 +474,7 @@ type findingJSON struct {
 	Code        problem.Code      `json:"code"`
 	Severity    problem.Severity  `json:"severity"`
 	Provider    provider.Addr     `json:"provider"`
-	Version     entryVersion      `json:"version"`
+	Version     string            `json:"version"` // of the entry; empty without one
 	Hash        provider.Hash     `json:"hash,omitempty"`
 	File        string            `json:"file"`
 	Line        int               `json:"line"`
@@ -497,7 +491,7 @@ type findingJSON struct {
 
 func (w shaper) findingOf(f problem.Problem) findingJSON {
 	return findingJSON{
-		Code: f.Code, Severity: f.Severity, Provider: f.Subject.Addr, Version: entryVersion{f.Subject.Version, f.Subject.Versioned}, Hash: f.Subject.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
+		Code: f.Code, Severity: f.Severity, Provider: f.Subject.Addr, Version: f.Subject.VersionText(), Hash: f.Subject.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
 		Platform: f.Subject.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
 }
@@ -512,21 +506,6 @@ func (w shaper) acceptedOf(a ledger.Acceptance) findingJSON {
 	j := w.markedOf(a.Problem)
 	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
 	return j
-}
-
-// entryVersion is the version of a finding's entry; empty if the finding has no
-// entry.
-type entryVersion struct {
-	version provider.Version
-	known   bool
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (v entryVersion) MarshalText() ([]byte, error) {
-	if !v.known {
-		return nil, nil
-	}
-	return v.version.MarshalText()
 }
 
 // verifiedJSON is the verification of a root module.
@@ -598,19 +577,26 @@ func fleetOf(r Report) *fleetJSON {
 	return j
 }
 
+// SettingsShown are the settings in force for a repository, with explanations.
+type SettingsShown struct {
+	Repository string                 `json:"repository"` // on GitHub; empty for the checkout
+	Branch     string                 `json:"branch"`
+	All        []settings.Explanation `json:"settings"`
+	Warnings   []problem.Problem      `json:"-"`
+}
+
 // settingsJSON are the settings that are in force.
 type settingsJSON struct {
-	FormatVersion int                    `json:"format_version"`
-	Repository    string                 `json:"repository"`
-	Branch        string                 `json:"branch"`
-	Settings      []settings.Explanation `json:"settings"`
-	Warnings      []problemJSON          `json:"warnings"`
+	FormatVersion int `json:"format_version"`
+	SettingsShown
+	Problems []problemJSON `json:"warnings"`
 }
 
 // SettingsJSON writes settings for programs. The error is the writer's.
 func SettingsJSON(w io.Writer, shown SettingsShown) error {
+	shown.All = array(shown.All)
 	_, warnings := shaper{}.problemsOf(shown.Warnings)
-	return Encode(w, settingsJSON{formatVersion, shown.Repository, shown.Branch, array(shown.All), warnings}, "  ")
+	return Encode(w, settingsJSON{formatVersion, shown, warnings}, "  ")
 }
 
 // orNil points to a value; nil for the zero value.

@@ -90,7 +90,7 @@ func sameKeys(t *testing.T, path string, text json.RawMessage, of, row reflect.T
 func fieldsOf(of reflect.Type) (all []reflect.StructField) {
 	for f := range of.Fields() {
 		switch tag := f.Tag.Get("json"); {
-		case tag == "-", !f.IsExported():
+		case tag == "-", !f.IsExported() && !f.Anonymous:
 		case f.Anonymous && tag == "":
 			all = append(all, fieldsOf(f.Type)...)
 		default:
