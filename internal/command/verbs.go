@@ -194,7 +194,7 @@ func status(r report.Report) error {
 		return exit(ExitUsage)
 	case r.Failed():
 		return exit(ExitFailed)
-	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaches(r.FailOn):
+	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaching(r.FailOn) > 0:
 		return exit(ExitFinding)
 	case r.Verb == verbs.Check && r.Fails():
 		return exit(ExitChanges)

@@ -92,7 +92,7 @@ func (f failedModules) clause(r report.Report) safe.Markdown {
 			parts = append(parts, safe.Format("%s %s", safe.Int(n), said))
 		}
 	}
-	if len(parts) == 0 && CutOff(r) {
+	if len(parts) == 0 && cutOff(r) {
 		return safe.Const("the run ended before it was done")
 	}
 	return enumerated(parts)

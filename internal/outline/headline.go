@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
@@ -22,7 +23,7 @@ func headline(r report.Report, t Totals) safe.Markdown {
 	case r.Verb == verbs.Diff:
 		return safe.Text(differences(r)).Sentence()
 	case len(r.Modules) == 0:
-		return withoutModules(r)
+		return withoutModules(r).Sentence()
 	case first.Empty():
 		return besides(r, t, failed).Sentence()
 	case failed.all() == len(r.Modules) && changing(r) == 0:
@@ -33,26 +34,54 @@ func headline(r report.Report, t Totals) safe.Markdown {
 	return safe.Format("%s; %s", first, besides(r, t, failed)).Sentence()
 }
 
-// withoutModules says why a report has no root module.
+// withoutModules is a clause about why a report has no root module.
 func withoutModules(r report.Report) safe.Markdown {
 	switch {
 	case r.Touched:
-		return safe.Const("The change touches no root module that has a lock file.")
-	case CutOff(r):
-		return safe.Const("The run ended before its root modules were known.")
+		return safe.Const("the change touches no root module that has a lock file")
+	case cutOff(r):
+		return safe.Const("the run ended before its root modules were known")
 	case len(r.Unlocked) > 0:
-		return safe.Const("No root module has a lock file.")
+		return safe.Const("no root module has a lock file")
 	case r.Idle:
-		return safe.Const("Nothing was asked for.")
+		return safe.Const("nothing was asked for")
 	case slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeUnseen }):
-		return safe.Const("No lock file was looked at.")
+		return safe.Const("no lock file was looked at")
 	}
-	return safe.Const("No root module was found.")
+	return safe.Const("no root module was found")
 }
 
-// SaysWhyEmpty reports whether a problem says why a report has no root module.
-func SaysWhyEmpty(d problem.Problem) bool {
-	return d.Code == problem.CodeNotRootModule || d.Code == problem.CodeUnseen
+// closing is the last line of a report: what failed, then counts. It is empty if
+// the report says it elsewhere.
+func closing(r report.Report) safe.Markdown {
+	saysWhyEmpty := func(d problem.Problem) bool {
+		return d.Code == problem.CodeNotRootModule || d.Code == problem.CodeUnseen
+	}
+	var parts []string
+	switch {
+	case r.Verb == verbs.Diff:
+		return safe.Text(differences(r))
+	case len(r.Modules) == 0 && !r.Touched && (r.Fleet != nil || cutOff(r)):
+		return safe.Markdown{}
+	case len(r.Modules) == 0 && !r.Touched && len(r.Unlocked) == 0 && slices.ContainsFunc(r.Diagnostics, saysWhyEmpty):
+		parts = []string{"0 root modules"}
+	case len(r.Modules) == 0:
+		parts = []string{withoutModules(r).Plain()}
+	case r.Verb == verbs.Scan, r.Verb == verbs.Why:
+		parts = scannedCounts(r)
+	case r.Verb == verbs.Verify:
+		parts = append([]string{r.Counts().String()}, SeverityCounts(r)...)
+	default:
+		parts = writtenCounts(r)
+	}
+	if n := acceptedCount(r); n > 0 && r.Verb == verbs.Check {
+		parts = append(parts, fmt.Sprintf("%d accepted", n))
+	}
+	if n := len(r.Excluded); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d excluded", n))
+	}
+	said := []safe.Markdown{failedIn(r).clause(r), safe.Text(strings.Join(parts, ", "))}
+	return safe.Join("; ", slices.DeleteFunc(said, safe.Markdown.Empty)...)
 }
 
 // besides is a clause about everything in the run that did not fail.
@@ -67,11 +96,11 @@ func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
 		return safe.Text(r.Counts().String())
 	case modules > 0:
 		return changesIn(r, modules, failed)
-	case CutOff(r) && failed.all() == 0:
+	case cutOff(r) && failed.all() == 0:
 		return safe.Const("nothing is changed")
 	case r.Failed() && failed.all() == 0:
 		return safe.Const("nothing is changed, because of errors")
-	case r.Found():
+	case r.Findings() > 0:
 		return safe.Text(foundCount(r, true))
 	case slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("the change makes nothing worse")
@@ -120,8 +149,8 @@ func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown
 	return safe.Join("", before, said)
 }
 
-// CutOff reports whether the run ended early.
-func CutOff(r report.Report) bool {
+// cutOff reports whether the run ended early.
+func cutOff(r report.Report) bool {
 	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
@@ -175,17 +204,17 @@ func differences(r report.Report) string {
 	return fmt.Sprintf("%d providers differ", n)
 }
 
-// ScannedCounts counts the root modules that a scan found, and those with a lock
+// scannedCounts counts the root modules that a scan found, and those with a lock
 // file.
-func ScannedCounts(r report.Report) []string {
+func scannedCounts(r report.Report) []string {
 	locked := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
 	all := len(r.Modules) + len(r.Unlocked)
 	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
-// WrittenCounts counts the lock files by what happened to them, and those with
+// writtenCounts counts the lock files by what happened to them, and those with
 // findings. A lock file with findings does not count as up to date.
-func WrittenCounts(r report.Report) []string {
+func writtenCounts(r report.Report) []string {
 	counts := map[string]int{}
 	for _, m := range r.Modules {
 		switch {
@@ -269,8 +298,8 @@ func proposed(pulls []report.PullRequest, dir string) string {
 	return word
 }
 
-// AcceptedCount counts the findings that a baseline accepts.
-func AcceptedCount(r report.Report) int {
+// acceptedCount counts the findings that a baseline accepts.
+func acceptedCount(r report.Report) int {
 	n := 0
 	for _, m := range r.Modules {
 		n += len(m.Accepted)
@@ -281,7 +310,7 @@ func AcceptedCount(r report.Report) int {
 // SeverityCounts counts the findings by severity, and those that a baseline
 // accepts.
 func SeverityCounts(r report.Report) []string {
-	n, accepted := map[problem.Severity]int{}, AcceptedCount(r)
+	n, accepted := map[problem.Severity]int{}, acceptedCount(r)
 	for _, m := range r.Modules {
 		for _, f := range m.Findings {
 			n[f.Severity]++

@@ -28,19 +28,17 @@ type Outline struct {
 	// Words are the names that the report uses for providers and files.
 	Words    Vocabulary
 	Headline safe.Markdown // the result of the run: failures first
-	Failed   safe.Markdown // which root modules failed, as a clause; empty if none did
+	Closing  safe.Markdown // the result in counts; empty if the rest of the report says it
 	Next     Step          // what to do next
 	Totals   Totals
-	// Differences counts the differences of a diff, in a few words.
-	Differences string
-	Changes     []ChangeRow
-	Signed      safe.Markdown // who signed the proposed releases; empty if unknown
-	Assumed     safe.Markdown // the assumed releases of the tools; empty if none
-	Review      []*Topic      // what needs a reviewer, by concern
-	Modules     []Block       // root modules that change; those with the same changes share a block
-	Held        []*Topic      // what blocks providers
-	Spreads     []report.VersionSkew
-	Notes       []notes.Notes // those that a reviewer must read come first
+	Changes  []ChangeRow
+	Signed   safe.Markdown // who signed the proposed releases; empty if unknown
+	Assumed  safe.Markdown // the assumed releases of the tools; empty if none
+	Review   []*Topic      // what needs a reviewer, by concern
+	Modules  []Block       // root modules that change; those with the same changes share a block
+	Held     []*Topic      // what blocks providers
+	Spreads  []report.VersionSkew
+	Notes    []notes.Notes // those that a reviewer must read come first
 }
 
 // Of returns the outline of a report.
@@ -55,7 +53,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	totals := totalsOf(r)
 	changes, signed := rowsOf(r, d)
 	return Outline{
-		Words: d, Headline: headline(r, totals), Next: StepOf(r), Failed: failedIn(r).clause(r), Differences: differences(r), Totals: totals,
+		Words: d, Headline: headline(r, totals), Closing: closing(r), Next: StepOf(r), Totals: totals,
 		Changes: changes, Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
@@ -115,18 +113,7 @@ type priority struct {
 // before orders priorities: first major upgrades, then changes that need a
 // reviewer, then changes in many root modules.
 func (w priority) before(o priority) int {
-	return cmp.Or(sooner(w.major, o.major), sooner(w.review, o.review), o.roots-w.roots)
-}
-
-// sooner orders true before false.
-func sooner(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
+	return cmp.Or(collect.TrueFirst(w.major, o.major), collect.TrueFirst(w.review, o.review), o.roots-w.roots)
 }
 
 func isMajor(c report.Change) bool {
@@ -181,7 +168,7 @@ func commonChanges(r report.Report, d Vocabulary) map[provider.Addr][]CommonChan
 		slices.SortStableFunc(of, func(a, b CommonChange) int {
 			return cmp.Or(
 				cmp.Compare(rank[a.change.Kind], rank[b.change.Kind]),
-				sooner(isMajor(a.change), isMajor(b.change)),
+				collect.TrueFirst(isMajor(a.change), isMajor(b.change)),
 				a.change.From.Compare(b.change.From),
 				a.change.To.Compare(b.change.To),
 			)

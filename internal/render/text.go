@@ -5,7 +5,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -66,7 +65,13 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if n := t.outline.Totals.Told; n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
-	t.closing()
+	closing := bold
+	if t.r.Failed() {
+		closing = red
+	}
+	if !t.outline.Closing.Empty() {
+		t.painted(closing, t.outline.Closing)
+	}
 	if next := t.outline.Next.String(); next != "" {
 		t.WriteString("  " + t.paint(dim, "next:") + " " + next + "\n") // in one line, so that people can copy it
 	}
@@ -440,50 +445,6 @@ func (t *text) pullRequests() {
 	if slices.ContainsFunc(t.r.PullRequests, func(p report.PullRequest) bool { return p.Body != "" }) {
 		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))
 	}
-}
-
-// closing is the last line: the result of the run, failures first.
-func (t *text) closing() {
-	var parts []string
-	switch {
-	case t.r.Verb == verbs.Diff:
-		parts = append(parts, t.outline.Differences)
-	case len(t.r.Modules) == 0 && t.r.Touched:
-		parts = append(parts, "the change touches no root module that has a lock file")
-	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // it was shown above
-		return
-	case len(t.r.Modules) == 0 && outline.CutOff(t.r): // which has just been said
-		return
-	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
-		parts = append(parts, "no root module has a lock file")
-	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, outline.SaysWhyEmpty):
-		parts = append(parts, "0 root modules") // the line above has said why
-	case t.r.Idle:
-		parts = append(parts, "nothing was asked for")
-	case len(t.r.Modules) == 0:
-		parts = append(parts, "no root module was found")
-	case t.r.Verb == verbs.Scan || t.r.Verb == verbs.Why:
-		parts = outline.ScannedCounts(t.r)
-	case t.r.Verb == verbs.Verify:
-		parts = append([]string{t.r.Counts().String()}, outline.SeverityCounts(t.r)...)
-	default:
-		parts = outline.WrittenCounts(t.r)
-	}
-	if n := outline.AcceptedCount(t.r); n > 0 && t.r.Verb == verbs.Check {
-		parts = append(parts, fmt.Sprintf("%d accepted", n))
-	}
-	if n := len(t.r.Excluded); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d excluded", n))
-	}
-	line := safe.Text(strings.Join(parts, ", "))
-	if failed := t.outline.Failed; !failed.Empty() && t.r.Verb != verbs.Diff {
-		line = safe.Join("; ", slices.DeleteFunc([]safe.Markdown{failed, line}, safe.Markdown.Empty)...)
-	}
-	if t.r.Failed() {
-		t.painted(red, line)
-		return
-	}
-	t.painted(bold, line)
 }
 
 // versions writes the providers that have several versions in use.

@@ -498,28 +498,19 @@ func (m Module) Named(names problem.Naming) Module {
 	return m
 }
 
-// number counts the root modules for which holds is true.
-func (r Report) number(holds func(Module) bool) int { return collect.CountIf(r.Modules, holds) }
-
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
-	return problem.AnyError(r.Diagnostics) || r.number(Module.Failed) > 0
+	return problem.AnyError(r.Diagnostics) || collect.CountIf(r.Modules, Module.Failed) > 0
 }
 
 // Pending reports whether any lock file is not as it should be.
-func (r Report) Pending() bool {
-	return r.number(func(m Module) bool { return m.Pending }) > 0
-}
+func (r Report) Pending() bool { return len(r.PendingDirs()) > 0 }
 
 // Left counts the root modules whose lock file was not examined.
-func (r Report) Left() int {
-	return r.number(func(m Module) bool { return m.Left })
-}
+func (r Report) Left() int { return collect.CountIf(r.Modules, func(m Module) bool { return m.Left }) }
 
 // PendingDirs are the root modules whose lock file is not as it should be.
-func (r Report) PendingDirs() []string {
-	return r.dirs(func(m Module) bool { return m.Pending })
-}
+func (r Report) PendingDirs() []string { return r.dirs(func(m Module) bool { return m.Pending }) }
 
 // FailingDirs are the root modules that make a check fail.
 func (r Report) FailingDirs() []string {
@@ -528,20 +519,12 @@ func (r Report) FailingDirs() []string {
 
 // dirs are the root modules for which holds is true.
 func (r Report) dirs(holds func(Module) bool) []string {
-	var dirs []string
-	for _, m := range r.Modules {
-		if holds(m) {
-			dirs = append(dirs, m.Dir)
-		}
-	}
-	return dirs
+	return collect.Mapped(collect.Those(r.Modules, holds), func(m Module) string { return m.Dir })
 }
 
 // Fails reports whether a lock file makes a check fail: it is wrong, and was
 // right before the checked change.
-func (r Report) Fails() bool {
-	return r.number(func(m Module) bool { return m.Pending && !m.OnBase }) > 0
-}
+func (r Report) Fails() bool { return len(r.FailingDirs()) > 0 }
 
 // Failed reports whether the root module failed, completely or in part.
 func (m Module) Failed() bool { return problem.AnyError(m.Diagnostics) }
@@ -599,9 +582,6 @@ func (r Report) Title(m Module) string {
 	return m.Dir
 }
 
-// Found reports whether there is any finding.
-func (r Report) Found() bool { return r.Findings() > 0 }
-
 // Findings counts the findings of all lock files.
 func (r Report) Findings() int { return r.Reaching(problem.SeverityNote) }
 
@@ -615,9 +595,6 @@ func (r Report) Counts() verify.Counts {
 	}
 	return all
 }
-
-// Reaches reports whether a finding has at least this severity.
-func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) > 0 }
 
 // Reaching counts the findings of at least this severity.
 func (r Report) Reaching(least problem.Severity) int {
