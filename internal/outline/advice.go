@@ -22,9 +22,9 @@ type counsel struct {
 	version provider.Version
 }
 
-// advice says which change would let a provider move; empty if no change is
+// adviceOf says which change would let a provider move; empty if no change is
 // known.
-func (d Vocabulary) advice(k report.Kept) safe.Markdown {
+func adviceOf(k report.Kept, d Vocabulary) safe.Markdown {
 	for _, h := range k.Held {
 		if len(h.Help.Measures) > 0 {
 			return counsel{d, k.Addr, h.Help.Version}.said(h.Help)

@@ -427,7 +427,7 @@ func (all *causes) breaking(r report.Report) {
 // held adds what blocks a provider. The same constraint on the same newest
 // release is one cause, in every file.
 func (all *causes) held(k report.Kept, dir string) {
-	s := symptom{concern: ConcernHeld, said: all.d.held(k), next: all.d.advice(k), dir: dir}
+	s := symptom{concern: ConcernHeld, said: all.d.held(k), next: adviceOf(k, all.d), dir: dir}
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {
 			s.places = append(s.places, all.d.Place(h.Term, k.Origins))

@@ -24,8 +24,8 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 			rank: 2, share: 20,
 			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
 		}),
-		glanceReview(g),
-		glanceHeld(g),
+		topicsPart(part{rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n")}, g.Review, g.Words, reviewItem),
+		heldPart(part{rank: 4, share: 25}, g.Held, g.Words),
 		waitingPart(box.Past, prefix, g.Room, part{
 			rank: 1, share: 20,
 			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one anyway.\n\n"),
@@ -66,40 +66,4 @@ func waitingPart(act box.Act, prefix string, pulls []report.PullRequest, p part)
 		p.add(box.New(act, strings.TrimPrefix(pull.Branch, prefix), pull.Waiting.Digest).Item(text))
 	}
 	return p
-}
-
-// glanceReview lists what was not read or not verified, or breaks a rule.
-func glanceReview(g outline.Glance) part {
-	p := part{rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"), what: safe.Const("item")}
-	for _, c := range g.Review {
-		p.add(reviewItem(g.Words, c))
-	}
-	return p
-}
-
-func glanceHeld(g outline.Glance) part {
-	p := part{rank: 4, share: 25, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
-	for _, c := range g.Held {
-		p.add(heldItem(g.Words, c))
-	}
-	return p
-}
-
-// dashboardSentence says what happened to the issue.
-func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
-	name := safe.Const("the issue")
-	if d.Number > 0 {
-		name = safe.Format("issue %s", safe.Int(d.Number))
-	}
-	text := safe.Join(" ", outcome(d.Operation, r.DryRun), safe.Link(name, d.URL))
-	if d.Operation == "none" && d.Number == 0 {
-		text = safe.Const("opened no issue")
-	}
-	if r.Fleet != nil {
-		text = text.And(" in %s", safe.Code(d.Repository))
-	}
-	if d.Reason != "" {
-		text = text.And(" (%s)", safe.Text(d.Reason))
-	}
-	return text
 }

@@ -97,7 +97,7 @@ func partsOf(r report.Report) []part {
 		changesPart(o, noun(r)),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
-		heldPart(o),
+		heldPart(part{rank: 3, share: 8}, o.Held, o.Words),
 		spreadsPart(o),
 		notesPart(o),
 	}
@@ -177,9 +177,14 @@ func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
 }
 
 func reviewPart(o outline.Outline) part {
-	p := part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n"), what: safe.Const("item")}
-	for _, c := range o.Review {
-		p.add(reviewItem(o.Words, c))
+	return topicsPart(part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n")}, o.Review, o.Words, reviewItem)
+}
+
+// topicsPart has an item for each topic.
+func topicsPart(p part, topics []*outline.Topic, d outline.Vocabulary, item func(outline.Vocabulary, *outline.Topic) safe.Markdown) part {
+	p.what = safe.Const("item")
+	for _, c := range topics {
+		p.add(item(d, c))
 	}
 	return p
 }
@@ -196,12 +201,9 @@ func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.Concern)), where, text)
 }
 
-func heldPart(o outline.Outline) part {
-	p := part{rank: 3, share: 8, head: safe.Const("### Held back\n\n"), what: safe.Const("item")}
-	for _, c := range o.Held {
-		p.add(heldItem(o.Words, c))
-	}
-	return p
+func heldPart(p part, held []*outline.Topic, d outline.Vocabulary) part {
+	p.head = safe.Const("### Held back\n\n")
+	return topicsPart(p, held, d, heldItem)
 }
 
 // heldItem says what blocks a provider, and what would help.
@@ -293,11 +295,8 @@ func items(of []safe.Markdown) safe.Markdown {
 
 func pulls(r report.Report) part {
 	p := part{rank: 0, what: safe.Const("pull request")}
-	for _, pull := range r.PullRequests {
-		p.add(safe.Format("- %s\n", pullSentence(r, pull).Capital()))
-	}
-	for _, d := range r.Dashboards {
-		p.add(safe.Format("- %s\n", dashboardSentence(r, d).Capital()))
+	for _, said := range pullSentences(r) {
+		p.add(safe.Format("- %s\n", said))
 	}
 	return p
 }

@@ -55,14 +55,7 @@ func answerOf(r report.Report) safe.Markdown {
 // pullSentence says what happened to a pull request. It names the base if the run
 // had several.
 func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
-	name := safe.Const("the pull request")
-	if p.Number > 0 {
-		name = safe.Format("pull request %s", safe.Int(p.Number))
-	}
-	text := safe.Join(" ", outcome(p.Operation, r.DryRun), safe.Link(name, p.URL))
-	if p.Operation == "none" && p.Number == 0 {
-		text = safe.Const("opened no pull request")
-	}
+	text := outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL)
 	if p.Branch != "" {
 		text = text.And(" from %s", safe.Code(p.Branch))
 	}
@@ -86,6 +79,18 @@ func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	return text
 }
 
+// dashboardSentence says what happened to the issue.
+func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
+	text := outcome(safe.Const("issue"), d.Operation, r.DryRun, d.Number, d.URL)
+	if r.Fleet != nil {
+		text = text.And(" in %s", safe.Code(d.Repository))
+	}
+	if d.Reason != "" {
+		text = text.And(" (%s)", safe.Text(d.Reason))
+	}
+	return text
+}
+
 // pullSentences say what happened to pull requests and to the issues.
 func pullSentences(r report.Report) []safe.Markdown {
 	return slices.Concat(
@@ -94,21 +99,31 @@ func pullSentences(r report.Report) []safe.Markdown {
 	)
 }
 
-func outcome(operation string, dryRun bool) safe.Markdown {
-	would, did := safe.Const("would create"), safe.Const("created")
-	switch operation {
-	case "created":
-	case "updated":
-		would, did = safe.Const("would update"), safe.Const("updated")
-	case "closed":
-		would, did = safe.Const("would close"), safe.Const("closed")
-	default:
-		return safe.Const("kept")
+// outcomes are the results of operations: if they were done, and in a dry run.
+var outcomes = map[string][2]safe.Markdown{
+	"created": {safe.Const("created"), safe.Const("would create")},
+	"updated": {safe.Const("updated"), safe.Const("would update")},
+	"closed":  {safe.Const("closed"), safe.Const("would close")},
+}
+
+// outcome says what happened to a pull request or an issue. number is 0 if there
+// is none.
+func outcome(what safe.Markdown, operation string, dryRun bool, number int, url string) safe.Markdown {
+	said, known := outcomes[operation]
+	did := said[0]
+	switch {
+	case operation == "none" && number == 0:
+		return safe.Format("opened no %s", what)
+	case !known:
+		did = safe.Const("kept")
+	case dryRun:
+		did = said[1]
 	}
-	if dryRun {
-		return would
+	name := safe.Format("the %s", what)
+	if number > 0 {
+		name = safe.Format("%s %s", what, safe.Int(number))
 	}
-	return did
+	return safe.Join(" ", did, safe.Link(name, url))
 }
 
 // fleetSentence counts repositories by what happened to them.

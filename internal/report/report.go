@@ -500,14 +500,14 @@ func (m Module) Named(names problem.Naming) Module {
 
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
-	return problem.AnyError(r.Diagnostics) || collect.CountIf(r.Modules, Module.Failed) > 0
+	return problem.AnyError(r.Diagnostics) || len(r.dirs(Module.Failed)) > 0
 }
 
 // Pending reports whether any lock file is not as it should be.
 func (r Report) Pending() bool { return len(r.PendingDirs()) > 0 }
 
 // Left counts the root modules whose lock file was not examined.
-func (r Report) Left() int { return collect.CountIf(r.Modules, func(m Module) bool { return m.Left }) }
+func (r Report) Left() int { return len(r.dirs(func(m Module) bool { return m.Left })) }
 
 // PendingDirs are the root modules whose lock file is not as it should be.
 func (r Report) PendingDirs() []string { return r.dirs(func(m Module) bool { return m.Pending }) }
@@ -518,8 +518,13 @@ func (r Report) FailingDirs() []string {
 }
 
 // dirs are the root modules for which holds is true.
-func (r Report) dirs(holds func(Module) bool) []string {
-	return collect.Mapped(collect.Those(r.Modules, holds), func(m Module) string { return m.Dir })
+func (r Report) dirs(holds func(Module) bool) (dirs []string) {
+	for _, m := range r.Modules {
+		if holds(m) {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return dirs
 }
 
 // Fails reports whether a lock file makes a check fail: it is wrong, and was
