@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -28,8 +29,6 @@ func markupOf[T any](list []T, of func(T) markup) markup {
 	}
 	return markup(b.String())
 }
-
-func together(list []markup) markup { return markupOf(list, func(m markup) markup { return m }) }
 
 // onlyIf is the markup if something holds, else empty.
 func onlyIf(holds bool, m markup) markup {
@@ -72,16 +71,32 @@ func pageSection(id, title, content markup) markup {
 	return "\n<section id=\"" + id + `"><h2>` + title + `</h2>` + content + `</section>`
 }
 
-// table has a column for each heading that is not empty, and can be sorted.
-func table(label, class markup, headings []markup, rows markup) markup {
+// table can be sorted. It has a column for each heading, except for columns
+// without content. The filter of the page shows and hides its rows.
+func table(label, class markup, headings []markup, rows [][]markup) markup {
+	used := make([]bool, len(headings))
+	for _, row := range rows {
+		for i, cell := range row {
+			used[i] = used[i] || cell != emptyCell
+		}
+	}
+	kept := func(cells []markup) (all markup) {
+		for i, c := range cells {
+			all += onlyIf(used[i], c)
+		}
+		return all
+	}
 	return "\n" + `<div class="scroll" tabindex="0" role="region" aria-label="` + label + `"><table class="` + class + `">` +
-		"\n<thead><tr>" + markupOf(headings, func(h markup) markup { return onlyIf(h != "", `<th scope="col">`+h+`</th>`) }) + "</tr></thead>\n<tbody>" +
-		rows + "\n</tbody></table></div>"
-}
-
-// tr is a row of a table. The filter of the page shows and hides it.
-func tr(cells ...markup) markup {
-	return "\n<tr class=\"row\">" + markupOf(cells, func(c markup) markup { return c }) + `</tr>`
+		"\n<thead><tr>" + kept(collect.Mapped(headings, func(h markup) markup { return `<th scope="col">` + h + `</th>` })) + "</tr></thead>\n<tbody>" +
+		markupOf(rows, func(row []markup) markup { return "\n<tr class=\"row\">" + kept(row) + `</tr>` }) + "\n</tbody></table></div>"
 }
 
 func td(m markup) markup { return `<td>` + m + `</td>` }
+
+const emptyCell markup = `<td></td>`
+
+// rowHead is the cell with the name of a row.
+func rowHead(m markup) markup { return `<th scope="row">` + m + `</th>` }
+
+// name is the name of a file or a directory.
+func name(path string) markup { return `<code>` + escaped(safe.Plain(path)) + `</code>` }

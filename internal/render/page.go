@@ -120,22 +120,21 @@ func fleetSection(f *report.Fleet) markup {
 		return ""
 	}
 	return pageSection("repositories", "Repositories", table("Repositories", "sorts", []markup{"Repository", "State", "Root modules", "Outdated", "Pull requests", "Requests"},
-		markupOf(f.Repositories, func(o report.Outcome) markup {
-			return tr(`<th scope="row"><code>`+escaped(safe.Plain(o.Name))+`</code></th>`, td(escaped(string(o.State))),
-				td(numeral(o.Modules)), td(numeral(o.Pending)), td(numeral(o.PullRequests)), td(numeral(int(o.Requests))))
+		collect.Mapped(f.Repositories, func(o report.Outcome) []markup {
+			return []markup{rowHead(name(o.Name)), td(escaped(string(o.State))),
+				td(numeral(o.Modules)), td(numeral(o.Pending)), td(numeral(o.PullRequests)), td(numeral(int(o.Requests)))}
 		})))
 }
 
 // dirs are the directories of root modules.
 func dirs(list []string) markup {
-	code := func(dir string) markup { return `<code>` + escaped(safe.Plain(dir)) + `</code>` }
 	switch len(list) {
 	case 0:
 		return ""
 	case 1:
-		return code(list[0])
+		return name(list[0])
 	}
-	return folded(roots(len(list)), paths(markupOf(list, func(dir string) markup { return `<li>` + code(dir) + `</li>` })))
+	return folded(roots(len(list)), paths(markupOf(list, func(dir string) markup { return `<li>` + name(dir) + `</li>` })))
 }
 
 func roots(n int) markup { return counted(n, "root module", "root modules") }
@@ -155,24 +154,16 @@ func topicItem(o outline.Outline, c *outline.Topic) markup {
 	return causeItem(c.Text, c.Next, c.Dirs.List, c.Places)
 }
 
-// anyOf reports whether a column has text in some row.
-func anyOf[T any](rows []T, column func(T) safe.Markdown) bool {
-	return collect.CountIf(rows, func(row T) bool { return !column(row).Empty() }) > 0
-}
-
 func changesSection(r report.Report, o outline.Outline) markup {
 	if len(o.Changes) == 0 {
 		return ""
 	}
-	from := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.From })
-	released := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.Released })
-	signer := anyOf(o.Changes, func(c outline.ChangeRow) safe.Markdown { return c.Signer })
 	signed := o.Signed.Plain()
 	return pageSection("changes", "What changes", onlyIf(signed != "", `<p>`+escaped(signed)+`</p>`)+
-		table("What changes", "sorts", []markup{"Provider", onlyIf(from, "From"), "To", "Kind", nounOf(r), onlyIf(released, "Released"), onlyIf(signer, "Signer")},
-			markupOf(o.Changes, func(c outline.ChangeRow) markup {
-				return tr(`<th scope="row">`+prose(c.Name)+`</th>`, onlyIf(from, td(prose(c.From))), td(prose(c.To)), td(prose(c.Kind)),
-					`<td data-n="`+numeral(c.Roots)+`">`+commonDirs(c)+`</td>`, onlyIf(released, td(prose(c.Released))), onlyIf(signer, td(prose(c.Signer))))
+		table("What changes", "sorts", []markup{"Provider", "From", "To", "Kind", nounOf(r), "Released", "Signer"},
+			collect.Mapped(o.Changes, func(c outline.ChangeRow) []markup {
+				return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), td(prose(c.Kind)),
+					`<td data-n="` + numeral(c.Roots) + `">` + commonDirs(c) + `</td>`, td(prose(c.Released)), td(prose(c.Signer))}
 			})))
 }
 
@@ -208,31 +199,24 @@ func versionsSection(v outline.VersionTable) markup {
 	if len(v.Rows) == 0 {
 		return ""
 	}
-	tool, held := false, false
+	var matrix, providers [][]markup
 	for _, row := range v.Rows {
-		tool = tool || row.Tool != ""
-	}
-	for _, p := range v.Providers {
-		held = held || len(p.Held) > 0
-	}
-	var matrix, providers []markup
-	for _, row := range v.Rows {
-		cells := []markup{`<th scope="row"><code>` + escaped(safe.Plain(row.Dir)) + `</code></th>`, onlyIf(tool, td(escaped(safe.Plain(row.Tool))))}
+		cells := []markup{rowHead(name(row.Dir)), td(escaped(safe.Plain(row.Tool)))}
 		for _, c := range row.Cells {
 			cells = append(cells, usedCell(c.Version, c.Behind))
 		}
-		matrix = append(matrix, tr(cells...))
+		matrix = append(matrix, cells)
 	}
 	for _, p := range v.Providers {
-		providers = append(providers, tr(`<th scope="row">`+prose(p.Name)+`</th>`, td(prose(p.Newest)), `<td data-n="`+numeral(len(p.Used))+`"><ul>`+bullets(p.Used)+`</ul></td>`,
-			`<td class="lag">`+chart(p.Lag)+`</td>`, onlyIf(held, td(onlyIf(len(p.Held) > 0, `<ul>`+bullets(p.Held)+`</ul>`)))))
+		providers = append(providers, []markup{rowHead(prose(p.Name)), td(prose(p.Newest)), `<td data-n="` + numeral(len(p.Used)) + `"><ul>` + bullets(p.Used) + `</ul></td>`,
+			`<td class="lag">` + chart(p.Lag) + `</td>`, td(onlyIf(len(p.Held) > 0, `<ul>`+bullets(p.Held)+`</ul>`))})
 	}
 	return pageSection("versions", "Versions in use", "\n<p>After this run. How far each is behind the newest release that the run came across: "+
 		mark("patch", "")+" a patch or prerelease, "+mark("minor", "")+" a minor version, "+mark("major", "")+" a major version."+
 		onlyIf(v.More > 0, " "+counted(v.More, "provider is", "providers are")+" not in the matrix but in the list below it.")+"</p>"+
-		table("Versions in use", "sorts matrix", append([]markup{"Root module", onlyIf(tool, "Tool")}, collect.Mapped(v.Columns, escaped)...), together(matrix))+
+		table("Versions in use", "sorts matrix", append([]markup{"Root module", "Tool"}, collect.Mapped(v.Columns, escaped)...), matrix)+
 		"\n<h3>By provider</h3>"+
-		table("Versions in use by provider", "sorts", []markup{"Provider", "Newest known", "In use", "How far behind", onlyIf(held, "What holds it")}, together(providers)))
+		table("Versions in use by provider", "sorts", []markup{"Provider", "Newest known", "In use", "How far behind", "What holds it"}, providers))
 }
 
 func usedCell(version string, behind provider.Bump) markup {
@@ -247,9 +231,9 @@ func coverageSection(c outline.CoverageTable) markup {
 	if len(c.Rows) == 0 {
 		return ""
 	}
-	var rows []markup
+	var rows [][]markup
 	for _, row := range c.Rows {
-		cells := []markup{`<th scope="row">` + prose(row.Name) + `</th>`, td(prose(row.Version)), td(numeral(row.Of))}
+		cells := []markup{rowHead(prose(row.Name)), td(prose(row.Version)), td(numeral(row.Of))}
 		for _, c := range row.Cells {
 			class := onlyIf(c.Covered == row.Of, ` class="good"`)
 			if c.Missing > 0 {
@@ -257,10 +241,10 @@ func coverageSection(c outline.CoverageTable) markup {
 			}
 			cells = append(cells, `<td`+class+`>`+onlyIf(c.Covered > 0, numeral(c.Covered))+onlyIf(c.Missing > 0, " not published")+`</td>`)
 		}
-		rows = append(rows, tr(cells...))
+		rows = append(rows, cells)
 	}
 	return pageSection("platforms", "Platforms", `<p>How many lock file entries cover a platform, of those that this run looked at.</p>`+
-		table("Platforms", "sorts", append([]markup{"Provider", "Version", "Entries"}, collect.Mapped(c.Platforms, escaped)...), together(rows)))
+		table("Platforms", "sorts", append([]markup{"Provider", "Version", "Entries"}, collect.Mapped(c.Platforms, escaped)...), rows))
 }
 
 func signersSection(all []outline.PageSigner) markup {

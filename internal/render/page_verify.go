@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -33,30 +34,27 @@ var severityClass = map[problem.Severity]markup{problem.SeverityError: "bad", pr
 
 // findingsTable has the findings, the most severe first; empty if there are none.
 func findingsTable(r report.Report, all []outline.FindingOf, d outline.Vocabulary) markup {
-	hint := collect.CountIf(all, func(f outline.FindingOf) bool { return !safe.Text(f.Finding.Hint).Empty() }) > 0
-	return onlyIf(len(all) > 0, table("Findings", "sorts findings", []markup{"Severity", "Code", "Root module", "Place", "What", onlyIf(hint, "Next")},
-		markupOf(all, func(of outline.FindingOf) markup {
+	return onlyIf(len(all) > 0, table("Findings", "sorts findings", []markup{"Severity", "Code", "Root module", "Place", "What", "Next"},
+		collect.Mapped(all, func(of outline.FindingOf) []markup {
 			f := of.Finding
-			return tr(`<td class="`+severityClass[f.Severity]+`" data-n="`+numeral(int(f.Severity))+`">`+escaped(f.Severity.String())+`</td>`,
-				foundCells(f, r.Modules[of.Module], d), onlyIf(hint, td(prose(safe.Text(f.Hint)))))
+			severity := `<td class="` + severityClass[f.Severity] + `" data-n="` + numeral(int(f.Severity)) + `">` + escaped(f.Severity.String()) + `</td>`
+			return slices.Concat([]markup{severity}, foundCells(f, r.Modules[of.Module], d), []markup{td(prose(safe.Text(f.Hint)))})
 		})))
 }
 
 // acceptedSection has the findings that a baseline accepts, and why.
 func acceptedSection(r report.Report, all []outline.AcceptedOf, d outline.Vocabulary) markup {
-	by := collect.CountIf(all, func(of outline.AcceptedOf) bool { return !safe.Text(of.Acceptance.By).Empty() }) > 0
 	return onlyIf(len(all) > 0, pageSection("accepted", "Accepted",
-		table("Accepted", "sorts findings", []markup{"Code", "Root module", "Place", "What", "Reason", onlyIf(by, "By"), "Until"},
-			markupOf(all, func(of outline.AcceptedOf) markup {
+		table("Accepted", "sorts findings", []markup{"Code", "Root module", "Place", "What", "Reason", "By", "Until"},
+			collect.Mapped(all, func(of outline.AcceptedOf) []markup {
 				a := of.Acceptance
-				return tr(foundCells(a.Problem, r.Modules[of.Module], d), td(prose(safe.Text(a.Reason))), onlyIf(by, td(prose(safe.Text(a.By)))),
-					td(escaped(provider.Day(a.Until).String())))
+				return append(foundCells(a.Problem, r.Modules[of.Module], d), td(prose(safe.Text(a.Reason))), td(prose(safe.Text(a.By))), td(escaped(provider.Day(a.Until).String())))
 			}))))
 }
 
 // foundCells are the cells of a finding that each of the two tables has.
-func foundCells(f problem.Problem, m report.Module, d outline.Vocabulary) markup {
-	return td(prose(safe.Code(string(f.Code)))) + td(prose(safe.Code(m.Dir))) + td(prose(d.Of(m).At(f.Place))) + td(prose(safe.Text(f.Message)))
+func foundCells(f problem.Problem, m report.Module, d outline.Vocabulary) []markup {
+	return []markup{td(prose(safe.Code(string(f.Code)))), td(prose(safe.Code(m.Dir))), td(prose(d.Of(m).At(f.Place))), td(prose(safe.Text(f.Message)))}
 }
 
 // verdictClass colours a verdict by how strong its proof is.
