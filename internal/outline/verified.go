@@ -1,71 +1,73 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Judged is the result of a verification of all lock files.
 type Judged struct {
-	// Findings are the findings that people see, the worst first.
-	Findings []FindingOf
-	// Accepted are the findings that a baseline accepts.
-	Accepted []AcceptedOf
+	// Findings are the findings that people see, the worst first. Accepted are
+	// those that a baseline accepts.
+	Findings, Accepted []FoundRow
 	// Unchecked lists what could not be judged. It has the same text of several
 	// root modules once.
 	Unchecked []UncheckedIn
-	// Modules are the root modules that were verified, by index.
-	Modules []int
+	// Modules are the root modules that were verified.
+	Modules []report.Module
 }
 
-// FindingOf is a finding, and the index of its root module.
-type FindingOf struct {
-	Module  int
-	Finding problem.Problem
+// FoundRow is a row of a table of findings.
+type FoundRow struct {
+	Severity                     problem.Severity
+	Code, Dir, Place, What, Next safe.Markdown
+	Reason, By, Until            safe.Markdown // of an accepted finding
 }
 
-// AcceptedOf is a finding that a baseline accepts, and the index of its root module.
-type AcceptedOf struct {
-	Module     int
-	Acceptance ledger.Acceptance
-}
-
-// UncheckedIn is a text about what could not be judged, and its root modules, by
-// index.
+// UncheckedIn is a text about what could not be judged, and its root modules.
 type UncheckedIn struct {
-	What    string
-	Modules []int
+	What string
+	Dirs []string
 }
 
 // JudgedIn collects the results of all root modules.
 func JudgedIn(r report.Report) Judged {
 	var v Judged
 	var what collect.Set[string]
-	unchecked := map[string][]int{}
+	unchecked := map[string][]string{}
 	findings := Briefs(r)
 	for i, m := range r.Modules {
 		for _, f := range findings[i] {
-			v.Findings = append(v.Findings, FindingOf{i, f})
+			v.Findings = append(v.Findings, foundIn(m, f))
 		}
 		for _, a := range m.Accepted {
-			v.Accepted = append(v.Accepted, AcceptedOf{i, a})
+			row := foundIn(m, a.Problem)
+			row.Reason, row.By, row.Until = safe.Text(a.Reason), safe.Text(a.By), safe.Text(provider.Day(a.Until).String())
+			v.Accepted = append(v.Accepted, row)
 		}
 		if m.Verified == nil {
 			continue
 		}
-		v.Modules = append(v.Modules, i)
+		v.Modules = append(v.Modules, m)
+		what.Add(m.Verified.Unchecked...)
 		for _, text := range m.Verified.Unchecked {
-			what.Add(text)
-			unchecked[text] = append(unchecked[text], i)
+			unchecked[text] = append(unchecked[text], m.Dir)
 		}
 	}
-	slices.SortStableFunc(v.Findings, func(a, b FindingOf) int { return int(a.Finding.Severity) - int(b.Finding.Severity) })
-	for _, text := range what.List {
-		v.Unchecked = append(v.Unchecked, UncheckedIn{text, unchecked[text]})
-	}
+	slices.SortStableFunc(v.Findings, func(a, b FoundRow) int { return cmp.Compare(a.Severity, b.Severity) })
+	v.Unchecked = collect.Mapped(what.List, func(text string) UncheckedIn { return UncheckedIn{text, unchecked[text]} })
 	return v
+}
+
+func foundIn(m report.Module, f problem.Problem) FoundRow {
+	return FoundRow{
+		Severity: f.Severity, Code: safe.Code(string(f.Code)), Dir: safe.Code(m.Dir), Place: Vocabulary{}.Of(m).At(f.Place),
+		What: safe.Text(f.Message), Next: safe.Text(f.Hint),
+	}
 }

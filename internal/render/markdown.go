@@ -102,7 +102,7 @@ func partsOf(r report.Report) []part {
 		notesPart(o),
 	}
 	if r.Verb == verbs.Check {
-		parts = append(parts, acceptedPart(r, outline.JudgedIn(r).Accepted))
+		parts = append(parts, acceptedPart(outline.JudgedIn(r).Accepted))
 	}
 	return parts
 }

@@ -73,7 +73,7 @@ func sourceOf(text markup) string {
 // sectionsOf are the sections that have content, in the order of the page.
 func sectionsOf(r report.Report, o outline.Outline) markup {
 	pulls := pullSentences(r)
-	return answerSection(r) + chartsSection(r) + verifiedSections(r, o.Words) + fleetSection(r.Fleet) +
+	return answerSection(r) + chartsSection(r) + verifiedSections(r) + fleetSection(r.Fleet) +
 		onlyIf(len(pulls) > 0, "\n<section><h2>Pull requests</h2><ul>"+markupOf(pulls, func(p safe.Markdown) markup { return `<li class="row">` + prose(p) + `</li>` })+`</ul></section>`) +
 		changesSection(r, o) + reviewSection(o) +
 		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return topicItem(o, c) })))) +

@@ -6,7 +6,6 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -31,24 +30,19 @@ func (t *text) verified(m report.Module, findings []problem.Problem) {
 
 // verification is a report of verify in Markdown.
 func verification(r report.Report) []part {
-	var d outline.Vocabulary
 	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
 	v := outline.JudgedIn(r)
-	var rows [][]safe.Markdown
-	for _, f := range v.Findings {
-		m := r.Modules[f.Module]
-		rows = append(rows, []safe.Markdown{
-			safe.Text(f.Finding.Severity.String()), safe.Code(string(f.Finding.Code)), safe.Code(m.Dir), d.Of(m).At(f.Finding.Place), safe.Text(f.Finding.Message),
-		})
-	}
-	for _, i := range v.Modules {
-		if m := r.Modules[i]; len(m.Verified.Unchecked) > 0 {
+	rows := collect.Mapped(v.Findings, func(f outline.FoundRow) []safe.Markdown {
+		return []safe.Markdown{safe.Text(f.Severity.String()), f.Code, f.Dir, f.Place, f.What}
+	})
+	for _, m := range v.Modules {
+		if len(m.Verified.Unchecked) > 0 {
 			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
 	findings := tablePart(part{rank: 1, what: safe.Const("finding"), head: safe.Const("### Findings\n\n")},
 		[]safe.Markdown{safe.Const("Severity"), safe.Const("Code"), safe.Const("Root module"), safe.Const("Place"), safe.Const("What")}, rows)
-	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(r, v.Accepted), unchecked}
+	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(v.Accepted), unchecked}
 }
 
 // proofsLine says what proves the hashes of the proposed lock files, and who
@@ -68,12 +62,8 @@ func proofsLine(r report.Report, signed safe.Markdown) safe.Markdown {
 }
 
 // acceptedPart lists what a baseline accepts.
-func acceptedPart(r report.Report, accepted []outline.AcceptedOf) part {
-	var d outline.Vocabulary
-	rows := collect.Mapped(accepted, func(of outline.AcceptedOf) []safe.Markdown {
-		a := of.Acceptance
-		return []safe.Markdown{safe.Code(string(a.Code)), d.Of(r.Modules[of.Module]).At(a.Place), safe.Text(provider.Day(a.Until).String()), safe.Text(a.Reason)}
-	})
+func acceptedPart(accepted []outline.FoundRow) part {
+	rows := collect.Mapped(accepted, func(a outline.FoundRow) []safe.Markdown { return []safe.Markdown{a.Code, a.Place, a.Until, a.Reason} })
 	return tablePart(part{rank: 2, what: safe.Const("accepted finding"), head: safe.Const("### Accepted\n\n")},
 		[]safe.Markdown{safe.Const("Code"), safe.Const("Place"), safe.Const("Until"), safe.Const("Reason")}, rows)
 }
