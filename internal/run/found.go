@@ -14,7 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
@@ -30,7 +29,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	if err != nil {
 		return settings.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
-	seen := report.Surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
+	seen := surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
 	var dirs []string
 	for _, m := range modules {
 		dirs = append(dirs, m.Dir)
@@ -46,7 +45,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return globs.InAny(found.Exclude, dir) })
 	found.Groups = groupsOf(dirs)
 	seen.Examples, seen.Split = len(modules)-len(dirs), len(found.Groups) > 0
-	found.Notes = seen.Notes()
+	found.Notes = seen.notes()
 	return found, nil
 }
 

@@ -1,15 +1,17 @@
-package report
+package run
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
 )
 
-// Surroundings are the facts about a repository on disk that matter for its
+// surroundings are the facts about a repository on disk that matter for its
 // settings.
-type Surroundings struct {
+type surroundings struct {
 	// Locked counts its directories with a lock file. Examples counts those that
 	// look like examples or tests.
 	Locked, Examples int
@@ -23,31 +25,31 @@ type Surroundings struct {
 	Split bool
 }
 
-// Notes are notes on settings of the configuration file, by key.
-func (s Surroundings) Notes() map[string]string {
+// notes are notes on settings of the configuration file, by key.
+func (s surroundings) notes() map[string]string {
 	if s.Locked == 0 {
 		return map[string]string{"include": "no lock file."}
 	}
-	notes := map[string]string{
-		"include":   Count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
+	all := map[string]string{
+		"include":   report.Count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
 		"tool":      s.tools(),
 		"platforms": s.platforms(),
 	}
 	if s.Examples > 0 {
-		notes["exclude"] = Count(s.Examples, "directory that looks", "directories that look") +
+		all["exclude"] = report.Count(s.Examples, "directory that looks", "directories that look") +
 			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
 	}
 	if s.Split {
-		notes["groups"] = Count(s.Locked-s.Examples, "root module", "root modules") +
+		all["groups"] = report.Count(s.Locked-s.Examples, "root module", "root modules") +
 			", which may be much for one pull request. These groups would split them by directory."
 	}
-	return notes
+	return all
 }
 
 // mostKinds is the highest number of kinds that a note names.
 const mostKinds = 3
 
-func (s Surroundings) tools() string {
+func (s surroundings) tools() string {
 	var parts []string
 	others, elsewhere := 0, 0
 	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
@@ -58,7 +60,7 @@ func (s Surroundings) tools() string {
 		others, elsewhere = others+1, elsewhere+s.Tools[tool]
 	}
 	if others > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %d", Count(others, "other release", "other releases"), elsewhere))
+		parts = append(parts, fmt.Sprintf("%s in %d", report.Count(others, "other release", "other releases"), elsewhere))
 	}
 	text := strings.Join(parts, ", ") + "."
 	if s.Assumed > 0 {
@@ -67,7 +69,7 @@ func (s Surroundings) tools() string {
 	return text
 }
 
-func (s Surroundings) platforms() string {
+func (s surroundings) platforms() string {
 	if len(s.Covered) == 0 {
 		return ""
 	}
@@ -75,7 +77,7 @@ func (s Surroundings) platforms() string {
 	others := 0
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
 		if len(parts) < mostKinds {
-			parts = append(parts, fmt.Sprintf("hashes for %s in %s", Count(n, "platform", "platforms"), Count(s.Covered[n], "lock file", "lock files")))
+			parts = append(parts, fmt.Sprintf("hashes for %s in %s", report.Count(n, "platform", "platforms"), report.Count(s.Covered[n], "lock file", "lock files")))
 			continue
 		}
 		others += s.Covered[n]
