@@ -9,7 +9,9 @@ import (
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/ledger"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -118,31 +120,66 @@ func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 		}
 	}
 	problems(r.Diagnostics, report.Module{})
+	d := outline.VocabularyOf(r)
 	for _, m := range r.Modules {
 		problems(m.Diagnostics, m)
-		for _, f := range slices.Concat(m.Findings, unfollowed(r, m)) {
-			add(f, m, nil)
-		}
+		found := slices.Concat(m.Findings, unfollowed(m, d.Of(m)))
 		if m.Verified == nil {
-			for _, f := range outOfStep(r, m) {
-				add(f, m, nil)
-			}
+			found = append(found, outOfStep(r, m, d.Of(m))...)
+		}
+		for _, f := range found {
+			add(f, m, nil)
 		}
 		for _, a := range m.Accepted {
 			add(a.Problem, m, &a)
 		}
 	}
 	slices.SortStableFunc(issues, func(a, b issue) int {
-		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.Severity, b.Severity))
+		return cmp.Or(collect.TrueFirst(a.accepted == nil, b.accepted == nil), cmp.Compare(a.Severity, b.Severity))
 	})
 	return issues, notices
 }
 
-func (i issue) order() int {
-	if i.accepted != nil {
-		return 1
+// outOfStep are findings of a check that are not about wrong hashes: pending
+// changes of a lock file, and platforms that it cannot cover.
+func outOfStep(r report.Report, m report.Module, d outline.Vocabulary) []problem.Problem {
+	var all []problem.Problem
+	for _, s := range d.StaleIn(r, m) {
+		if len(s.Details) > 0 {
+			s.Message += " (" + safe.Join("; ", s.Details...).Plain() + ")"
+		}
+		all = append(all, s.Problem)
 	}
-	return 0
+	for _, k := range m.Facts() {
+		if len(k.Missing) > 0 {
+			all = append(all, problem.Problem{
+				Severity: problem.SeverityNote, Code: problem.CodePlatformMissing, Message: d.Missing(k).Plain(),
+				Subject: problem.Subject{Addr: k.Addr, Version: k.Version, Versioned: true},
+			})
+		}
+	}
+	return all
+}
+
+// unfollowed are findings for the module calls that were not followed, unless a
+// problem of the root module reports the call.
+func unfollowed(m report.Module, d outline.Vocabulary) []problem.Problem {
+	var all []problem.Problem
+	for _, u := range m.Unread {
+		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool { return p.Place == u.Place })
+		if told || u.Module == "" && !u.OfEntry() {
+			continue
+		}
+		code := problem.CodeUnreadModule
+		if u.OfEntry() {
+			code = problem.CodeUnknownEntry
+		}
+		all = append(all, problem.Problem{
+			Severity: problem.SeverityWarning, Code: code, Place: u.Place,
+			Message: d.UnreadCall(u).Plain(), Hint: u.Hint, About: u.Module,
+		})
+	}
+	return all
 }
 
 // placed gives a finding its path in the repository. A finding without a file, or
