@@ -16,7 +16,7 @@ import (
 )
 
 // headline sums up the run in one sentence: first what failed, then what changes.
-func headline(r report.Report, t Totals) safe.Markdown {
+func headline(r report.Report) safe.Markdown {
 	failed := failedIn(r)
 	first := failed.clause(r)
 	switch {
@@ -25,13 +25,13 @@ func headline(r report.Report, t Totals) safe.Markdown {
 	case len(r.Modules) == 0:
 		return withoutModules(r).Sentence()
 	case first.Empty():
-		return besides(r, t, failed).Sentence()
+		return besides(r, failed).Sentence()
 	case failed.all() == len(r.Modules) && changing(r) == 0:
 		return first.Sentence()
 	case r.Verb == verbs.Verify:
-		return safe.Format("%s %s", first.Sentence(), besides(r, t, failed).Sentence())
+		return safe.Format("%s %s", first.Sentence(), besides(r, failed).Sentence())
 	}
-	return safe.Format("%s; %s", first, besides(r, t, failed)).Sentence()
+	return safe.Format("%s; %s", first, besides(r, failed)).Sentence()
 }
 
 // withoutModules is a clause about why a report has no root module.
@@ -85,7 +85,7 @@ func closing(r report.Report) safe.Markdown {
 }
 
 // besides is a clause about everything in the run that did not fail.
-func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
+func besides(r report.Report, failed failedModules) safe.Markdown {
 	every := safe.Const("every lock file")
 	if failed.all() > 0 {
 		every = safe.Const("every other lock file")
@@ -104,8 +104,8 @@ func besides(r report.Report, t Totals, failed failedModules) safe.Markdown {
 		return safe.Text(foundCount(r, true))
 	case slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("the change makes nothing worse")
-	case t.Left > 0:
-		return safe.Format("nothing has to change, but %s not examined", safe.Count(t.Left, "lock file was", "lock files were"))
+	case r.Left() > 0:
+		return safe.Format("nothing has to change, but %s not examined", safe.Count(r.Left(), "lock file was", "lock files were"))
 	case len(r.Excluded) > 0:
 		return safe.Format("%s is up to date, except for %s that the configuration excludes", every, safe.Int(len(r.Excluded)))
 	}
@@ -154,26 +154,14 @@ func cutOff(r report.Report) bool {
 	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
-// Totals count root modules. A root module may count in several fields.
-type Totals struct {
-	Changed int // entries of its lock file change
-	Left    int // its lock file was not examined
-	Told    int // the report says something about it; about a scanned one it always does
-}
+func hasChanges(m report.Module) bool { return len(m.Changes) > 0 }
 
-func totalsOf(r report.Report) Totals {
-	var t Totals
-	add := func(n *int, holds bool) {
-		if holds {
-			*n++
-		}
-	}
-	for _, m := range r.Modules {
-		add(&t.Changed, len(m.Changes) > 0)
-		add(&t.Left, m.Left)
-		add(&t.Told, m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0)
-	}
-	return t
+// told counts the root modules that the report says something about. About a
+// scanned one it always does.
+func told(r report.Report) int {
+	return collect.CountIf(r.Modules, func(m report.Module) bool {
+		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
+	})
 }
 
 // tense chooses the verb: for something done, or for something that would be

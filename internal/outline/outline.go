@@ -30,7 +30,8 @@ type Outline struct {
 	Headline safe.Markdown // the result of the run: failures first
 	Closing  safe.Markdown // the result in counts; empty if the rest of the report says it
 	Next     Step          // what to do next
-	Totals   Totals
+	Told     int           // root modules that the report says something about
+	Changed  int           // root modules with changed entries
 	Changes  []ChangeRow
 	Signed   safe.Markdown // who signed the proposed releases; empty if unknown
 	Assumed  safe.Markdown // the assumed releases of the tools; empty if none
@@ -50,10 +51,9 @@ func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 
 func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
-	totals := totalsOf(r)
 	changes, signed := rowsOf(r, d)
 	return Outline{
-		Words: d, Headline: headline(r, totals), Closing: closing(r), Next: StepOf(r), Totals: totals,
+		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
 		Changes: changes, Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
@@ -45,10 +46,12 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	}
 	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outline.Of(r)}
 	t.own, t.common = t.sorted()
-	if t.brief() {
-		t.summary()
-	} else {
+	alone := t.r.Verb == verbs.Scan || t.r.Verb == verbs.Why || t.r.Verb == verbs.Diff
+	if !t.brief() {
 		t.modules()
+	}
+	if t.brief() || t.outline.Changed > 1 && !alone {
+		t.section(func() { t.together(t.outline.Changes) })
 	}
 	t.section(t.versions)
 	t.section(func() { t.causes(0, t.common) })
@@ -59,10 +62,11 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if t.r.Fleet != nil {
 		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
 	}
-	if t.outline.Totals.Told > 0 && !t.outline.Assumed.Empty() {
+	n := t.outline.Told
+	if n > 0 && !t.outline.Assumed.Empty() {
 		t.painted(dim, t.outline.Assumed)
 	}
-	if n := t.outline.Totals.Told; n > 0 && t.brief() {
+	if n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
 	}
 	closing := bold
@@ -112,20 +116,14 @@ var labels = []struct {
 func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topic) {
 	own = map[string][]*outline.Topic{}
 	brief := t.brief()
-	all := append(slices.Clip(t.outline.Held), t.outline.Review...)
-	for _, l := range labels {
-		for _, c := range all {
-			// The table has the changes of hashes; findings are with their lock
-			// file.
-			ofFile := l.concern == outline.ConcernHash || l.concern == outline.ConcernReReleased || l.concern == outline.ConcernRule
-			left := ofFile && !(c.Finding && brief)
-			switch {
-			case c.Concern != l.concern || left:
-			case len(c.Dirs.List) == 1 && !brief:
-				own[c.Dirs.List[0]] = append(own[c.Dirs.List[0]], c)
-			default:
-				common = append(common, c)
-			}
+	for _, c := range slices.Concat(t.outline.Held, t.outline.Review) {
+		ofFile := c.Concern == outline.ConcernHash || c.Concern == outline.ConcernReReleased || c.Concern == outline.ConcernRule
+		switch {
+		case ofFile && !(c.Finding && brief): // the table has changes of hashes; findings are with their lock file
+		case len(c.Dirs.List) == 1 && !brief:
+			own[c.Dirs.List[0]] = append(own[c.Dirs.List[0]], c)
+		default:
+			common = append(common, c)
 		}
 	}
 	return own, common
@@ -152,22 +150,14 @@ func (t *text) brief() bool {
 	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == verbs.Diff {
 		return false
 	}
-	return t.outline.Totals.Told > manyModules
+	return t.outline.Told > manyModules
 }
 
-// summary writes the changes of all root modules, but no single root module.
-func (t *text) summary() {
-	t.section(func() { t.together(t.outline.Changes) })
-}
-
-// modules writes each root module. If several change, it writes all changes, too.
+// modules writes each root module.
 func (t *text) modules() {
 	findings := outline.Briefs(t.r)
 	for i, m := range t.r.Modules {
 		t.module(m, findings[i])
-	}
-	if t.outline.Totals.Changed > 1 && t.r.Verb != verbs.Scan && t.r.Verb != verbs.Why && t.r.Verb != verbs.Diff {
-		t.section(func() { t.together(t.outline.Changes) })
 	}
 }
 
@@ -211,12 +201,7 @@ const mostCauses = 20
 // with the same next step share one line for it, below them.
 func (t *text) causes(indent int, all []*outline.Topic) {
 	for _, l := range labels {
-		var some []*outline.Topic
-		for _, c := range all {
-			if c.Concern == l.concern {
-				some = append(some, c)
-			}
-		}
+		some := collect.Those(all, func(c *outline.Topic) bool { return c.Concern == l.concern })
 		slices.SortStableFunc(some, func(a, b *outline.Topic) int { return strings.Compare(a.Next.Plain(), b.Next.Plain()) })
 		shown := some
 		if t.o.Summary == nil || *t.o.Summary {
