@@ -57,7 +57,6 @@ func failedIn(r report.Report) failedModules {
 	return f
 }
 
-// all counts all failures.
 func (f failedModules) all() int {
 	n := 0
 	for _, of := range f.of[failedNone+1:] {

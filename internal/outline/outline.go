@@ -42,7 +42,7 @@ type Outline struct {
 	Notes    []notes.Notes // those that a reviewer must read come first
 }
 
-// Of returns the outline of a report.
+// Of returns the outline of a report for people.
 func Of(r report.Report) Outline { return outlineOf(r, false) }
 
 // WithFindingsApart is Of without the findings of verified lock files. It is for
@@ -76,7 +76,6 @@ var rank = map[diff.Kind]int{
 // a colour on a terminal.
 type Tone string
 
-// The tones.
 const (
 	ToneBad   Tone = "bad"   // look at it
 	ToneMajor Tone = "major" // it may break something
@@ -138,7 +137,6 @@ type CommonChange struct {
 	change     report.Change
 }
 
-// commonKey identifies equal changes.
 type commonKey struct {
 	addr, addrFrom provider.Addr
 	kind           diff.Kind

@@ -78,7 +78,6 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	return all
 }
 
-// flawOf is the flaw that a change fixes.
 func flawOf(c report.Change, m report.Module) flaw {
 	f := flaws[c.Kind]
 	switch {

@@ -45,7 +45,7 @@ var concerns = []Concern{
 // symptom is one effect of a cause: in one root module, at one place.
 type symptom struct {
 	concern Concern
-	// of is what the symptoms of one cause share, beside the concern. If it is
+	// of is what the symptoms of one cause share, in addition to the concern. If it is
 	// empty, the symptoms share their text without details.
 	of string
 	// said is the sentence, with its places as details, and next what to do.
@@ -115,7 +115,7 @@ func (c *Topic) firstPlaces() safe.Markdown {
 	return text
 }
 
-// join makes one sentence of those of the symptoms, and one next step.
+// join makes one sentence and one next step out of those of the symptoms.
 func (c *Topic) join() {
 	c.Text, c.Places = c.said.List[0], nil
 	switch {
@@ -167,7 +167,6 @@ type causes struct {
 
 func causesIn(d Vocabulary) *causes { return &causes{d: d, index: map[causeKey]*Topic{}} }
 
-// causeKey identifies the cause of a symptom.
 type causeKey struct {
 	concern Concern
 	of      string
@@ -214,7 +213,7 @@ func (all *causes) of(keys []causeKey) *Topic {
 	return nil
 }
 
-// topics returns all causes.
+// topics returns the causes, with their sentences.
 func (all *causes) topics() []*Topic {
 	for _, c := range all.list {
 		c.join()

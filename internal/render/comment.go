@@ -29,7 +29,6 @@ func Problems(problems []problem.Problem) safe.Markdown {
 	return assemble([]part{p}, answerBound)
 }
 
-// answerText writes the answer.
 func answerText(w io.Writer, r report.Report, o TextOptions) error {
 	text := answerOf(r).String()
 	if o.Stats {

@@ -288,7 +288,6 @@ func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
 	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, what, text, items(b.Items))
 }
 
-// items writes a list.
 func items(of []safe.Markdown) safe.Markdown {
 	return safe.Join("", collect.Mapped(of, func(item safe.Markdown) safe.Markdown { return safe.Format("- %s\n", item) })...)
 }

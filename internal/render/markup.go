@@ -38,7 +38,7 @@ func onlyIf(holds bool, m markup) markup {
 	return ""
 }
 
-// counted counts what has two forms, both of ours.
+// counted is a number and its noun.
 func counted(n int, one, many string) markup { return escaped(report.Count(n, one, many)) }
 
 // prose is a text with its code and its links. Spans has only harmless addresses.
@@ -58,7 +58,7 @@ func bullets(list []safe.Markdown) markup {
 	return markupOf(list, func(m safe.Markdown) markup { return `<li>` + prose(m) + `</li>` })
 }
 
-// folded hides something behind its summary.
+// folded is a block that a click on its summary opens.
 func folded(summary, hidden markup) markup {
 	return `<details><summary>` + summary + `</summary>` + hidden + `</details>`
 }

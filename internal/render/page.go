@@ -149,7 +149,7 @@ func causeItem(text, next safe.Markdown, of []string, places []safe.Markdown) ma
 		`<div class="where">` + dirs(of) + onlyIf(len(places) > 0, folded(counted(len(places), "place", "places"), paths(bullets(places)))) + `</div></li>`
 }
 
-// topicItem is a topic without its places in the text: they have a list of their own.
+// topicItem is a topic. Its places have a list of their own, below the text.
 func topicItem(o outline.Outline, c *outline.Topic) markup {
 	return causeItem(c.Text, c.Next, c.Dirs.List, c.Places)
 }
@@ -167,7 +167,7 @@ func changesSection(r report.Report, o outline.Outline) markup {
 			})))
 }
 
-// commonDirs are the root modules of a change, by what they have in common.
+// commonDirs are the root modules of a change. Those that change alike are together.
 func commonDirs(c outline.ChangeRow) markup {
 	if len(c.Common) == 1 {
 		return dirs(c.Common[0].Dirs)
@@ -253,7 +253,7 @@ func signersSection(all []outline.PageSigner) markup {
 	}))))
 }
 
-// modulesSection has the root modules that change, those that change alike together.
+// modulesSection has the root modules that change. Those that change alike share an item.
 func modulesSection(r report.Report, o outline.Outline) markup {
 	return onlyIf(len(o.Modules) > 0, pageSection("modules", nounOf(r)+" that change", onlyIf(!o.Assumed.Empty(), `<p>`+prose(o.Assumed)+`</p>`)+
 		causeList(markupOf(o.Modules, func(b outline.Block) markup {
@@ -285,7 +285,7 @@ func notesSection(o outline.Outline) markup {
 	return onlyIf(all != "", pageSection("notes", "Release notes", causeList(all)))
 }
 
-// noteOf is what the publisher says of a release.
+// noteOf has the notes of a release under its name.
 func noteOf(name safe.Markdown, lines []string) markup {
 	if len(lines) == 0 {
 		return `<p>` + prose(name) + `</p>`

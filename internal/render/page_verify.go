@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// verifiedSections are what was found, what of it is accepted, and what was not checked;
-// empty if nothing was verified.
+// verifiedSections list the findings, the accepted findings, and what was not checked.
+// They are empty if nothing was verified.
 func verifiedSections(r report.Report) markup {
 	v := outline.JudgedIn(r)
 	if len(v.Modules) == 0 {

@@ -415,17 +415,17 @@ func (t *text) why(m report.Module) {
 
 // pullRequests says what happened to each pull request.
 func (t *text) pullRequests() {
-	for _, p := range t.r.PullRequests {
-		t.paragraph(0, cell{}, pullSentence(t.r, p))
-		if p.URL != "" {
-			t.paragraph(tableIndent, cell{}, safe.Text(p.URL))
+	write := func(said safe.Markdown, url string) {
+		t.paragraph(0, cell{}, said)
+		if url != "" {
+			t.paragraph(tableIndent, cell{}, safe.Text(url))
 		}
 	}
+	for _, p := range t.r.PullRequests {
+		write(pullSentence(t.r, p), p.URL)
+	}
 	for _, d := range t.r.Dashboards {
-		t.paragraph(0, cell{}, dashboardSentence(t.r, d))
-		if d.URL != "" {
-			t.paragraph(tableIndent, cell{}, safe.Text(d.URL))
-		}
+		write(dashboardSentence(t.r, d), d.URL)
 	}
 	if slices.ContainsFunc(t.r.PullRequests, func(p report.PullRequest) bool { return p.Body != "" }) {
 		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))

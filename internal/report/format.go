@@ -25,9 +25,9 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// This file defines the JSON of a report. A type that JSON shows as it is carries
-// the tags itself. Every other type has a row here, which the functions below it
-// write.
+// This file defines the JSON of a report. A type whose fields are the keys has the
+// tags itself. Other types have a row here, since format 1 has other keys than
+// they have fields, or names the files of several places.
 
 // formatVersion is the version of the JSON output. A later relock may add keys to
 // it; existing keys keep their name and meaning.
@@ -115,7 +115,6 @@ func (s *stream) end() error {
 	return s.w.Flush()
 }
 
-// document is the report of a run.
 type document struct {
 	FormatVersion int                `json:"format_version"`
 	Modules       []planJSON         `json:"modules,omitzero"` // empty to write: JSON writes them
@@ -557,7 +556,6 @@ func notesOf(n notes.Notes) notesJSON {
 	return j
 }
 
-// fleetJSON is a Fleet in JSON.
 type fleetJSON struct {
 	Owner        string         `json:"owner"`
 	DryRun       bool           `json:"dry_run"`

@@ -150,7 +150,7 @@ type Module struct {
 	Verified *Verified
 }
 
-// Facts is what a run learned about a provider, beside the change of its entry.
+// Facts is what a run learned about a provider, in addition to the change of its entry.
 type Facts struct {
 	// Coverage are the platforms that the entry covers, as far as known.
 	Coverage []provider.Platform

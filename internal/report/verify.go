@@ -5,7 +5,7 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// Verified is the rest of a verification beside its findings.
+// Verified is the result of a verification without its findings.
 type Verified struct {
 	// Counts count the hashes by verdict.
 	Counts verify.Counts
