@@ -85,7 +85,7 @@ func TestWhatAPlanDependsOn(t *testing.T) {
 		"nothing_to_merge":   {branch: "main", autoMerge: true},
 		"no_answer":          {branch: "main", err: errors.New("away"), partial: true},
 		"provider_fails":     {branch: "main", sel: upgrade.Selection{Err: errors.New("bad")}, partial: true},
-		"held_for_two_rules": {branch: "main", sel: upgrade.Selection{Held: held(day.Add(time.Hour), day, time.Time{})}, until: day},
+		"held_for_two_rules": {branch: "main", sel: upgrade.Selection{Facts: upgrade.Facts{Held: held(day.Add(time.Hour), day, time.Time{})}}, until: day},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

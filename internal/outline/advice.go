@@ -64,7 +64,8 @@ func (c counsel) measure(m upgrade.Measure) safe.Markdown {
 	case upgrade.MeasureRead:
 		return safe.Format("%s allows %s%s", release, c.d.Version(c.version), c.setVersion(m))
 	case upgrade.MeasureRefuted:
-		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.bound(m.Against).And(" at %s", c.d.Place(m.Against, nil)))
+		c.d.origins = nil // the term is of another release of the module
+		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.bound(m.Against).And(" at %s", c.d.Place(m.Against)))
 	case upgrade.MeasureUnread:
 		if m.Release == "" {
 			return safe.Format("it is not known what newer releases of %s allow: %s", name, safe.Text(m.Why))

@@ -59,7 +59,7 @@ func lasting(c *Topic) *Topic {
 
 // undated is a root module without the dates of its held releases.
 func undated(m report.Module) report.Module {
-	bare := func(f report.Facts) report.Facts {
+	bare := func(f upgrade.Facts) upgrade.Facts {
 		f.Held = collect.Mapped(f.Held, func(h upgrade.Held) upgrade.Held {
 			h.Published = time.Time{}
 			return h

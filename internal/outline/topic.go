@@ -429,10 +429,10 @@ func (all *causes) held(k report.Kept, dir string) {
 	s := symptom{concern: ConcernHeld, said: all.d.held(k), next: adviceOf(k, all.d), dir: dir}
 	for _, h := range k.Held {
 		if h.Term.Place.Path != "" {
-			s.places = append(s.places, all.d.Place(h.Term, k.Origins))
+			s.places = append(s.places, all.d.Place(h.Term))
 		}
 		for _, t := range h.Others {
-			s.places = append(s.places, all.d.Place(t, k.Origins))
+			s.places = append(s.places, all.d.Place(t))
 		}
 	}
 	all.add(s)

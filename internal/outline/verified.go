@@ -19,8 +19,9 @@ type Judged struct {
 	// Unchecked lists what could not be judged. It has the same text of several
 	// root modules once.
 	Unchecked []UncheckedIn
-	// Modules are the root modules that were verified.
-	Modules []report.Module
+	// Modules are the root modules that were verified, with what could not be
+	// judged in each.
+	Modules []VerifiedIn
 }
 
 // FoundRow is a row of a table of findings.
@@ -34,6 +35,13 @@ type FoundRow struct {
 type UncheckedIn struct {
 	What string
 	Dirs []string
+}
+
+// VerifiedIn is the directory of a verified root module, and texts about what could
+// not be judged in it.
+type VerifiedIn struct {
+	Dir       string
+	Unchecked []string
 }
 
 // JudgedIn collects the results of all root modules.
@@ -54,7 +62,7 @@ func JudgedIn(r report.Report) Judged {
 		if m.Verified == nil {
 			continue
 		}
-		v.Modules = append(v.Modules, m)
+		v.Modules = append(v.Modules, VerifiedIn{m.Dir, m.Verified.Unchecked})
 		what.Add(m.Verified.Unchecked...)
 		for _, text := range m.Verified.Unchecked {
 			unchecked[text] = append(unchecked[text], m.Dir)

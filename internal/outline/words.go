@@ -26,7 +26,8 @@ import (
 type Vocabulary struct {
 	providers map[provider.Addr]string
 	// Files are the names of the files of one root module.
-	Files problem.Naming
+	Files   problem.Naming
+	origins report.Origins // of the root module
 	// comments means that people read the report on GitHub, where a comment can
 	// be a command.
 	comments bool
@@ -34,7 +35,7 @@ type Vocabulary struct {
 
 // Of is the vocabulary for one root module.
 func (d Vocabulary) Of(m report.Module) Vocabulary {
-	d.Files = m.Names
+	d.Files, d.origins = m.Names, m.Origins
 	return d
 }
 
@@ -317,12 +318,12 @@ func (d Vocabulary) assumed(r report.Report) safe.Markdown {
 
 // Place is the position of a term: the line, and the module path outside the root
 // module. A fetched module has its version, too.
-func (d Vocabulary) Place(t scan.Term, from report.Origins) safe.Markdown {
+func (d Vocabulary) Place(t scan.Term) safe.Markdown {
 	var about []safe.Markdown
 	if t.Module != "" {
 		about = append(about, safe.Code(modulePath(t.Module)))
 	}
-	if origin := from.Of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
+	if origin := d.origins.Of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
 		about = append(about, safe.Text(origin))
 	}
 	if t.Unit != "" {
@@ -362,9 +363,9 @@ func (d Vocabulary) held(k report.Kept) safe.Markdown {
 
 // heldBy is held without the provider.
 func (d Vocabulary) heldBy(k report.Kept) safe.Markdown {
-	text := safe.Format("%s; newest is %s", d.because(k.Held[0], k.Origins), d.dated(k.Held[0]))
+	text := safe.Format("%s; newest is %s", d.because(k.Held[0]), d.dated(k.Held[0]))
 	for _, h := range k.Held[1:] {
-		text = text.And("; then %s, held %s", d.dated(h), d.because(h, k.Origins))
+		text = text.And("; then %s, held %s", d.dated(h), d.because(h))
 	}
 	return text
 }
@@ -378,14 +379,14 @@ func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
 }
 
 // because says what holds a release, and the end of the hold if known.
-func (d Vocabulary) because(h upgrade.Held, from report.Origins) safe.Markdown {
+func (d Vocabulary) because(h upgrade.Held) safe.Markdown {
 	rule := safe.Const("by a rule")
 	if h.By.Rule != "" {
 		rule = rule.And(" (%s)", safe.Text(h.By.Rule))
 	}
 	switch {
 	case h.By.Reason == upgrade.HeldByConstraint:
-		return safe.Format("by %s", d.terms(h, from))
+		return safe.Format("by %s", d.terms(h))
 	case h.By.Reason == upgrade.HeldByPlatform:
 		return safe.Const("by a platform that it is not published for")
 	case h.By.Reason == upgrade.HeldByLock:
@@ -408,15 +409,15 @@ const fewTerms = 2
 
 // terms returns the terms that exclude a release, the deciding one first. The
 // others are details.
-func (d Vocabulary) terms(h upgrade.Held, from report.Origins) safe.Markdown {
+func (d Vocabulary) terms(h upgrade.Held) safe.Markdown {
 	others := safe.Markdown{}
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
-		others = others.And(" and %s at %s", d.bound(t), d.Place(t, from))
+		others = others.And(" and %s at %s", d.bound(t), d.Place(t))
 	}
 	if rest := len(h.Others) - fewTerms; rest > 0 {
 		others = others.And(" and %s", safe.Count(rest, "other term", "other terms"))
 	}
-	return d.bound(h.Term).And("%s", safe.Detail(" at %s%s", d.Place(h.Term, from), others))
+	return d.bound(h.Term).And("%s", safe.Detail(" at %s%s", d.Place(h.Term), others))
 }
 
 // bound writes a term that holds a release. A bare version gets "=": without it,

@@ -255,7 +255,7 @@ func monorepo() report.Report {
 	older.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("3.76.1")}}
 	r.Modules = append(r.Modules, old, older)
 	kept := module("envs/kept")
-	kept.Kept = []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.34.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}}
+	kept.Kept = []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.34.0"), Facts: upgrade.Facts{Held: []upgrade.Held{heldByVPC}}}}
 	other := module("envs/tofu", upgraded("registry.opentofu.org/hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	other.Tool = opentofu
 	r.Modules = append(r.Modules, kept, other)
@@ -318,7 +318,7 @@ func held() report.Report {
 		many.Others = append(many.Others, term("< 6.0.0", "", "main.tf", i+1))
 	}
 	facts := func(name, at string, held ...upgrade.Held) report.Kept {
-		return report.Kept{Addr: addr(name), Version: version(at), Facts: report.Facts{Held: held}}
+		return report.Kept{Addr: addr(name), Version: version(at), Facts: upgrade.Facts{Held: held}}
 	}
 	aws := upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)
 	aws.Held = []upgrade.Held{many, age}
@@ -356,7 +356,7 @@ func advised() []report.Kept {
 		if len(measures) > 1 {
 			h.Help.Leaves = version("2.0.3")
 		}
-		all = append(all, report.Kept{Addr: addr(fmt.Sprintf("acme/held%d", i)), Version: version("1.9.0"), Facts: report.Facts{Held: []upgrade.Held{h}}})
+		all = append(all, report.Kept{Addr: addr(fmt.Sprintf("acme/held%d", i)), Version: version("1.9.0"), Facts: upgrade.Facts{Held: []upgrade.Held{h}}})
 	}
 	return all
 }

@@ -33,7 +33,7 @@ func hostile(text string) report.Report {
 		{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term, Others: []scan.Term{term}, Help: advice},
 		{Version: version("6.0.0"), By: policy.Hold{Reason: policy.HeldByRule, Rule: text}},
 	}
-	facts := report.Facts{
+	facts := upgrade.Facts{
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},
 		Signer: provider.Signer{KeyID: text, Label: text}, Held: held, Warnings: []string{text},
 	}

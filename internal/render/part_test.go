@@ -37,8 +37,8 @@ func planned(t *testing.T) upgrade.Result {
 	m := scan.RootModule{Root: scan.Root{Dir: "envs/prod", Tool: terraform, Lock: file}}
 	renewed := lockfile.New(addr("hashicorp/aws"), version("5.34.0"), constraints("~> 5.0"), hashes("new", 2))
 	selections := []upgrade.Selection{
-		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
-		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule}}}},
+		{From: version("5.31.0"), To: version("5.34.0"), Facts: upgrade.Facts{Held: []upgrade.Held{heldByVPC}}},
+		{From: version("3.6.0"), To: version("3.6.0"), Facts: upgrade.Facts{Held: []upgrade.Held{{Version: version("4.0.0"), By: policy.Hold{Reason: policy.HeldByRule}}}}},
 		{From: version("4.0.0"), Err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}},
 	}
 	for i := range selections {
@@ -197,7 +197,7 @@ func TestHeldByAnExactVersion(t *testing.T) {
 	t.Parallel()
 	for constraint, want := range map[string]string{"5.31.0": "by = 5.31.0 at main.tf:3;", "= 5.31.0": "by = 5.31.0 at main.tf:3;", "~> 5.31.0": "by ~> 5.31.0 at main.tf:3;"} {
 		held := []upgrade.Held{{Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term(constraint, "", "main.tf", 3)}}
-		m := report.Module{Dir: "live", Kept: []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.31.0"), Facts: report.Facts{Held: held}}}}
+		m := report.Module{Dir: "live", Kept: []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.31.0"), Facts: upgrade.Facts{Held: held}}}}
 		if got := text(t, report.Report{Verb: verbs.Check, Modules: []report.Module{m}}, render.TextOptions{}); !strings.Contains(got, want) {
 			t.Errorf("held by %q reads\n%s\nwant %q in it", constraint, got, want)
 		}

@@ -34,7 +34,7 @@ func plan() upgrade.Result {
 		return upgrade.Selection{Requirement: scan.Requirement{Addr: addr(name)}, To: version(to)}
 	}
 	changed, heldBack, quiet, broken := selection("hashicorp/aws", "5.34.0"), selection("hashicorp/held", "1.0.0"), selection("hashicorp/quiet", "1.0.0"), selection("hashicorp/broken", "")
-	changed.Platforms, changed.Signer = []provider.Platform{linux}, hashicorp
+	changed.Coverage, changed.Signer = []provider.Platform{linux}, hashicorp
 	heldBack.Held = []upgrade.Held{heldByVPC}
 	broken.Err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}}
 	return upgrade.Result{
@@ -49,8 +49,8 @@ func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
 	got := report.FromPlan(plan(), []diff.Change{c})
 	want := report.Module{
 		Dir: "envs/prod", Tool: terraform, Pending: true,
-		Changes:     []report.Change{{Change: c, Facts: report.Facts{Coverage: []provider.Platform{linux}, Signer: hashicorp}}},
-		Kept:        []report.Kept{{Addr: addr("hashicorp/held"), Version: version("1.0.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}},
+		Changes:     []report.Change{{Change: c, Facts: upgrade.Facts{Coverage: []provider.Platform{linux}, Signer: hashicorp}}},
+		Kept:        []report.Kept{{Addr: addr("hashicorp/held"), Version: version("1.0.0"), Facts: upgrade.Facts{Held: []upgrade.Held{heldByVPC}}}},
 		Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Host: "example.com", Subject: problem.Subject{Addr: addr("hashicorp/broken")}, Message: "no answer", Hint: "try again"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Constraints{})); diff != "" {
@@ -429,7 +429,7 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
 	}
 	kept := report.Report{Verb: verbs.Check, Modules: []report.Module{module("a")}}
-	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
+	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: upgrade.Facts{
 		Held: []upgrade.Held{{Version: version("0.0.0"), By: policy.Hold{Reason: upgrade.HeldByProtocol}}},
 	}}}
 	kept.Modules[0].Findings = []problem.Problem{found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}

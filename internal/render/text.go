@@ -303,7 +303,7 @@ func (t *text) requirements(m report.Module) []row {
 	for _, q := range m.Scan.Tree.Requirements {
 		rows = append(rows, row{
 			[]cell{{t.outline.Words.Name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
-			t.origin(q, report.OriginsOf(m.Scan.Tree.Fetched)),
+			t.origin(q),
 		})
 	}
 	for _, l := range unexplained(m) {
@@ -371,18 +371,18 @@ func (t *text) constraints(q scan.Requirement) safe.Markdown {
 
 // origin is the place of the deciding term, or the first place that needs the
 // provider.
-func (t *text) origin(q scan.Requirement, from report.Origins) safe.Markdown {
+func (t *text) origin(q scan.Requirement) safe.Markdown {
 	if len(q.Terms) == 0 {
 		return safe.Markdown{}
 	}
 	term, ok := outline.Deciding(q.Terms)
 	if !ok {
-		return safe.Format("needed at %s", t.outline.Words.Place(q.Terms[0], from))
+		return safe.Format("needed at %s", t.outline.Words.Place(q.Terms[0]))
 	}
 	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
-		return safe.Format("at %s", t.outline.Words.Place(term, from))
+		return safe.Format("at %s", t.outline.Words.Place(term))
 	}
-	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.Words.Place(term, from))
+	return safe.Format("%s at %s", safe.Code(term.Constraint.String()), t.outline.Words.Place(term))
 }
 
 // why writes every term of the selected providers with its place. It adds
@@ -402,7 +402,7 @@ func (t *text) why(m report.Module) {
 			if term.Constraint.Op != 0 {
 				constraint = cell{safe.Code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.Words.Place(term, report.OriginsOf(m.Scan.Tree.Fetched))})
+			rows = append(rows, row{[]cell{{safe.Markdown{}, plain}, constraint}, t.outline.Words.Place(term)})
 		}
 		t.table(rows)
 	}

@@ -36,8 +36,8 @@ func verification(r report.Report) []part {
 		return []safe.Markdown{safe.Text(f.Severity.String()), f.Code, f.Dir, f.Place, f.What}
 	})
 	for _, m := range v.Modules {
-		if len(m.Verified.Unchecked) > 0 {
-			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Verified.Unchecked, "; "))))
+		if len(m.Unchecked) > 0 {
+			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Unchecked, "; "))))
 		}
 	}
 	findings := tablePart(part{rank: 1, what: safe.Const("finding"), head: safe.Const("### Findings\n\n")},

@@ -25,12 +25,6 @@ func (c Change) News() []provider.Version {
 	return []provider.Version{c.To}
 }
 
-// Resigned reports whether another key than before signed, or none. It is false
-// if either signer is unknown, or if the release before had no signature.
-func (f Facts) Resigned() bool {
-	return f.SignerFrom.KeyID != "" && f.SignerFrom.KeyID != f.Signer.KeyID && f.Signer != (provider.Signer{})
-}
-
 // Count is a number and its noun.
 func Count(n int, one, many string) string {
 	if n == 1 {

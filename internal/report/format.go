@@ -191,8 +191,8 @@ func rowOf(m Module, r Report) any {
 	for _, k := range m.Kept {
 		j.Kept = append(j.Kept, keptJSON{k.Addr, k.Version, k.Coverage, orNil(k.Signer)})
 	}
-	if held := m.Held(); len(held) > 0 {
-		j.Fetched = held[0].Origins // all have the same origins
+	if len(m.Held()) > 0 {
+		j.Fetched = m.Origins
 	}
 	return j
 }

@@ -139,6 +139,8 @@ type Module struct {
 	HashesOnly bool
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
+	// Origins are the versions of the fetched modules.
+	Origins Origins
 	// Diagnostics are the problems of this root module.
 	Diagnostics []problem.Problem
 	// Findings are wrong hashes of the lock file, and Undecided those that could
@@ -150,42 +152,10 @@ type Module struct {
 	Verified *Verified
 }
 
-// Facts is what a run learned about a provider, in addition to the change of its entry.
-type Facts struct {
-	// Coverage are the platforms that the entry covers, as far as known.
-	Coverage []provider.Platform
-	// Missing are wanted platforms without a package in the release.
-	Missing []provider.Platform
-	// Since is Selection.Since of package upgrade.
-	Since map[provider.Platform]provider.Version
-	// Serving is the newest release with packages for all of them; zero if
-	// unknown.
-	Serving provider.Version
-	Signer  provider.Signer
-	// SignerFrom signed the release before the change; zero if unknown.
-	SignerFrom provider.Signer
-	// Published is the date of the release; zero if unknown.
-	Published time.Time
-	// Held says why a newer release was not taken, newest first.
-	Held []upgrade.Held
-	// Warnings are the registry's warnings about the provider.
-	Warnings []string
-	// Marks say why some hashes are trusted without a signed list.
-	Marks []provider.Mark
-	// Origins are the versions of the fetched modules with the constraints in
-	// Held.
-	Origins Origins
-	// FromPull is true if the entry comes from the earlier state of the pull
-	// request, because this run failed to check the provider.
-	FromPull bool
-	// Unasked is true if the run was not about the entry at all.
-	Unasked bool
-}
-
 // Change is the change of one provider's entry, with the facts about it.
 type Change struct {
 	diff.Change
-	Facts
+	upgrade.Facts
 	// Line is the line of the entry in the present lock file; 0 without one.
 	Line int
 	// Required is the place in the repository whose requirement causes the
@@ -212,7 +182,7 @@ func uses(locks []lockfile.Lock) []Use {
 type Kept struct {
 	Addr    provider.Addr
 	Version provider.Version
-	Facts
+	upgrade.Facts
 }
 
 // PullRequest is the result for one pull request.
@@ -306,7 +276,7 @@ func FromScan(m scan.RootModule) Module {
 	m.Tree, m.Tests = m.All(), scan.ModuleTree{}
 	found := Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Scan: &m,
-		Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
+		Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics, Origins: originsOf(m.Tree.Fetched),
 	}
 	if m.Lock != nil {
 		found.InUse = uses(m.Lock.Locks)
@@ -376,14 +346,11 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
 		Pending: r.File != nil, Partial: r.Partial, Left: r.Left, Unread: r.Module.Tree.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
-		Findings:    r.Findings, Undecided: r.Undecided,
+		Findings:    r.Findings, Undecided: r.Undecided, Origins: originsOf(r.Module.Tree.Fetched),
 	}
-	facts, terms := map[provider.Addr]Facts{}, map[provider.Addr][]scan.Term{}
-	origins := OriginsOf(r.Module.Tree.Fetched)
+	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {
-		f := factsOf(s)
-		f.Origins = origins
-		facts[s.Requirement.Addr], terms[s.Requirement.Addr] = f, s.Requirement.Terms
+		facts[s.Requirement.Addr], terms[s.Requirement.Addr] = s.Facts, s.Requirement.Terms
 	}
 	lines := map[provider.Addr]int{} // lines of the present entries
 	for _, l := range r.Old {
@@ -405,7 +372,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		case s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0:
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
 		case s.Err != nil && len(f.Held) > 0 && locked: // the failure itself is reported elsewhere
-			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held, Origins: f.Origins}})
+			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: upgrade.Facts{Held: f.Held}})
 		}
 	}
 	return m
@@ -415,8 +382,8 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 // "version 1.2.0", or "ref v1.2, commit 0a1b2c3d" with the ref as written.
 type Origins map[string]string
 
-// OriginsOf are the origins of fetched modules; nil without any.
-func OriginsOf(fetched []scan.Fetched) Origins {
+// originsOf are the origins of fetched modules; nil without any.
+func originsOf(fetched []scan.Fetched) Origins {
 	var all Origins
 	for _, f := range fetched {
 		origin := fetchedAs(f)
@@ -458,14 +425,6 @@ func (o Origins) Of(module string) string {
 		}
 	}
 	return ""
-}
-
-func factsOf(s upgrade.Selection) Facts {
-	return Facts{
-		Coverage: s.Platforms, Missing: s.Missing, Since: s.Since, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
-		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
-		FromPull: s.FromPull, Unasked: s.Unasked,
-	}
 }
 
 // withFailures adds failures of selections that are not among the diagnostics.

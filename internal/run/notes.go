@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -47,8 +48,8 @@ func upgrades(found []found) []notes.Upgrade {
 				continue
 			}
 			u := notes.Upgrade{Tool: f.module.Tool, Addr: s.Requirement.Addr, From: s.From, To: s.To}
-			if len(s.Platforms) > 0 {
-				u.Platform = s.Platforms[0]
+			if len(s.Coverage) > 0 {
+				u.Platform = s.Coverage[0]
 			}
 			known := slices.ContainsFunc(all, func(k notes.Upgrade) bool { return k.Addr == u.Addr && k.From == u.From && k.To == u.To })
 			if !known {
@@ -84,7 +85,7 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 
 // eachDate visits the dates of releases in a module's report.
 func eachDate(m report.Module, visit func(want provider.Want, published *time.Time)) {
-	facts := func(addr provider.Addr, f *report.Facts) {
+	facts := func(addr provider.Addr, f *upgrade.Facts) {
 		for i := range f.Held {
 			visit(provider.Want{Addr: addr, Version: f.Held[i].Version}, &f.Held[i].Published)
 		}

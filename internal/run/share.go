@@ -331,7 +331,7 @@ func facts(modules []report.Module, general []problem.Problem) string {
 	signer := func(s provider.Signer) string {
 		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
 	}
-	write := func(addr provider.Addr, f report.Facts) {
+	write := func(addr provider.Addr, f upgrade.Facts) {
 		for _, held := range f.Held {
 			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
 		}

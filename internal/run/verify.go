@@ -83,7 +83,7 @@ func proofs(ctx context.Context, j job, plans []found) verify.Counts {
 		m.Lock = lock
 		modules = append(modules, m)
 		for _, s := range f.result.Selections {
-			policy.Platforms = append(slices.Clip(policy.Platforms), s.Platforms...)
+			policy.Platforms = append(slices.Clip(policy.Platforms), s.Coverage...)
 		}
 	}
 	policy.Platforms = slices.Compact(slices.SortedFunc(slices.Values(policy.Platforms), provider.Platform.Compare))
@@ -184,7 +184,7 @@ func suspectsOf(j job, f found, proven map[lockfile.Pinned]map[provider.Hash]pro
 			continue
 		}
 		e := verify.Suspect{
-			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: i >= 0 && s.From != s.To || contradicted,
+			Tool: f.module.Tool, Lock: l, Path: lock.Path, Covered: s.Coverage, Left: i >= 0 && s.From != s.To || contradicted,
 			Explained: slices.Collect(maps.Keys(proven[lockfile.Pinned{Addr: l.Addr, Version: l.Version}])),
 		}
 		switch {

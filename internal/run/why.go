@@ -37,7 +37,7 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 				m.Diagnostics = append(m.Diagnostics, d)
 			}
 			if len(s.Held) > 0 {
-				m.Kept = append(m.Kept, report.Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: report.Facts{Held: s.Held, Origins: report.OriginsOf(m.Scan.Tree.Fetched)}})
+				m.Kept = append(m.Kept, report.Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: upgrade.Facts{Held: s.Held}})
 			}
 		}
 	}

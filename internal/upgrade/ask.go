@@ -135,7 +135,7 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	examine(modules, choices, b, rereading{ctx, reader})
 	return collect.Mapped(choices, func(choice []chosen) []Selection {
 		return collect.Mapped(choice, func(c chosen) Selection {
-			return Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Held: c.held, Err: c.err}
+			return Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
 		})
 	})
 }

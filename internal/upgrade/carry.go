@@ -258,7 +258,7 @@ func (r Result) carry(proposal proposedEntries, opts Options) (with Result, beca
 			required.Addr = addr
 			selections[addr] = Selection{
 				Requirement: required, From: old.Version, To: l.Version, Err: selections[addr].Err,
-				FromPull: true, Unasked: !selected(c.behaviour.options.Only, addr),
+				Facts: Facts{FromPull: true, Unasked: !selected(c.behaviour.options.Only, addr)},
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func unreadRoot(m scan.RootModule, proposal proposedEntries, content []byte, opt
 			r.New = append(r.New, l)
 		}
 		r.Selections = append(r.Selections, Selection{
-			Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, FromPull: true, Unasked: true,
+			Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Facts: Facts{FromPull: true, Unasked: true},
 		})
 	}
 	if len(became.Refused) > 0 {

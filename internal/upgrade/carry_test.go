@@ -134,12 +134,12 @@ func carryCases() []carryCase {
 		}, want: []string{"same"}, carried: "b"},
 		{name: "another root module saw another list", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
 			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("new")})}}
-			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
+			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Facts: Facts{Signer: provider.Signer{KeyID: "K"}}}}
 			return append(all, other)
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "another root module saw the same list", lacks: "b", refuted: func(all []Result) []Result {
 			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("b-1.1.0"), zh("more")})}}
-			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
+			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Facts: Facts{Signer: provider.Signer{KeyID: "K"}}}}
 			return append(all, other)
 		}, want: []string{"same"}, carried: "b"},
 		{name: "a version that went down", refused: "b", lacks: "b", proposed: func(s string) string {

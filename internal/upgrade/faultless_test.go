@@ -625,7 +625,7 @@ func (w *faultyWorld) servedIn(t *testing.T, s *sandbox.Sandbox, o *randomOffer,
 	t.Helper()
 	i := slices.IndexFunc(made.Selections, func(s Selection) bool { return s.Requirement.Addr == o.addr })
 	opts := w.opts
-	opts.Platforms.List = slices.Concat(made.Selections[i].Platforms, made.Selections[i].Missing)
+	opts.Platforms.List = slices.Concat(made.Selections[i].Coverage, made.Selections[i].Missing)
 	return entry(w.plan(t.Context(), t, s, w.module, opts).New, o.addr)
 }
 

@@ -145,8 +145,8 @@ func TestAllPlatformsOfAReleaseThatSaysNone(t *testing.T) {
 	t.Parallel()
 	src := silent{&offer{releases: map[string]map[string][]string{"a": {"1.1.0": {"linux_amd64", "darwin_arm64"}}}, edit: mirroring(false)}}
 	s := Plan(t.Context(), src, modules(module(t, []string{"a"}, nil)), Options{Platforms: Platforms{All: true}})[0].Selections[0]
-	if want := []provider.Platform{platform("darwin_arm64"), platform("linux_amd64")}; !slices.Equal(s.Platforms, want) || len(s.Missing) != 3 {
-		t.Errorf("platforms = %v, missing %v, %v; want the usual ones asked for", s.Platforms, s.Missing, s.Err)
+	if want := []provider.Platform{platform("darwin_arm64"), platform("linux_amd64")}; !slices.Equal(s.Coverage, want) || len(s.Missing) != 3 {
+		t.Errorf("platforms = %v, missing %v, %v; want the usual ones asked for", s.Coverage, s.Missing, s.Err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestPlatformsThatOneMethodDoesNotSay(t *testing.T) {
 			t.Parallel()
 			src := half{&offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}}}}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a"}, tt.lock)), tt.opts)[0]
-			if diff := cmp.Diff(tt.want, r.Selections[0].Platforms); diff != "" || problem.AnyError(r.Diagnostics) {
+			if diff := cmp.Diff(tt.want, r.Selections[0].Coverage); diff != "" || problem.AnyError(r.Diagnostics) {
 				t.Errorf("platforms (-want +got):\n%s\n%v", diff, r.Diagnostics)
 			}
 		})

@@ -137,7 +137,7 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 			var proofs []proven
 			for _, e := range coverEach(r, covers[i], choices[i], b) {
 				p := prove(e, evidence, b)
-				p.selection.Hashes = hashes.One(fmt.Sprint(e.chosen.wanted.addr(), e.chosen.to, p.selection.Platforms), p.selection.Hashes, maps.Equal)
+				p.selection.Hashes = hashes.One(fmt.Sprint(e.chosen.wanted.addr(), e.chosen.to, p.selection.Coverage), p.selection.Hashes, maps.Equal)
 				proofs = append(proofs, p)
 			}
 			results[i] = resultOf(r, covers[i].Assumed, proofs, b)

@@ -497,7 +497,7 @@ func TestPlanSharesWhatEntriesCover(t *testing.T) {
 	maps, covered := map[uintptr]bool{}, map[string]bool{}
 	for _, r := range Plan(t.Context(), src, modules, Options{}) {
 		maps[reflect.ValueOf(r.Selections[0].Hashes).Pointer()] = true
-		covered[fmt.Sprint(r.Selections[0].Platforms)] = true
+		covered[fmt.Sprint(r.Selections[0].Coverage)] = true
 	}
 	if len(maps) >= len(modules) || len(covered) != 2 {
 		t.Errorf("%d root modules that cover %v keep %d maps of that", len(modules), covered, len(maps))

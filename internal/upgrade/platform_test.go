@@ -101,10 +101,10 @@ func TestRulesNamePlatforms(t *testing.T) {
 		if a.Err != nil || b.Err != nil || len(a.Missing) > 0 {
 			t.Errorf("%s: a without %v, errors %v and %v", name, a.Missing, a.Err, b.Err)
 		}
-		if got := a.Platforms; !slices.Equal(got, test.a) {
+		if got := a.Coverage; !slices.Equal(got, test.a) {
 			t.Errorf("%s: a covers %v, want %v", name, got, test.a)
 		}
-		if got := b.Platforms; !slices.Equal(got, test.b) {
+		if got := b.Coverage; !slices.Equal(got, test.b) {
 			t.Errorf("%s: b covers %v, want %v", name, got, test.b)
 		}
 	}

@@ -29,8 +29,8 @@ type proven struct {
 func prove(c covered, answers map[ask.Question]coverage.Evidence, b behaviour) proven {
 	choice, w := c.chosen, c.chosen.wanted
 	p := proven{covered: c, kept: c.kept, notices: c.notices, selection: Selection{
-		Requirement: w.requirement, From: choice.old.Version, To: choice.to, Held: choice.held, Published: choice.release.Published,
-		Warnings: choice.release.Warnings, Err: c.err,
+		Requirement: w.requirement, From: choice.old.Version, To: choice.to, Err: c.err,
+		Facts: Facts{Held: choice.held, Published: choice.release.Published, Warnings: choice.release.Warnings},
 	}}
 	if c.err == nil && !c.kept {
 		p = p.enter(answers, b)
@@ -180,7 +180,7 @@ func (p proven) enter(answers map[ask.Question]coverage.Evidence, b behaviour) p
 		platforms = append(platforms, h.Platform)
 	}
 	slices.SortFunc(platforms, provider.Platform.Compare)
-	p.selection.Platforms = slices.Clone(slices.Compact(platforms)) // a clone without the spare capacity
+	p.selection.Coverage = slices.Clone(slices.Compact(platforms)) // a clone without the spare capacity
 	return p
 }
 

@@ -162,7 +162,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			r := Plan(t.Context(), src, modules(m), Options{})[0]
 			var got []string
 			if r.File != nil {
-				for _, p := range r.Selections[0].Platforms {
+				for _, p := range r.Selections[0].Coverage {
 					got = append(got, p.String())
 				}
 			}
@@ -195,8 +195,8 @@ func TestRecoveryLetsOthersTell(t *testing.T) {
 	}
 	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
 	a, b := r.Selections[0], r.Selections[1]
-	if want := platforms("darwin_arm64", "linux_amd64", "windows_amd64"); b.Err != nil || !slices.Equal(b.Platforms, want) {
-		t.Errorf("b covers %v, error %v; want %v", b.Platforms, b.Err, want)
+	if want := platforms("darwin_arm64", "linux_amd64", "windows_amd64"); b.Err != nil || !slices.Equal(b.Coverage, want) {
+		t.Errorf("b covers %v, error %v; want %v", b.Coverage, b.Err, want)
 	}
 	if !problem.Coded(a.Err, problem.CodeUnreachable) {
 		t.Errorf("error of a: %v, want %s", a.Err, problem.CodeUnreachable)
@@ -226,8 +226,8 @@ func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
 		}
 		locks := []string{"a 1.0.0; h1:a-1.0.0-freebsd_386", "b 1.0.0; h1:b-1.0.0-linux_amd64"}
 		r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
-		if a := r.Selections[0]; !slices.Equal(a.Platforms, want) || (a.Err != nil) != (want == nil) {
-			t.Errorf("without the package of b for %q, a covers %v, want %v; %v", broken, a.Platforms, want, r.Diagnostics)
+		if a := r.Selections[0]; !slices.Equal(a.Coverage, want) || (a.Err != nil) != (want == nil) {
+			t.Errorf("without the package of b for %q, a covers %v, want %v; %v", broken, a.Coverage, want, r.Diagnostics)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestRecoveryJoinsEntries(t *testing.T) {
 	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
 	for _, s := range r.Selections {
 		want := []provider.Platform{platform("darwin_amd64"), platform("darwin_arm64"), platform("linux_amd64")}
-		if diff := cmp.Diff(want, s.Platforms); diff != "" {
+		if diff := cmp.Diff(want, s.Coverage); diff != "" {
 			t.Errorf("platforms of %s (-want +got):\n%s", s.Requirement.Addr, diff)
 		}
 	}
@@ -267,7 +267,7 @@ func TestRecoveryLeavesEntriesTheirOwn(t *testing.T) {
 			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": tt.serves, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}}
 			locks := []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; " + tt.b}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
-			covered := r.Selections[1].Platforms
+			covered := r.Selections[1].Coverage
 			for _, p := range []string{"darwin_arm64", "freebsd_386", "linux_amd64"} {
 				if strings.Contains(tt.b, p) && !slices.Contains(covered, platform(p)) {
 					t.Errorf("the new entry of b covers %v, want %s among them\n%v", covered, p, r.Diagnostics)
@@ -284,7 +284,7 @@ func TestRecoveryWhereNothingIsSaidOfPlatforms(t *testing.T) {
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-freebsd_386"})
 	r := Plan(t.Context(), src, modules(m), Options{})[0]
 	want := []provider.Platform{platform("freebsd_386"), platform("linux_amd64")}
-	if diff := cmp.Diff(want, r.Selections[0].Platforms); diff != "" {
+	if diff := cmp.Diff(want, r.Selections[0].Coverage); diff != "" {
 		t.Errorf("platforms (-want +got):\n%s\n%v", diff, r.Diagnostics)
 	}
 }
@@ -431,8 +431,8 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 			if (b.Err != nil) != (tt.code != "") || tt.code != "" && !problem.Coded(b.Err, tt.code) {
 				t.Fatalf("b: %v, want the code %q; %v", b.Err, tt.code, r.Diagnostics)
 			}
-			if want := platforms("darwin_arm64", "linux_amd64"); tt.code == "" && !slices.Equal(b.Platforms, want) {
-				t.Errorf("b covers %v, want %v", b.Platforms, want)
+			if want := platforms("darwin_arm64", "linux_amd64"); tt.code == "" && !slices.Equal(b.Coverage, want) {
+				t.Errorf("b covers %v, want %v", b.Coverage, want)
 			}
 		})
 	}
@@ -458,7 +458,7 @@ func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 	}
 	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
 	if b := r.Selections[1]; !problem.Coded(b.Err, problem.CodeUnreachable) {
-		t.Errorf("b covers %v, error %v; want that it stays and that an error says so", b.Platforms, b.Err)
+		t.Errorf("b covers %v, error %v; want that it stays and that an error says so", b.Coverage, b.Err)
 	}
 }
 
@@ -468,7 +468,7 @@ func TestRecoveryOfAllTellsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six[1:]}}}
 	r := Plan(t.Context(), src, modules(module(t, []string{"a"}, []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"})), Options{})[0]
-	if want := platforms(six[0]); !slices.Equal(r.Selections[0].Missing, want) || len(r.Selections[0].Platforms) != 5 {
-		t.Errorf("missing %v of %v, want %v", r.Selections[0].Missing, r.Selections[0].Platforms, want)
+	if want := platforms(six[0]); !slices.Equal(r.Selections[0].Missing, want) || len(r.Selections[0].Coverage) != 5 {
+		t.Errorf("missing %v of %v, want %v", r.Selections[0].Missing, r.Selections[0].Coverage, want)
 	}
 }

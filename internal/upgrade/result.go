@@ -55,10 +55,21 @@ type Selection struct {
 	Requirement scan.Requirement
 	From        provider.Version // zero if the lock had no entry
 	To          provider.Version // zero if the entry is dropped or nothing was selected
+	Facts
+	// Hashes says which platform each h1 of the new entry belongs to.
+	Hashes map[provider.Hash]provider.Platform
+	// Replaced says that the packages of the locked version were replaced after it was
+	// locked. The new entry has the hashes of the new packages.
+	Replaced bool
+	Err      error
+}
+
+// Facts is what a plan learned about a provider, in addition to the change of its entry.
+type Facts struct {
 	// Held explains why a newer release was not taken, newest first.
 	Held []Held
-	// Platforms are the platforms whose h1 the new entry has, sorted.
-	Platforms []provider.Platform
+	// Coverage are the platforms whose h1 the new entry has, as far as known; sorted.
+	Coverage []provider.Platform
 	// Missing are the wanted platforms that the release does not serve, sorted.
 	Missing []provider.Platform
 	// Since are the first releases that serve the platforms in Missing, if known. They are
@@ -68,26 +79,25 @@ type Selection struct {
 	// platforms. It is set if this release does not; zero if none is known. It is advice:
 	// platforms select no version.
 	Serving provider.Version
-	// Hashes says which platform each h1 of the new entry belongs to.
-	Hashes map[provider.Hash]provider.Platform
-	Signer provider.Signer
-	// SignerFrom signed the list of the release From. FormerSigners fills it if another
+	Signer  provider.Signer
+	// SignerFrom signed the list of the release before. FormerSigners fills it if another
 	// release was selected. It is zero if it is not known.
 	SignerFrom provider.Signer
 	// Published is when the selected release was published; zero if it is not known.
 	Published time.Time
-	// Replaced says that the packages of the locked version were replaced after it was
-	// locked. The new entry has the hashes of the new packages.
-	Replaced bool
 	// Marks are the weaker grounds of some of the hashes, sorted.
 	Marks []provider.Mark
 	// Warnings are the registry's warnings about the provider. They are untrusted text.
 	Warnings []string
-	Err      error
-	// FromPull says that the new entry is from an open proposal, because Err or a
-	// problem of the whole root module hid the answer. Unasked says that it is so because
-	// the run was about other providers.
+	// FromPull says that the new entry is from an open proposal, because a failure hid
+	// the answer. Unasked says that it is so because the run was about other providers.
 	FromPull, Unasked bool
+}
+
+// Resigned reports whether another key than before signed, or none. It is false
+// if either signer is unknown, or if the release before had no signature.
+func (f Facts) Resigned() bool {
+	return f.SignerFrom.KeyID != "" && f.SignerFrom.KeyID != f.Signer.KeyID && f.Signer != (provider.Signer{})
 }
 
 // Held is a newer release that was not selected: the newest of those that one reason holds.
@@ -227,10 +237,10 @@ func (s Selection) signed() bool { return s.Err == nil && s.Signer.KeyID != "" &
 // leaves. There is none if the version stays, or if the new release has no known signer.
 // The platform is one of the new entry: releases rarely lose a platform.
 func (s Selection) former(tool provider.Tool) []ask.Question {
-	if s.Err != nil || s.From.IsZero() || s.To.IsZero() || s.From == s.To || len(s.Platforms) == 0 || s.Signer == (provider.Signer{}) {
+	if s.Err != nil || s.From.IsZero() || s.To.IsZero() || s.From == s.To || len(s.Coverage) == 0 || s.Signer == (provider.Signer{}) {
 		return nil
 	}
-	return []ask.Question{{Tool: tool, Want: provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
+	return []ask.Question{{Tool: tool, Want: provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Coverage[0]}}}
 }
 
 // warnAssumed warns about new entries whose platforms are taken from other entries. The

@@ -39,7 +39,7 @@ func TestFormerSignersAreAskedOnceForEachReleaseThatIsLeft(t *testing.T) {
 	was, is := provider.Signer{KeyID: "AAAA"}, provider.Signer{KeyID: "BBBB"}
 	linux := []provider.Platform{platform("linux_amd64")}
 	sel := func(typ, from, to string) Selection {
-		s := Selection{Requirement: scan.Requirement{Addr: addr(typ)}, Platforms: linux, Signer: is}
+		s := Selection{Requirement: scan.Requirement{Addr: addr(typ)}, Facts: Facts{Coverage: linux, Signer: is}}
 		if from != "" {
 			s.From = version(from)
 		}
