@@ -274,10 +274,8 @@ func (e Elapsed) MarshalJSON() ([]byte, error) { return json.Marshal(e.Seconds()
 // FromScan makes the report of a scanned root module.
 func FromScan(m scan.RootModule) Module {
 	m.Tree, m.Tests = m.All(), scan.ModuleTree{}
-	found := Module{
-		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Scan: &m,
-		Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics, Origins: originsOf(m.Tree.Fetched),
-	}
+	found := moduleOf(m)
+	found.Scan = &m
 	if m.Lock != nil {
 		found.InUse = uses(m.Lock.Locks)
 	}
@@ -331,23 +329,24 @@ func (r Report) split(part map[provider.Addr]bool) []provider.Pattern {
 	return mine
 }
 
-func lockPath(m scan.RootModule) string {
-	if m.Lock == nil {
-		return ""
+// moduleOf has what is known of a root module before its providers are looked at.
+func moduleOf(m scan.RootModule) Module {
+	of := Module{
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics, Origins: originsOf(m.Tree.Fetched),
 	}
-	return m.Lock.Path
+	if m.Lock != nil {
+		of.LockPath = m.Lock.Path
+	}
+	return of
 }
 
 // FromPlan makes the report of a root module's plan. The changes are those from
 // r.Old to r.New. A plan without a file changes nothing, even if there are
 // changes.
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
-	m := Module{
-		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
-		Pending: r.File != nil, Partial: r.Partial, Left: r.Left, Unread: r.Module.Tree.Unread, InUse: uses(r.New),
-		Diagnostics: withFailures(r.Diagnostics, r.Selections),
-		Findings:    r.Findings, Undecided: r.Undecided, Origins: originsOf(r.Module.Tree.Fetched),
-	}
+	m := moduleOf(r.Module)
+	m.Pending, m.Partial, m.Left, m.InUse = r.File != nil, r.Partial, r.Left, uses(r.New)
+	m.Findings, m.Undecided, m.Diagnostics = r.Findings, r.Undecided, withFailures(r.Diagnostics, r.Selections)
 	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {
 		facts[s.Requirement.Addr], terms[s.Requirement.Addr] = s.Facts, s.Requirement.Terms

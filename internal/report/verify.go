@@ -15,11 +15,9 @@ type Verified struct {
 
 // FromVerification makes the report of a root module that was verified.
 func FromVerification(v verify.Verification) Module {
-	m := v.Module
-	return Module{
-		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
-		Findings: v.Findings, Accepted: v.Accepted, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked},
-	}
+	m := moduleOf(v.Module)
+	m.Findings, m.Accepted, m.Verified = v.Findings, v.Accepted, &Verified{Counts: v.Counts, Unchecked: v.Unchecked}
+	return m
 }
 
 // Tampered reports a pull request that changes a file that relock judges it by.
