@@ -466,3 +466,13 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 		t.Errorf("the text leaves out where the module would have come from:\n%s", got)
 	}
 }
+
+// A report whose last line would say nothing has none.
+func TestTextEndsWithoutAnEmptyLine(t *testing.T) {
+	t.Parallel()
+	m := module("envs/prod")
+	m.Forgiven = true
+	if got := text(t, report.Report{Verb: verbs.Check, Modules: []report.Module{m}}, render.TextOptions{}); strings.HasSuffix(got, "\n\n") || got == "\n" {
+		t.Errorf("the report is %q", got)
+	}
+}
