@@ -53,7 +53,8 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
 	changes, signed := rowsOf(r, d)
 	return Outline{
-		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
+		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r),
+		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
 		Changes: changes, Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}

@@ -24,7 +24,9 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 			rank: 2, share: 20,
 			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
 		}),
-		topicsPart(part{rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n")}, g.Review, g.Words, reviewItem),
+		topicsPart(part{
+			rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"),
+		}, g.Review, g.Words, reviewItem),
 		heldPart(part{rank: 4, share: 25}, g.Held, g.Words),
 		waitingPart(box.Past, prefix, g.Room, part{
 			rank: 1, share: 20,

@@ -177,11 +177,15 @@ func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
 }
 
 func reviewPart(o outline.Outline) part {
-	return topicsPart(part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n")}, o.Review, o.Words, reviewItem)
+	p := part{rank: 2, share: 25, head: safe.Const("### Needs review\n\n")}
+	return topicsPart(p, o.Review, o.Words, reviewItem)
 }
 
+// topicItem writes a topic as an item of a list.
+type topicItem func(outline.Vocabulary, *outline.Topic) safe.Markdown
+
 // topicsPart has an item for each topic.
-func topicsPart(p part, topics []*outline.Topic, d outline.Vocabulary, item func(outline.Vocabulary, *outline.Topic) safe.Markdown) part {
+func topicsPart(p part, topics []*outline.Topic, d outline.Vocabulary, item topicItem) part {
 	p.what = safe.Const("item")
 	for _, c := range topics {
 		p.add(item(d, c))

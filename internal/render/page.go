@@ -76,7 +76,7 @@ func sectionsOf(r report.Report, o outline.Outline) markup {
 	return answerSection(r) + chartsSection(r) + verifiedSections(r) + fleetSection(r.Fleet) +
 		onlyIf(len(pulls) > 0, "\n<section><h2>Pull requests</h2><ul>"+markupOf(pulls, func(p safe.Markdown) markup { return `<li class="row">` + prose(p) + `</li>` })+`</ul></section>`) +
 		changesSection(r, o) + reviewSection(o) +
-		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return topicItem(o, c) })))) +
+		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return causeOf(o, c) })))) +
 		versionsSection(outline.VersionsOf(r, o.Words)) + coverageSection(outline.PlatformsCovered(r, o.Words)) +
 		signersSection(outline.SignersOf(r, o.Words)) + modulesSection(r, o) + notesSection(o)
 }
@@ -149,8 +149,8 @@ func causeItem(text, next safe.Markdown, of []string, places []safe.Markdown) ma
 		`<div class="where">` + dirs(of) + onlyIf(len(places) > 0, folded(counted(len(places), "place", "places"), paths(bullets(places)))) + `</div></li>`
 }
 
-// topicItem is a topic. Its places have a list of their own, below the text.
-func topicItem(o outline.Outline, c *outline.Topic) markup {
+// causeOf is a topic. Its places have a list of their own, below the text.
+func causeOf(o outline.Outline, c *outline.Topic) markup {
 	return causeItem(c.Text, c.Next, c.Dirs.List, c.Places)
 }
 
@@ -184,7 +184,7 @@ func reviewSection(o outline.Outline) markup {
 		if i == 0 || o.Review[i-1].Concern != c.Concern {
 			all += onlyIf(i > 0, `</ul>`) + "\n<h3>" + escaped(string(c.Concern)) + `</h3><ul class="causes">`
 		}
-		all += topicItem(o, c)
+		all += causeOf(o, c)
 	}
 	return onlyIf(all != "", pageSection("review", "Needs review", all+"</ul>\n"))
 }
