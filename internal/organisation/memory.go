@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // memory is the knowledge of earlier runs about the repositories of an
@@ -39,33 +40,25 @@ type remembered struct {
 	Requires []neededProvider   `json:"requires"`
 	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
 	Read     time.Time          `json:"read"`  // zero: it must be read the next time
-	// Waits is the time since when it waits for room; zero if it does not.
-	// Waiting are the pull requests without room. Full means that it has reached
-	// its own limit: there is room when one of these pull requests changes.
-	Waits   time.Time     `json:"waits,omitzero"`
-	Waiting []waitingPull `json:"waiting,omitzero"`
-	Full    bool          `json:"full,omitzero"`
-}
-
-// waitingPull is a pull request that waits for room, as in the report.
-type waitingPull struct {
-	Number      int      `json:"number"` // 0: it does not exist yet
-	URL         string   `json:"url"`
-	Title       string   `json:"title"`
-	Branch      string   `json:"branch"`
-	Base        string   `json:"base"`
-	HeadSHA     string   `json:"head_sha"`
-	Directories []string `json:"directories"`
-	Reason      string   `json:"reason"`
+	// PullRequests are the open ones and those that wait for room, as in the
+	// report. Waits is the time since when some wait; zero if none does. Full means
+	// that the repository has reached its own limit: there is room when one of its
+	// pull requests changes.
+	PullRequests []report.PullRequest `json:"pull_requests,omitzero"`
+	Waits        time.Time            `json:"waits,omitzero"`
+	Full         bool                 `json:"full,omitzero"`
 }
 
 // rememberedModule is a root module with the versions in its lock file, by
 // provider.
 type rememberedModule struct {
-	Dir      string            `json:"dir"`
-	Pending  bool              `json:"pending"`
-	Left     bool              `json:"left"`
-	Versions map[string]string `json:"versions"`
+	Dir         string            `json:"dir"`
+	Tool        provider.ToolName `json:"tool"`
+	ToolVersion string            `json:"tool_version"`
+	Assumed     bool              `json:"tool_version_assumed"`
+	Pending     bool              `json:"pending"`
+	Left        bool              `json:"left"`
+	Versions    map[string]string `json:"versions"`
 }
 
 // neededProvider is a provider that root modules require in the same versions,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // TestRecall holds that what is remembered counts only for what the list shows as it
@@ -99,8 +100,9 @@ func TestMemoryIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	var m memory
 	m.remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, remembered{
-		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []rememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
-		Requires: []neededProvider{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
+		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []rememberedModule{{Dir: "live", Tool: "terraform", ToolVersion: "1.11.4", Assumed: true, Versions: map[string]string{"a/b/c": "1.0.0"}}},
+		PullRequests: []report.PullRequest{{Operation: "none", Repository: "acme/web", Number: 3, Directories: []string{"live"}}},
+		Requires:     []neededProvider{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
 	})
 	var text bytes.Buffer
 	if err := m.write(&text, "v1"); err != nil {

@@ -72,7 +72,7 @@ func (t *turns) open() []problem.Problem {
 		k := &t.known[i]
 		k.remembered, k.unchanged = t.memory.recall(l, t.org.Settings, t.session.Env().Now)
 		k.waits = k.unchanged && !k.Waits.IsZero() && !k.Full
-		k.opens = !slices.ContainsFunc(k.Waiting, func(p waitingPull) bool { return p.Number > 0 })
+		k.opens = !slices.ContainsFunc(k.PullRequests, func(p report.PullRequest) bool { return p.Waits && p.Number > 0 })
 	}
 	return trouble
 }
@@ -181,19 +181,20 @@ func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool
 // repository.
 func (r remembered) report(repository string) report.Report {
 	all := report.Report{Excluded: r.Excluded}
+	for _, p := range r.PullRequests {
+		p.Operation, p.Repository = string(pr.None), repository // which may have another name now
+		all.PullRequests = append(all.PullRequests, p)
+	}
 	for _, message := range r.Unseen {
 		all.Diagnostics = append(all.Diagnostics, problem.Problem{
 			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: repository}, Message: message,
 		})
 	}
-	for _, p := range r.Waiting {
-		all.PullRequests = append(all.PullRequests, report.PullRequest{
-			Operation: string(pr.None), Repository: repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
-			HeadSHA: p.HeadSHA, Directories: p.Directories, Reason: p.Reason, Waits: true,
-		})
-	}
 	for _, m := range r.Modules {
-		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
+		module := report.Module{Dir: m.Dir, Assumed: m.Assumed, Remembered: true, Pending: m.Pending, Left: m.Left}
+		if version, err := provider.ParseVersion(m.ToolVersion); err == nil {
+			module.Tool = provider.Tool{Name: m.Tool, Version: version}
+		}
 		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
 			addr, err := provider.ParseFullAddr(name)
 			version, err2 := provider.ParseVersion(m.Versions[name])
@@ -207,26 +208,24 @@ func (r remembered) report(repository string) report.Report {
 }
 
 // remember keeps the results of a turn if another run would get the same: nothing
-// was written, and nothing failed. Proposals that wait for room are kept with
-// them.
+// was written, and nothing failed. They include the open pull requests, and those
+// that wait for room.
 func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	if seen == nil {
 		return
 	}
-	r := remembered{Settings: t.org.Settings, Until: seen.until, Excluded: found.Excluded, Full: !t.budget.waits}
-	wrote, unsettled := false, false
+	r := remembered{Settings: t.org.Settings, Until: seen.until, Excluded: found.Excluded, PullRequests: found.PullRequests, Full: !t.budget.waits}
+	wrote, unsettled, waits := false, false, false
 	for _, p := range found.PullRequests {
 		wrote = wrote || p.Operation != string(pr.None)
 		unsettled = unsettled || p.Unsettled || p.Number == 0 && !p.Waits
-		if p.Waits {
-			r.Waiting = append(r.Waiting, waitingPull{p.Number, p.URL, p.Title, p.Branch, p.Base, p.HeadSHA, p.Directories, p.Reason})
-		}
+		waits = waits || p.Waits
 	}
 	for _, d := range found.Dashboards {
 		unsettled = unsettled || d.Unsettled
 	}
-	unsettled = unsettled || t.budget.waits && len(r.Waiting) == 0 // the reason is unknown
-	if len(r.Waiting) > 0 {
+	unsettled = unsettled || t.budget.waits && !waits // the reason is unknown
+	if waits {
 		r.Waits = t.session.Env().Now
 		if before := t.memory.Repositories[idOf(l)].Waits; !before.IsZero() && !wrote {
 			r.Waits = before
@@ -247,7 +246,10 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 	}
 	r.Requires = slices.SortedFunc(maps.Keys(seen.requires), func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, m := range found.Modules {
-		module := rememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
+		module := rememberedModule{
+			Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
+			Pending: m.Pending, Left: m.Left, Versions: map[string]string{},
+		}
 		for _, u := range m.InUse {
 			module.Versions[u.Addr.String()] = u.Version.String()
 		}

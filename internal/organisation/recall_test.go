@@ -3,6 +3,7 @@ package organisation
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -171,12 +172,16 @@ func TestWaitingIsRemembered(t *testing.T) {
 				if !got.Waits.Equal(tt.since) || got.Full != tt.full {
 					t.Errorf("remembered %+v, want since %v, full: %t", got, tt.since, tt.full)
 				}
-				if diff := cmp.Diff([]report.PullRequest{waits}, got.report("acme/web").PullRequests); diff != "" {
-					t.Errorf("what waits is recalled otherwise (-want +got):\n%s", diff)
+				want := slices.Clone(tt.pulls)
+				for i := range want {
+					want[i].Repository = "acme/web"
+				}
+				if diff := cmp.Diff(want, got.report("acme/web").PullRequests); diff != "" {
+					t.Errorf("pull requests are recalled otherwise (-want +got):\n%s", diff)
 				}
 				return
 			}
-			if len(got.Waiting) > 0 || known && !got.Waits.Equal(tt.since) {
+			if len(got.PullRequests) > 0 || known && !got.Waits.Equal(tt.since) {
 				t.Errorf("remembered %+v, want no more than since when it waits", got)
 			}
 		})
@@ -192,7 +197,7 @@ func TestReportIsRecalled(t *testing.T) {
 	}
 	l := github.Listed{ID: 7, Name: "acme/web", Heads: map[string]string{}}
 	live := report.Module{
-		Dir: "live", Pending: true, Left: true,
+		Dir: "live", Tool: provider.Tool{Name: provider.Terraform, Version: version}, Assumed: true, Pending: true, Left: true,
 		InUse: []report.Use{{Addr: addrOf(t, "registry.terraform.io/hashicorp/null"), Version: version}},
 	}
 	told := report.Report{
@@ -203,6 +208,7 @@ func TestReportIsRecalled(t *testing.T) {
 	all := &turns{session: &run.Session{}, memory: &memory{}, budget: &budget{}}
 	all.remember(l, &recorder{listed: l}, told)
 	got := all.memory.Repositories["7"].report("acme/web")
+	told.Modules[0].Remembered = true
 	if diff := cmp.Diff(told, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(safe.Markdown{}), cmp.Comparer(func(a, b provider.Version) bool { return a.Compare(b) == 0 })); diff != "" {
 		t.Errorf("recalled (-want +got):\n%s", diff)
 	}

@@ -90,12 +90,16 @@ func besides(r report.Report, failed failedModules) safe.Markdown {
 	if failed.all() > 0 {
 		every = safe.Const("every other lock file")
 	}
-	modules := changing(r)
+	modules, remembered := changing(r), rememberedIn(r)
 	switch {
 	case r.Verb == verbs.Verify:
 		return safe.Text(r.Counts().String())
-	case modules > 0:
+	case modules > 0 && remembered.Empty():
 		return changesIn(r, modules, failed)
+	case modules > 0:
+		return safe.Format("%s; %s", changesIn(r, modules, failed), remembered)
+	case !remembered.Empty():
+		return remembered
 	case cutOff(r) && failed.all() == 0:
 		return safe.Const("nothing is changed")
 	case r.Failed() && failed.all() == 0:
@@ -112,9 +116,18 @@ func besides(r report.Report, failed failedModules) safe.Markdown {
 	return every.And(" is up to date")
 }
 
-// changing counts the root modules whose lock file changes.
+// changing counts the root modules whose lock file changes in a known way.
 func changing(r report.Report) int {
-	return collect.CountIf(r.Modules, func(m report.Module) bool { return m.Pending || len(m.Changes) > 0 })
+	return collect.CountIf(r.Modules, func(m report.Module) bool { return (m.Pending && !m.Remembered) || len(m.Changes) > 0 })
+}
+
+// rememberedIn is a clause about lock files whose changes only an earlier run knew.
+func rememberedIn(r report.Report) safe.Markdown {
+	r.Modules = collect.Those(r.Modules, func(m report.Module) bool { return m.Pending && m.Remembered })
+	if len(r.Modules) == 0 {
+		return safe.Markdown{}
+	}
+	return safe.Format("known from an earlier run: %s", safe.Text(strings.Join(WrittenCounts(r), ", ")))
 }
 
 // changesIn is a clause about the changes in a number of root modules.
@@ -275,7 +288,7 @@ func pendingWord(r report.Report, m report.Module) string {
 func proposed(pulls []report.PullRequest, dir string) string {
 	word := "not proposed"
 	for _, p := range pulls {
-		in := slices.ContainsFunc(p.Directories, func(d string) bool { return d == dir || p.Repository+"//"+d == dir })
+		in := holds(p, dir)
 		switch {
 		case in && (p.Operation == "created" || p.Operation == "updated"):
 			return "proposed"
@@ -284,6 +297,11 @@ func proposed(pulls []report.PullRequest, dir string) string {
 		}
 	}
 	return word
+}
+
+// holds reports whether a pull request has changes of a root module.
+func holds(p report.PullRequest, dir string) bool {
+	return slices.ContainsFunc(p.Directories, func(d string) bool { return d == dir || p.Repository+"//"+d == dir })
 }
 
 // acceptedCount counts the findings that a baseline accepts.

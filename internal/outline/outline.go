@@ -299,7 +299,7 @@ func prefixesOf(paths []string, depth int) []string {
 type Block struct {
 	Tool     safe.Markdown
 	Dirs     []string
-	Changes  int
+	What     safe.Markdown   // the number of changes, or what is known instead
 	Items    []safe.Markdown // a sentence for each change
 	priority priority
 }
@@ -313,7 +313,13 @@ func blocksOf(r report.Report, d Vocabulary) []Block {
 		if len(m.Changes) == 0 && !m.Pending {
 			continue
 		}
-		b := Block{Tool: ToolText(m), Changes: len(m.Changes), Items: d.itemsOf(m)}
+		b := Block{Tool: ToolText(m), What: d.Unlisted(m), Items: d.itemsOf(m)}
+		switch {
+		case len(m.Changes) > 0:
+			b.What = safe.Count(len(m.Changes), "change", "changes")
+		case m.Remembered:
+			b.What = safe.Text(pendingWord(r, m))
+		}
 		key := b.Tool.And("\n%s", safe.Join("\n", b.Items...))
 		i, known := index[key]
 		if !known {

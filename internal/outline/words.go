@@ -31,6 +31,7 @@ type Vocabulary struct {
 	// comments means that people read the report on GitHub, where a comment can
 	// be a command.
 	comments bool
+	pulls    []report.PullRequest
 }
 
 // Of is the vocabulary for one root module.
@@ -59,7 +60,7 @@ func VocabularyOf(r report.Report) Vocabulary {
 			all.Add(m.Tool, q.Addr)
 		}
 	}
-	return Vocabulary{providers: all.ByHost(), comments: r.Verb == verbs.PR || r.Verb == verbs.Comment}
+	return Vocabulary{providers: all.ByHost(), comments: r.Verb == verbs.PR || r.Verb == verbs.Comment, pulls: r.PullRequests}
 }
 
 // Name is the provider's short name as code. If the report has no short names for
@@ -623,10 +624,35 @@ func (d Vocabulary) versions(all []provider.Version) safe.Markdown {
 	}
 }
 
+// Unlisted says what is pending in a lock file without a list of changes.
+func (d Vocabulary) Unlisted(m report.Module) safe.Markdown {
+	if !m.Remembered {
+		return safe.Const("formatting only")
+	}
+	var parts []safe.Markdown
+	for _, p := range d.pulls {
+		switch {
+		case !holds(p, m.Dir):
+		case p.Number > 0:
+			parts = append(parts, safe.Format("already proposed in %s", safe.Link(safe.Format("#%s", safe.Int(p.Number)), p.URL)))
+		default:
+			parts = append(parts, safe.Format("not proposed yet: %s", safe.Text(p.Reason)))
+		}
+	}
+	if len(parts) == 0 {
+		return safe.Const("not proposed")
+	}
+	return safe.Join("; ", parts...)
+}
+
 // itemsOf writes the changes of a root module as sentences.
 func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 	if len(m.Changes) == 0 {
-		return []safe.Markdown{safe.Const("Formatting only: the lock file is not in the form that the tool writes.")}
+		text := d.Unlisted(m)
+		if !m.Remembered {
+			text = text.And(": the lock file is not in the form that the tool writes")
+		}
+		return []safe.Markdown{text.Sentence()}
 	}
 	return collect.Mapped(m.Changes, func(c report.Change) safe.Markdown {
 		text := safe.Format("%s %s (%s)", d.Name(c.Addr), d.Move(c), safe.Text(d.Label(c)))

@@ -285,11 +285,7 @@ func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
 		}
 		text = text.And("\n\n")
 	}
-	what := safe.Const("formatting only")
-	if b.Changes > 0 {
-		what = safe.Count(b.Changes, "change", "changes")
-	}
-	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, what, text, items(b.Items))
+	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, b.What, text, items(b.Items))
 }
 
 func items(of []safe.Markdown) safe.Markdown {

@@ -258,7 +258,7 @@ func modulesSection(r report.Report, o outline.Outline) markup {
 	return onlyIf(len(o.Modules) > 0, pageSection("modules", nounOf(r)+" that change", onlyIf(!o.Assumed.Empty(), `<p>`+prose(o.Assumed)+`</p>`)+
 		causeList(markupOf(o.Modules, func(b outline.Block) markup {
 			return `<li class="row"><div class="where">` + dirs(b.Dirs) + prose(b.Tool) + `</div>` +
-				folded(counted(len(b.Items), "change", "changes"), `<ul>`+bullets(b.Items)+`</ul>`) + `</li>`
+				folded(prose(b.What), `<ul>`+bullets(b.Items)+`</ul>`) + `</li>`
 		}))))
 }
 

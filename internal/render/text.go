@@ -236,7 +236,7 @@ func (t *text) changesOf(m report.Module) {
 	}
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
-		t.paragraph(tableIndent, cell{}, safe.Const("formatting only"))
+		t.paragraph(tableIndent, cell{}, t.outline.Words.Unlisted(m))
 	}
 }
 

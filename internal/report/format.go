@@ -316,6 +316,7 @@ type planJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
 	Assumed    bool          `json:"tool_version_assumed"`
+	Remembered bool          `json:"remembered,omitempty"`
 	Pending    bool          `json:"pending"`
 	Written    bool          `json:"written"`
 	Partial    bool          `json:"partial"`
@@ -338,7 +339,7 @@ type planJSON struct {
 func planOf(m Module) planJSON {
 	w := shaper{m.Names}
 	j := planJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Remembered: m.Remembered, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
 		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
 	}
 	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)

@@ -123,6 +123,9 @@ type Module struct {
 	// Pending is true if the lock file is not as it should be. Written is true if
 	// the run has replaced it.
 	Pending, Written bool
+	// Remembered is true if an earlier run examined the lock file. Its entries and
+	// its state are known then, and not its changes: pull requests have those.
+	Remembered bool
 	// OnBase is true if all pending changes were pending before the checked
 	// change, too.
 	OnBase bool
