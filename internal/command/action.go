@@ -113,6 +113,9 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 			return untouched(edit), s, err
 		}
 		env.ticked = run.Ticked{Issue: edit.Number, By: edit.By, Boxes: boxes}
+		if edit.Opener.Bot {
+			env.ticked.Opener = edit.Opener.Login
+		}
 	}
 	e := event{check: "lock", pull: rt.Event() == "pull_request"}
 	if verb == verbs.Check || verb == verbs.Verify {

@@ -20,13 +20,14 @@ type Event struct {
 	Repository string // OWNER/NAME
 	Number     int    // of the pull request or the issue
 	Under      comment.Thread
-	// Opener is the login of the issue's author, and DefaultBranch the repository's default
-	// branch. Under a pull request they do not matter.
-	Opener, DefaultBranch string
-	CommentID             int64
-	Author                string // login
-	ViaApp                bool   // an App wrote it in the author's name
-	Body                  string // as it was written; comment.Addressed holds for it
+	// Opener is the issue's author, and DefaultBranch the repository's default branch.
+	// Under a pull request they do not matter.
+	Opener        github.Actor
+	DefaultBranch string
+	CommentID     int64
+	Author        string // login
+	ViaApp        bool   // an App wrote it in the author's name
+	Body          string // as it was written; comment.Addressed holds for it
 	// Config is a file of the repository that Means.Of reads, in addition to those of
 	// settings.FileNames.
 	Config string

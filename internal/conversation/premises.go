@@ -31,15 +31,15 @@ func (p *premises) Permission(ctx context.Context) (string, error) {
 	return p.right.ask(ctx)
 }
 
-// isOurPage reports whether our account opened the issue. Anybody may write our marker, so
+// isOurPage reports whether a bot or our account opened the issue. Anybody may write our marker, so
 // nothing is done before this is known. Under a pull request it is always true.
 func (p *premises) isOurPage(ctx context.Context) (bool, error) {
 	if p.event.Under == comment.UnderPull {
 		return true, nil
 	}
-	ours, err := p.repo.IsSelf(ctx, p.event.Opener)
+	ours, err := p.repo.MayBeOurs(ctx, p.event.Opener)
 	if err == nil && !ours {
-		p.log.Info("the comment does nothing: the issue has a marker of relock's, and another account has opened it", "opened by", p.event.Opener)
+		p.log.Info("the comment does nothing: the issue has a marker of relock's, and another person has opened it", "opened by", p.event.Opener.Login)
 	}
 	return ours, err
 }

@@ -1,11 +1,12 @@
 // Package dashboard opens and edits the one issue that shows what waits in a
 // repository. It also reads the checked boxes of the issue.
 //
-// The issue is the oldest one by the token's owner with a marker of ours. Every
-// workflow speaks as github-actions[bot], and all who may write to the repository
-// may edit the issue. So relock trusts neither the login nor the marker. A box
-// only allows a proposal that a run would make anyway, and only if the person who
-// checked it may write.
+// The issue is the oldest open one with a marker of ours that a bot has opened, or
+// the token's owner: an App on the schedule and a workflow's token on events keep
+// the same issue. Every workflow speaks as github-actions[bot], and all who may
+// write to the repository may edit the issue. So relock trusts neither the login
+// nor the marker. A box only allows a proposal that a run would make anyway, and
+// only if the person who checked it may write.
 //
 // The text is the caller's. [Keep] decides by a digest of it, so that the same
 // text is never written twice. It writes nothing to an issue that a person has closed.
@@ -23,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
@@ -127,9 +129,9 @@ const (
 // todo is the smallest work that gives the issue the text.
 type todo struct {
 	does deed
-	// younger are further issues of ours, from a race of two runs.
-	younger []github.Issue
-	reason  string // why nothing is done
+	// others are further open issues, from a race of two runs or of another account.
+	others []github.Issue
+	reason string // why nothing is done
 }
 
 // whatToDo compares the found issues with the wanted text.
@@ -145,7 +147,7 @@ func whatToDo(found github.OwnIssues, t Page) todo {
 		return todo{does: openIssue}
 	}
 	page := found.List[0]
-	p := todo{younger: slices.DeleteFunc(slices.Clone(found.List[1:]), func(i github.Issue) bool { return !i.Open })}
+	p := todo{others: collect.Those(found.List[1:], func(i github.Issue) bool { return i.Open })}
 	m, _ := readMarker(page.Body)
 	switch {
 	case !page.Open:
@@ -197,7 +199,7 @@ type Options struct {
 }
 
 // Keep gives the issue its text with as few requests as possible: none, one to
-// open it, or two to edit it. It closes younger issues of ours with a comment.
+// open it, or two to edit it. It closes the others with a line.
 func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, t Page, o Options) Outcome {
 	what := whatToDo(found, t)
 	out := Outcome{Operation: "none", Reason: what.reason}
@@ -218,11 +220,11 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 	case editIssue:
 		out = rewrite(ctx, repo, found.List[0], t, out)
 	}
-	for _, younger := range what.younger {
+	for _, other := range what.others {
 		if out.Err != nil {
 			break
 		}
-		out.Err = repo.EditIssue(ctx, younger.Number, supersededBy(found.List[0].Number), true)
+		out.Err = repo.EditIssue(ctx, other.Number, supersededBy(found.List[0].Number), true)
 	}
 	return out
 }
@@ -259,7 +261,8 @@ func (o Outcome) failed(err error) Outcome {
 // body is the text with its marker.
 func (t Page) body() safe.Markdown { return safe.Format("%s\n\n%s", t.Body.Trimmed(), t.mark().line()) }
 
-// supersededBy is the text of the younger of two issues. It has no marker.
+// supersededBy is the text of another issue than the one that is kept. It has no
+// marker.
 func supersededBy(number int) safe.Markdown {
-	return safe.Format("Two runs at once have opened this issue twice. #%s is the one that relock keeps up to date.", safe.Int(number))
+	return safe.Format("relock keeps #%s up to date, and has closed this one.", safe.Int(number))
 }

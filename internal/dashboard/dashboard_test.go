@@ -26,11 +26,11 @@ func TestWhatToDo(t *testing.T) {
 	const checked = "- [x] <!-- relock-box:past all-0123abcd 0123456789abcdef -->All\n"
 	found := func(list ...github.Issue) github.OwnIssues { return github.OwnIssues{List: list} }
 	for name, tt := range map[string]struct {
-		found   github.OwnIssues
-		page    Page
-		want    deed
-		reason  string
-		younger int
+		found  github.OwnIssues
+		page   Page
+		want   deed
+		reason string
+		others int
 	}{
 		"none":                          {found(), now, openIssue, "", 0},
 		"none, and nothing to tell":     {found(), Page{Body: now.Body, Empty: true}, leaveIssue, "nothing to report", 0},
@@ -42,7 +42,7 @@ func TestWhatToDo(t *testing.T) {
 		"closed, with a checked box":    {found(closed(open(7, before, checked))), now, leaveIssue, "somebody closed issue #7", 0},
 		"two":                           {found(open(1, now), open(2, now)), now, leaveIssue, "already up to date", 1},
 		"two, of which one is closed":   {found(open(1, now), closed(open(2, now))), now, leaveIssue, "already up to date", 0},
-		"the older is closed":           {found(closed(open(1, now)), open(2, now)), now, leaveIssue, "somebody closed issue #1", 1},
+		"the older is closed":           {found(open(2, now), closed(open(1, now))), now, leaveIssue, "already up to date", 0},
 		"a server is silent":            {found(open(1, before)), deaf, leaveIssue, "did not get every answer", 0},
 		"a server is silent, and boxes": {found(open(1, before, checked)), deaf, leaveIssue, "did not get every answer", 0},
 		"it was silent before":          {found(open(1, Page{Body: before.Body, Silent: deaf.Silent})), deaf, editIssue, "", 0},
@@ -52,8 +52,8 @@ func TestWhatToDo(t *testing.T) {
 		"not known":                     {github.OwnIssues{Err: errors.New("no answer")}, now, leaveIssue, "no answer", 0},
 	} {
 		got := whatToDo(tt.found, tt.page)
-		if got.does != tt.want || !strings.Contains(got.reason, tt.reason) || (got.reason == "") != (tt.reason == "") || len(got.younger) != tt.younger {
-			t.Errorf("%s: %+v, want %d, %q and %d younger ones", name, got, tt.want, tt.reason, tt.younger)
+		if got.does != tt.want || !strings.Contains(got.reason, tt.reason) || (got.reason == "") != (tt.reason == "") || len(got.others) != tt.others {
+			t.Errorf("%s: %+v, want %d, %q and %d others", name, got, tt.want, tt.reason, tt.others)
 		}
 	}
 }

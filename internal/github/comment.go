@@ -155,17 +155,13 @@ func (r *Repository) viewer(ctx context.Context) (string, error) {
 	return data.Viewer.Login, err
 }
 
-// IsSelf reports whether a login from an event is that of the token's owner. If the form of
-// the credential does not decide, it makes one request: a bot may be any App, and a person
-// anyone. Until GitHub answers, a token of unknown form counts as a workflow's own.
-func (r *Repository) IsSelf(ctx context.Context, login string) (bool, error) {
-	likely := likelyLogin(ctx, r.client)
-	if login == "" || likely != "" && strings.EqualFold(login, likely) {
-		return login != "", nil
-	}
-	byBot := r.client.tokens.isApp() || likely == WorkflowLogin
-	if byBot != strings.HasSuffix(login, botSuffix) || r.client.as.self.known() != "" {
-		return false, nil
+// MayBeOurs reports whether the opener of an issue, from an event, is a bot or the token's
+// owner. relock counts no other issue as its own. MayBeOurs makes one request if the opener
+// is a person and the token may be a person's.
+func (r *Repository) MayBeOurs(ctx context.Context, opener Actor) (bool, error) {
+	self := likelyLogin(ctx, r.client)
+	if opener.Bot || self != "" || opener.Login == "" || r.client.tokens.isApp() {
+		return opener.Bot || opener.Login != "" && strings.EqualFold(opener.Login, self), nil
 	}
 	viewer, err := r.viewer(ctx)
 	if err == nil && viewer == "" {
@@ -174,9 +170,8 @@ func (r *Repository) IsSelf(ctx context.Context, login string) (bool, error) {
 	if err != nil {
 		return false, r.explain(ctx, "asking whose token it is", readIssues, err)
 	}
-	self := asAuthor(r.client, viewer, likely)
-	r.client.as.self.learn(self)
-	return strings.EqualFold(login, self), nil
+	r.client.as.self.learn(asAuthor(r.client, viewer, self))
+	return strings.EqualFold(opener.Login, viewer), nil
 }
 
 // CreateIssue opens an issue. It returns an ErrGone if the repository has none.

@@ -17,8 +17,9 @@ type CommentEvent struct {
 	// pull request.
 	Number int
 	OnPull bool
-	// Opener is the login of who has opened that, and Page its body.
-	Opener, Page string
+	// Opener has opened that, and Page is its body.
+	Opener Actor
+	Page   string
 	// DefaultBranch is the repository's, if the payload names it.
 	DefaultBranch string
 	CommentID     int64
@@ -55,7 +56,7 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 		Repository:    event.GetRepo().GetFullName(),
 		Number:        event.GetIssue().GetNumber(),
 		OnPull:        event.GetIssue().GetPullRequestLinks() != nil,
-		Opener:        event.GetIssue().GetUser().GetLogin(),
+		Opener:        openerOf(event.GetIssue()),
 		Page:          event.GetIssue().GetBody(),
 		DefaultBranch: event.GetRepo().GetDefaultBranch(),
 		CommentID:     c.GetID(),
@@ -75,8 +76,9 @@ func ParseCommentEvent(payload []byte) (CommentEvent, error) {
 type IssueEdit struct {
 	Repository   string // OWNER/NAME
 	Number       int
-	OnPull       bool // it is a pull request
-	Edited       bool // the body has changed
+	OnPull       bool  // it is a pull request
+	Opener       Actor // has opened it
+	Edited       bool  // the body has changed
 	By           string
 	Bot          bool // who has edited it is no person
 	Before, Body string
@@ -97,6 +99,7 @@ func ParseIssueEdit(payload []byte) (IssueEdit, error) {
 		Repository: event.GetRepo().GetFullName(),
 		Number:     event.GetIssue().GetNumber(),
 		OnPull:     event.GetIssue().GetPullRequestLinks() != nil,
+		Opener:     openerOf(event.GetIssue()),
 		Edited:     event.GetAction() == "edited" && before != nil,
 		By:         event.GetSender().GetLogin(),
 		Bot:        event.GetSender().GetType() != "User" || strings.HasSuffix(event.GetSender().GetLogin(), "[bot]"),
@@ -106,4 +109,9 @@ func ParseIssueEdit(payload []byte) (IssueEdit, error) {
 		return IssueEdit{}, fmt.Errorf("the event's payload lacks the issue, the repository or the sender")
 	}
 	return e, nil
+}
+
+// openerOf is who has opened an issue. Only what GitHub calls a bot is one.
+func openerOf(i *github.Issue) Actor {
+	return Actor{Login: i.GetUser().GetLogin(), Bot: i.GetUser().GetType() == "Bot"}
 }

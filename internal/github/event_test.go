@@ -50,10 +50,10 @@ func TestParseCommentEvent(t *testing.T) {
 		}
 		example := strings.TrimSuffix(filepath.Base(name), ".json")
 		got, err := github.ParseCommentEvent(payload)
-		if got.Opener != "Codertocat" || strings.HasPrefix(got.Page, "It looks like you accidently") == (example == "created-2") || got.DefaultBranch == "" {
-			t.Errorf("ParseCommentEvent(%s): opened by %q: %q; default branch %q", example, got.Opener, got.Page, got.DefaultBranch)
+		if got.Opener != (github.Actor{Login: "Codertocat"}) || strings.HasPrefix(got.Page, "It looks like you accidently") == (example == "created-2") || got.DefaultBranch == "" {
+			t.Errorf("ParseCommentEvent(%s): opened by %v: %q; default branch %q", example, got.Opener, got.Page, got.DefaultBranch)
 		}
-		got.Opener, got.Page, got.DefaultBranch = "", "", ""
+		got.Opener, got.Page, got.DefaultBranch = github.Actor{}, "", ""
 		if diff := cmp.Diff(want[example], got); diff != "" || err != nil {
 			t.Errorf("ParseCommentEvent(%s): %v (-want +got):\n%s", example, err, diff)
 		}

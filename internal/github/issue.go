@@ -1,9 +1,11 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -23,6 +26,7 @@ type Issue struct {
 	// Editor is who edited the body last. It is zero if the body was not edited, or if
 	// that account was deleted.
 	Editor Actor
+	byBot  bool // a bot has opened it
 }
 
 // Actor is an account that has edited something.
@@ -31,29 +35,49 @@ type Actor struct {
 	Bot   bool
 }
 
-// OwnIssues are issues that the owner of the token has opened. They come with the answer
-// about pull requests.
+// OwnIssues are issues that we or a bot have opened, with a mark of ours: only installed
+// Apps and workflows write as a bot. They come with the answer about pull requests.
 type OwnIssues struct {
 	// Off says that the repository has issues switched off.
 	Off bool
-	// List has those that were looked for, oldest first: all of them, or the first ones
-	// where the repository has more.
+	// List has those that were found: open ones first, then those of bots, which count
+	// whoever runs, then the oldest.
 	List []Issue
 	// Err is why they are not known; nil: they are.
 	Err error
 }
 
-// issueSearch looks for issues of our own in an answer about pull requests.
+// Sought are the issues that are looked for.
+type Sought struct {
+	Is func(Issue) bool
+	// Opener is the login of a bot that may have opened one, from an event; empty: none.
+	Opener string
+}
+
+// issueSearch looks for issues in an answer about pull requests. GitHub lists the issues of
+// one account at a time. So it asks for ours, and for those of bots that may have run relock
+// before: the workflow's own token, the opener in the event, and who opened our pull
+// requests.
 type issueSearch struct {
-	is    func(Issue) bool
-	login string // who we are, as far as it is known before; empty: GitHub is asked
+	*Sought
+	self  string // who we are, as far as it is known; empty: GitHub is asked
+	lists []*issueList
 	found OwnIssues
 }
 
-// The bounds of a search. The bodies of issues are part of the answer.
+// issueList are the issues of one account.
+type issueList struct {
+	login string
+	asked bool
+	after string // where it goes on; empty: nowhere
+}
+
+// The bounds of a search. The bodies of issues are part of the answer. Of other accounts
+// than our own one page is read.
 const (
 	issuesOfPage   = 20
 	mostIssuePages = 20
+	mostOpeners    = 5
 )
 
 // issueFields are what GraphQL is asked for of an issue.
@@ -76,6 +100,15 @@ func (a *actorNode) actor() Actor {
 	}
 	login, suffixed := strings.CutSuffix(a.Login, botSuffix)
 	return Actor{Login: login, Bot: suffixed || a.Typename != "User"}
+}
+
+// wroteAsBot reports whether an App or a workflow is the author: GitHub lets nobody else
+// write as a bot.
+func (a *actorNode) wroteAsBot() bool { return a != nil && a.Typename == "Bot" }
+
+// is reports whether the author is the person with a login.
+func (a *actorNode) is(login string) bool {
+	return a != nil && a.Typename == "User" && strings.EqualFold(a.Login, login)
 }
 
 const botSuffix = "[bot]"
@@ -125,22 +158,63 @@ func (k *selfKnown) learn(login string) {
 	k.login = login
 }
 
-// ask adds the search to a query about a repository.
-func (s *issueSearch) ask(q *graphQuery, after string) {
-	q.add(" hasIssuesEnabled")
-	if s.login == "" {
-		return
+// by adds the issues of an account to the search.
+func (s *issueSearch) by(login string) {
+	known := slices.ContainsFunc(s.lists, func(l *issueList) bool { return strings.EqualFold(l.login, login) })
+	if login != "" && !known && len(s.lists) < mostOpeners {
+		s.lists = append(s.lists, &issueList{login: login})
 	}
-	from := ""
-	if after != "" {
-		from = ", after: " + q.text(after)
-	}
-	q.add(" issues(first: %d%s, filterBy: {createdBy: %s}, orderBy: {field: CREATED_AT, direction: ASC}) { nodes { %s } pageInfo { hasNextPage endCursor } }",
-		issuesOfPage, from, q.text(s.login), issueFields)
 }
 
-// whole reads the answer to the first query, and asks for what it lacks.
-func (s *issueSearch) whole(ctx context.Context, r *Repository, viewer string, answer map[string]json.RawMessage) error {
+// due are the lists that must be asked for: new ones, and the next page of our own while
+// nothing is found.
+func (s *issueSearch) due() []*issueList {
+	return collect.Those(s.lists, func(l *issueList) bool {
+		return !l.asked || l.after != "" && l.login == s.self && len(s.found.List) == 0
+	})
+}
+
+// ask adds lists to a query about a repository.
+func (s *issueSearch) ask(q *graphQuery, lists []*issueList) {
+	q.add(" hasIssuesEnabled")
+	for i, l := range lists {
+		from := ""
+		if l.after != "" {
+			from = ", after: " + q.text(l.after)
+		}
+		q.add(" i%d: issues(first: %d%s, filterBy: {createdBy: %s}, orderBy: {field: CREATED_AT, direction: ASC}) { nodes { %s } pageInfo { hasNextPage endCursor } }",
+			i, issuesOfPage, from, q.text(l.login), issueFields)
+	}
+}
+
+// read reads the answer to ask. Those of people count only if we are that person.
+func (s *issueSearch) read(answer map[string]json.RawMessage, lists []*issueList) error {
+	for i, l := range lists {
+		var page issuePage
+		if err := json.Unmarshal(answer[fmt.Sprint("i", i)], &page); err != nil {
+			return err
+		}
+		for _, n := range page.Nodes {
+			issue := Issue{Number: n.Number, URL: n.URL, Body: n.Body, Open: n.State == "OPEN", Editor: n.Editor.actor(), byBot: n.Author.wroteAsBot()}
+			if (issue.byBot || n.Author.is(s.self)) && s.Is(issue) {
+				s.found.List = append(s.found.List, issue)
+			}
+		}
+		before := l.after
+		l.asked, l.after = true, page.PageInfo.EndCursor
+		switch {
+		case !page.PageInfo.HasNextPage:
+			l.after = ""
+		case l.after == "" || l.after == before:
+			return &finding{message: "the list does not go on where it says that it does"}
+		}
+	}
+	return nil
+}
+
+// whole reads the answer to the first query, and asks for what it lacks. openers are bots
+// that have opened pull requests of ours.
+func (s *issueSearch) whole(ctx context.Context, r *Repository, viewer string, answer map[string]json.RawMessage, openers []string) error {
 	var enabled bool
 	if err := json.Unmarshal(answer["hasIssuesEnabled"], &enabled); err != nil {
 		return &finding{message: "the answer does not say whether there are issues"}
@@ -149,23 +223,60 @@ func (s *issueSearch) whole(ctx context.Context, r *Repository, viewer string, a
 	if viewer == "" {
 		return &finding{message: "the answer does not say whose token it is"}
 	}
-	asked := s.login
-	s.login = asAuthor(r.client, viewer, asked)
-	r.client.as.self.learn(s.login)
+	s.self = asAuthor(r.client, viewer, s.self)
+	r.client.as.self.learn(s.self)
 	if s.found.Off {
 		return nil
 	}
-	var page issuePage
-	if asked != s.login {
-		return s.pages(ctx, r, "")
-	}
-	if err := json.Unmarshal(answer["issues"], &page); err != nil {
+	if err := s.read(answer, s.lists); err != nil {
 		return err
 	}
-	if next := s.take(page); next != "" {
-		return s.pages(ctx, r, next)
+	s.by(s.self)
+	for _, login := range openers {
+		s.by(login)
 	}
+	if err := s.rest(ctx, r); err != nil {
+		return err
+	}
+	slices.SortFunc(s.found.List, func(a, b Issue) int {
+		return cmp.Or(trueFirst(a.Open, b.Open), trueFirst(a.byBot, b.byBot), cmp.Compare(a.Number, b.Number))
+	})
 	return nil
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// rest asks for all lists that are due.
+func (s *issueSearch) rest(ctx context.Context, r *Repository) error {
+	for range mostIssuePages {
+		lists := s.due()
+		if len(lists) == 0 {
+			return nil
+		}
+		var q graphQuery
+		q.add(" repository(owner: %s, name: %s) {", q.text(r.owner), q.text(r.name))
+		s.ask(&q, lists)
+		q.add(" }")
+		var data struct{ Repository map[string]json.RawMessage }
+		if err := r.client.graph.query(ctx, &q, &data); err != nil {
+			return err
+		}
+		if data.Repository == nil {
+			return &refusal{status: http.StatusNotFound, message: "Not Found", kind: ErrNotFound}
+		}
+		if err := s.read(data.Repository, lists); err != nil {
+			return err
+		}
+	}
+	return &finding{message: "there are too many issues by " + s.self}
 }
 
 // asAuthor is the login of the token's owner as it is in lists of issues: of a bot with
@@ -176,49 +287,6 @@ func asAuthor(c *Client, viewer, likely string) string {
 		return bare + botSuffix
 	}
 	return viewer
-}
-
-// take keeps the issues of a page that are looked for, and returns where the search goes
-// on; empty if it is over.
-func (s *issueSearch) take(page issuePage) (next string) {
-	bare, bot := strings.CutSuffix(s.login, botSuffix)
-	us := Actor{Login: bare, Bot: bot}
-	for _, n := range page.Nodes {
-		issue := Issue{Number: n.Number, URL: n.URL, Body: n.Body, Open: n.State == "OPEN", Editor: n.Editor.actor()}
-		if author := n.Author.actor(); author.Bot == us.Bot && strings.EqualFold(author.Login, us.Login) && s.is(issue) {
-			s.found.List = append(s.found.List, issue)
-		}
-	}
-	if len(s.found.List) > 0 || !page.PageInfo.HasNextPage {
-		return ""
-	}
-	return page.PageInfo.EndCursor
-}
-
-// pages asks for one page of issues after the other, until there is one that is looked for.
-func (s *issueSearch) pages(ctx context.Context, r *Repository, after string) error {
-	for range mostIssuePages {
-		var q graphQuery
-		q.add(" repository(owner: %s, name: %s) {", q.text(r.owner), q.text(r.name))
-		s.ask(&q, after)
-		q.add(" }")
-		var data struct{ Repository *struct{ Issues issuePage } }
-		if err := r.client.graph.query(ctx, &q, &data); err != nil {
-			return err
-		}
-		if data.Repository == nil {
-			return &refusal{status: http.StatusNotFound, message: "Not Found", kind: ErrNotFound}
-		}
-		next := s.take(data.Repository.Issues)
-		if next == "" {
-			return nil
-		}
-		if next == after {
-			return &finding{message: "the list does not go on where it says that it does"}
-		}
-		after = next
-	}
-	return &finding{message: "there are too many issues by " + s.login}
 }
 
 // spare reports whether an error may be about the issues alone. Then the pull requests are

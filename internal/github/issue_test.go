@@ -65,7 +65,7 @@ func TestFindsIssuesOfOurOwn(t *testing.T) {
 				asked = tt.asked
 			}
 			h.asked = nil
-			latest, own, err := repo.LatestAndIssues(t.Context(), []string{"relock/all-1"}, isPage)
+			latest, own, err := repo.LatestAndIssues(t.Context(), []string{"relock/all-1"}, github.Sought{Is: isPage})
 			var got []int
 			for _, i := range own.List {
 				got = append(got, i.Number)
@@ -78,14 +78,14 @@ func TestFindsIssuesOfOurOwn(t *testing.T) {
 	if err := h.Configure("octo/infra", func(s *sandbox.Settings) { s.Private = true }); err != nil {
 		t.Fatal(err)
 	}
-	latest, own, err := as("ghs_blind").LatestAndIssues(t.Context(), []string{"relock/all-1"}, isPage)
+	latest, own, err := as("ghs_blind").LatestAndIssues(t.Context(), []string{"relock/all-1"}, github.Sought{Is: isPage})
 	if err != nil || latest == nil || own.Err == nil || !strings.Contains(fmt.Sprint(own.Err), "Resource not accessible") {
 		t.Errorf("without the permission: %v, %+v, %v, want pull requests and why there are no issues", latest, own, err)
 	}
 	if err := h.Configure("octo/infra", func(s *sandbox.Settings) { s.NoIssues = true }); err != nil {
 		t.Fatal(err)
 	}
-	_, own, err = as(sandbox.ActionsToken).LatestAndIssues(t.Context(), nil, isPage)
+	_, own, err = as(sandbox.ActionsToken).LatestAndIssues(t.Context(), nil, github.Sought{Is: isPage})
 	if err != nil || !own.Off || own.Err != nil {
 		t.Errorf("without issues: %+v, %v", own, err)
 	}
@@ -94,33 +94,83 @@ func TestFindsIssuesOfOurOwn(t *testing.T) {
 	}
 }
 
-// Whose login it is costs no request where the form of the credential says it, and else one.
-func TestIsSelf(t *testing.T) {
+// The issue is the same whoever runs: of bots, and of the user who runs. An older one of a
+// person does not displace that of a bot, and a closed one none that is open.
+func TestIssueIsTheSameWhoeverRuns(t *testing.T) {
+	h := newHub(t, issueWorld)
+	h.Admit("ghs_other", sandbox.Identity{Login: "renovate[bot]", Bot: true, Permissions: map[string]string{"metadata": "read", "contents": "write", "pull_requests": "write", "issues": "write"}})
+	for i, who := range []string{"hubot", "monalisa", "github-actions[bot]", "renovate[bot]", "renovate[bot]"} {
+		n, err := h.OpenIssue("octo/infra", "page", who)
+		if err == nil {
+			err = h.EditAs("octo/infra", n, who, "", "page")
+		}
+		if err != nil || n != i+1 {
+			t.Fatalf("issue %d: %v", n, err)
+		}
+	}
+	if err := h.Close("octo/infra", 4, "hubot"); err != nil {
+		t.Fatal(err)
+	}
+	look := func(token, opener string, branches ...string) string {
+		h.asked = nil
+		repo := h.client(t, github.Options{Access: github.Access{Token: token}}).Repository("octo", "infra")
+		_, own, err := repo.LatestAndIssues(t.Context(), branches, github.Sought{Is: isPage, Opener: opener})
+		var got []int
+		for _, i := range own.List {
+			got = append(got, i.Number)
+		}
+		return fmt.Sprint(got, err, own.Err, len(h.asked))
+	}
+	for _, tt := range []struct{ token, opener, want string }{
+		{sandbox.ActionsToken, "", "[3] <nil> <nil> 1"},
+		{sandbox.ActionsToken, "renovate[bot]", "[3 5 4] <nil> <nil> 1"},
+		{"ghs_other", "", "[3 5 4] <nil> <nil> 2"},
+		{sandbox.UserToken, "", "[3 2] <nil> <nil> 2"},
+	} {
+		if got := look(tt.token, tt.opener); got != tt.want {
+			t.Errorf("%s, opened by %q: %s, want %s", tt.token, tt.opener, got, tt.want)
+		}
+	}
+	if _, err := h.Push("octo/infra", sandbox.Push{Branch: "relock/all-1", Files: map[string]sandbox.File{"a": {}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Open("octo/infra", "relock/all-1", "main", "Update", "renovate[bot]"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := look(sandbox.ActionsToken, "", "relock/all-1"), "[3 5 4] <nil> <nil> 2"; got != want {
+		t.Errorf("with a pull request of another bot: %s, want %s", got, want)
+	}
+}
+
+// Whose issue it is costs no request where a bot has opened it or the form of the credential
+// says it, and else one.
+func TestMayBeOurs(t *testing.T) {
 	h := newHub(t, issueWorld)
 	h.Admit("ghs_other", sandbox.Identity{Login: "renovate[bot]", Bot: true, Permissions: map[string]string{"metadata": "read", "issues": "write"}})
 	for _, tt := range []struct {
 		token, login string
+		bot          bool
 		want         bool
 		asked        int
 	}{
-		{sandbox.ActionsToken, "github-actions[bot]", true, 0},
-		{sandbox.ActionsToken, "GitHub-Actions[bot]", true, 0},
-		{sandbox.ActionsToken, "github-actions", false, 0}, // a person's
-		{sandbox.ActionsToken, "monalisa", false, 0},
-		{sandbox.ActionsToken, "", false, 0},
-		{sandbox.ActionsToken, "renovate[bot]", false, 1},
-		{"ghs_other", "renovate[bot]", true, 1},
-		{"ghs_other", "mallory", false, 0},
-		{sandbox.UserToken, "github-actions[bot]", false, 0},
-		{sandbox.UserToken, "mallory", false, 1},
-		{sandbox.UserToken, "monalisa", true, 1},
+		{sandbox.ActionsToken, "github-actions[bot]", true, true, 0},
+		{sandbox.ActionsToken, "github-actions", false, false, 0}, // a person's
+		{sandbox.ActionsToken, "monalisa", false, false, 0},
+		{sandbox.ActionsToken, "", false, false, 0},
+		{sandbox.ActionsToken, "renovate[bot]", true, true, 0},
+		{"ghs_other", "renovate[bot]", true, true, 0},
+		{"ghs_other", "mallory", false, false, 0},
+		{sandbox.UserToken, "github-actions[bot]", true, true, 0},
+		{sandbox.UserToken, "", false, false, 0},
+		{sandbox.UserToken, "mallory", false, false, 1},
+		{sandbox.UserToken, "MonaLisa", false, true, 1},
 	} {
 		repo := h.client(t, github.Options{Access: github.Access{Token: tt.token}}).Repository("octo", "infra")
 		for i, asked := range []int{tt.asked, 0} { // the second time GitHub has said it
 			h.asked = nil
-			got, err := repo.IsSelf(t.Context(), tt.login)
+			got, err := repo.MayBeOurs(t.Context(), github.Actor{Login: tt.login, Bot: tt.bot})
 			if n := len(h.asked); err != nil || got != tt.want || n != asked {
-				t.Errorf("%s: IsSelf(%q) = %t, %v with %d requests, want %t with %d (time %d)", tt.token, tt.login, got, err, n, tt.want, asked, i+1)
+				t.Errorf("%s: MayBeOurs(%q) = %t, %v with %d requests, want %t with %d (time %d)", tt.token, tt.login, got, err, n, tt.want, asked, i+1)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const (
 // without "[bot]".
 const pullFields = `number id url title body state isDraft locked baseRefName baseRefOid
  headRefOid headRefName headRepository { nameWithOwner } isCrossRepository maintainerCanModify
- labels(first: 50) { nodes { name } } autoMergeRequest { mergeMethod }`
+ author { __typename login } labels(first: 50) { nodes { name } } autoMergeRequest { mergeMethod }`
 
 type pullNode struct {
 	Number              int
@@ -35,6 +35,7 @@ type pullNode struct {
 	HeadRepository      struct{ NameWithOwner string }
 	IsCrossRepository   bool
 	MaintainerCanModify bool
+	Author              *actorNode
 	Labels              struct{ Nodes []struct{ Name string } }
 	AutoMergeRequest    *struct{ MergeMethod string }
 	MergeStateStatus    MergeState
@@ -82,7 +83,7 @@ func (r *Repository) latest(ctx context.Context, branches []string, issues *issu
 	for _, part := range parts {
 		found, err := r.candidates(ctx, part, issues)
 		if issues.spare(err) {
-			issues.found = OwnIssues{Err: err}
+			issues.found.Err = err
 			found, err = r.candidates(ctx, part, nil)
 		}
 		if err != nil {
@@ -118,7 +119,7 @@ func (r *Repository) candidates(ctx context.Context, branches []string, issues *
 				i, q.text(branch), fewCandidates, pullFields+fields)
 		}
 		if issues != nil {
-			issues.ask(&q, "")
+			issues.ask(&q, issues.lists)
 			q.add(" } viewer { login }")
 		} else {
 			q.add(" }")
@@ -135,18 +136,24 @@ func (r *Repository) candidates(ctx context.Context, branches []string, issues *
 	if err := json.Unmarshal(data.Repository["id"], &id); err == nil {
 		r.learn(id)
 	}
-	if issues != nil {
-		if err := issues.whole(ctx, r, data.Viewer.Login, data.Repository); err != nil {
-			issues.found.Err = r.explain(ctx, "listing issues", readIssues, err)
-		}
-	}
 	found := make([][]pullNode, len(branches))
+	var openers []string // bots
 	for i := range branches {
 		var connection struct{ Nodes []pullNode }
 		if err := json.Unmarshal(data.Repository[fmt.Sprint("b", i)], &connection); err != nil {
 			return nil, r.explain(ctx, doing, readPulls, err)
 		}
 		found[i] = connection.Nodes
+		for _, n := range connection.Nodes {
+			if !n.fork() && n.Author.wroteAsBot() {
+				openers = append(openers, n.Author.actor().Login+botSuffix)
+			}
+		}
+	}
+	if issues != nil {
+		if err := issues.whole(ctx, r, data.Viewer.Login, data.Repository, openers); err != nil {
+			issues.found.Err = r.explain(ctx, "listing issues", readIssues, err)
+		}
 	}
 	return found, nil
 }
@@ -166,11 +173,14 @@ func (r *Repository) own(ctx context.Context, branch string, candidates []pullNo
 	return r.PullRequests(ctx, branch)
 }
 
-// LatestAndIssues is Latest with those issues of the token's owner for which is returns
-// true. It costs one more request if the owner is not known yet, and if other issues of the
-// owner come first.
-func (r *Repository) LatestAndIssues(ctx context.Context, branches []string, is func(Issue) bool) (map[string][]PullRequest, OwnIssues, error) {
-	s := &issueSearch{is: is, login: likelyLogin(ctx, r.client)}
+// LatestAndIssues is Latest with the issues that are sought. It costs one more request if the
+// token's owner is not known yet, if another bot has opened our pull requests, and if other
+// issues of the owner come first.
+func (r *Repository) LatestAndIssues(ctx context.Context, branches []string, sought Sought) (map[string][]PullRequest, OwnIssues, error) {
+	s := &issueSearch{Sought: &sought, self: likelyLogin(ctx, r.client)}
+	s.by(s.self)
+	s.by(WorkflowLogin)
+	s.by(sought.Opener)
 	latest, err := r.latest(ctx, branches, s)
 	if err != nil {
 		s.found.Err = err

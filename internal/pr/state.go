@@ -21,9 +21,9 @@ type surveyor struct {
 	// strict says that a ruleset of the base requires branches to be up to date; nil until
 	// relock has asked.
 	strict *bool
-	// issues selects our own issues, which are read together with the pull requests; nil:
-	// none. found is the result.
-	issues func(github.Issue) bool
+	// issues are those that are sought with the pull requests; nil: none. found is the
+	// result.
+	issues *github.Sought
 	found  github.OwnIssues
 	// updated are the branches that this run has asked GitHub to update. It asks once for
 	// each.

@@ -28,11 +28,10 @@ type Survey struct {
 // run that has nothing to propose.
 func Nothing() Survey { return Survey{heads: map[string]string{}} }
 
-// NothingBut is Nothing with those of our own issues for which is returns true. It makes
-// one request.
-func NothingBut(ctx context.Context, repo *github.Repository, is func(github.Issue) bool) Survey {
+// NothingBut is Nothing with the issues that are sought. It makes one request.
+func NothingBut(ctx context.Context, repo *github.Repository, sought github.Sought) Survey {
 	found := Nothing()
-	if _, own, err := repo.LatestAndIssues(ctx, nil, is); err != nil {
+	if _, own, err := repo.LatestAndIssues(ctx, nil, sought); err != nil {
 		found.Issues.Err = err
 	} else {
 		found.Issues = own
@@ -48,11 +47,11 @@ func Look(ctx context.Context, repo *github.Repository, base, prefix string, gro
 	return LookWith(ctx, repo, Options{Base: base, Prefix: prefix}, nil, groups...)
 }
 
-// LookWith is Look with the base and the prefix of the options. It also returns our own
-// issues for which is returns true; nil: none. They come with the pull requests.
-func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(github.Issue) bool, groups ...string) (Survey, error) {
+// LookWith is Look with the base and the prefix of the options. It also returns the issues
+// that are sought; nil: none. They come with the pull requests.
+func LookWith(ctx context.Context, repo *github.Repository, o Options, sought *github.Sought, groups ...string) (Survey, error) {
 	r := newSurveyor(repo, o)
-	r.issues = is
+	r.issues = sought
 	branches := make([]string, len(groups))
 	for i, g := range groups {
 		branches[i] = Branch(g, o.Base, o.Prefix)
@@ -61,7 +60,7 @@ func LookWith(ctx context.Context, repo *github.Repository, o Options, is func(g
 	var err error
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)
-		if is != nil {
+		if sought != nil {
 			found.Issues.Err = errors.New("issues are not looked for without a token")
 		}
 	} else {
@@ -104,7 +103,7 @@ func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]gi
 	var latest map[string][]github.PullRequest
 	var err error
 	if r.issues != nil {
-		latest, r.found, err = r.repo.LatestAndIssues(ctx, branches, r.issues)
+		latest, r.found, err = r.repo.LatestAndIssues(ctx, branches, *r.issues)
 	} else {
 		latest, err = r.repo.Latest(ctx, branches)
 	}

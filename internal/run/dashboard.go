@@ -21,9 +21,10 @@ import (
 // Ticked are the boxes on relock's issue that a person has checked, from an event. The zero
 // value means no event.
 type Ticked struct {
-	Issue int
-	By    string // login of the person
-	Boxes []box.Box
+	Issue  int
+	Opener string // login of the bot that has opened the issue; empty if a person has
+	By     string // login of the person
+	Boxes  []box.Box
 }
 
 // mostBoxes bounds how many boxes take effect in a run.
@@ -83,11 +84,11 @@ func idleEdit(asking context.Context, j job) (*report.Report, error) {
 }
 
 // search selects the issues that are read together with the pull requests; nil: none.
-func (b *board) search() func(github.Issue) bool {
+func (b *board) search() *github.Sought {
 	if b == nil || b.found != nil {
 		return nil
 	}
-	return dashboard.HasMarker
+	return &github.Sought{Is: dashboard.HasMarker, Opener: b.ticked.Opener}
 }
 
 // see stores the issues that were found.
@@ -124,7 +125,7 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	page := b.found.List[0]
 	may := rights(repo)
 	left := box.In(page.Body)
-	if b.ticked.Issue == page.Number {
+	if slices.ContainsFunc(b.found.List, func(i github.Issue) bool { return i.Open && i.Number == b.ticked.Issue }) {
 		left = slices.DeleteFunc(left, func(one box.Box) bool { return slices.Contains(b.ticked.Boxes, one) })
 		b.grant(ctx, may, github.Actor{Login: b.ticked.By}, b.ticked.Boxes)
 	}

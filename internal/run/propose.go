@@ -56,8 +56,8 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 			return p, err
 		}
 		p.proposing.survey = pr.Nothing()
-		if is := j.visit.board.search(); is != nil {
-			p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, is)
+		if sought := j.visit.board.search(); sought != nil {
+			p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, *sought)
 			j.visit.board.see(p.proposing.survey.Issues)
 		}
 		first = planAll(ctx, j, p)
@@ -91,9 +91,9 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 	}
 	groups := groupKeys(j.plan.Policy, s.found)
 	pulls := j.settings.PullRequest
-	is := j.visit.board.search()
-	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Prefix: pulls.BranchPrefix}, is, groups...)
-	if is != nil {
+	sought := j.visit.board.search()
+	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Prefix: pulls.BranchPrefix}, sought, groups...)
+	if sought != nil {
 		j.visit.board.see(p.survey.Issues)
 	}
 	return p, err

@@ -120,7 +120,7 @@ func (c *apiCall) gqlPull(r *gitRepository, p *pullRequest) gqlObject {
 		"headRefName": scalar(p.head), "headRefOid": scalar(p.headSHA.String()),
 		"isCrossRepository": scalar(p.headRepo != r), "maintainerCanModify": scalar(p.modifiable),
 		"headRepository": scalar(gqlObject{"id": scalar(p.headRepo.nodeID()), "name": scalar(p.headRepo.name), "nameWithOwner": scalar(p.headRepo.fullName())}),
-		"author":         scalar(gqlObject{"login": scalar(strings.TrimSuffix(p.author, "[bot]"))}),
+		"author":         scalar(gqlActor(p.author)),
 		"labels": func(args map[string]any) (any, error) {
 			nodes := make([]gqlObject, len(p.labels))
 			for i, name := range p.labels {
