@@ -212,7 +212,7 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 	}
 	switch what.does {
 	case openIssue:
-		made, err := repo.CreateIssue(ctx, github.NewIssue{Title: title, Body: t.body(), Labels: o.Labels})
+		made, err := open(ctx, repo, github.NewIssue{Title: title, Body: t.body(), Labels: o.Labels})
 		if err != nil {
 			return out.failed(err)
 		}
@@ -224,9 +224,38 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 		if out.Err != nil {
 			break
 		}
-		out.Err = repo.EditIssue(ctx, other.Number, supersededBy(found.List[0].Number), true)
+		out.Err = edit(ctx, repo, other.Number, supersededBy(found.List[0].Number), true)
 	}
 	return out
+}
+
+// open opens an issue. After an unclear answer it looks for the marker first.
+func open(ctx context.Context, repo *github.Repository, n github.NewIssue) (github.Issue, error) {
+	made, err := repo.CreateIssue(ctx, n)
+	if !errors.Is(err, github.ErrUncertain) || ctx.Err() != nil {
+		return made, err
+	}
+	_, own, err := repo.LatestAndIssues(ctx, nil, github.Sought{Is: HasMarker})
+	if err := cmp.Or(err, own.Err); err != nil {
+		return made, err
+	}
+	if len(own.List) > 0 && own.List[0].Open {
+		return own.List[0], nil
+	}
+	return repo.CreateIssue(ctx, n)
+}
+
+// edit replaces the text of an issue. After an unclear answer it looks, and edits
+// again if nothing has changed: that has the same effect as editing once.
+func edit(ctx context.Context, repo *github.Repository, number int, text safe.Markdown, closing bool) error {
+	err := repo.EditIssue(ctx, number, text, closing)
+	if !errors.Is(err, github.ErrUncertain) || ctx.Err() != nil {
+		return err
+	}
+	if now, err := repo.ReadIssue(ctx, number); err == nil && now.Body == text.String() && now.Open != closing {
+		return nil
+	}
+	return repo.EditIssue(ctx, number, text, closing)
 }
 
 // rewrite edits the issue, unless a person has edited it meanwhile: the next run
@@ -243,7 +272,7 @@ func rewrite(ctx context.Context, repo *github.Repository, page github.Issue, t 
 		out.Unsettled, out.Reason = true, "somebody has changed the issue meanwhile; the next run looks at it"
 		return out
 	}
-	if err := repo.EditIssue(ctx, page.Number, t.body(), false); err != nil {
+	if err := edit(ctx, repo, page.Number, t.body(), false); err != nil {
 		return out.failed(err)
 	}
 	out.Operation, out.Reason = "updated", ""
