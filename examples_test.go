@@ -167,7 +167,7 @@ func TestExamplesAreSound(t *testing.T) {
 
 const examplesWorld = `
 -- apps --
-relock: {id: 12, permissions: {metadata: read, contents: write, pull_requests: write}, repositories: [acme/infra]}
+relock: {id: 12, permissions: {metadata: read, contents: write, pull_requests: write, issues: write}, repositories: [acme/infra]}
 -- registry/registry.terraform.io/hashicorp/null --
 versions: [3.2.2, 3.2.4]
 -- github/acme/infra/main/live/main.tf --
@@ -195,6 +195,8 @@ type example struct {
 	outputs []string // lines of the step's outputs
 	pulls   int      // pull requests by relock afterwards
 	changes bool     // whether the lock file in the checkout changes
+	// apart says that it also runs without an App, by the workflow's own token.
+	apart bool
 }
 
 // forbidden is GitHub's status for a token without the permission: but not in a port.
@@ -216,7 +218,7 @@ func TestExamplesRun(t *testing.T) {
 			event, err := hub.CommentEvent("acme/infra", id, "created", "monalisa")
 			check(t, err)
 			return string(event)
-		}},
+		}, apart: true},
 		"dashboard.yml": {event: "issues", branch: "main", payload: func(t *testing.T, hub *sandbox.GitHub) string {
 			_, err := hub.Push("acme/infra", sandbox.Push{Branch: "main", Files: map[string]sandbox.File{
 				".github/relock.yml": {Content: []byte("version: 1\ndashboard: {issue: true}\n")},
@@ -229,7 +231,7 @@ func TestExamplesRun(t *testing.T) {
 			event, err := hub.IssueEvent("acme/infra", number, "edited", "monalisa")
 			check(t, err)
 			return string(event)
-		}, outputs: []string{"created", "true"}, pulls: 1},
+		}, outputs: []string{"created", "true"}, pulls: 1, apart: true},
 		// The lock file has no hash yet, so nothing is proven.
 		"verify.yml": {event: "schedule", branch: "main", payload: none, status: 4},
 		"check.yml": {event: "pull_request", branch: "topic", payload: func(t *testing.T, hub *sandbox.GitHub) string {
@@ -256,63 +258,79 @@ func TestExamplesRun(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWorld(t, examplesWorld)
-			token, temp := "ghs_example", t.TempDir()
-			who := sandbox.Identity{Login: "github-actions[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}}
-			for permission, level := range w.Permissions {
-				who.Permissions[strings.ReplaceAll(permission, "-", "_")] = level
-			}
-			s.GitHub().Admit(token, who)
-			app, err := s.GitHub().Credentials("relock")
-			check(t, err)
-			payload := r.payload(t, s.GitHub())
-			checkout := filepath.Join(temp, "checkout")
-			_, err = s.GitHub().Clone("acme/infra", r.branch, checkout)
-			check(t, err)
-			before := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl"))
-			event, outputs := filepath.Join(temp, "event.json"), filepath.Join(temp, "outputs")
-			write(t, event, payload, 0o600)
-			with := map[string]string{"token": token, "binary": program(t, "relock"), "platforms": "linux_amd64"}
-			values := strings.NewReplacer("${{ runner.temp }}", temp, "${{ vars.RELOCK_APP_ID }}", "12", "${{ secrets.RELOCK_APP_PRIVATE_KEY }}", string(app.Key))
-			for input, value := range w.relockSteps()[0] {
-				if with[input] = values.Replace(value); strings.Contains(with[input], "${{") {
-					t.Fatalf("the test does not know what %s is", value)
-				}
-			}
-			got := runner{shell: program(t, "sh"), dir: checkout, env: append(registriesOf(t, s),
-				"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/infra", "GITHUB_WORKSPACE="+checkout,
-				"GITHUB_EVENT_NAME="+r.event, "GITHUB_EVENT_PATH="+event, "GITHUB_OUTPUT="+outputs,
-				"GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"),
-				"GITHUB_API_URL="+strings.TrimSuffix(s.GitHubAPI(), "/"), "GITHUB_GRAPHQL_URL="+s.GraphQL(),
-			)}.step(t, with)
-			if got.status != r.status {
-				t.Fatalf("the step ends with %d, want %d:\n%s", got.status, r.status, got.out)
-			}
-			for _, line := range r.outputs {
-				if !strings.Contains(content(t, outputs), "\n"+line+"\n") {
-					t.Errorf("the outputs lack %s:\n%s", line, content(t, outputs))
-				}
-			}
-			pulls, err := s.GitHub().Pulls("acme/infra")
-			check(t, err)
-			pulls = slices.DeleteFunc(pulls, func(p sandbox.PullRequest) bool { return p.Author == "monalisa" })
-			if len(pulls) != r.pulls {
-				t.Errorf("%d pull requests, want %d:\n%s", len(pulls), r.pulls, got.out)
-			}
-			if after := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl")); (after != before) != r.changes {
-				t.Errorf("the lock file in the checkout changes: %t, want %t:\n%s", after != before, r.changes, after)
-			}
-			if r.event == "issue_comment" {
-				commits, err := s.GitHub().Commits("acme/infra", "topic")
-				check(t, err)
-				if len(commits) < 2 || commits[0].Author != "github-actions[bot]" {
-					t.Errorf("the answer pushed nothing to the branch:\n%s", got.out)
-				}
-			}
-			if strings.Contains(got.out, "permission") || forbidden.MatchString(got.out) {
-				t.Errorf("the workflow lacks a permission:\n%s", got.out)
-			}
+			runExample(t, w, r, "12")
 		})
+		if r.apart {
+			t.Run(name+"/without an App", func(t *testing.T) {
+				t.Parallel()
+				runExample(t, w, r, "")
+			})
+		}
+	}
+}
+
+// runExample runs an example with the App of an ID; empty: by the workflow's own token.
+func runExample(t *testing.T, w workflow, r example, app string) {
+	t.Helper()
+	s := startWorld(t, examplesWorld)
+	token, temp := "ghs_example", t.TempDir()
+	who := sandbox.Identity{Login: "github-actions[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}}
+	for permission, level := range w.Permissions {
+		who.Permissions[strings.ReplaceAll(permission, "-", "_")] = level
+	}
+	s.GitHub().Admit(token, who)
+	author, key := "github-actions[bot]", ""
+	if app != "" {
+		credentials, err := s.GitHub().Credentials("relock")
+		check(t, err)
+		author, key = "relock[bot]", string(credentials.Key)
+	}
+	payload := r.payload(t, s.GitHub())
+	checkout := filepath.Join(temp, "checkout")
+	_, err := s.GitHub().Clone("acme/infra", r.branch, checkout)
+	check(t, err)
+	before := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl"))
+	event, outputs := filepath.Join(temp, "event.json"), filepath.Join(temp, "outputs")
+	write(t, event, payload, 0o600)
+	with := map[string]string{"token": token, "binary": program(t, "relock"), "platforms": "linux_amd64"}
+	values := strings.NewReplacer("${{ runner.temp }}", temp, "${{ vars.RELOCK_APP_ID }}", app, "${{ secrets.RELOCK_APP_PRIVATE_KEY }}", key)
+	for input, value := range w.relockSteps()[0] {
+		if with[input] = values.Replace(value); strings.Contains(with[input], "${{") {
+			t.Fatalf("the test does not know what %s is", value)
+		}
+	}
+	got := runner{shell: program(t, "sh"), dir: checkout, env: append(registriesOf(t, s),
+		"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/infra", "GITHUB_WORKSPACE="+checkout,
+		"GITHUB_EVENT_NAME="+r.event, "GITHUB_EVENT_PATH="+event, "GITHUB_OUTPUT="+outputs,
+		"GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"),
+		"GITHUB_API_URL="+strings.TrimSuffix(s.GitHubAPI(), "/"), "GITHUB_GRAPHQL_URL="+s.GraphQL(),
+	)}.step(t, with)
+	if got.status != r.status {
+		t.Fatalf("the step ends with %d, want %d:\n%s", got.status, r.status, got.out)
+	}
+	for _, line := range r.outputs {
+		if !strings.Contains(content(t, outputs), "\n"+line+"\n") {
+			t.Errorf("the outputs lack %s:\n%s", line, content(t, outputs))
+		}
+	}
+	pulls, err := s.GitHub().Pulls("acme/infra")
+	check(t, err)
+	pulls = slices.DeleteFunc(pulls, func(p sandbox.PullRequest) bool { return p.Author == "monalisa" })
+	if len(pulls) != r.pulls {
+		t.Errorf("%d pull requests, want %d:\n%s", len(pulls), r.pulls, got.out)
+	}
+	if after := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl")); (after != before) != r.changes {
+		t.Errorf("the lock file in the checkout changes: %t, want %t:\n%s", after != before, r.changes, after)
+	}
+	if r.event == "issue_comment" {
+		commits, err := s.GitHub().Commits("acme/infra", "topic")
+		check(t, err)
+		if len(commits) < 2 || commits[0].Author != author {
+			t.Errorf("the answer pushed nothing to the branch:\n%s", got.out)
+		}
+	}
+	if strings.Contains(got.out, "permission") || forbidden.MatchString(got.out) {
+		t.Errorf("the workflow lacks a permission:\n%s", got.out)
 	}
 }
 
