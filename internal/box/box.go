@@ -22,6 +22,8 @@ const (
 	Again Act = "again"
 	// Past is to propose what waits for room, past the limit of open pull requests.
 	Past Act = "past"
+	// All is Past for every proposal that the issue lists. It stands alone.
+	All Act = "all"
 )
 
 // Box is a box on the issue. It names the digest of what it was about, so that it does
@@ -45,25 +47,31 @@ func New(act Act, branch, digest string) Box {
 // name has a line without one.
 func (b Box) Item(text safe.Markdown) safe.Markdown {
 	mark := "<!-- relock-box:" + string(b.Act) + " " + b.Branch + " " + b.Digest + " -->"
-	if !boxForm.MatchString("- [x] " + mark) {
+	if b.Act == All {
+		mark = "<!-- relock-box:all -->"
+	}
+	if !boxForm.MatchString("- [ ] " + mark) {
 		return safe.Format("- %s\n", text)
 	}
 	return safe.Format("- [ ] %s%s\n", safe.Ours(mark), text)
 }
 
-// boxForm is the beginning of the line of a checked box.
-var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] <!-- relock-box:(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16}) -->`)
+// boxForm is the beginning of the line of a box.
+var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[([ xX])\] <!-- relock-box:(?:(all)|(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16})) -->`)
 
-// In are the checked boxes of an issue's body, each once. Lines of another form are
-// ignored.
+// In are the checked boxes of an issue's body, each once. With All every Past box of the
+// body counts as checked. Lines of another form are ignored.
 func In(body string) []Box {
-	var all []Box
-	for _, m := range boxForm.FindAllStringSubmatch(body, -1) {
-		if b := (Box{Act(m[1]), m[2], m[3]}); !slices.Contains(all, b) {
-			all = append(all, b)
+	lines := boxForm.FindAllStringSubmatch(body, -1)
+	isAll := slices.ContainsFunc(lines, func(m []string) bool { return m[1] != " " && Act(m[2]) == All })
+	var checked []Box
+	for _, m := range lines {
+		b := Box{Act(m[2] + m[3]), m[4], m[5]}
+		if (m[1] != " " || isAll && b.Act == Past) && !slices.Contains(checked, b) {
+			checked = append(checked, b)
 		}
 	}
-	return all
+	return checked
 }
 
 // Newly are the boxes that are checked in a body and were not in the one before.

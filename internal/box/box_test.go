@@ -41,6 +41,23 @@ func TestBoxesAreReadAsTheyArePrinted(t *testing.T) {
 	}
 }
 
+// The box for all checks every box past the limit, and no other.
+func TestBoxForAllChecksWhatWaits(t *testing.T) {
+	t.Parallel()
+	all, one, other, closed := box.Box{Act: box.All}, box.New(box.Past, "all-0123abcd", digest), box.New(box.Past, "b-0123abcd", digest), box.New(box.Again, "c-89abcdef", digest)
+	var body string
+	for _, b := range []box.Box{all, one, other, closed} {
+		body += b.Item(safe.Const("Open")).String()
+	}
+	checked := strings.Replace(body, "[ ]", "[x]", 1)
+	if diff := cmp.Diff([]box.Box{all, one, other}, box.Newly(body, checked)); diff != "" {
+		t.Errorf("checked (-want +got):\n%s", diff)
+	}
+	if got := box.In(body); len(got) > 0 {
+		t.Errorf("unchecked boxes are read as %v", got)
+	}
+}
+
 // A branch that no box can name has a line without one.
 func TestBoxesNameBranchesOfTheirForm(t *testing.T) {
 	t.Parallel()
