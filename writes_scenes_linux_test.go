@@ -106,6 +106,11 @@ var (
 		s.runs(scheduled)
 		s.adds("third")
 	}}
+	noIssue = &writeScene{name: "no issue any more", args: scheduled, later: true, prepare: func(s *stage) {
+		firstIssue.prepare(s)
+		s.runs(scheduled)
+		s.push("main", ".github/relock.yml", writesSettings+"  limit: 1\ngroup-by: directory\ndashboard:\n  issue: false\n")
+	}}
 	byApp = &writeScene{name: "a GitHub App", args: scheduled, prepare: func(s *stage) {
 		app, err := s.hub().Credentials("relock")
 		s.must(err)
@@ -193,6 +198,7 @@ var writes = []written{
 	{"React", lockAsked, "with a rocket", rest("POST", "issues/comments/*/reactions").with("rocket"), false, false},
 	{"CreateIssue", firstIssue, "", rest("POST", "issues"), false, false},
 	{"EditIssue", nextIssue, "", rest("PATCH", "issues/2"), false, false},
+	{"EditIssue", noIssue, "to close", rest("PATCH", "issues/2"), false, false},
 	{"mint", byApp, "", pattern{fault: "POST /github/api/v3/app/installations/*/access_tokens"}, false, false},
 }
 

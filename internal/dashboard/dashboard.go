@@ -38,12 +38,17 @@ type Page struct {
 	Body safe.Markdown
 	// Empty means that there is nothing to report: then no issue is opened.
 	Empty bool
+	// Open is the number of open pull requests of ours, and OpenAt the address of
+	// their list. Notice says why checked boxes did nothing. These are true of the
+	// moment, and no reason to write the text.
+	Open           int
+	OpenAt, Notice string
 	// Silent are the servers that did not answer the run, sorted. The text lacks
 	// everything that depends on them.
 	Silent []string
 }
 
-// Digest identifies a text.
+// Digest identifies a text, without what is true of the moment.
 func (t Page) Digest() string {
 	sum := sha256.Sum256([]byte(t.Body.String()))
 	return hex.EncodeToString(sum[:8])
@@ -181,7 +186,7 @@ func whyNot(err error) string {
 
 // Outcome is what happened to the issue.
 type Outcome struct {
-	Operation string // created, updated or none
+	Operation string // created, updated, closed or none
 	Number    int
 	URL       string
 	Reason    string // why nothing was done; untrusted
@@ -225,6 +230,23 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 			break
 		}
 		out.Err = edit(ctx, repo, other.Number, supersededBy(found.List[0].Number), true)
+	}
+	return out
+}
+
+// Close closes the open issues with a line, since the settings want none. The
+// operation is "none" if there is none, or if it is not known.
+func Close(ctx context.Context, repo *github.Repository, found github.OwnIssues, dryRun bool) Outcome {
+	out := Outcome{Operation: "none"}
+	for _, issue := range collect.Those(found.List, func(i github.Issue) bool { return i.Open }) {
+		out.Number, out.URL = issue.Number, issue.URL
+		if !dryRun {
+			err := edit(ctx, repo, issue.Number, safe.Const("relock has closed this issue, since `dashboard.issue` is `false`."), true)
+			if err != nil {
+				return out.failed(err)
+			}
+		}
+		out = Outcome{Operation: "closed", Number: issue.Number, URL: issue.URL, Reason: "dashboard.issue is false"}
 	}
 	return out
 }
@@ -287,8 +309,26 @@ func (o Outcome) failed(err error) Outcome {
 	return o
 }
 
+// Text is the text as people read it.
+func (t Page) Text() safe.Markdown {
+	var now safe.Markdown
+	if t.Open > 0 {
+		verb := safe.Const("were")
+		if t.Open == 1 {
+			verb = safe.Const("was")
+		}
+		now = safe.Format("%s of relock's %s open when this was written.\n\n", safe.Link(safe.Count(t.Open, "pull request", "pull requests"), t.OpenAt), verb)
+	}
+	if t.Notice != "" {
+		now = now.And("> %s\n\n", safe.Text(t.Notice).Sentence())
+	}
+	return now.And("%s", t.Body)
+}
+
 // body is the text with its marker.
-func (t Page) body() safe.Markdown { return safe.Format("%s\n\n%s", t.Body.Trimmed(), t.mark().line()) }
+func (t Page) body() safe.Markdown {
+	return safe.Format("%s\n\n%s", t.Text().Trimmed(), t.mark().line())
+}
 
 // supersededBy is the text of another issue than the one that is kept. It has no
 // marker.

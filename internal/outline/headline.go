@@ -127,7 +127,7 @@ func rememberedIn(r report.Report) safe.Markdown {
 	if len(r.Modules) == 0 {
 		return safe.Markdown{}
 	}
-	return safe.Format("known from an earlier run: %s", safe.Text(strings.Join(WrittenCounts(r), ", ")))
+	return safe.Format("known from an earlier run: %s", safe.Text(strings.Join(writtenCounts(r), ", ")))
 }
 
 // changesIn is a clause about the changes in a number of root modules.

@@ -18,8 +18,17 @@ var glanceBound = bound{bodyBound.bytes - 4096, githubLimit, safe.Const("The ste
 // the names of relock's branches. The text is cut like Body.
 func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 	g := outline.GlanceOf(r)
-	parts := []part{ // the longest list last
+	room := part{
+		rank: 1, share: 20,
+		head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one anyway.\n\n"),
+	}
+	if len(g.Room) > 1 {
+		room.head = room.head.And("%s", box.Box{Act: box.All}.Item(safe.Const("**Open all of these**")))
+	}
+	parts := []part{ // what waits, then what does not
 		{head: glanceHead(g)},
+		waitingPart(box.Past, prefix, g.Room, room),
+		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
 		waitingPart(box.Again, prefix, g.Closed, part{
 			rank: 2, share: 20,
 			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
@@ -28,11 +37,6 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 			rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"),
 		}, g.Review, g.Words, reviewItem),
 		heldPart(part{rank: 4, share: 25}, g.Held, g.Words),
-		waitingPart(box.Past, prefix, g.Room, part{
-			rank: 1, share: 20,
-			head: safe.Const("### Waiting for room\n\nAs many pull requests are open as `pull-request.limit` allows. Check a box to open one anyway.\n\n"),
-		}),
-		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
 		{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything here changes. " +
 			"A checked box acts in the next run, or at once where the workflow runs on edited issues, if the person who checks it may write to this repository. " +
 			"To stop this, close the issue, or set `dashboard.issue: false`.\n")},

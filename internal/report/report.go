@@ -226,7 +226,7 @@ type Waiting struct {
 
 // Dashboard is the result for the issue about waiting proposals in a repository.
 type Dashboard struct {
-	Operation  string `json:"operation"` // created, updated or none
+	Operation  string `json:"operation"` // created, updated, closed or none
 	Repository string `json:"repository"`
 	Number     int    `json:"number"` // 0 if there is none
 	URL        string `json:"url"`

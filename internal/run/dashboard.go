@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/box"
 	"github.com/relock-dev/relock/internal/collect"
@@ -27,13 +28,14 @@ type Ticked struct {
 	Boxes  []box.Box
 }
 
-// mostBoxes bounds how many boxes take effect in a run.
+// mostBoxes bounds how many boxes take effect in a run, unless the box for all is checked.
 const mostBoxes = 10
 
 // board is what the jobs of one repository share about its issue: what was found, and what
 // the boxes ask for. The first job that needs it asks GitHub, once.
 type board struct {
 	ticked Ticked
+	off    bool              // the settings say that there is none: an open one is closed
 	found  *github.OwnIssues // nil until GitHub was asked
 	// granted are the boxes that take effect, by branch without prefix, once that is
 	// decided.
@@ -45,14 +47,15 @@ type board struct {
 	unknown error
 }
 
-// boardFor is the board of a repository whose settings want an issue. It is nil for a run
-// over a part of the repository.
+// boardFor is the board of a repository whose settings say whether there is an issue. It is
+// nil for a run over a part of the repository.
 func boardFor(a Ask, c settings.Settings) *board {
 	to, pulls := a.to.(Pulls)
-	if !pulls || to.Only != "" || !c.Dashboard.Issue {
+	_, said := c.Places["dashboard.issue"]
+	if !pulls || to.Only != "" || !c.Dashboard.Issue && !said {
 		return nil
 	}
-	return &board{ticked: a.means.Ticked}
+	return &board{ticked: a.means.Ticked, off: !c.Dashboard.Issue}
 }
 
 // idleEdit is the report of a run that the edit of an issue has started, and that does
@@ -69,7 +72,7 @@ func idleEdit(asking context.Context, j job) (*report.Report, error) {
 		r.Dashboards = []report.Dashboard{{Operation: "none", Repository: j.target.repository, Number: by.Issue, Reason: reason}}
 		return &r
 	}
-	if boardFor(j.ask, j.settings) == nil {
+	if b := boardFor(j.ask, j.settings); b == nil || b.off {
 		return idle("dashboard.issue is not set"), nil
 	}
 	repo, err := j.clients.reach(j.access, j.target.repository)
@@ -101,16 +104,17 @@ func (b *board) see(found github.OwnIssues) {
 // wishes are the proposals that checked boxes ask for.
 func (b *board) wishes(ctx context.Context, repo *github.Repository, prefix string) (again, past pr.Digests) {
 	again, past = pr.Digests{}, pr.Digests{}
-	if b == nil {
+	if b == nil || b.off {
 		return again, past
 	}
 	b.decide(ctx, repo)
 	for _, one := range b.granted {
-		to := again
-		if one.Act == box.Past {
-			to = past
+		switch one.Act {
+		case box.Again:
+			again[prefix+one.Branch] = one.Digest
+		case box.Past:
+			past[prefix+one.Branch] = one.Digest
 		}
-		to[prefix+one.Branch] = one.Digest
 	}
 	return again, past
 }
@@ -130,7 +134,8 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 		b.grant(ctx, may, github.Actor{Login: b.ticked.By}, b.ticked.Boxes)
 	}
 	b.grant(ctx, may, page.Editor, left)
-	if len(b.granted) > mostBoxes {
+	isAll := slices.Contains(b.granted, box.Box{Act: box.All})
+	if len(b.granted) > mostBoxes && !isAll {
 		b.refused = fmt.Sprintf("%d boxes were checked, and %d act in a run", len(b.granted), mostBoxes)
 		b.granted = b.granted[:mostBoxes]
 	}
@@ -212,36 +217,61 @@ func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []plann
 	defer stop()
 	acting, stop := p.session.bounds.finishing(ctx, asking)
 	defer stop()
-	said := report.Dashboard{Operation: "none", Repository: p.given.repository}
+	out := dashboard.Outcome{Operation: "none"}
 	if len(board.found.List) > 0 {
-		said.Number, said.URL = board.found.List[0].Number, board.found.List[0].URL
+		out.Number, out.URL = board.found.List[0].Number, board.found.List[0].URL
 	}
 	text, partial := p.glance(r, parts)
 	switch {
+	case board.off:
+		out = dashboard.Close(acting, repo, *board.found, p.own.DryRun)
+		if out.Number == 0 {
+			return r
+		}
 	case partial, asking.Err() != nil:
-		said.Reason = "this run did not look at everything that the issue lists"
+		out.Reason = "this run did not look at everything that the issue lists"
 	case board.unknown != nil:
-		said.Unsettled, said.Reason = true, "it is not known whether its boxes may act"
-		r.Diagnostics = append(r.Diagnostics, problem.Of(board.unknown))
+		out.Unsettled, out.Reason, out.Err = true, "it is not known whether its boxes may act", board.unknown
 	default:
-		out := dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: p.own.Dashboard.Labels, DryRun: p.own.DryRun})
-		said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
-		said.Unsettled = out.Unsettled
+		out = dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: p.own.Dashboard.Labels, DryRun: p.own.DryRun})
 		if out.Operation == "updated" {
-			said.Reason = board.refused
-		}
-		if out.Err != nil {
-			r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
-		}
-		if p.session.env.Did != nil && out.Operation != "none" && !p.own.DryRun {
-			p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
+			out.Reason = text.Notice
 		}
 	}
-	if p.own.DryRun {
-		said.Body = text.Body.String()
+	if out.Err != nil {
+		r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
+	}
+	said := report.Dashboard{
+		Operation: out.Operation, Repository: p.given.repository, Number: out.Number, URL: out.URL, Reason: out.Reason, Unsettled: out.Unsettled,
+	}
+	switch {
+	case p.own.DryRun && !board.off:
+		said.Body = text.Text().String()
+	case !p.own.DryRun && p.session.env.Did != nil && out.Operation != "none":
+		p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
 	}
 	r.Dashboards, r.Stats = append(r.Dashboards, said), spent(p.job)
 	return r
+}
+
+// notice says why checked boxes did nothing; empty if all did what they are for.
+func (b *board) notice(pulls []report.PullRequest, prefix string) string {
+	if b.refused != "" {
+		return b.refused
+	}
+	idle := collect.CountIf(b.granted, func(one box.Box) bool {
+		proposed := slices.ContainsFunc(pulls, func(p report.PullRequest) bool {
+			return p.Branch == prefix+one.Branch && (p.Waiting == nil || strings.HasPrefix(p.Waiting.Digest, one.Digest))
+		})
+		return one.Act != box.All && !proposed
+	})
+	switch idle {
+	case 0:
+		return ""
+	case 1:
+		return "1 checked box did nothing, since it is about something that is not proposed any more"
+	}
+	return fmt.Sprintf("%d checked boxes did nothing, since they are about something that is not proposed any more", idle)
 }
 
 // glance is the new content of the issue. partial reports whether the run saw only a part.
@@ -254,7 +284,16 @@ func (p *Plan) glance(r report.Report, parts []planned) (text dashboard.Page, pa
 		rest.Modules, rest.Diagnostics = append(rest.Modules, part.unsaid.Modules...), append(rest.Diagnostics, part.unsaid.Diagnostics...)
 		partial = partial || part.unseen.asksForPart()
 	}
+	prefix := p.own.PullRequest.BranchPrefix
 	text.Silent = outline.SilentIn(rest)
-	text.Body, text.Empty = p.ask.means.Dashboard(rest, p.own.PullRequest.BranchPrefix)
+	text.Body, text.Empty = p.ask.means.Dashboard(rest, prefix)
+	text.Notice = p.visit.board.notice(r.PullRequests, prefix)
+	for _, pull := range r.PullRequests {
+		if pull.Number > 0 && pull.Operation != string(pr.Closed) {
+			text.Open++
+			at, _, _ := strings.Cut(pull.URL, "/pull/")
+			text.OpenAt = at + "/pulls"
+		}
+	}
 	return text, partial
 }
