@@ -51,7 +51,7 @@ type board struct {
 // nil for a run over a part of the repository.
 func boardFor(a Ask, c settings.Settings) *board {
 	to, pulls := a.to.(Pulls)
-	_, said := c.Places["dashboard.issue"]
+	said := c.Values["dashboard.issue"].By != settings.ByDefault
 	if !pulls || to.Only != "" || !c.Dashboard.Issue && !said {
 		return nil
 	}
