@@ -90,6 +90,9 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, sett
 	if err := action.RefusedEvent(rt.Event()); err != nil {
 		return report.Report{}, settings.Settings{}, err
 	}
+	if err := settings.CheckDispatch(rt.Inputs()); err != nil {
+		return report.Report{}, settings.Settings{}, err
+	}
 	inputs := []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}
 	comments := commented(settings.Merge(inputs...), rt)
 	from, s, err := settingsOfRun(ctx, env, likelyVerb(settings.Merge(inputs...), rt), inputs...)
