@@ -29,6 +29,7 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -341,11 +342,16 @@ func (r *Runtime) Planned() bool {
 func RefusedEvent(event string) error {
 	switch event {
 	case "pull_request_target":
-		return errors.New("the event pull_request_target is refused: it hands this repository's secrets to code from outside; use pull_request")
+		return noEvent("the event pull_request_target is refused: it hands this repository's secrets to code from outside", "use pull_request")
 	case "workflow_run":
-		return errors.New("the event workflow_run is refused: it hands this repository's secrets to what a workflow without them made; use pull_request or schedule")
+		return noEvent("the event workflow_run is refused: it hands this repository's secrets to what a workflow without them made", "use pull_request or schedule")
 	}
 	return nil
+}
+
+// noEvent returns the error of an event that relock does not answer.
+func noEvent(message, hint string) error {
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeEvent, Message: message, Hint: hint}}
 }
 
 // Verb returns the verb that answers an event. Its errors are for people who
@@ -359,10 +365,11 @@ func Verb(event string) (verbs.Verb, error) {
 	case "issue_comment":
 		return verbs.Comment, nil
 	case "":
-		return "", errors.New("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
+		return "", noEvent("GITHUB_EVENT_NAME is not set", "run this command in GitHub Actions")
 	}
 	if err := RefusedEvent(event); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("relock does not answer the event %q; use schedule, workflow_dispatch, repository_dispatch, issues, issue_comment, pull_request, merge_group or push", event)
+	return "", noEvent(fmt.Sprintf("relock does not answer the event %q", event),
+		"use schedule, workflow_dispatch, repository_dispatch, issues, issue_comment, pull_request, merge_group or push")
 }

@@ -34,6 +34,7 @@ const (
 	CodeFileChanged     Code = "file-changed"     // a file that another program changed while relock ran
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
 	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
+	CodeEvent           Code = "event"            // an event of GitHub that relock does not answer
 	CodeNotFound        Code = "not-found"        // a named provider or directory that does not exist
 	CodeOnBase          Code = "on-base"          // a problem that was there before the checked change
 	CodePolicy          Code = "policy"           // a rule that could not be kept to
