@@ -201,7 +201,10 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		name, search := cutSearch(dir)
 		clean := path.Clean(cmp.Or(name, "."))
 		if !fs.ValidPath(clean) {
-			return t, fmt.Errorf("%s is not a directory of the repository; it must be relative to its top", dir)
+			return t, &problem.Error{Problem: problem.Problem{
+				Code: problem.CodeSettings, Message: dir + " is not a directory of the repository",
+				Hint: "name it relative to the top of the repository",
+			}}
 		}
 		if clean != "." && clean != r.here {
 			t.named = append(t.named, clean)
