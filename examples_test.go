@@ -141,7 +141,7 @@ func TestExamplesAreSound(t *testing.T) {
 	if diff := cmp.Diff(any(map[string]any{"types": []any{"created"}}), comments.On["issue_comment"]); diff != "" {
 		t.Errorf("on: issue_comment (-want +got):\n%s", diff)
 	}
-	const condition = "startsWith(github.event.comment.body, '/relock') && (github.event.issue.pull_request || contains(github.event.issue.body, '<!-- relock-dashboard:'))"
+	const condition = `(startsWith(github.event.comment.body, '/relock') || contains(github.event.comment.body, fromJSON('"\n/relock"'))) && (github.event.issue.pull_request || contains(github.event.issue.body, '<!-- relock-dashboard:'))`
 	if got := comments.Jobs["answer"].If; got != condition {
 		t.Errorf("if: %s, want %s: every comment on every issue starts a runner", got, condition)
 	}

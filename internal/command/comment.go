@@ -86,7 +86,7 @@ func answer(ctx context.Context, env Env, from settings.Sources, s settings.Sett
 		return none, err
 	}
 	switch {
-	case event.Action != "created", event.Bot, !comment.Addressed(event.Body), !event.OnPull && !ofPage(event):
+	case event.Action != "created", event.Bot, len(comment.Commands(event.Body)) == 0, !event.OnPull && !ofPage(event):
 		return none, nil
 	case !strings.EqualFold(event.Repository, rt.Repository()):
 		return none, errors.New("the event is about another repository than GITHUB_REPOSITORY names")

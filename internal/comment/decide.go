@@ -65,11 +65,11 @@ func Refuse(why safe.Markdown) error { return &Refusal{Why: why} }
 // or write. GitHub reports the role maintain as write.
 func MayCommand(permission string) bool { return permission == "admin" || permission == "write" }
 
-// Decide decides whether the command of a comment for which Addressed holds is carried out.
+// Decide decides whether a command, a line of Commands, is carried out.
 // It asks for a fact when nothing that is known before refuses the command. So a closed pull
 // request costs no settings, and Help no pull request. Under relock's issue the permission
 // decides alone. Its errors are each a *Refusal, except for those of the source.
-func Decide(ctx context.Context, text string, under Thread, from Source) (Decision, error) {
+func Decide(ctx context.Context, line string, under Thread, from Source) (Decision, error) {
 	permission, err := from.Permission(ctx)
 	if err != nil {
 		return Decision{}, err
@@ -77,7 +77,7 @@ func Decide(ctx context.Context, text string, under Thread, from Source) (Decisi
 	if !MayCommand(permission) {
 		return Decision{}, Refuse(safe.Const("commands are for people who may write to this repository"))
 	}
-	c, err := Parse(text, under)
+	c, err := Parse(line, under)
 	if err != nil || c.Verb == Help || under == UnderPage {
 		return Decision{Command: c}, err
 	}

@@ -28,7 +28,10 @@ const (
 	maxWords = 100
 )
 
-// Command is the parsed first line of a comment.
+// Most is the number of commands of a comment that are carried out.
+const Most = 10
+
+// Command is a parsed line of a comment.
 type Command struct {
 	Verb Verb
 	// Dirs are directories as on the command line, relative to the top of the
@@ -44,26 +47,30 @@ type Command struct {
 	Ignored policy.Ignore
 }
 
-// Addressed reports whether a comment is a command, valid or not. A comment that only
-// quotes one, in a reply or a code block, is no command.
-func Addressed(text string) bool {
-	rest, ok := strings.CutPrefix(text, prefix)
-	if !ok {
-		return false
+// Commands returns the lines of a comment that are commands, valid or not. A line that is
+// only quoted, in a reply or a code block, is none.
+func Commands(text string) []string {
+	if !strings.Contains(text, prefix) {
+		return nil
 	}
-	r, size := utf8.DecodeRuneInString(rest)
-	return size == 0 || r == ' ' || r == '\t' || r == '\r' || r == '\n'
+	return collect.Those(safe.Lines(text), func(line string) bool {
+		rest, ok := strings.CutPrefix(line, prefix)
+		r, size := utf8.DecodeRuneInString(rest)
+		return ok && (size == 0 || separates(r))
+	})
 }
 
-// Parse reads the command of a comment under something, for which Addressed holds. Its errors
-// are each a *Refusal, in words of ours alone.
-func Parse(text string, under Thread) (Command, error) {
-	line, _, _ := strings.Cut(text, "\n")
-	line = strings.TrimSuffix(line, "\r")
+// separates holds for what may follow the prefix: white space, also without a break, and a
+// colon.
+func separates(r rune) bool { return r == ':' || unicode.IsSpace(r) }
+
+// Parse reads a line of Commands, of a comment under something. Its errors are each a
+// *Refusal, in words of ours alone.
+func Parse(line string, under Thread) (Command, error) {
 	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
 		return Command{}, Refuse(safe.Const("the command is too long, or holds characters that cannot be seen"))
 	}
-	words, err := split(strings.TrimPrefix(line, prefix))
+	words, err := split(strings.TrimPrefix(strings.TrimPrefix(line, prefix), ":"))
 	if err != nil {
 		return Command{}, err
 	}
@@ -101,16 +108,20 @@ func unknown(word string) error {
 }
 
 // split cuts a line into words at white space. Quotation marks of either kind
-// hold a word together, as for a directory with a space in its name; nothing
-// else has a meaning.
+// hold a word together, as for a directory with a space in its name. A long dash
+// at the beginning of a word is two hyphens: phones write it. Nothing else has a
+// meaning.
 func split(line string) ([]string, error) {
 	var words []string
-	for rest := strings.TrimLeft(line, " \t"); rest != ""; {
+	for rest := strings.TrimLeftFunc(line, unicode.IsSpace); rest != ""; {
+		if after, long := cutDash(rest); long {
+			rest = "--" + after
+		}
 		word, after, err := next(rest)
 		if err != nil {
 			return nil, err
 		}
-		rest = strings.TrimLeft(after, " \t")
+		rest = strings.TrimLeftFunc(after, unicode.IsSpace)
 		words = append(words, word)
 		if len(words) > maxWords {
 			return nil, Refuse(safe.Format("the command has more than %s words", safe.Int(maxWords)))
@@ -119,14 +130,24 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
+// cutDash takes a long dash, of either kind, off a word.
+func cutDash(word string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(word, "–")
+	if !ok {
+		rest, ok = strings.CutPrefix(word, "—")
+	}
+	return rest, ok
+}
+
 // next takes the first word off a line that does not begin with white space.
 func next(line string) (word, rest string, err error) {
 	var b strings.Builder
 	for line != "" {
-		switch c := line[0]; c {
-		case ' ', '\t':
+		c, size := utf8.DecodeRuneInString(line)
+		switch {
+		case unicode.IsSpace(c):
 			return b.String(), line, nil
-		case '"', '\'':
+		case c == '"' || c == '\'':
 			quoted, after, closed := strings.Cut(line[1:], string(c))
 			if !closed {
 				return "", "", Refuse(safe.Const("a quotation mark is not closed"))
@@ -134,8 +155,8 @@ func next(line string) (word, rest string, err error) {
 			b.WriteString(quoted)
 			line = after
 		default:
-			b.WriteByte(c)
-			line = line[1:]
+			b.WriteString(line[:size])
+			line = line[size:]
 		}
 	}
 	return b.String(), "", nil

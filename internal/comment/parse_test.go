@@ -1,6 +1,7 @@
 package comment_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,32 +12,46 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-func TestAddressed(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{
-		"/relock":                           true,
-		"/relock upgrade":                   true,
-		"/relock\tupgrade":                  true,
-		"/relock upgrade\r\nThank you":      true,
-		"/relock\n":                         true,
-		"/relocker upgrade":                 false,
-		"/RELOCK upgrade":                   false,
-		" /relock upgrade":                  false,
-		"\n/relock upgrade":                 false,
-		"> /relock upgrade":                 false,
-		"```\n/relock upgrade\n```":         false,
-		"    /relock upgrade":               false,
-		"Please run /relock upgrade":        false,
-		"@relock upgrade":                   false,
-		"/rеlock upgrade":                   false, // a Cyrillic letter
-		"/relock\u200bupgrade":              false,
-		"\ufeff/relock upgrade":             false,
-		"":                                  false,
-		strings.Repeat("x", 64<<10):         false,
-		"/relock " + strings.Repeat("x", 9): true,
+	for text, want := range map[string][]string{
+		"/relock":                           {"/relock"},
+		"/relock upgrade":                   {"/relock upgrade"},
+		"/relock\tupgrade":                  {"/relock\tupgrade"},
+		"/relock\u00a0upgrade":              {"/relock\u00a0upgrade"},
+		"/relock: upgrade":                  {"/relock: upgrade"},
+		"/relock upgrade\r\nThank you":      {"/relock upgrade"},
+		"/relock\n":                         {"/relock"},
+		"\n/relock upgrade":                 {"/relock upgrade"},
+		"Hi\r\n/relock a\r\n\r\n/relock b":  {"/relock a", "/relock b"},
+		"*Hi\n/relock a* `b`\n/relock c":    {"/relock a* `b`", "/relock c"},
+		"/relock a\n---\n/relock b\n===\n":  {"/relock a", "/relock b"},
+		"- a\n\n/relock a\n> b":             {"/relock a"},
+		"/relocker upgrade":                 nil,
+		"/RELOCK upgrade":                   nil,
+		" /relock upgrade":                  nil,
+		"> /relock upgrade":                 nil,
+		"> so\n/relock upgrade":             nil,
+		"- so\n/relock upgrade":             nil,
+		"# /relock upgrade":                 nil,
+		"```\n/relock upgrade\n```":         nil,
+		"~~~\n/relock upgrade":              nil,
+		"`so\n/relock upgrade`":             nil,
+		"<!--\n/relock upgrade\n-->":        nil,
+		"so <!--\n/relock upgrade\n--> it":  nil,
+		"<pre>\n/relock upgrade\n</pre>":    nil,
+		"    /relock upgrade":               nil,
+		"Please run /relock upgrade":        nil,
+		"@relock upgrade":                   nil,
+		"/rеlock upgrade":                   nil, // a Cyrillic letter
+		"/relock\u200bupgrade":              nil,
+		"\ufeff/relock upgrade":             nil,
+		"":                                  nil,
+		strings.Repeat("x", 64<<10):         nil,
+		"/relock " + strings.Repeat("x", 9): {"/relock xxxxxxxxx"},
 	} {
-		if got := comment.Addressed(text); got != want {
-			t.Errorf("Addressed(%.40q) = %t, want %t", text, got, want)
+		if got := comment.Commands(text); !slices.Equal(got, want) {
+			t.Errorf("Commands(%.40q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -59,7 +74,8 @@ func TestParse(t *testing.T) {
 		"/relock":                       {Verb: comment.Help},
 		"/relock help":                  {Verb: comment.Help},
 		"/relock upgrade":               {Verb: comment.Upgrade},
-		"/relock upgrade\r\nrm -rf /":   {Verb: comment.Upgrade},
+		"/relock:upgrade":               {Verb: comment.Upgrade},
+		"/relock: upgrade a b":          {Verb: comment.Upgrade, Dirs: []string{"a", "b"}},
 		"/relock  upgrade\tprod  stage": {Verb: comment.Upgrade, Dirs: []string{"prod", "stage"}},
 		"/relock upgrade ./prod/ prod":  {Verb: comment.Upgrade, Dirs: []string{"prod"}},
 		"/relock upgrade prod/... ./...": {
@@ -70,6 +86,9 @@ func TestParse(t *testing.T) {
 		"/relock upgrade prod --provider hashicorp/aws --provider=*/aws --platform linux_amd64,darwin_arm64": {
 			Verb: comment.Upgrade, Dirs: []string{"prod"},
 			Providers: []provider.Pattern{aws, anyAWS}, Platforms: []provider.Platform{linux, darwin},
+		},
+		"/relock\u00a0upgrade prod\u00a0—provider hashicorp/aws –platform=linux_amd64": {
+			Verb: comment.Upgrade, Dirs: []string{"prod"}, Providers: []provider.Pattern{aws}, Platforms: []provider.Platform{linux},
 		},
 		"/relock rebase --sha 0123abc":   {Verb: comment.Rebase, SHA: "0123abc"},
 		"/relock upgrade -- --provider":  {Verb: comment.Upgrade, Dirs: []string{"--provider"}},
@@ -158,20 +177,24 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if !comment.Addressed(text) {
-			return
-		}
-		c, err := comment.Parse(text, comment.UnderPull)
-		if err != nil {
-			if len(err.Error()) > 400 {
-				t.Errorf("Parse(%q) fails with a long message: %v", text, err)
-			}
-			return
-		}
-		for _, dir := range c.Dirs {
-			if strings.HasPrefix(dir, "/") || strings.HasPrefix(dir+"/", "../") || strings.ContainsAny(dir, "\x00\n\\") {
-				t.Errorf("Parse(%q) names the directory %q", text, dir)
-			}
+		for _, line := range comment.Commands(text) {
+			parses(t, line)
 		}
 	})
+}
+
+// parses holds that a command leads nowhere out of the repository, or fails in a few words.
+func parses(t *testing.T, text string) {
+	c, err := comment.Parse(text, comment.UnderPull)
+	if err != nil {
+		if len(err.Error()) > 400 {
+			t.Errorf("Parse(%q) fails with a long message: %v", text, err)
+		}
+		return
+	}
+	for _, dir := range c.Dirs {
+		if strings.HasPrefix(dir, "/") || strings.HasPrefix(dir+"/", "../") || strings.ContainsAny(dir, "\x00\n\\") {
+			t.Errorf("Parse(%q) names the directory %q", text, dir)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Event is a comment under a pull request, or under an issue with relock's marker, that holds
-// a command.
+// commands.
 type Event struct {
 	Repository string // OWNER/NAME
 	Number     int    // of the pull request or the issue
@@ -27,7 +27,7 @@ type Event struct {
 	CommentID     int64
 	Author        string // login
 	ViaApp        bool   // an App wrote it in the author's name
-	Body          string // as it was written; comment.Addressed holds for it
+	Body          string // as it was written; comment.Commands finds at least one in it
 	// Config is a file of the repository that Means.Of reads, in addition to those of
 	// settings.FileNames.
 	Config string
@@ -39,11 +39,12 @@ type Event struct {
 	Repeated bool
 }
 
-// Answer carries out the command of a comment, and posts the result under it. It checks the
-// author's rights now. It reads the branch of the pull request once, and pushes by a
-// fast-forward from there. Settings come from the base branch only. A refusal is posted
-// like any answer. A failure is in the report, and in the answer if one can be posted. An
-// error means that GitHub could not be asked.
+// Answer carries out the commands of a comment in their order, and posts the results under
+// it, in one answer. It checks the author's rights now. For each command it reads the branch
+// of the pull request once, and pushes by a fast-forward from there. Settings come from the
+// base branch only. A refusal is posted like any answer, and stops no other command. A failure
+// is in the report, and in the answer if one can be posted. An error means that GitHub could
+// not be asked.
 func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.Report, error) {
 	repo, err := s.Repository(run.ToAnswer(m, e.Repository))
 	if err != nil {
@@ -62,18 +63,34 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 		return report.Report{Verb: verbs.Comment}, nil
 	}
 	to.repeated = to.react(acting, github.Eyes) || e.Repeated
-	var r report.Report
+	var lines []string
 	if err == nil {
-		r, err = converse(acting, s, of)
+		lines, err = of.commands(acting)
 	}
-	r.Diagnostics = slices.Concat(r.Diagnostics, to.end(acting, r, err), of.notices)
-	r.Verb, r.Answer = verbs.Comment, to.said.String()
-	return r, nil
+	var runs []report.Report
+	for _, line := range lines[:min(len(lines), comment.Most)] {
+		if len(lines) > 1 {
+			to.begin(line)
+		}
+		r, err := converse(acting, s, of, line)
+		r.Diagnostics = slices.Concat(r.Diagnostics, to.explain(acting, err))
+		runs = append(runs, r)
+		of.pull, of.owned = github.PullRequest{}, nil // the command may have changed them
+	}
+	if more := len(lines) - comment.Most; more > 0 {
+		err = to.leaveOut(more)
+	}
+	all := report.Join(runs...)
+	all.Diagnostics = slices.Concat(all.Diagnostics, to.explain(acting, err))
+	to.end(acting, all)
+	all.Diagnostics = slices.Concat(all.Diagnostics, of.notices)
+	all.Verb, all.Answer = verbs.Comment, to.said.String()
+	return all, nil
 }
 
-// converse decides about the command of a comment and carries it out.
-func converse(ctx context.Context, s *run.Session, of *premises) (report.Report, error) {
-	decided, err := comment.Decide(ctx, of.event.Body, of.event.Under, of)
+// converse decides about a command and carries it out.
+func converse(ctx context.Context, s *run.Session, of *premises, line string) (report.Report, error) {
+	decided, err := comment.Decide(ctx, line, of.event.Under, of)
 	if err != nil {
 		return report.Report{}, err
 	}

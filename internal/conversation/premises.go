@@ -28,7 +28,21 @@ type premises struct {
 
 // Permission implements comment.Source.
 func (p *premises) Permission(ctx context.Context) (string, error) {
-	return p.right.ask(ctx)
+	return p.right.now(ctx)
+}
+
+// commands are those of the comment. Of a person without the right to give any it is the
+// first alone, which gets the refusal.
+func (p *premises) commands(ctx context.Context) ([]string, error) {
+	lines := comment.Commands(p.event.Body)
+	permission, err := p.Permission(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !comment.MayCommand(permission):
+		return lines[:1], nil
+	}
+	return lines, nil
 }
 
 // isOurPage reports whether a bot or our account opened the issue. Anybody may write our marker, so

@@ -26,14 +26,31 @@ type reply struct {
 	repeated bool          // an earlier run may have answered the same event
 	looked   bool          // whether the answer of that run was looked for
 	posted   int64         // our answer, once there is one
+	before   safe.Markdown // what it says before the answer to the present command
 	said     safe.Markdown // what it says
+	confused bool          // whether a command was refused, or has failed
 }
 
-// say posts an answer. A later call replaces its text. It also replaces the answer of an
-// earlier run.
+// begin begins the answer to one of several commands, below those to the commands before.
+func (c *reply) begin(command string) {
+	title := safe.Format("### %s\n\n", safe.Code(command))
+	if !c.said.Empty() {
+		title = safe.Format("%s\n\n%s", c.said.Trimmed(), title)
+	}
+	c.before = title
+}
+
+// mostSaid bounds an answer, in bytes; GitHub takes 65,536 characters.
+const mostSaid = 64_000
+
+// say posts the answer to the present command. A later call replaces its text. It also
+// replaces the answer of an earlier run.
 func (c *reply) say(ctx context.Context, markdown safe.Markdown) error {
-	c.said = markdown
-	text := safe.Join("\n\n", markdown, c.mark())
+	c.said = safe.Join("", c.before, markdown)
+	if !c.before.Empty() && c.said.Len() > mostSaid {
+		c.said = c.before.And("The answer is too long beside the others: give this command alone.")
+	}
+	text := safe.Join("\n\n", c.said, c.mark())
 	if c.posted == 0 && c.repeated && !c.looked {
 		there, err := c.earlier(ctx)
 		if err != nil {
@@ -100,16 +117,35 @@ func (c *reply) earlier(ctx context.Context) (github.Comment, error) {
 	return github.Comment{}, nil
 }
 
-// end shows how the command ended: by a reaction and, after an error, by an answer. It
-// returns the errors of the command and of the answer.
-func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.Problem {
-	if err == nil && !r.Failed() {
+// end shows by a reaction how the commands ended.
+func (c *reply) end(ctx context.Context, r report.Report) {
+	if !c.confused && !r.Failed() {
 		c.react(ctx, github.Rocket)
-		return nil
+	} else {
+		c.confuse(ctx)
 	}
-	c.react(ctx, github.Confused)
+}
+
+// confuse shows, once, that a command was refused or has failed.
+func (c *reply) confuse(ctx context.Context) {
+	if !c.confused {
+		c.react(ctx, github.Confused)
+	}
+	c.confused = true
+}
+
+// leaveOut returns the refusal of further commands, whose answer comes after all others.
+func (c *reply) leaveOut(n int) error {
+	c.before = safe.Format("%s\n\n", c.said.Trimmed())
+	return comment.Refuse(safe.Format("not carried out: %s. A comment may have %s",
+		safe.Count(n, "more command", "more commands"), safe.Int(comment.Most)))
+}
+
+// explain answers with the error of a command, if there is one. It returns the errors of the
+// command and of the answer.
+func (c *reply) explain(ctx context.Context, err error) []problem.Problem {
 	if err == nil {
-		return nil // the answer says so
+		return nil
 	}
 	var wrong []problem.Problem
 	var text safe.Markdown
@@ -124,6 +160,11 @@ func (c *reply) end(ctx context.Context, r report.Report, err error) []problem.P
 		wrong = append(wrong, d)
 		text = safe.Format("This did not work.\n\n%s", render.Problems([]problem.Problem{d}))
 	}
+	if rejection, _ := github.RejectionOf(err); rejection.Whole { // GitHub would refuse the answer, too
+		c.said = safe.Join("", c.before, text)
+		return wrong
+	}
+	c.confuse(ctx)
 	if err := c.say(ctx, text); err != nil {
 		d := problem.Of(err)
 		wrong = append(wrong, d)

@@ -21,18 +21,31 @@ type right struct {
 	login string
 	log   *slog.Logger
 
-	asked time.Time // when GitHub was asked last and has answered
-	lost  error     // the *comment.Refusal, once the right is gone
+	asked      time.Time // when GitHub was asked last and has answered
+	permission string    // what it answered
+	lost       error     // the *comment.Refusal, once the right is gone
 }
 
-// ask returns what the author may do now, as comment.Source.Permission.
+// now returns what the author may do, as comment.Source.Permission. It asks GitHub unless
+// the last answer holds.
+func (r *right) now(ctx context.Context) (string, error) {
+	if r.holds() {
+		return r.permission, nil
+	}
+	return r.ask(ctx)
+}
+
+// holds reports whether GitHub has answered, and not long ago.
+func (r *right) holds() bool { return !r.asked.IsZero() && r.repo.Now().Sub(r.asked) <= rightLasts }
+
+// ask asks GitHub what the author may do.
 func (r *right) ask(ctx context.Context) (string, error) {
 	at := r.repo.Now() // the answer may be as old as the question
 	permission, role, err := r.repo.Permission(ctx, r.login)
 	if err != nil {
 		return "", err
 	}
-	r.asked = at
+	r.asked, r.permission = at, permission
 	r.log.Info("a command was given", "by", r.login, "permission", permission, "role", role)
 	return permission, nil
 }
@@ -41,7 +54,7 @@ func (r *right) ask(ctx context.Context) (string, error) {
 // than rightLasts. The error is a *comment.Refusal if the right is gone. It is another one
 // if GitHub gives no answer.
 func (r *right) confirm(ctx context.Context) error {
-	if r.repo.Now().Sub(r.asked) <= rightLasts {
+	if r.holds() {
 		return nil
 	}
 	permission, err := r.ask(ctx)
