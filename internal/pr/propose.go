@@ -143,7 +143,8 @@ type Outcome struct {
 // open or edit. If something moves meanwhile, it makes another text later.
 //
 // If there is nothing to do, Propose makes one request, or none after Look. It makes two
-// more for each proposal or branch of ours. The proposals must be made from a commit of the
+// more for each proposal or branch of ours, but none for a proposal without a branch that
+// waits for room. The proposals must be made from a commit of the
 // base. If the base has moved since and Options.Holds returns false, each outcome that would
 // write has a Moved as its error, and nothing is written. Without a token, only dry runs
 // work.

@@ -18,6 +18,8 @@ type Survey struct {
 	heads map[string]string
 	// newest are the newest pull requests, open or not, by branch.
 	newest map[string]github.PullRequest
+	// asked are the branches whose pull requests were asked for.
+	asked map[string]bool
 	// Issues are our own issues that were found; the zero value: none.
 	Issues github.OwnIssues
 	// whole says that newest has all pull requests of the repository.
@@ -52,11 +54,12 @@ func Look(ctx context.Context, repo *github.Repository, base, prefix string, gro
 func LookWith(ctx context.Context, repo *github.Repository, o Options, sought *github.Sought, groups ...string) (Survey, error) {
 	r := newSurveyor(repo, o)
 	r.issues = sought
+	found := Survey{Ignores: map[string][]policy.Ignore{}, Pulls: map[string]github.PullRequest{}, asked: map[string]bool{}}
 	branches := make([]string, len(groups))
 	for i, g := range groups {
 		branches[i] = Branch(g, o.Base, o.Prefix)
+		found.asked[branches[i]] = true
 	}
-	found := Survey{Ignores: map[string][]policy.Ignore{}, Pulls: map[string]github.PullRequest{}}
 	var err error
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)

@@ -14,6 +14,9 @@ import (
 
 // proposeOnce is one attempt to bring a proposal to GitHub.
 func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
+	if settled, err := t.settle(ctx, p, head); settled || err != nil {
+		return err
+	}
 	s, err := t.read(ctx, p, head)
 	if err != nil {
 		return err
@@ -60,6 +63,34 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	}
 	t.wait(todo, s)
 	return t.carryOut(ctx, p, s, todo)
+}
+
+// settle decides, without a request of its own, about a proposal without a branch that waits
+// for room, or that a dry run would open. The survey has its pull requests. It reports false
+// if something may be written, or if GitHub must say more of a pull request that a person
+// has closed.
+func (t *task) settle(ctx context.Context, p Proposal, head string) (bool, error) {
+	if head != "" || !t.surveyed || !t.opts.Survey.asked[p.Branch] {
+		return false, nil
+	}
+	s := state{branch: p.Branch}
+	if pull, known := t.opts.Survey.newest[p.Branch]; known && !pull.Fork {
+		recall(&s, &pull)
+	}
+	todo := decide(p, s, t.opts)
+	if todo.pull != openPull {
+		return false, nil
+	}
+	todo, err := t.limited(ctx, p, todo)
+	if err != nil || !todo.waits && (!t.opts.DryRun || s.pull != nil) {
+		return false, err
+	}
+	if err := t.checkBase(ctx, s.base, todo.push); err != nil {
+		return false, err
+	}
+	t.Operation = todo.operation()
+	t.wait(todo, s)
+	return true, nil
 }
 
 // lookAgain reads the pull request before something is done about it. It returns an
