@@ -178,7 +178,8 @@ func (c conversation) close(ctx context.Context) (safe.Markdown, error) {
 		return safe.Markdown{}, err
 	}
 	kept, err := pr.Close(ctx, c.repo, *c.owned)
-	said := safe.Const("Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+	said := safe.Const("Closed. This set is not proposed again; a new release, or a root module that joins, opens a new pull request. " +
+		"`/relock reopen` opens this one again.")
 	if !kept.Empty() {
 		said = said.And(" %s", kept)
 	}

@@ -139,7 +139,7 @@ func TestWithoutGraphQL(t *testing.T) {
 	}
 	more := proposalFor("more", newLock)
 	for _, o := range s.proposeWith(pr.Options{Limit: 2}, aws, null, more) {
-		if o.Err != nil || o.Operation != pr.None || o.Branch == more.Branch && !strings.Contains(o.Reason, "the limit is 2") {
+		if o.Err != nil || o.Operation != pr.None || o.Branch == more.Branch && !strings.Contains(o.Reason, "(limit 2)") {
 			t.Errorf("outcome = %+v, want that the third waits", o)
 		}
 	}

@@ -18,6 +18,10 @@ const rebaseBox = "<!-- relock-rebase -->"
 
 var rebaseChecked = regexp.MustCompile(`(?m)^[ \t]*- \[[xX]\] ` + rebaseBox)
 
+// formerEnd is hidden at the end of the first paragraph of a body that links a pull request
+// which a person has closed. Later texts keep that paragraph.
+const formerEnd = "<!-- relock-former -->"
+
 // text is the body without its tail.
 func (p Proposal) text() safe.Markdown {
 	if p.Write != nil {
@@ -41,6 +45,15 @@ func remark(body string, m Marker) safe.Markdown {
 		return paragraphs(safe.Ours(body[:i]), tail(m))
 	}
 	return paragraphs(safe.Ours(body), safe.Ours(m.String()))
+}
+
+// formerIn is the paragraph of following in a body; empty if it has none.
+func formerIn(body string) safe.Markdown {
+	first, _, _ := strings.Cut(strings.ReplaceAll(body, "\r\n", "\n"), "\n\n")
+	if !strings.HasSuffix(first, formerEnd) {
+		return safe.Markdown{}
+	}
+	return safe.Ours(first)
 }
 
 // asksForRebase reports whether a person has checked the box.

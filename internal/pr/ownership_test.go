@@ -12,7 +12,7 @@ func TestTrailersOfAMessage(t *testing.T) {
 	p.Subject = "Bump\nhashicorp/aws"
 	p.Summary = "Relock-Group: somebody's\n"
 	got, ok := parseTrailers(message(p, "f00", "b0"))
-	want := trailers{Group: "prod / eu", Base: "release/1.x", Digest: p.Digest, Ground: ground(p.Files), Tree: "f00", On: "b0"}
+	want := trailers{Group: "prod / eu", Base: "release/1.x", Digest: p.Digest, Ground: ground(p.Files), Tree: "f00", On: "b0", summary: "Relock-Group: somebody's"}
 	if !ok || got != want {
 		t.Errorf("parseTrailers(message) = %+v, %t, want %+v", got, ok, want)
 	}

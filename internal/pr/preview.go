@@ -10,7 +10,7 @@ import (
 
 // makeTexts returns the proposals with the texts that this run will write, as far as the
 // survey and the branches show. It changes nothing on GitHub. If a proposal waits for room,
-// its text is not made.
+// its text is not made, and the run remembers what waits.
 func (r *run) makeTexts(ctx context.Context, proposals []Proposal, heads map[string]string) []Proposal {
 	made, open := slices.Clone(proposals), 0
 	for _, p := range proposals {
@@ -19,18 +19,23 @@ func (r *run) makeTexts(ctx context.Context, proposals []Proposal, heads map[str
 		}
 	}
 	for i, p := range made {
-		if p.Write == nil || p.Alone != "" || r.opts.DryRun || !r.begins() {
+		if p.Alone != "" || !r.begins() {
 			continue
 		}
 		step, limit := r.expect(ctx, p, heads[p.Branch]).pull, cmp.Or(p.Limit, r.opts.Limit)
 		waits := limit > 0 && open >= limit && !r.opts.Past.has(p) && !r.opts.Again.has(p)
-		if step == openPull && !waits {
+		if step == openPull && waits {
+			r.waiting = append(r.waiting, p)
+			continue
+		}
+		if step == openPull {
 			open++
 		}
-		if step == editPull || step == openPull && !waits {
+		if p.Write != nil && !r.opts.DryRun && (step == openPull || step == editPull) {
 			made[i].Body, made[i].Write = p.Write(), nil
 		}
 	}
+	r.openThen = open
 	if r.opts.Written != nil {
 		r.opts.Written()
 	}
@@ -66,6 +71,8 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 			r.open++
 		}
 	}
+	ends := r.foreseeEnds(proposals, heads)
+	r.closed(ends)
 	var outcomes []Outcome
 	for _, p := range proposals {
 		t := r.newTask(p.Group, p.Branch)
@@ -79,7 +86,7 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 		}
 		outcomes = append(outcomes, t.Outcome)
 	}
-	return append(outcomes, r.foreseeEnds(proposals, heads)...)
+	return append(outcomes, ends...)
 }
 
 // foresee decides about a proposal as a run with a token would. It assumes that the branch

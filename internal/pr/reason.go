@@ -30,6 +30,11 @@ func rebased(number int, base string) string {
 	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", number, base)
 }
 
+// waitsForRoom is the reason of a group without a pull request if the limit is reached.
+func waitsForRoom(open, limit int) string {
+	return fmt.Sprintf("waits: %s open (limit %d)", safe.Count(open, "pull request is", "pull requests are").Plain(), limit)
+}
+
 // waitsForDependents is the reason of a group whose pull request has ended, and whose
 // branch other pull requests need.
 func waitsForDependents(pulls []int) string {

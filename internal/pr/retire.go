@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -54,6 +55,9 @@ func (t ending) once(ctx context.Context, head string) error {
 	}
 	if t.Operation == None {
 		t.Reason = todo.reason
+	}
+	if todo.pull == closePull && !s.orphan && base == t.opts.Base {
+		t.Reason = cmp.Or(t.regrouped(s), t.Reason)
 	}
 	if t.opts.DryRun {
 		t.Operation = todo.operation()
@@ -180,6 +184,9 @@ func (t ending) end(ctx context.Context, s state, todo plan, base string) error 
 func (t ending) close(ctx context.Context, s state, base string) error {
 	text := safe.Format("Nothing is left to do here: the lock files on %s need none of these changes any more, "+
 		"or another pull request has them.", safe.Code(base))
+	if waits := t.regrouped(s); waits != "" {
+		text = safe.Format("The groups have changed, and relock proposes this one no more. What no other pull request has of it %s.", safe.Text(waits))
+	}
 	if s.orphan {
 		text = safe.Format("The branch %s is gone or has another name now, so relock proposes nothing for it any more.", safe.Code(base))
 		if n := t.successors[Branch(s.mark.Group, t.opts.Base, t.opts.Prefix)]; n > 0 {

@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,12 @@ type run struct {
 	branches []string
 	// open is the number of our open pull requests; -1 until it is known.
 	open int
+	// foreseen are those that a dry run would have opened before it knows open.
+	foreseen int
+	// waiting are the proposals that wait for room, as far as the survey shows, and openThen
+	// is how many pull requests are open then.
+	waiting  []Proposal
+	openThen int
 	// displaced are the branches whose base was renamed to that of the run. Their pull
 	// requests are closed last, with a link to the ones in their place. successors are the
 	// numbers of those by branch; nil until all proposals are made.
@@ -48,7 +55,7 @@ func (r *run) full(ctx context.Context, limit int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		r.open = 0
+		r.open = r.foreseen
 		for _, p := range latest {
 			if p.Open {
 				r.open++
@@ -62,10 +69,36 @@ func (r *run) full(ctx context.Context, limit int) (bool, error) {
 func (r *run) opened(branch string) {
 	if r.open >= 0 {
 		r.open++
+	} else if r.opts.DryRun {
+		r.foreseen++ // GitHub does not count it
 	}
 	if !slices.Contains(r.branches, branch) {
 		r.branches = append(r.branches, branch)
 	}
+}
+
+// closed makes room for pull requests that this run has closed, or would close.
+func (r *run) closed(ended []Outcome) {
+	for _, o := range ended {
+		if o.Operation != Closed {
+			continue
+		}
+		if r.open > 0 {
+			r.open--
+		}
+		r.branches = slices.DeleteFunc(r.branches, func(b string) bool { return b == o.Branch })
+	}
+}
+
+// regrouped is what the changes of a branch wait for, of which other groups propose a part;
+// empty if none of those waits.
+func (r *run) regrouped(s state) string {
+	for _, p := range r.waiting {
+		if slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != "" }) {
+			return waitsForRoom(r.openThen, cmp.Or(p.Limit, r.opts.Limit))
+		}
+	}
+	return ""
 }
 
 // begins reports whether the work on another branch may begin.

@@ -89,7 +89,8 @@ type state struct {
 	marker Marker // of its body
 	marked bool   // whether it has one
 	// rejected is the digest of the proposal that a person turned down by closing pull.
-	rejected string
+	// former are the changes in it, as its commit has them in words.
+	rejected, former string
 }
 
 // readDependents asks which other pull requests need the branch. It needs GraphQL. A server
@@ -344,9 +345,11 @@ func (r *surveyor) readPulls(ctx context.Context, s *state, base string) error {
 	s.seen(pull)
 	s.fresh = false
 	if turnedDown(*s.pull, s.marker) {
-		s.rejected, err = r.rejected(ctx, *s)
+		mark, err := r.rejected(ctx, *s)
+		s.rejected, s.former = mark.Digest, mark.summary
+		return err
 	}
-	return err
+	return nil
 }
 
 // pick chooses the pull request that counts.
@@ -377,14 +380,14 @@ func turnedDown(p github.PullRequest, m Marker) bool {
 	return !p.Open && !p.Merged && m.Closed == ""
 }
 
-// rejected returns the digest of a pull request that a person closed. Its commits are
+// rejected returns the trailers of a pull request that a person closed. Its commits are
 // readable after its branch is gone. rejected returns none if no commit is ours.
-func (r *surveyor) rejected(ctx context.Context, s state) (string, error) {
+func (r *surveyor) rejected(ctx context.Context, s state) (trailers, error) {
 	if s.pull.Head == s.head {
-		return s.mark.Digest, nil
+		return s.mark, nil
 	}
 	mark, _, err := r.readHead(ctx, s.branch, s.pull.Head)
-	return mark.Digest, err
+	return mark, err
 }
 
 // mostMerges bounds how many merges of the base readHead follows.

@@ -22,6 +22,8 @@ type trailers struct {
 	// newer base, and so revert what that has changed. Because of On, such a commit does
 	// not count as ours.
 	On string
+	// summary is the paragraph above the trailers: a table of the changes.
+	summary string
 }
 
 // The keys of the trailers.
@@ -81,6 +83,9 @@ func parseTrailers(message string) (trailers, bool) {
 			}
 			*f.value = strings.TrimSpace(value)
 		}
+	}
+	if len(paragraphs) > 2 {
+		t.summary = paragraphs[len(paragraphs)-2]
 	}
 	missing := slices.ContainsFunc(t.all(), func(f trailer) bool { return *f.value == "" })
 	return t, !missing

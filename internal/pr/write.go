@@ -137,7 +137,7 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{waits: true, until: ForRoom, reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
+	return plan{waits: true, until: ForRoom, reason: waitsForRoom(t.run.open, limit)}, nil
 }
 
 // carryOut carries out the plan. If the run ends in the middle, the order lets the next run
@@ -277,7 +277,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, AutoMerge: p.AutoMerge != ""}
 	m.entitle(p.Title)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
-		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: compose(p.text(), m), Draft: p.Draft,
+		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: compose(paragraphs(following(s, p), p.text()), m), Draft: p.Draft,
 	})
 	if err != nil {
 		return err
@@ -349,6 +349,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 		m.Title = old.Title
 		text = paragraphs(safe.Format("**%s**", safe.Text(p.Title)), text)
 	}
+	text = paragraphs(formerIn(now.Body), text)
 	now, err = t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Title: title, Body: compose(text, m)})
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func Glance(r report.Report, prefix string) (text safe.Markdown, empty bool) {
 		waitingPart("", prefix, g.Later, part{rank: 1, share: 10, head: safe.Const("### Waiting for a later run\n\nThe run may not open more pull requests at once.\n\n")}),
 		waitingPart(box.Again, prefix, g.Closed, part{
 			rank: 2, share: 20,
-			head: safe.Const("### Closed by a person\n\nThese versions are not proposed again. Newer ones are. Check a box to have one proposed again.\n\n"),
+			head: safe.Const("### Closed by a person\n\nThese sets are not proposed again. A new release, or a root module that joins, opens a new pull request. Check a box to have one proposed again.\n\n"),
 		}),
 		topicsPart(part{
 			rank: 3, share: 25, head: safe.Const("### Not read, not verified, or against a rule\n\n"),
