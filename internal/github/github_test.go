@@ -33,6 +33,7 @@ type reply struct {
 // fake is a GitHub that gives its replies in order, the last one for ever.
 type fake struct {
 	*httptest.Server
+	t       *testing.T // hears of requests that name no version of the API
 	replies []reply
 	asked   []string // method, path and body
 	// authorization is the header of each request.
@@ -44,7 +45,7 @@ type fake struct {
 // start serves the replies at api/v3 and returns the server with a repository.
 func start(t *testing.T, replies ...reply) (*fake, *github.Repository) {
 	t.Helper()
-	f := &fake{replies: replies, now: time.Unix(1_800_000_000, 0)}
+	f := &fake{t: t, replies: replies, now: time.Unix(1_800_000_000, 0)}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f, f.repository(t, f.URL+"/api/v3")
@@ -73,6 +74,9 @@ func (f *fake) clock() github.Clock {
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if got := r.Header.Get("X-GitHub-Api-Version"); got != "2022-11-28" && strings.HasPrefix(r.URL.Path, "/api/") {
+		f.t.Errorf("%s %s is for version %q of the API, want 2022-11-28", r.Method, r.URL.Path, got)
+	}
 	f.authorization = append(f.authorization, r.Header.Get("Authorization"))
 	f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+string(body)))
 	next := f.replies[0]

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,23 +33,30 @@ type API interface {
 }
 
 // Check fails the test for every later request that GitHub's description does not
-// allow, and for every later answer that it does not describe.
+// allow or that names no version of the API, and for every later answer that it does
+// not describe.
 func Check(t testing.TB, api API) {
 	t.Helper()
-	check(t, api, func(v verdict) []error { return slices.Concat(v.asked, v.answered) })
+	check(t, api, func(r *http.Request, v verdict) []error {
+		all := slices.Concat(v.asked, v.answered)
+		if r.Header.Get("X-GitHub-Api-Version") == "" {
+			all = append(all, errors.New("the request names no version of the API"))
+		}
+		return all
+	})
 }
 
 // CheckAnswers is Check for tests of the API itself, which send wrong requests on
 // purpose. It checks only answers, and only those that it knows.
 func CheckAnswers(t testing.TB, api API) {
 	t.Helper()
-	check(t, api, func(v verdict) []error { return v.answered })
+	check(t, api, func(_ *http.Request, v verdict) []error { return v.answered })
 }
 
 // verdict is the errors of a request and of its answer.
 type verdict struct{ asked, answered []error }
 
-func check(t testing.TB, api API, counts func(verdict) []error) {
+func check(t testing.TB, api API, counts func(*http.Request, verdict) []error) {
 	t.Helper()
 	d, err := description()
 	if err != nil {
@@ -56,7 +64,7 @@ func check(t testing.TB, api API, counts func(verdict) []error) {
 	}
 	api.Wrap(func(next http.Handler) http.Handler {
 		return d.between(next, func(r *http.Request, v verdict) {
-			for _, violation := range counts(v) {
+			for _, violation := range counts(r, v) {
 				t.Errorf("%s %s: %v", r.Method, r.URL.Path, violation)
 			}
 		})

@@ -111,7 +111,21 @@ func request(line, body string) *http.Request {
 	}
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	return r
+}
+
+func TestRequestsNameTheVersionOfTheAPI(t *testing.T) {
+	t.Parallel()
+	heard := &complaints{TB: t}
+	s := answering(200, jsonType, aRef)
+	Check(heard, s)
+	r := request("GET /repos/o/r/git/ref/heads/a/b", "")
+	r.Header.Del("X-GitHub-Api-Version")
+	s.handler.ServeHTTP(httptest.NewRecorder(), r)
+	if len(heard.verdicts) != 1 || heard.verdicts[0] != "the request names no version of the API" {
+		t.Errorf("complaints = %q, want one about the version", heard.verdicts)
+	}
 }
 
 func TestCheckAnswersLooksAtAnswersAlone(t *testing.T) {
