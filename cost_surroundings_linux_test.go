@@ -241,7 +241,7 @@ func gitHub() []hostile {
 		of("tree of 11 million entries without a name", api+"/git/trees/"+head, muchAnswered, text(`{"sha":"`+head+`","tree":[{}`, repeat(",{}", 32<<20/3-100), "]}")),
 		of("tree of 10,000 files below 900 directories", api+"/git/trees/"+head, "reading files of commit", text(`{"sha":"`+head+`","tree":[`, deepEntries(head), "]}")),
 		of("list of 150,000 branches", api+"/git/matching-refs/heads/relock/", "there are more than 10000 of them", text(`[{"ref":"refs/heads/relock/a"}`, numbered(`,{"ref":"refs/heads/relock/all-%08d","object":{"sha":"`+head+`"}}`, 150_000), "]")),
-		of("answer of 32 MiB about pull requests", "/api/graphql", "0 root modules", text(`{"data":{"repository":{"id":"R","b0":{"nodes":[{}`, repeat(",{}", 32<<20/3-100), "]}}}}")),
+		of("answer of 32 MiB about pull requests", "/api/graphql", "no root modules", text(`{"data":{"repository":{"id":"R","b0":{"nodes":[{}`, repeat(",{}", 32<<20/3-100), "]}}}}")),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -104,7 +105,7 @@ func (r *Runtime) SetOutput(name, value string) error {
 		return fmt.Errorf("invalid output name %q", name)
 	}
 	if len(value) > maxOutput {
-		return fmt.Errorf("output %s has %d bytes, and Actions allows %d", name, len(value), maxOutput)
+		return fmt.Errorf("output %s has %s, and Actions allows %d", name, collect.Count(len(value), "byte", "bytes"), maxOutput)
 	}
 	delimiter := "relock_" + rand.Text() // drawn when the value was fixed, so not in it
 	return r.appendTo("GITHUB_OUTPUT", func(int) string {

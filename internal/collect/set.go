@@ -1,6 +1,7 @@
 // Package collect makes lists out of lists. It maps, filters and counts elements, and
 // keeps distinct values in the order in which they came. Those who count, sort and
-// group root modules share it. What the library's slices and maps do is theirs.
+// group root modules share it, and what counts in words. What the library's slices and
+// maps do is theirs.
 package collect
 
 // Set is distinct values in the order in which they came, such as names or texts.

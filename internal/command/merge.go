@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
@@ -52,7 +53,7 @@ func unmerged(env Env, err error) error {
 // merge is called by git with %O %A %B %P, at the top of the working tree.
 func merge(ctx context.Context, env Env, args []string) error {
 	if len(args) != 4 {
-		return fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %d words are given", len(args))
+		return fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %s given", collect.Count(len(args), "word is", "words are"))
 	}
 	var versions [3][]byte
 	for i, name := range args[:3] {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
@@ -111,7 +112,7 @@ func (f Inside) Problems(providerType string, p provider.Platform) []string {
 		return append(problems, fmt.Sprintf("it has no program %s%s", executablePrefix, providerType))
 	case 1:
 	default:
-		problems = append(problems, fmt.Sprintf("it has %d programs %s%s, and the tools may run any", len(own), executablePrefix, providerType))
+		problems = append(problems, fmt.Sprintf("it has %s %s%s, and the tools may run any", collect.Count(len(own), "program", "programs"), executablePrefix, providerType))
 	}
 	for _, one := range own {
 		if !one.image.fits(p) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -142,7 +143,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 		if c.Anonymous() {
 			e.Err = &refusal{
 				status:  limit.Response.StatusCode,
-				message: fmt.Sprintf("the %d requests an hour that an address has without a token are used up", limit.Rate.Limit),
+				message: fmt.Sprintf("the %s that an address has without a token are used up", collect.Count(limit.Rate.Limit, "request an hour", "requests an hour")),
 			}
 			e.Problem.Hint = tokenHint + ", or " + e.Problem.Hint
 		}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // What GitHub lets be made in an hour by one token, or by an installation whatever
@@ -92,16 +94,16 @@ func (s shares) Ready(requests, contents int, ahead ...*Tally) Wait {
 	}
 	for _, limit := range []string{"core", "graphql"} {
 		if left, known := r.left[limit]; known && left+answered[limit] < requests && r.renewed[limit].After(now) {
-			return Wait{fmt.Sprintf("only %d requests of GitHub's hour are left", left), r.renewed[limit]}
+			return Wait{fmt.Sprintf("only %s left", collect.Count(left, "request of GitHub's hour is", "requests of GitHub's hour are")), r.renewed[limit]}
 		}
 	}
 	if of := r.share.Requests; of > 0 && now.Sub(r.since) < time.Hour && r.sent-sent+min(requests, of/10+1) > of {
-		return Wait{fmt.Sprintf("the run's share of %d requests an hour is used up", of), r.since.Add(time.Hour)}
+		return Wait{fmt.Sprintf("the run's share of %s an hour is used up", collect.Count(of, "request", "requests")), r.since.Add(time.Hour)}
 	}
 	of := r.share.contents()
 	r.expire(now)
 	if over := len(r.made) + min(contents, of) - of; contents > 0 && over > 0 {
-		return Wait{fmt.Sprintf("the run's share of the %d contents that GitHub lets be made in an hour, %d, is used up", ContentsAnHour, of), r.made[over-1].Add(time.Hour)}
+		return Wait{fmt.Sprintf("the run's share of the %s that GitHub lets be made in an hour, %d, is used up", collect.Count(ContentsAnHour, "content", "contents"), of), r.made[over-1].Add(time.Hour)}
 	}
 	return Wait{}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-github/v60/github"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
@@ -355,7 +356,7 @@ func BlobID(data []byte) string {
 func (r *Repository) fill(ctx context.Context, l *listing, wanted map[string]int64) error {
 	ids := l.missing(wanted)
 	if len(ids) > mostBlobs {
-		return overBound("%d files are not as they are in its archive, and at most %d are read one by one", len(ids), mostBlobs)
+		return overBound("%s not as they are in its archive, and at most %d are read one by one", collect.Count(len(ids), "file is", "files are"), mostBlobs)
 	}
 	contents := make([][]byte, len(ids))
 	g, ctx := errgroup.WithContext(ctx)

@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -123,7 +124,7 @@ func few(diags hcl.Diagnostics) hcl.Diagnostics {
 	next := diags[maxProblems]
 	rest := &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: next.Subject,
-		Summary: fmt.Sprintf("%d further errors from here on are not listed", len(diags)-maxProblems),
+		Summary: collect.Count(len(diags)-maxProblems, "further error from here on is", "further errors from here on are") + " not listed",
 	}
 	return append(diags[:maxProblems:maxProblems], rest)
 }

@@ -41,6 +41,7 @@ var laws = []law{
 	{"comments", "the doc comment of a function, a method or a type begins with its name; A, An or The may come first", commentsOfAnotherName},
 	{"texts", "a sentence is written next to its case: other packages get it from there if two of them need it", textsOfOnePackage},
 	{"loops", "what goes over all root modules of a report is in outline", loopsOverModules},
+	{"counts", "a number and the plural of its noun come from collect.Count or safe.Count", countedByHand},
 	{"files", "the methods of a type are in two files at most", spreadTypes},
 }
 

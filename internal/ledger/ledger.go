@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -103,7 +104,7 @@ func (l *Ledger) read(line string) error {
 		return l.readRotation(f[1:])
 	}
 	if len(f) != 6 {
-		return fmt.Errorf("it has %d words, want 6", len(f))
+		return fmt.Errorf("it has %s, want 6", collect.Count(len(f), "word", "words"))
 	}
 	var s Sighting
 	var failed [3]error

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/memo"
@@ -348,7 +349,7 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 	case err != nil || len(found) == 0:
 		return "", unread("the module package has no subdirectory %q", subdir)
 	case len(found) > 1:
-		return "", unread("the subdirectory %q matches %d paths in the module package", subdir, len(found))
+		return "", unread("the subdirectory %q matches %s in the module package", subdir, collect.Count(len(found), "path", "paths"))
 	}
 	if info, err := fs.Stat(fsys, found[0]); err != nil || !info.IsDir() {
 		return "", unread("%q in the module package is no directory", found[0])

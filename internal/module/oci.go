@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/problem"
@@ -58,7 +59,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != packageType:
 		return contents{}, unread("%s is no module package", redact(a.URL))
 	case len(layers) != 1:
-		return contents{}, unread("%s has %d layers of the type %s, where a module package has one", redact(a.URL), len(layers), layerType)
+		return contents{}, unread("%s has %s of the type %s, where a module package has one", redact(a.URL), collect.Count(len(layers), "layer", "layers"), layerType)
 	case layers[0].Size > maxArchive:
 		return contents{}, unread("the package %s is larger than %d bytes", redact(a.URL), int64(maxArchive))
 	}

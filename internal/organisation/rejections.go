@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -97,7 +98,7 @@ func (d *rejections) lines(stopped bool) (lines []problem.Problem) {
 		for n, at := range all {
 			names[n] = d.by[at].name
 		}
-		one.line.Message = fmt.Sprintf("%s, about %d repositories: %s", one.words, len(all), firstNames(names))
+		one.line.Message = fmt.Sprintf("%s, about %s: %s", one.words, collect.Count(len(all), "repository", "repositories"), firstNames(names))
 		lines = append(lines, one.line)
 	}
 	return lines

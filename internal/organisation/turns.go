@@ -305,7 +305,7 @@ func (t *turns) stopped(asking context.Context) problem.Problem {
 	if err := t.session.Interrupted(); err != nil {
 		why = err.Error()
 	}
-	d.Message = fmt.Sprintf("%s: %d repositories have not been looked at, from %s on", why, len(t.order)-t.done, t.rest())
+	d.Message = fmt.Sprintf("%s: %s not been looked at, from %s on", why, collect.Count(len(t.order)-t.done, "repository has", "repositories have"), t.rest())
 	return d
 }
 
@@ -313,7 +313,7 @@ func (t *turns) stopped(asking context.Context) problem.Problem {
 func (t *turns) waits(late int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeGitHub, Severity: problem.SeverityWarning,
-		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", t.budget.scarce, late),
+		Message: fmt.Sprintf("%s: %s pull requests that wait", t.budget.scarce, collect.Count(late, "repository has", "repositories have")),
 		Hint:    "run again after that; --timeout with more than an hour lets a run wait by itself",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -34,7 +35,7 @@ func Briefs(r report.Report) [][]problem.Problem {
 			case told[f.Outage]:
 				continue
 			default:
-				f.Message = fmt.Sprintf("%d hashes of releases of %s, such as %s", n, f.Outage.Server, f.Message)
+				f.Message = fmt.Sprintf("%s of releases of %s, such as %s", collect.Count(n, "hash", "hashes"), f.Outage.Server, f.Message)
 				told[f.Outage] = true
 			}
 			some = append(some, f)

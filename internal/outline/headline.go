@@ -64,7 +64,7 @@ func closing(r report.Report) safe.Markdown {
 	case len(r.Modules) == 0 && !r.Touched && (r.Fleet != nil || cutOff(r)):
 		return safe.Markdown{}
 	case len(r.Modules) == 0 && !r.Touched && len(r.Unlocked) == 0 && slices.ContainsFunc(r.Diagnostics, saysWhyEmpty):
-		parts = []string{"0 root modules"}
+		parts = []string{"no root modules"}
 	case len(r.Modules) == 0:
 		parts = []string{withoutModules(r).Plain()}
 	case r.Verb == verbs.Scan, r.Verb == verbs.Why:
@@ -199,10 +199,8 @@ func differences(r report.Report) string {
 		return "the lock files could not be compared"
 	case n == 0:
 		return "no differences"
-	case n == 1:
-		return "1 provider differs"
 	}
-	return fmt.Sprintf("%d providers differ", n)
+	return collect.Count(n, "provider differs", "providers differ")
 }
 
 // scannedCounts counts the root modules that a scan found, and those with a lock

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
@@ -185,7 +186,7 @@ func (c clause) providers() string {
 	if len(c.names) == 1 {
 		return c.names[0]
 	}
-	return fmt.Sprintf("%d providers", len(c.names))
+	return collect.Count(len(c.names), "provider", "providers")
 }
 
 // versions are those of the only provider, if they are the same everywhere.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // The bounds of the keys that a registry announces for a package. Usually they are one or
@@ -65,11 +67,11 @@ func checkNumbers(p *packet.OpaquePacket) error {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		if n := k.N.BitLen(); n > mostBits {
-			return fmt.Errorf("an RSA modulus of %d bits, and at most %d are read", n, mostBits)
+			return fmt.Errorf("an RSA modulus of %s, and at most %d are read", collect.Count(n, "bit", "bits"), mostBits)
 		}
 	case *dsa.PublicKey:
 		if p, q := k.P.BitLen(), k.Q.BitLen(); p > mostBitsDSA || q > mostBitsQ {
-			return fmt.Errorf("DSA numbers of %d and %d bits, and at most %d and %d are read", p, q, mostBitsDSA, mostBitsQ)
+			return fmt.Errorf("DSA numbers of %d and %s, and at most %d and %d are read", p, collect.Count(q, "bit", "bits"), mostBitsDSA, mostBitsQ)
 		}
 	}
 	return nil

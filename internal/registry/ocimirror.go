@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/oci"
@@ -132,7 +133,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 		return provider.Hashes{}, err
 	}
 	if limit > 0 && zip.Size > limit {
-		return provider.Hashes{}, r.bad("the package for %s has %d bytes, and %d may be downloaded", want.Platform, zip.Size, limit)
+		return provider.Hashes{}, r.bad("the package for %s has %s, and %d may be downloaded", want.Platform, collect.Count(zip.Size, "byte", "bytes"), limit)
 	}
 	// The zh is the name of the package, so it is as sure as the mirror.
 	zh := provider.ZH(zip.Digest.Encoded())
@@ -230,7 +231,7 @@ func (r *ociRepository) chooseManifest(manifests []ocispec.Descriptor, want prov
 func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider.Platform) (none ocispec.Descriptor, err error) {
 	zips := slices.DeleteFunc(slices.Clone(layers), func(d ocispec.Descriptor) bool { return d.MediaType != zipType })
 	if len(zips) != 1 {
-		return none, r.bad("the manifest for %s has %d layers of type %s, not one", platform, len(zips), zipType)
+		return none, r.bad("the manifest for %s has %s of type %s, not one", platform, collect.Count(len(zips), "layer", "layers"), zipType)
 	}
 	zip := zips[0]
 	switch p := zip.Platform; {
@@ -239,7 +240,7 @@ func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider
 	case zip.Digest.Validate() != nil || zip.Digest.Algorithm() != digest.SHA256:
 		return none, r.bad("the package for %s is not named by a SHA-256", platform)
 	case zip.Size <= 0: // it would mean "at hand" or "not known"
-		return none, r.bad("the package for %s is said to have %d bytes", platform, zip.Size)
+		return none, r.bad("the package for %s is said to have %s", platform, collect.Count(zip.Size, "byte", "bytes"))
 	case zip.Size > hash.MaxSize:
 		return none, r.bad("the package for %s is larger than %d bytes", platform, int64(hash.MaxSize))
 	}

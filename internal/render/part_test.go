@@ -210,7 +210,7 @@ func TestNothingIsFoundHere(t *testing.T) {
 	r := report.Report{Verb: verbs.Scan, Diagnostics: []problem.Problem{{
 		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, Place: problem.Place{Path: "."}, Message: "no root module was found here or below", Hint: "name a directory",
 	}}}
-	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"
+	want := "warning: no root module was found here or below\n  next: name a directory\n\nno root modules\n"
 	if got := text(t, r, render.TextOptions{}); got != want {
 		t.Errorf("the report is %q, want %q", got, want)
 	}

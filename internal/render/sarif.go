@@ -212,7 +212,7 @@ func fitting(issues []issue) []issue {
 	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
 	return append(slices.Clip(shown), issue{path: cut[0].path, Problem: problem.Problem{
 		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Place: problem.Place{Path: cut[0].path},
-		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
+		Message: fmt.Sprintf("%s left out, since code scanning shows %d of a run", collect.Count(len(cut), "more result is", "more results are"), mostResults),
 	}})
 }
 

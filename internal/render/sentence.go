@@ -22,7 +22,8 @@ func keptUnseen(c report.CarriedOver) safe.Markdown {
 	case c.Roots == 1:
 		return safe.Format("1 root module stays as commit %s of this pull request has it, since this run did not look at it.", commit)
 	}
-	return safe.Format("%s root modules stay as commit %s of this pull request has them, since this run did not look at them.", safe.Int(c.Roots), commit)
+	return safe.Format("%s stay as commit %s of this pull request has them, since this run did not look at them.",
+		safe.Count(c.Roots, "root module", "root modules"), commit)
 }
 
 // nothingToSay is the text about a module without news.

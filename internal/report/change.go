@@ -1,8 +1,7 @@
 package report
 
 import (
-	"fmt"
-
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -27,8 +26,5 @@ func (c Change) News() []provider.Version {
 
 // Count is a number and its noun.
 func Count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return collect.Count(n, one, many)
 }

@@ -149,7 +149,7 @@ func changedSubmodules(s inventory) (dirs []string) {
 func replacedBySubmodule(dir string, n int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeHashUnproven, Severity: problem.SeverityError, Place: problem.Place{Path: dir},
-		Message: fmt.Sprintf("a submodule takes the place of %d lock files of the base, and nothing proves what it has instead", n),
+		Message: fmt.Sprintf("a submodule takes the place of %s of the base, and nothing proves what it has instead", collect.Count(n, "lock file", "lock files")),
 		Hint:    "keep the lock files in this repository",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
@@ -133,7 +134,7 @@ func differing(j job, differ []filetree.ChangedPath) (notices []problem.Problem)
 	if len(files) == 0 {
 		return notices
 	}
-	message := counted(len(files), "1 file differs from HEAD and is not read: ", "%d files differ from HEAD and are not read: ")
+	message := collect.Count(len(files), "file differs from HEAD and is not read: ", "files differ from HEAD and are not read: ")
 	return append(notices, problem.Problem{
 		Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Message: message + firstOf(slices.Sorted(maps.Keys(files)), mostDiffering),
 		Hint: "commit and push them; relock check and relock upgrade read the disk",

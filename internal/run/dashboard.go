@@ -136,7 +136,7 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	b.grant(ctx, may, page.Editor, left)
 	isAll := slices.Contains(b.granted, box.Box{Act: box.All})
 	if len(b.granted) > mostBoxes && !isAll {
-		b.refused = fmt.Sprintf("%d boxes were checked, and %d act in a run", len(b.granted), mostBoxes)
+		b.refused = fmt.Sprintf("%s checked, and %d act in a run", collect.Count(len(b.granted), "box was", "boxes were"), mostBoxes)
 		b.granted = b.granted[:mostBoxes]
 	}
 }
@@ -265,13 +265,10 @@ func (b *board) notice(pulls []report.PullRequest, prefix string) string {
 		})
 		return one.Act != box.All && !proposed
 	})
-	switch idle {
-	case 0:
+	if idle == 0 {
 		return ""
-	case 1:
-		return "1 checked box did nothing, since it is about something that is not proposed any more"
 	}
-	return fmt.Sprintf("%d checked boxes did nothing, since they are about something that is not proposed any more", idle)
+	return collect.Count(idle, "checked box did nothing, since it is", "checked boxes did nothing, since they are") + " about something that is not proposed any more"
 }
 
 // glance is the new content of the issue. partial reports whether the run saw only a part.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
@@ -237,7 +238,7 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	}
 	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
-		Message: counted(len(s.unlocked), "1 root module has no lock file: ", "%d root modules have no lock file: ") + firstOf(s.unlocked, mostNamed),
+		Message: collect.Count(len(s.unlocked), "root module has no lock file: ", "root modules have no lock file: ") + firstOf(s.unlocked, mostNamed),
 		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them; the setting create takes them in every run, and unlocked: ignore leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
@@ -259,8 +260,8 @@ func passedOver(dirs []string) []problem.Problem {
 	if len(dirs) == 0 {
 		return nil
 	}
-	what := counted(len(dirs), "1 directory with configuration was passed over, since nothing makes it a root module: ",
-		"%d directories with configuration were passed over, since nothing makes them root modules: ")
+	what := collect.Count(len(dirs), "directory with configuration was passed over, since nothing makes it a root module: ",
+		"directories with configuration were passed over, since nothing makes them root modules: ")
 	return []problem.Problem{{
 		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
 		Hint: "name a directory to take it in, or spell its name in include",
@@ -332,7 +333,7 @@ func ignored(names, lines []string) []problem.Problem {
 	}
 	d := problem.Problem{
 		Code: problem.CodeIgnoredLock, Severity: problem.SeverityWarning,
-		Message: counted(len(names), "git ignores 1 lock file, so that nobody else gets it: ", "git ignores %d lock files, so that nobody else gets them: ") +
+		Message: "git ignores " + collect.Count(len(names), "lock file, so that nobody else gets it: ", "lock files, so that nobody else gets them: ") +
 			firstOf(names, mostNamed),
 		Hint: "take the line " + lines[0] + " out, and commit the lock files",
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -204,15 +205,7 @@ func notLookedAt(n int, unknown bool, where string) string {
 	if unknown {
 		return "an unknown number of lock files " + where + " was not looked at"
 	}
-	return counted(n, "1 lock file "+where+" was not looked at", "%d lock files "+where+" were not looked at")
-}
-
-// counted says how many things there are: one, or many with a %d for their number.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return fmt.Sprintf(many, n)
+	return collect.Count(n, "lock file "+where+" was", "lock files "+where+" were") + " not looked at"
 }
 
 // firstOf lists the first of many names in one line.

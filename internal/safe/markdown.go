@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Markdown is a text for people that marks each outside piece: a word, a
@@ -94,10 +96,7 @@ func Int(n int) Markdown { return Markdown{strconv.Itoa(n)} }
 
 // Count returns a number and its noun.
 func Count(n int, one, many wording) Markdown {
-	if n == 1 {
-		return Const("1 " + one)
-	}
-	return Const(wording(strconv.Itoa(n)) + " " + many)
+	return Const(wording(collect.Count(n, string(one), string(many))))
 }
 
 // Join returns the texts with the constant between them.

@@ -1,6 +1,10 @@
 package settings
 
-import "github.com/goccy/go-yaml/ast"
+import (
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/relock-dev/relock/internal/collect"
+)
 
 // structure reads the records of one setting.
 func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
@@ -10,7 +14,7 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 		return
 	}
 	if s.Most > 0 && len(maps) > s.Most {
-		r.fail(maps[s.Most].line, "", "%s: there are %d sets, and there may be %d", s.Key, len(maps), s.Most)
+		r.fail(maps[s.Most].line, "", "%s: there are %s, and there may be %d", s.Key, collect.Count(len(maps), "set", "sets"), s.Most)
 		return
 	}
 	var records []Item

@@ -205,7 +205,7 @@ func (s Setting) byDefault() Value {
 // refused item, or -1 if it is the value as a whole.
 func (s Setting) parse(target any, items []Item) (parsed []Item, bad int, err error) {
 	if !s.Repeats() && len(items) != 1 {
-		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
+		return nil, -1, fmt.Errorf("%s given, it must be one", collect.Count(len(items), "value is", "values are"))
 	}
 	for _, refuse := range []func(Item) error{s.unprintable, s.ofOtherKind, s.unchecked} {
 		for i, item := range items {

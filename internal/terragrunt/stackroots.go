@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -383,10 +384,8 @@ func (s *allStacks) problems(opts Options) []problem.Problem {
 	}
 	wanting := slices.DeleteFunc(slices.Clone(s.wanting), func(dir string) bool { return !isAbout(dir, opts.Scan) })
 	if opts.List && len(wanting) > 0 {
-		what := fmt.Sprintf("%d stacks need values that nobody gives, and are taken for what other stacks are made of: ", len(wanting))
-		if len(wanting) == 1 {
-			what = "1 stack needs values that nobody gives, and is taken for what other stacks are made of: "
-		}
+		what := collect.Count(len(wanting), "stack needs values that nobody gives, and is", "stacks need values that nobody gives, and are") +
+			" taken for what other stacks are made of: "
 		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], units.StackName)}})
 	}
 	return all
@@ -431,9 +430,10 @@ func (l stackLocks) missing() []problem.Problem {
 		}
 		slices.Sort(catalogues)
 		catalogues = slices.Compact(catalogues)
-		what, them := fmt.Sprintf("%d units of %s have", len(lacking), live.place.File()), "them"
+		file, them := live.place.File(), "them"
+		what := collect.Count(len(lacking), "unit of "+file+" has", "units of "+file+" have")
 		if len(lacking) == 1 {
-			what, them = fmt.Sprintf("1 unit of %s has", live.place.File()), "it"
+			them = "it"
 		}
 		what += " no lock file that git keeps; "
 		if served < len(lacking) && served > 0 {
@@ -469,7 +469,7 @@ func (l stackLocks) covered() []problem.Problem {
 	for _, u := range l.overwritten {
 		dirs = append(dirs, u.block.dir)
 	}
-	what := fmt.Sprintf("%d lock files are overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: %s", len(dirs), unitList(dirs))
+	what := collect.Count(len(dirs), "lock file is", "lock files are") + " overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: " + unitList(dirs)
 	if len(dirs) == 1 {
 		what = "a lock file is overwritten each time that Terragrunt generates its stack, by the one beside the source of the unit: " + dirs[0]
 	}

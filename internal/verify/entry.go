@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/ask"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -127,7 +128,7 @@ func (e judgedEntry) explain(p Proof) (problem.Code, string) {
 		return problem.CodeHashOfOther, fmt.Sprintf("%s belongs to %s, and not to %s", h, other, release)
 	case p.Verdict == Unproven:
 		looked, of := e.of.looked()
-		message := fmt.Sprintf("%s of %s could not be checked: %s; %d of %d packages looked at", h, release, p.Reason.inWords(), looked, of)
+		message := fmt.Sprintf("%s of %s could not be checked: %s; %d of %s looked at", h, release, p.Reason.inWords(), looked, collect.Count(of, "package", "packages"))
 		if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
 			message += "; " + cause.Error()
 		}

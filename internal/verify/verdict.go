@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -129,10 +130,7 @@ func (c Counts) String() string {
 			proven = append(proven, text)
 		}
 	}
-	text := fmt.Sprintf("%d hashes", c.Hashes())
-	if c.Hashes() == 1 {
-		text = "1 hash"
-	}
+	text := collect.Count(c.Hashes(), "hash", "hashes")
 	if len(proven) > 0 {
 		text += ": " + strings.Join(proven, ", ")
 	}
