@@ -105,7 +105,7 @@ var Verbs = []Usage{
 	},
 	{Verb: Unignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Proposes an ignored provider again."},
 	{Verb: Show, Where: UnderPull | UnderPage, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
-	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. This set is not proposed again; a new release, or a root module that joins, opens a new one."},
+	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. Only a new release, or a root module that joins, opens another."},
 	{Verb: Reopen, Where: UnderPull, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
 	{Verb: Reopen, Where: UnderPage, Args: "GROUP", group: true, Doc: "Opens the newest closed pull request of a group again."},
 	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one."},
