@@ -8,7 +8,7 @@ import (
 
 // hostile is an input made to cost as much as it can.
 type hostile struct {
-	name    string // as docs/security.md has it
+	name    string // as testdata/costs.md has it
 	files   func() map[string][]byte
 	answers answers  // of evil.example, where they are not usual; nil: it is not there
 	rc      string   // of the CLI configuration
@@ -56,13 +56,14 @@ var hostileInputs = []hostile{
 	{name: "`.tf.json` of 16 MiB of keys", files: file("main.tf.json", text(`{"locals":{"a":1`, numbered(`,"%d":1`, largest/12), "}}")), says: tooMany},
 	{name: "`.tf.json` of 150,000 absurd numbers", files: file("main.tf.json", text(`{"locals":{"a":[`, repeat("1e-600000000,", parsed/2-20), "1]}}")), says: "1 root module", worst: true},
 	{name: "`.tf.json` of as many modules as fit", files: file("main.tf.json", text(`{"module":[{}`, numbered(`,{"a%d":{}}`, parsed/8), "]}")), says: "further errors from here on are not listed"},
-	{name: "lock file of 10 MB of `[`", files: lock(repeat("[", 10_000_000)), says: tooMany, worst: true},
-	{name: "lock file of a million hashes", files: lock(text(lockedProvider, " hashes=[\n", numbered("\"h1:%d\",\n", 1_000_000), "]\n}\n")), says: tooMany, worst: true},
+	{name: "lock file of 8 MB of `[`", files: lock(repeat("[", 8_000_000)), says: tooMany, worst: true},
+	{name: "lock file of 600,000 hashes", files: lock(text(lockedProvider, " hashes=[\n", numbered("\"h1:%d\",\n", 600_000), "]\n}\n")), says: tooMany, worst: true},
+	{name: "lock file of 16 MiB", files: lock(repeat("#", largest)), says: "larger than 8 MiB"},
 	{name: "lock file of as many hashes as fit", files: lock(text(lockedProvider, " hashes=[", numbered("\"h1:a%d\",", parsed/6), "]\n}\n")), says: "1 with a lock file"},
-	{name: "lock file of 220,000 providers", files: lock(numbered("provider \"registry.terraform.io/hashicorp/a%d\" {\n version=\"1.0.0\"\n}\n", 220_000)), says: tooMany},
+	{name: "lock file of 110,000 providers", files: lock(numbered("provider \"registry.terraform.io/hashicorp/a%d\" {\n version=\"1.0.0\"\n}\n", 110_000)), says: tooMany},
 	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
 	{name: "lock file of a number of 200,000,000 digits", files: lock(text(lockedProvider, " hashes=[\"h1:${1e200000000}\"]\n}\n")), says: "so large or small", worst: true},
-	{name: "lock file with constraints of 9 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 1_000_000), "> 1.0.0\"\n}\n")), says: tooMany},
+	{name: "lock file with constraints of 7 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 800_000), "> 1.0.0\"\n}\n")), says: tooMany},
 	{name: "`mise.toml` of 1 MiB of `[`", files: mise(text("a = ", repeat("[", 1<<20-64))), says: "it is no TOML"},
 	{name: "`mise.toml` of one key of 500,000 parts", files: mise(text("[tools.", repeat("a.", 500_000), "a]\nb = 1\n")), says: "1 root module", worst: true},
 	{name: "`mise.toml` of as many tools as fit", files: mise(text("[tools]\n", numbered("%x='1'\n", 100_000))), says: "1 root module"},

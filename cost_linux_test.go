@@ -158,17 +158,21 @@ func mustWrite(t *testing.T, name string, text []byte) {
 	}
 }
 
-// TestCostsAreDocumented holds that docs/security.md has a row for each input.
+// TestCostsAreDocumented holds that testdata/costs.md has a row for each input, and no other.
 func TestCostsAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("docs/security.md")
+	text, err := os.ReadFile("testdata/costs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range slices.Concat(hostileInputs, hostileAnswers(), surroundings()) {
-		if !bytes.Contains(text, []byte("| "+h.name+" |")) {
-			t.Errorf("docs/security.md has no row %q", h.name)
+	inputs := slices.Concat(hostileInputs, hostileAnswers(), surroundings())
+	for _, h := range inputs {
+		if !bytes.Contains(text, []byte("\n| "+h.name+" |")) {
+			t.Errorf("testdata/costs.md has no row %q", h.name)
 		}
+	}
+	if rows := bytes.Count(text, []byte("\n|")) - 2; rows != len(inputs) {
+		t.Errorf("testdata/costs.md has %d rows, want %d", rows, len(inputs))
 	}
 }
 
