@@ -204,9 +204,11 @@ func differences(r report.Report) string {
 }
 
 // scannedCounts counts the root modules that a scan found, and those with a lock
-// file.
+// file, readable or not.
 func scannedCounts(r report.Report) []string {
-	locked := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
+	locked := collect.CountIf(r.Modules, func(m report.Module) bool {
+		return m.Scan != nil && (m.Scan.Lock != nil || m.LockUnread())
+	})
 	all := len(r.Modules) + len(r.Unlocked)
 	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }

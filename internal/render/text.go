@@ -268,7 +268,7 @@ func (t *text) scan(m report.Module) {
 	}
 	t.pins(*m.Scan)
 	t.table(t.requirements(m), safe.Const("Provider"), safe.Const("Locked"), safe.Const("Allowed"), safe.Const("Decided"))
-	if m.Scan.Lock == nil {
+	if m.Scan.Lock == nil && !m.LockUnread() {
 		t.paragraph(tableIndent, cell{}, safe.Const("there is no lock file"))
 	}
 }

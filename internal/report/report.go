@@ -12,6 +12,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -494,6 +495,13 @@ func (r Report) Fails() bool { return len(r.FailingDirs()) > 0 }
 
 // Failed reports whether the root module failed, completely or in part.
 func (m Module) Failed() bool { return problem.AnyError(m.Diagnostics) }
+
+// LockUnread reports whether the lock file is there and could not be read.
+func (m Module) LockUnread() bool {
+	return slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool {
+		return p.Severity == problem.SeverityError && path.Base(p.Place.File()) == lockfile.Name
+	})
+}
 
 // Join joins the reports of runs. The first one gives the common fields; the last
 // one counts the cost of all.
