@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	dirtyRounds = flag.Int("dirty", 36, "TestDirtyTreesProposeTheCommit plays so many rounds")
+	dirtyRounds = flag.Int("dirty", 8, "TestDirtyTreesProposeTheCommit plays so many rounds")
 	dirtySeed   = flag.Uint64("dirty-seed", 1, "and this is the seed of the first one")
 )
 
