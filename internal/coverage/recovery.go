@@ -57,7 +57,7 @@ func (f LockFile) everywhere() bool {
 func (r *Recovery) Releases() []ask.Question {
 	var releases []ask.Question
 	for _, f := range r.files {
-		releases = slices.Concat(releases, f.left(), f.taken())
+		releases = append(append(releases, f.left()...), f.taken()...)
 	}
 	return releases
 }
