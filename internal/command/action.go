@@ -336,7 +336,7 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 	all, findings := slices.Clone(r.Diagnostics), outline.Briefs(r)
 	for i, m := range r.Modules {
 		for _, d := range m.Diagnostics {
-			if d.Code == problem.CodeOnBase { // the annotation of the lock file is a warning
+			if d.Code == problem.CodeOnBase || outline.IsStale(r, d) { // the lock file has an annotation
 				continue
 			}
 			d.Place = m.Names.Place(d.Place)

@@ -16,9 +16,10 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-// mendingOf is the verb with which the lock files pass a check, and the flags that only
-// this run was given.
+// mendingOf says which command makes lock files pass a check of what verb writes, with the
+// flags that only this run was given.
 func mendingOf(ctx context.Context, env Env, s settings.Settings, verb verbs.Verb, r report.Report, e event) report.Mending {
+	verb = r.MendingVerb(verb)
 	m := report.Mending{Verb: verb, Flags: settings.GivenFlags(s.Values, verb)}
 	if len(r.Modules) > 0 && env.runtime().Enabled() { // a contributor has no workspace around the checkout
 		m.Top = topBelow(env, r.Modules[0].Names.Root)

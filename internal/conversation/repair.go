@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -51,7 +52,33 @@ func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Ma
 	if err := c.refuseEmpty(r); err != nil {
 		return r, said, err
 	}
-	return r, render.Comment(c.outcome(ctx, r, verb, why), r), nil
+	if why.Empty() {
+		r.Mending = c.mending(r, verb)
+	}
+	said = render.Comment(c.outcome(ctx, r, verb, why), r)
+	if r.Pushed == "" && r.MendingVerb(verb) != verb && !slices.ContainsFunc(failures(r), notUpgradable) {
+		return report.Report{}, said, comment.Refuse(said)
+	}
+	return r, said, nil
+}
+
+func notUpgradable(p problem.Problem) bool { return !p.Upgradable }
+
+// mending says which command does what this one could not, since it keeps locked versions.
+// It is none if another version is not the reason.
+func (c conversation) mending(r report.Report, verb verbs.Verb) report.Mending {
+	by := r.MendingVerb(verb)
+	if by == verb {
+		return report.Mending{}
+	}
+	m := report.Mending{Verb: by, Comments: true, Directories: c.request.command.Dirs}
+	for _, p := range c.request.command.Providers {
+		m.Flags = append(m.Flags, settings.GivenFlag{Name: "provider", Value: p.Given()})
+	}
+	for _, p := range c.request.command.Platforms {
+		m.Flags = append(m.Flags, settings.GivenFlag{Name: "platform", Value: p.String()})
+	}
+	return m
 }
 
 // mergeBase merges the base for a command that repairs lock files: they may conflict with
@@ -120,9 +147,9 @@ func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.V
 	if r.Pushed != "" {
 		return safe.Format("Pushed commit %s.%s", safe.Text(r.Pushed), c.approval(ctx))
 	}
-	if !why.Empty() && r.Pending() {
+	if !why.Empty() && r.Fails() {
 		asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
-		return safe.Join(" ", nothingPushed(why), byHand(report.CommandLine(verb, asked, r.PendingDirs())))
+		return safe.Join(" ", nothingPushed(why), byHand(report.CommandLine(r.MendingVerb(verb), asked, r.FailingDirs())))
 	}
 	return nothingPushed(safe.Markdown{})
 }

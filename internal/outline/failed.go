@@ -20,6 +20,7 @@ const (
 	failedNone       failureKind = iota
 	failedReading                // its configuration or its lock file
 	failedPlanning               // its requirements are known, but no registry has versions that meet them
+	failedKeeping                // a locked version is not allowed, and the run keeps versions
 	failedChecking               // a verification
 	failedWriting                // its new lock file
 	failedInPart                 // some of its providers
@@ -32,6 +33,7 @@ const (
 var failureTexts = [lastFailure + 1]struct{ one, several, all safe.Markdown }{
 	failedReading:    {one: safe.Const("could not be read"), all: safe.Const("could be read")},
 	failedPlanning:   {one: safe.Const("could not be planned"), all: safe.Const("could be planned")},
+	failedKeeping:    {one: safe.Const("requires another version of a provider"), several: safe.Const("require other versions of providers")},
 	failedChecking:   {one: safe.Const("could not be checked"), all: safe.Const("could be checked")},
 	failedWriting:    {one: safe.Const("could not be written"), all: safe.Const("could be written")},
 	failedInPart:     {one: safe.Const("failed in part")},
@@ -133,6 +135,8 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 		return failedNone
 	case has(func(p problem.Problem) bool { return p.Code == problem.CodeCancelled }):
 		return failedUnfinished
+	case !has(func(p problem.Problem) bool { return !p.Upgradable }):
+		return failedKeeping
 	case m.Verified != nil && m.Verified.Counts.Hashes() > 0:
 		return failedInPart
 	case r.Verb == verbs.Verify:

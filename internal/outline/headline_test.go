@@ -30,6 +30,7 @@ func TestHeadlinesSayFirstWhatFailed(t *testing.T) {
 	same, upgraded := report.Module{}, changes(report.Module{})
 	unread, unplanned := fails(problem.CodeSyntax, provider.Addr{}), fails(problem.CodeUnreachable, aws)
 	unwritten, cut := changes(fails(problem.CodeUnwritable, provider.Addr{})), fails(problem.CodeCancelled, aws)
+	raised := report.Module{Diagnostics: []problem.Problem{{Code: problem.CodeLockedVersion, Subject: problem.Subject{Addr: aws}, Upgradable: true}}, InUse: []report.Use{{Addr: null}}}
 	some := unplanned
 	some.InUse = []report.Use{{Addr: aws}, {Addr: null}}
 	lost := fails(problem.CodeInvalidLock, aws)
@@ -56,6 +57,10 @@ func TestHeadlinesSayFirstWhatFailed(t *testing.T) {
 		{"The root module could not be read.", report.Report{Verb: verbs.Upgrade, Modules: with(1, lost)}},
 		{"None of the 3 root modules could be planned.", report.Report{Verb: verbs.Upgrade, Modules: with(3, unplanned)}},
 		{"None of the 3 root modules could be checked.", report.Report{Verb: verbs.Check, Modules: with(3, unplanned)}},
+		{"The root module requires another version of a provider.", report.Report{Verb: verbs.Check, Modules: with(1, raised)}},
+		{"All 2 root modules require other versions of providers.", report.Report{Verb: verbs.Lock, Modules: with(2, raised)}},
+		{"2 of 4 root modules require other versions of providers and 1 could not be checked; every other lock file is up to date.",
+			report.Report{Verb: verbs.Check, Modules: with(2, raised, unplanned, same)}},
 		{"All 3 root modules failed in part.", report.Report{Verb: verbs.Upgrade, Modules: with(3, some)}},
 		{"All 2 root modules failed in part; 1 provider is upgraded in the lock files of 2 root modules.", report.Report{Verb: verbs.Upgrade, Modules: with(2, changes(some))}},
 		{"The root module failed in part; 1 provider is upgraded in the lock file of 1 root module.", report.Report{Verb: verbs.Upgrade, Modules: with(1, changes(unplanned))}},

@@ -46,10 +46,18 @@ var (
 	}
 )
 
-// StaleIn returns one problem for each pending change of a root module.
+// IsStale reports whether a problem that fails a check is shown as a flaw of the
+// lock file, with the command that fixes it.
+func IsStale(r report.Report, p problem.Problem) bool {
+	return r.Verb == verbs.Check && p.Severity == problem.SeverityError && p.Upgradable
+}
+
+// StaleIn returns one problem for each pending change of a root module, and for
+// each locked version that must move.
 func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
+	all := d.mustMove(r, m)
 	if !m.Pending {
-		return nil
+		return all
 	}
 	about := problem.Problem{Severity: problem.SeverityError, Hint: stepFor(r, m).String()}
 	if m.OnBase { // the check does not fail for it
@@ -57,10 +65,9 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	}
 	if len(m.Changes) == 0 {
 		about.Code, about.Message = unordered.code, unordered.lock.Plain()
-		return []Stale{{Problem: about, rank: unordered.rank}}
+		return append(all, Stale{Problem: about, rank: unordered.rank})
 	}
 	items := d.itemsOf(m)
-	var all []Stale
 	for i, c := range m.Changes {
 		f := flawOf(c, m)
 		s := Stale{Problem: about, Details: items[i : i+1], rank: f.rank}
@@ -73,6 +80,23 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 		if m.LockPath == "" {
 			s.Message = safe.Format("%s: %s is required", f.lock, d.Name(c.Addr)).Plain()
 		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// mustMove returns one problem for each locked version that must move, though the
+// check takes no other version.
+func (d Vocabulary) mustMove(r report.Report, m report.Module) []Stale {
+	var all []Stale
+	for _, p := range m.Diagnostics {
+		if !IsStale(r, p) {
+			continue
+		}
+		f := flaws[diff.Downgraded]
+		s := Stale{Problem: p, Details: []safe.Markdown{d.Diagnostic(p)}, rank: f.rank}
+		s.Message = safe.Format("%s: %s is not allowed", f.lock, safe.Join(" ", d.Name(p.Subject.Addr), d.Version(p.Subject.Version))).Plain()
+		s.Hint = stepFor(r, m).String()
 		all = append(all, s)
 	}
 	return all
@@ -153,7 +177,10 @@ func StaleLocks(r report.Report) []Stale {
 			s.Message += ", and " + report.Count(more, "more change", "more changes")
 		}
 		name := cmp.Or(safe.Code(m.LockPath), safe.Code(r.Title(m)))
-		s.Details = collect.Mapped(d.Of(m).itemsOf(m), func(item safe.Markdown) safe.Markdown { return safe.Format("%s: %s", name, item) })
+		s.Details = nil
+		for _, one := range all {
+			s.Details = append(s.Details, collect.Mapped(one.Details, func(item safe.Markdown) safe.Markdown { return safe.Format("%s: %s", name, item) })...)
+		}
 		worst = append(worst, s)
 	}
 	slices.SortStableFunc(worst, func(a, b Stale) int { return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.rank, b.rank)) })

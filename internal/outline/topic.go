@@ -258,10 +258,13 @@ func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 	for _, p := range r.Diagnostics {
 		all.diagnostic(p, "")
 	}
-	findings := Briefs(r)
+	findings, next := Briefs(r), StepOf(r)
 	for i, m := range r.Modules {
 		all.d = d.Of(m)
 		dir := r.Title(m)
+		if next.Command != "" { // the report says once what to run
+			m.Diagnostics = collect.Mapped(m.Diagnostics, withoutStep)
+		}
 		all.problems(m, dir)
 		if m.Verified == nil || !findingsApart {
 			for _, f := range findings[i] {
@@ -323,6 +326,14 @@ func (all *causes) problems(m report.Module, dir string) {
 			all.add(s)
 		}
 	}
+}
+
+// withoutStep leaves out the hint to run relock upgrade.
+func withoutStep(p problem.Problem) problem.Problem {
+	if p.Severity == problem.SeverityError && p.Upgradable {
+		p.Hint = ""
+	}
+	return p
 }
 
 func severity(p problem.Problem) Concern {

@@ -22,13 +22,15 @@ type Problem struct {
 	Subject  Subject // the provider
 	// About separates problems that are equal in all fields above. It is, for
 	// example, a key, or the address of a module that could not be fetched.
-	About    string
-	Message  string           // one sentence without a full stop, no untrusted markup
-	Hint     string           // what to do next; may be empty
-	Host     svchost.Hostname // the server that was asked; empty for none
-	Outage   Outage           // the server that did not answer; empty for none
-	Dirs     Dirs             // if it is reported once for several directories, all of them
-	ProvenBy string           // the verdict about a proven hash, such as "mirror"
+	About   string
+	Message string // one sentence without a full stop, no untrusted markup
+	Hint    string // what to do next; may be empty
+	// Upgradable is true if relock upgrade solves it by another version.
+	Upgradable bool
+	Host       svchost.Hostname // the server that was asked; empty for none
+	Outage     Outage           // the server that did not answer; empty for none
+	Dirs       Dirs             // if it is reported once for several directories, all of them
+	ProvenBy   string           // the verdict about a proven hash, such as "mirror"
 }
 
 // Outage is the reason why a server gave no complete answer, or only an answer

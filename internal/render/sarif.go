@@ -110,7 +110,7 @@ func issuesOf(r report.Report, o SARIFOptions) (issues, notices []issue) {
 	problems := func(all []problem.Problem, m report.Module) {
 		for _, d := range all {
 			switch {
-			case d.Code == problem.CodeOnBase: // its results are warnings
+			case d.Code == problem.CodeOnBase, outline.IsStale(r, d): // the lock file has results
 			case d.Place == (problem.Place{}):
 				notices = append(notices, issue{Problem: d, names: m.Names})
 			default: // others at its place have another message

@@ -22,7 +22,7 @@ var checkRules = []problem.Meaning{
 	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
 	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
 	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
-	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade --allow-downgrade moves it down"},
+	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade selects another one, a lower one with --allow-downgrade"},
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
 }
 

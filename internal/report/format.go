@@ -177,7 +177,7 @@ func rowOf(m Module, r Report) any {
 		return verifiedOf(m)
 	}
 	j := planOf(m)
-	if m.Pending {
+	if m.Pending || m.NeedsUpgrade() {
 		j.Next = r.Mending.Command([]string{m.Dir})
 	}
 	if r.Verb == verbs.Check { // a baseline accepts its findings

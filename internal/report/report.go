@@ -474,9 +474,9 @@ func (r Report) Left() int { return len(r.dirs(func(m Module) bool { return m.Le
 // PendingDirs are the root modules whose lock file is not as it should be.
 func (r Report) PendingDirs() []string { return r.dirs(func(m Module) bool { return m.Pending }) }
 
-// FailingDirs are the root modules that make a check fail.
+// FailingDirs are the root modules whose lock file makes a check fail.
 func (r Report) FailingDirs() []string {
-	return r.dirs(func(m Module) bool { return m.Pending && !m.OnBase })
+	return r.dirs(func(m Module) bool { return m.Pending && !m.OnBase && !m.Written || m.NeedsUpgrade() })
 }
 
 // dirs are the root modules for which holds is true.
@@ -501,6 +501,12 @@ func (m Module) LockUnread() bool {
 	return slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool {
 		return p.Severity == problem.SeverityError && path.Base(p.Place.File()) == lockfile.Name
 	})
+}
+
+// NeedsUpgrade reports whether a locked version is not allowed, and the run was to
+// keep it.
+func (m Module) NeedsUpgrade() bool {
+	return slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool { return p.Severity == problem.SeverityError && p.Upgradable })
 }
 
 // Join joins the reports of runs. The first one gives the common fields; the last

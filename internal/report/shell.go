@@ -2,6 +2,7 @@ package report
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -33,6 +34,16 @@ func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 	return strings.Join(words, " ")
 }
 
+// MendingVerb is the verb that fixes the lock files of all root modules. It is
+// upgrade if a version must move: that completes hashes, too. Otherwise it is the
+// verb of the run.
+func (r Report) MendingVerb(verb verbs.Verb) verbs.Verb {
+	if slices.ContainsFunc(r.Modules, Module.NeedsUpgrade) {
+		return verbs.Upgrade
+	}
+	return verb
+}
+
 // Mending says which command fixes lock files. Its zero value is no command.
 type Mending struct {
 	// Verb is upgrade or lock, with the Flags that it needs.
@@ -41,8 +52,10 @@ type Mending struct {
 	// Top is the directory to run the command in: the top of a checkout below the
 	// working directory, in the run's words. Empty means the working directory.
 	Top string
-	// Comments means that a comment under the pull request can do the same.
-	Comments bool
+	// Comments means that a comment under the pull request can do the same, if it
+	// names the Directories.
+	Comments    bool
+	Directories []string
 }
 
 // Command is the command line for some root modules. It is for all root modules
@@ -98,6 +111,9 @@ func (m Mending) Comment() string {
 			return ""
 		}
 		words += " --" + f.Name + " " + f.Value
+	}
+	for _, dir := range m.Directories {
+		words += " " + ShellWord(dir)
 	}
 	return words
 }

@@ -99,6 +99,7 @@ func TestMendingCommand(t *testing.T) {
 	}{
 		{report.Mending{Verb: verbs.Lock}, ""},
 		{report.Mending{Verb: verbs.Lock, Comments: true}, "/relock lock"},
+		{report.Mending{Verb: verbs.Upgrade, Comments: true, Directories: []string{"live", "a b"}}, "/relock upgrade live 'a b'"},
 		{report.Mending{Verb: verbs.Upgrade, Comments: true, Flags: []settings.GivenFlag{{Name: "platform", Value: "linux_amd64"}}}, "/relock upgrade --platform linux_amd64"},
 		{report.Mending{Verb: verbs.Lock, Comments: true, Flags: []settings.GivenFlag{{Name: "strict"}}}, ""},
 	} {
