@@ -697,7 +697,10 @@ func ToolText(m report.Module) safe.Markdown {
 	if m.Tool.Name == "" {
 		return safe.Markdown{}
 	}
-	text := safe.Text(m.Tool.String())
+	text := safe.Text(m.Tool.Name.Title())
+	if !m.Tool.Version.IsZero() { // a run knows no release for a lock file that it did not look at
+		text = safe.Text(m.Tool.String())
+	}
 	if m.Partial {
 		text = text.And(", partial")
 	}

@@ -50,7 +50,12 @@ func verification(r report.Report) []part {
 func proofsLine(r report.Report, signed safe.Markdown) safe.Markdown {
 	var said []safe.Markdown
 	if r.Proofs != nil {
-		said = append(said, safe.Format("%s.", safe.Text(r.Proofs.Lasting())))
+		line := safe.Format("%s.", safe.Text(r.Proofs.Lasting()))
+		all := collect.Those(r.Modules, func(m report.Module) bool { return len(m.Changes) > 0 })
+		if n := collect.CountIf(all, func(m report.Module) bool { return m.Unseen }); n > 0 {
+			line = line.And(" This line is about %s of %s.", safe.Int(len(all)-n), safe.Count(len(all), "root module", "root modules"))
+		}
+		said = append(said, line)
 	}
 	if !signed.Empty() {
 		said = append(said, signed)

@@ -68,8 +68,8 @@ type Report struct {
 	// run. It is for the verb comment; empty if the comment is not for relock. It
 	// describes the whole report.
 	Answer string
-	// Proofs count what proves the hashes of the lock files in a pull request;
-	// nil if relock did not look.
+	// Proofs count what proves the hashes of the lock files in a pull request,
+	// without those of Unseen root modules; nil if relock did not look.
 	Proofs verify.Counts
 	// CarriedOver is the part of a pull request that the run kept without a look.
 	CarriedOver CarriedOver
@@ -138,6 +138,9 @@ type Module struct {
 	// Left is true if the lock file was not examined, since the requirements are
 	// unknown.
 	Left bool
+	// Unseen is true if the run did not look at the root module. The changes are
+	// those of the open pull request.
+	Unseen bool
 	// HashesOnly is true if only the hashes of the lock file were judged, since
 	// no search enters its directory.
 	HashesOnly bool

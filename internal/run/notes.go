@@ -83,6 +83,38 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 	}
 }
 
+// fillSigners fills in who signed the releases of changes that a pull request keeps because
+// this run is about other things. The modules are those of all.
+func fillSigners(ctx context.Context, j job, all []found, modules []report.Module) {
+	ctx, cancel := context.WithTimeout(ctx, notesTime)
+	defer cancel()
+	platform := slices.Concat(j.plan.Platforms.List, provider.DefaultPlatforms)[0]
+	unknown := map[ask.Question][]*provider.Signer{}
+	for i, m := range modules {
+		tool := all[i].module.Tool
+		if tool.Version.IsZero() { // of a lock file that the run did not look at
+			tool = provider.Newest(tool.Name)
+		}
+		for k, c := range m.Changes {
+			if !c.Unasked || c.To.IsZero() {
+				continue
+			}
+			of := func(v provider.Version) ask.Question {
+				return ask.Question{Tool: tool, Want: provider.Want{Addr: c.Addr, Version: v, Platform: platform}}
+			}
+			unknown[of(c.To)] = append(unknown[of(c.To)], &m.Changes[k].Signer)
+			if !c.From.IsZero() && c.From != c.To {
+				unknown[of(c.From)] = append(unknown[of(c.From)], &m.Changes[k].SignerFrom)
+			}
+		}
+	}
+	for question, signer := range upgrade.Signers(ctx, j.source, slices.Collect(maps.Keys(unknown)), j.settings.Jobs) {
+		for _, of := range unknown[question] {
+			*of = signer
+		}
+	}
+}
+
 // eachDate visits the dates of releases in a module's report.
 func eachDate(m report.Module, visit func(want provider.Want, published *time.Time)) {
 	facts := func(addr provider.Addr, f *upgrade.Facts) {

@@ -250,6 +250,7 @@ func (p *proposer) proposal(ctx context.Context, key string, narrowed bool) pr.P
 		full := p.report.About(about)
 		full.CarriedOver, full.Diagnostics = s.carriedOver(), append(slices.Clip(full.Diagnostics), s.notices...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
+		fillSigners(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.DryRun = false // the text is that of a real run
 		if one.AutoMerge != "" {
@@ -299,7 +300,9 @@ func (p *proposer) about(key string, s *share) []report.Module {
 		modules = append(modules, describe(p.job, f))
 	}
 	for _, f := range s.kept {
-		modules = append(modules, describe(p.job, f))
+		m := describe(p.job, f)
+		m.Unseen = true
+		modules = append(modules, m)
 	}
 	return modules
 }

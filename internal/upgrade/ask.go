@@ -170,7 +170,7 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 			asked = append(asked, s.former(r.Module.Tool)...)
 		}
 	}
-	answers := askSigners(ctx, src, asked, jobs)
+	answers := Signers(ctx, src, asked, jobs)
 	for _, r := range results {
 		for i := range r.Selections {
 			s := &r.Selections[i]
@@ -181,10 +181,10 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 	}
 }
 
-// askSigners asks who signed the lists of these releases, each named by one of its
+// Signers returns who signed the lists of these releases, each named by one of its
 // packages. The signer is zero if it is not known. The registry is asked even if a mirror
 // is configured.
-func askSigners(ctx context.Context, src SignerSource, asked []ask.Question, jobs int) map[ask.Question]provider.Signer {
+func Signers(ctx context.Context, src SignerSource, asked []ask.Question, jobs int) map[ask.Question]provider.Signer {
 	return ask.Each(jobs, asked, func(k ask.Question) provider.Signer {
 		k.Want.Origin = true
 		l, err := src.Listing(ctx, k.Tool, k.Want)
@@ -281,7 +281,7 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Ev
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if a.opts.Former != nil && len(left) > 0 {
-		beside.Go(func() { askSigners(a.ctx, a.opts.Former, left, a.opts.Jobs) })
+		beside.Go(func() { Signers(a.ctx, a.opts.Former, left, a.opts.Jobs) })
 	}
 	if a.opts.Announce != nil {
 		unknown := a.unknown(asked)
