@@ -87,8 +87,12 @@ type Topic struct {
 	modules   collect.Set[string]
 }
 
-// fewPlaces is the number of places that are named for a cause.
-const fewPlaces = 3
+// fewPlaces is the number of places that are named for a cause, and namedFailed
+// that of root modules that failed.
+const (
+	fewPlaces   = 3
+	namedFailed = 10
+)
 
 // Said is the sentence with the first places.
 func (c *Topic) Said() safe.Markdown {
@@ -105,6 +109,20 @@ func (c *Topic) SaidIn(d Vocabulary) safe.Markdown {
 		return c.Text.And(" (in %s)", where)
 	}
 	return c.Text.Stopless().And(" (in %s: %s)", where, c.firstPlaces())
+}
+
+// Where names the root modules, or counts them if they are many. Of those that
+// failed it always names some.
+func (c *Topic) Where(d Vocabulary) safe.Markdown {
+	if c.Concern != ConcernFailed {
+		return d.Dirs(c.Dirs.List, FewDirs)
+	}
+	named := c.Dirs.List[:min(len(c.Dirs.List), namedFailed)]
+	text := d.List(named)
+	if rest := len(c.Dirs.List) - len(named); rest > 0 {
+		text = text.And(" and %s more", safe.Int(rest))
+	}
+	return text
 }
 
 func (c *Topic) firstPlaces() safe.Markdown {

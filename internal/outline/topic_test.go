@@ -3,6 +3,7 @@ package outline
 import (
 	"testing"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -24,6 +25,30 @@ func TestFindingsHaveTheirConcern(t *testing.T) {
 		topics := reviewOf(r, Vocabulary{}, true)
 		if len(topics) != 1 || topics[0].Concern != want {
 			t.Errorf("the concern of %s is %+v, want %q", code, topics, want)
+		}
+	}
+}
+
+func TestFailedRootModulesAreNamed(t *testing.T) {
+	t.Parallel()
+	all := []string{"r01", "r02", "r03", "r04", "r05", "r06", "r07", "r08", "r09", "r10", "r11", "r12"}
+	for _, tt := range []struct {
+		severity problem.Severity
+		dirs     []string
+		want     string
+	}{
+		{problem.SeverityError, all[:3], "r01, r02, r03"},
+		{problem.SeverityError, all[:8], "r01, r02, r03, r04, r05, r06, r07, r08"},
+		{problem.SeverityError, all[:10], "r01, r02, r03, r04, r05, r06, r07, r08, r09, r10"},
+		{problem.SeverityError, all, "r01, r02, r03, r04, r05, r06, r07, r08, r09, r10 and 2 more"},
+		{problem.SeverityWarning, all, "12 root modules"},
+	} {
+		r := report.Report{Modules: collect.Mapped(tt.dirs, func(dir string) report.Module {
+			return report.Module{Dir: dir, Diagnostics: []problem.Problem{{Severity: tt.severity, Message: "it is so"}}}
+		})}
+		topics := reviewOf(r, Vocabulary{}, true)
+		if len(topics) != 1 || topics[0].Where(Vocabulary{}).Plain() != tt.want {
+			t.Errorf("the root modules of %+v, want %q", topics, tt.want)
 		}
 	}
 }

@@ -196,7 +196,7 @@ func topicsPart(p part, topics []*outline.Topic, d outline.Vocabulary, item topi
 func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 	var where safe.Markdown
 	if len(c.Dirs.List) > 0 {
-		where = safe.Format(" in %s", d.Dirs(c.Dirs.List, outline.FewDirs))
+		where = safe.Format(" in %s", c.Where(d))
 	}
 	text := c.Said()
 	if !c.Next.Empty() {
