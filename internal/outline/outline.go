@@ -33,6 +33,7 @@ type Outline struct {
 	Told     int           // root modules that the report says something about
 	Changed  int           // root modules with changed entries
 	Changes  []ChangeRow
+	Proofs   safe.Markdown // what proves the hashes of the proposed lock files; empty if nobody looked
 	Signed   safe.Markdown // who signed the proposed releases; empty if unknown
 	Assumed  safe.Markdown // the assumed releases of the tools; empty if none
 	Review   []*Topic      // what needs a reviewer, by concern
@@ -55,7 +56,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	return Outline{
 		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
-		Changes: changes, Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
+		Changes: changes, Proofs: proven(r), Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
 }

@@ -44,6 +44,20 @@ type VerifiedIn struct {
 	Unchecked []string
 }
 
+// proven says what proves the hashes of the lock files in a pull request, and in
+// which root modules relock looked if not in all. It is empty if relock did not look.
+func proven(r report.Report) safe.Markdown {
+	if r.Proofs == nil {
+		return safe.Markdown{}
+	}
+	text := safe.Format("%s.", safe.Text(r.Proofs.Lasting()))
+	unseen := collect.CountIf(r.Modules, func(m report.Module) bool { return m.Unseen })
+	if all := collect.CountIf(r.Modules, hasChanges); unseen > 0 {
+		text = text.And(" This line is about %s of %s.", safe.Int(all-unseen), safe.Count(all, "root module", "root modules"))
+	}
+	return text
+}
+
 // JudgedIn collects the results of all root modules.
 func JudgedIn(r report.Report) Judged {
 	var v Judged

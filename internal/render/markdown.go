@@ -93,7 +93,7 @@ func partsOf(r report.Report) []part {
 	}
 	o := outline.Of(r)
 	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(r, o.Signed), carriedLine(r), attendedLine(r))},
+		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(o), carriedLine(r), attendedLine(r))},
 		changesPart(o, noun(r)),
 		reviewPart(o),
 		blocksPart(o, noun(r)),

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -47,19 +48,8 @@ func verification(r report.Report) []part {
 
 // proofsLine says what proves the hashes of the proposed lock files, and who
 // signed the releases.
-func proofsLine(r report.Report, signed safe.Markdown) safe.Markdown {
-	var said []safe.Markdown
-	if r.Proofs != nil {
-		line := safe.Format("%s.", safe.Text(r.Proofs.Lasting()))
-		all := collect.Those(r.Modules, func(m report.Module) bool { return len(m.Changes) > 0 })
-		if n := collect.CountIf(all, func(m report.Module) bool { return m.Unseen }); n > 0 {
-			line = line.And(" This line is about %s of %s.", safe.Int(len(all)-n), safe.Count(len(all), "root module", "root modules"))
-		}
-		said = append(said, line)
-	}
-	if !signed.Empty() {
-		said = append(said, signed)
-	}
+func proofsLine(o outline.Outline) safe.Markdown {
+	said := slices.DeleteFunc([]safe.Markdown{o.Proofs, o.Signed}, safe.Markdown.Empty)
 	if len(said) == 0 {
 		return safe.Markdown{}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -38,7 +37,7 @@ func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 // upgrade if a version must move: that completes hashes, too. Otherwise it is the
 // verb of the run.
 func (r Report) MendingVerb(verb verbs.Verb) verbs.Verb {
-	if slices.ContainsFunc(r.Modules, Module.NeedsUpgrade) {
+	if len(r.dirs(Module.NeedsUpgrade)) > 0 {
 		return verbs.Upgrade
 	}
 	return verb

@@ -90,8 +90,8 @@ func fillSigners(ctx context.Context, j job, all []found, modules []report.Modul
 	defer cancel()
 	platform := slices.Concat(j.plan.Platforms.List, provider.DefaultPlatforms)[0]
 	unknown := map[ask.Question][]*provider.Signer{}
-	for i, m := range modules {
-		tool := all[i].module.Tool
+	for i, f := range all {
+		m, tool := modules[i], f.module.Tool
 		if tool.Version.IsZero() { // of a lock file that the run did not look at
 			tool = provider.Newest(tool.Name)
 		}
