@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
@@ -105,6 +106,29 @@ func TestMendingCommand(t *testing.T) {
 	} {
 		if got := tt.mending.Comment(); got != tt.want {
 			t.Errorf("the comment of %v is %q, want %q", tt.mending, got, tt.want)
+		}
+	}
+}
+
+func TestMendingVerb(t *testing.T) {
+	t.Parallel()
+	moves := problem.Problem{Code: problem.CodeLockedVersion, Upgradable: true}
+	before := moves
+	before.Severity = problem.SeverityWarning
+	pending := report.Module{Pending: true}
+	of := func(p problem.Problem) report.Module { return report.Module{Diagnostics: []problem.Problem{p}} }
+	for name, tt := range map[string]struct {
+		modules []report.Module
+		want    verbs.Verb
+	}{
+		"hashes lack":                  {[]report.Module{pending}, verbs.Lock},
+		"a version must move":          {[]report.Module{of(moves)}, verbs.Upgrade},
+		"both":                         {[]report.Module{pending, of(moves)}, verbs.Upgrade},
+		"it had to on the base":        {[]report.Module{pending, of(before)}, verbs.Lock},
+		"another problem of a version": {[]report.Module{pending, of(problem.Problem{Code: problem.CodeLockedVersion})}, verbs.Lock},
+	} {
+		if got := (report.Report{Modules: tt.modules}).MendingVerb(verbs.Lock); got != tt.want {
+			t.Errorf("%s: relock %s, want %s", name, got, tt.want)
 		}
 	}
 }

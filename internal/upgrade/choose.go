@@ -165,9 +165,11 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.wanted.constraints.Allows(locked) {
 		err := c.wanted.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.wanted.addr(), c.wanted.constraints)
 		err.Problem.Message += disagreement(c.wanted.requirement, c.offered.releases)
-		err.Problem.Hint, err.Problem.Upgradable = "run relock upgrade to select another version", true
-		if len(c.allowed()) == 0 { // an upgrade fails, too
-			err.Problem.Hint, err.Problem.Upgradable = problem.Of(c.noVersion()).Hint, false
+		switch {
+		case len(c.allowed()) == 0: // an upgrade fails, too
+			err.Problem.Hint = problem.Of(c.noVersion()).Hint
+		case !c.wanted.lockAlone: // else an upgrade keeps the version, too
+			err.Problem.Hint, err.Problem.Upgradable = "run relock upgrade to select another version", true
 		}
 		return provider.Release{}, err
 	}
