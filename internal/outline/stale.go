@@ -88,15 +88,16 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 // mustMove returns one problem for each locked version that must move, though the
 // check takes no other version.
 func (d Vocabulary) mustMove(r report.Report, m report.Module) []Stale {
+	m.OnBase = false // that is about the pending changes
+	next, f := stepFor(r, m).String(), flaws[diff.Downgraded]
 	var all []Stale
 	for _, p := range m.Diagnostics {
 		if !IsStale(r, p) {
 			continue
 		}
-		f := flaws[diff.Downgraded]
 		s := Stale{Problem: p, Details: []safe.Markdown{d.Diagnostic(p)}, rank: f.rank}
 		s.Message = safe.Format("%s: %s is not allowed", f.lock, safe.Join(" ", d.Name(p.Subject.Addr), d.Version(p.Subject.Version))).Plain()
-		s.Hint = stepFor(r, m).String()
+		s.Hint = next
 		all = append(all, s)
 	}
 	return all
@@ -168,7 +169,7 @@ func StaleLocks(r report.Report) []Stale {
 		if len(all) == 0 {
 			continue
 		}
-		s := slices.MinFunc(all, func(a, b Stale) int { return cmp.Compare(a.rank, b.rank) })
+		s := slices.MinFunc(all, worseLock)
 		s.Place = m.Names.Place(s.Place)
 		if s.Place.Path == "" {
 			s.Place.Path = m.LockPath
@@ -183,8 +184,12 @@ func StaleLocks(r report.Report) []Stale {
 		}
 		worst = append(worst, s)
 	}
-	slices.SortStableFunc(worst, func(a, b Stale) int { return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.rank, b.rank)) })
+	slices.SortStableFunc(worst, worseLock)
 	return worst
+}
+
+func worseLock(a, b Stale) int {
+	return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.rank, b.rank))
 }
 
 // Step says how to fix lock files that make a check fail. Its zero value is no

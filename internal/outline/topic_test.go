@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // A rule that refuses is another concern than an unknown hash: people react to
@@ -26,6 +28,20 @@ func TestFindingsHaveTheirConcern(t *testing.T) {
 		if len(topics) != 1 || topics[0].Concern != want {
 			t.Errorf("the concern of %s is %+v, want %q", code, topics, want)
 		}
+	}
+}
+
+// What was pending on the base is a warning. It hides no version that the change
+// forbids.
+func TestWhatTheChangeForbidsIsAnError(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: verbs.Check, Mending: report.Mending{Verb: verbs.Upgrade}, Modules: []report.Module{{
+		Dir: "live", Pending: true, OnBase: true, Changes: []report.Change{{Change: diff.Change{Kind: diff.Added}}},
+		Diagnostics: []problem.Problem{{Code: problem.CodeLockedVersion, Message: "it is not allowed", Upgradable: true}},
+	}}}
+	const want = "run `relock upgrade live` and commit the result"
+	if all := StaleLocks(r); len(all) != 1 || all[0].Code != problem.CodeLockedVersion || all[0].Severity != problem.SeverityError || all[0].Hint != want {
+		t.Errorf("the lock files are %+v, want an error with the hint %q", all, want)
 	}
 }
 
