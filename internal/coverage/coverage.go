@@ -32,8 +32,10 @@ type Renewal struct {
 	Gone bool
 	// Unheard says why the offered releases are not known; nil if they are.
 	Unheard error
-	// NotOffered is the error about a locked version that is not offered. It is used if Old
-	// has no release and Unheard is nil.
+	// Withdrawn says that every method has listed what it offers, without the locked
+	// version. NotOffered is the error about a version that only some have listed. Both
+	// count only if Old has no release and Unheard is nil.
+	Withdrawn  bool
 	NotOffered error
 }
 
@@ -84,9 +86,14 @@ type Cover struct {
 	// Assumed are the entries whose old platforms are guessed from the number of their
 	// hashes.
 	Assumed []provider.Want
+	// Withdrawn are the entries of withdrawn releases, which new entries replace. Nothing can
+	// say any more which platforms they covered, so List stands in for them.
+	Withdrawn []provider.Want
+	// List are the platforms of entries that have none of their own. It is empty if each
+	// release decides.
+	List []provider.Platform
 
 	all    bool
-	list   []provider.Platform
 	auto   bool
 	own    map[provider.Addr][]provider.Platform // platforms that one old entry covers beyond the list
 	doubts map[provider.Addr]error
@@ -95,7 +102,7 @@ type Cover struct {
 // Fixed is a cover that a person asks for: these platforms or, if the list is empty, all
 // that a release serves.
 func Fixed(list []provider.Platform) Cover {
-	return Cover{all: len(list) == 0, list: list}
+	return Cover{all: len(list) == 0, List: list}
 }
 
 // Of is the demand on an entry. named is the result of LockFile.Tells for its lock file.
@@ -107,9 +114,9 @@ func (c Cover) Of(e Renewal, named bool) Demand {
 	case Served, Everywhere:
 		d.Platforms = withOthers(servedOf(e.New, provider.DefaultPlatforms), c.own[e.Addr])
 	default:
-		d.Named = c.list
+		d.Named = c.List
 		if own := c.own[e.Addr]; len(own) > 0 {
-			d.Named = slices.SortedFunc(slices.Values(slices.Concat(c.list, own)), provider.Platform.Compare)
+			d.Named = slices.SortedFunc(slices.Values(slices.Concat(c.List, own)), provider.Platform.Compare)
 		}
 	}
 	if d.Platforms == nil {

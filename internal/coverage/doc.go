@@ -22,6 +22,9 @@
 // A platform may be missing from an entry that has as many hashes and whose release serves
 // the platform. Then only the entries that have the platform keep it.
 //
+// If the release of an entry is withdrawn, nothing can show its platforms any more. Then
+// those of the other entries count, or the default list if these are fewer.
+//
 // A failure is no answer. Another entry may give the answer. Otherwise the entries whose
 // platforms are not known stay as they are.
 package coverage

@@ -36,7 +36,7 @@ func (r *recovered) harmless(p placed) bool {
 func (r *recovered) doubts(f LockFile) map[provider.Addr]error {
 	doubts := map[provider.Addr]error{}
 	for _, e := range f.Renewals {
-		if e.InLock && len(e.ByRule) == 0 && len(e.Old.H1) > 0 && e.Old.Release == nil {
+		if e.untold() && !e.withdrawn() {
 			r.doubt(r.unheard(f.witnessOf(e, e.Old), e), f, doubts)
 		}
 	}
@@ -49,6 +49,16 @@ func (r *recovered) doubts(f LockFile) map[provider.Addr]error {
 	return doubts
 }
 
+// untold reports whether an entry has h1 hashes that say nothing about platforms, because
+// its release is not known.
+func (e Renewal) untold() bool {
+	return e.InLock && len(e.ByRule) == 0 && len(e.Old.H1) > 0 && e.Old.Release == nil
+}
+
+// withdrawn reports whether no later run can learn the platforms of an entry either: its
+// release is withdrawn.
+func (e Renewal) withdrawn() bool { return e.untold() && e.Unheard == nil && e.Withdrawn }
+
 // unheard is an entry that would be a witness if its offered releases were known, or if its
 // locked version were offered. It would come before entries with fewer hashes.
 func (r *recovered) unheard(w witness, e Renewal) placed {
@@ -56,8 +66,8 @@ func (r *recovered) unheard(w witness, e Renewal) placed {
 	if err == nil {
 		err = e.NotOffered
 		if len(r.covered) > 1 {
-			// A withdrawn version is still withdrawn in the next run. So any entry may say
-			// which platforms the lock file does not cover.
+			// Such a version is still missing in the next run. So any entry may say which
+			// platforms the lock file does not cover.
 			atLeast = 1
 		}
 	}

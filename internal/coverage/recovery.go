@@ -120,13 +120,20 @@ func (r recovery) cover(known map[ask.Question]Evidence) Cover {
 	}
 	found := r.read(known)
 	list := found.covered
-	if len(list) < 2 {
+	withdrawn := collect.Those(r.file.Renewals, Renewal.withdrawn)
+	if len(list) < 2 || slices.ContainsFunc(withdrawn, func(e Renewal) bool { return len(e.Old.H1) > len(found.covered) }) {
 		// A single platform is probably the machine of the person who last ran init. Nobody
-		// selected it, so the default list is added.
+		// selected it, so the default list is added. The same if an entry had more platforms,
+		// and its release is withdrawn.
 		list = withOthers(provider.DefaultPlatforms, list)
 		slices.SortFunc(list, provider.Platform.Compare)
 	}
-	c := Cover{list: list, auto: true, own: found.own, doubts: found.doubts(r.file)}
+	c := Cover{List: list, auto: true, own: found.own, doubts: found.doubts(r.file)}
+	for _, e := range withdrawn {
+		if !e.Failed && !e.Gone {
+			c.Withdrawn = append(c.Withdrawn, provider.Want{Addr: e.Addr, Version: e.Old.Version})
+		}
+	}
 	for _, w := range found.assumed {
 		c.Assumed = append(c.Assumed, provider.Want{Addr: w.addr, Version: w.old.Version})
 	}

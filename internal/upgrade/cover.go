@@ -47,6 +47,7 @@ func (c chosen) renewal() coverage.Renewal {
 		Addr: c.wanted.addr(), InLock: c.wanted.isLock, Old: c.offered.locked(c.old), Sides: collect.Mapped(c.wanted.sides, c.offered.locked), New: c.release, ByRule: c.wanted.ownPlatforms,
 		Failed: c.err != nil, Gone: c.gone, Unheard: c.unheard,
 	}
+	e.Withdrawn = c.offered.methods.allListed()
 	if c.wanted.isLock && e.Old.Release == nil {
 		e.NotOffered = c.offered.methods.notOffered(c.wanted.addr(), c.old.Version)
 	}

@@ -140,7 +140,7 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 				p.selection.Hashes = hashes.One(fmt.Sprint(e.chosen.wanted.addr(), e.chosen.to, p.selection.Coverage), p.selection.Hashes, maps.Equal)
 				proofs = append(proofs, p)
 			}
-			results[i] = resultOf(r, covers[i].Assumed, proofs, b)
+			results[i] = resultOf(r, covers[i], proofs, b)
 			roots[i], choices[i], covers[i] = root{}, nil, coverage.Cover{} // frees as much memory as the result takes
 			return nil
 		})

@@ -145,10 +145,6 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			name: "for the only entry of several", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:1 h1:2 h1:3"},
 			unheard: "b", code: problem.CodeUnknownProvider,
 		},
-		{
-			name: "a locked version that is gone", locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"},
-			code: problem.CodeLockedVersion,
-		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,6 +167,52 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			}
 			if found := slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == tt.code }); found != (tt.code != "") {
 				t.Errorf("diagnostics %v, want the code %q", r.Diagnostics, tt.code)
+			}
+		})
+	}
+}
+
+// A withdrawn release is no failure: its platforms can never be learned again. So the new
+// entries cover what the other entries cover, or the default list, and a warning says so. A
+// list that not every method has given is no withdrawal.
+func TestRecoveryGoesOnAfterAWithdrawal(t *testing.T) {
+	t.Parallel()
+	const b = "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-windows_amd64"
+	usual, ofB := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"}, []string{"linux_amd64", "windows_amd64"}
+	silent := []provider.Method{{Name: "mirror", Mirror: true}, {Name: "registry", Listed: true}}
+	for name, tt := range map[string]struct {
+		locks   []string
+		opts    Options
+		methods []provider.Method
+		a, b    []string // the platforms of the new entries; nil: the entry stays
+		warns   bool
+	}{
+		"alone":                            {locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"}, a: usual, warns: true},
+		"another entry tells":              {locks: []string{"a 0.9.0; h1:1 h1:2", b}, a: ofB, b: ofB, warns: true},
+		"another entry of fewer":           {locks: []string{"a 0.9.0; h1:1 h1:2 h1:3", b}, a: usual, b: usual, warns: true},
+		"all are withdrawn":                {locks: []string{"a 0.9.0; h1:1", "b 0.9.0; h1:1"}, a: usual, b: usual, warns: true},
+		"the platforms are named":          {locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"}, opts: Options{Platforms: linux}, a: []string{"linux_amd64"}},
+		"a method that has listed nothing": {locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"}, methods: silent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{methods: tt.methods, releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}}
+			m := module(t, []string{"a", "b"}[:len(tt.locks)], tt.locks)
+			r := Plan(t.Context(), src, modules(m), tt.opts)[0]
+			for i, want := range [][]string{tt.a, tt.b}[:len(tt.locks)] {
+				var got []string
+				for _, p := range r.Selections[i].Coverage {
+					got = append(got, p.String())
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("platforms of entry %d (-want +got):\n%s\n%v", i, diff, r.Diagnostics)
+				}
+			}
+			warned := slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool {
+				return d.Severity == problem.SeverityWarning && d.Code == problem.CodeLockedVersion
+			})
+			if warned != tt.warns || problem.AnyError(r.Diagnostics) != (tt.a == nil) {
+				t.Errorf("diagnostics %v, want a warning: %t", r.Diagnostics, tt.warns)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -124,7 +125,7 @@ const (
 	HeldByProtocol   policy.Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
-func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) Result {
+func resultOf(root root, cover coverage.Cover, proofs []proven, b behaviour) Result {
 	r := Result{
 		Module: root.module, Partial: root.basis == onRecords, Left: root.basis == onNothing, Old: entriesBefore(root.module.Lock, proofs),
 		Diagnostics: root.diagnostics, Selections: make([]Selection, 0, len(proofs)), allBytes: b.allBytes, untouched: root.undecided,
@@ -147,7 +148,8 @@ func resultOf(root root, assumed []provider.Want, proofs []proven, b behaviour) 
 	if r.untouched || r.Left {
 		return r
 	}
-	r.Diagnostics = append(r.Diagnostics, r.warnAssumed(assumed)...)
+	r.Diagnostics = append(r.Diagnostics, r.warnAssumed(cover.Assumed)...)
+	r.Diagnostics = append(r.Diagnostics, r.warnWithdrawn(cover)...)
 	// An old entry keeps its bytes if its provider failed or was not asked for. An entry
 	// that nothing requires stays in four cases; otherwise it is dropped, as in init:
 	//
@@ -246,12 +248,7 @@ func (s Selection) former(tool provider.Tool) []ask.Question {
 // warnAssumed warns about new entries whose platforms are taken from other entries. The
 // only ground is that the old entries have equally many hashes.
 func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
-	var names []string
-	for _, w := range assumed {
-		if !slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil && s.Requirement.Addr == w.Addr }) {
-			names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
-		}
-	}
+	names := r.renewed(assumed)
 	if len(names) == 0 {
 		return nil
 	}
@@ -260,6 +257,32 @@ func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
 		Message: fmt.Sprintf("relock assumes that the old entries of %s cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and relock assumes nothing",
 	}}
+}
+
+// warnWithdrawn warns about new entries whose platforms nothing proves, because the releases
+// of the old entries are withdrawn.
+func (r Result) warnWithdrawn(cover coverage.Cover) []problem.Problem {
+	names := r.renewed(cover.Withdrawn)
+	if len(names) == 0 {
+		return nil
+	}
+	return []problem.Problem{{
+		Severity: problem.SeverityWarning, Code: problem.CodeLockedVersion, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
+		Message: fmt.Sprintf("nothing says any more which platforms the old entries of %s covered, since these releases are no longer offered: new entries are made for %s",
+			strings.Join(names, ", "), strings.Join(collect.Mapped(cover.List, provider.Platform.String), ", ")),
+		Hint: "if these are not your platforms, name yours with --platform or the setting platforms",
+	}}
+}
+
+// renewed names those of these old entries whose providers did not fail.
+func (r Result) renewed(entries []provider.Want) []string {
+	var names []string
+	for _, w := range entries {
+		if !slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil && s.Requirement.Addr == w.Addr }) {
+			names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
+		}
+	}
+	return names
 }
 
 // print returns the new bytes of the lock file, or nil if it stays as it is. Without Exact,
