@@ -69,6 +69,19 @@ func ParseConstraints(s string) (Constraints, error) {
 	return NewConstraints(terms...), nil
 }
 
+// WrittenIn is the term as a constraint string spells it. It is empty if that is the
+// canonical form, or if the string has no such term.
+func (t Term) WrittenIn(s string) string {
+	for piece := range strings.SplitSeq(s, ",") {
+		piece = strings.TrimSpace(piece)
+		parsed, err := parseTerm(piece)
+		if err == nil && parsed == t && piece != t.String() {
+			return strings.Clone(piece)
+		}
+	}
+	return ""
+}
+
 func parseTerm(s string) (Term, error) {
 	if s == "" {
 		return Term{}, fmt.Errorf("a constraint is empty")

@@ -120,6 +120,9 @@ type Term struct {
 	// they are literal.
 	Source     string `json:"source_expression,omitempty"`
 	Expression string `json:"expression,omitempty"`
+	// Written is the term as it is written, if that is a literal in another form than the
+	// canonical one.
+	Written string `json:"-"`
 }
 
 // Constraints joins the terms to the string that the lock file records.
@@ -159,11 +162,15 @@ func (u Unread) OfEntry() bool { return u.Entry != nil || u.Provider != "" }
 
 // Fetched is a followed module call that leads out of the scanned file tree.
 type Fetched struct {
-	Module  string        // path of the call, joined by dots
-	Place   problem.Place // of the call
-	Source  string        // as in Unread
-	Ref     string        // in the source, as written; empty: none
-	Version string        // selected for a registry module; empty for others
+	Module string        // path of the call, joined by dots
+	Place  problem.Place // of the call
+	// Pin is the place of the argument that says which release is called. Expression is what
+	// is written there, if that is no literal.
+	Pin        problem.Place
+	Expression string
+	Source     string // as in Unread
+	Ref        string // in the source, as written; empty: none
+	Version    string // selected for a registry module; empty for others
 	// ID is that of the package, as in Package. It is empty if the module was not fetched,
 	// and was found where the tool has installed it.
 	ID string

@@ -23,14 +23,33 @@ type ModuleCall struct {
 type callArgument struct {
 	Expr hcl.Expression
 	file problem.Place
+	// written is the expression of an argument that refers to values; else empty.
+	written string
 }
 
-// argumentOf is an argument of a call with its file; nil if it is missing.
-func argumentOf(file problem.Place, attr *hcl.Attribute) *callArgument {
+// callArgument is an argument of a call with its file; nil if it is missing.
+func (d *decoder) callArgument(attr *hcl.Attribute) *callArgument {
 	if attr == nil {
 		return nil
 	}
-	return &callArgument{attr.Expr, file}
+	a := &callArgument{Expr: attr.Expr, file: d.file}
+	if len(attr.Expr.Variables()) > 0 {
+		a.written = d.scoped(attr.Expr).written
+	}
+	return a
+}
+
+// Pin is the argument that says which release is called: the version, or else the source.
+// expression is what is written there, if that is no literal.
+func (c ModuleCall) Pin() (at problem.Place, expression string) {
+	pin := c.source
+	if c.version != nil {
+		pin = c.version
+	}
+	if pin == nil { // made by another program
+		return c.Module.Place, ""
+	}
+	return pin.place(), pin.written
 }
 
 // place is where the argument's value starts.
@@ -52,7 +71,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 	content, rest, diags := block.Body.PartialContent(callSchema)
 	d.hcl(diags)
 	attrs := content.Attributes
-	c.source, c.version = argumentOf(d.file, attrs["source"]), argumentOf(d.file, attrs["version"])
+	c.source, c.version = d.callArgument(attrs["source"]), d.callArgument(attrs["version"])
 	if evaluatesEarly(d.tool) {
 		c.Args, _ = rest.JustAttributes()
 	}

@@ -49,6 +49,8 @@ type Need struct {
 	// Source and Version are the written expressions of the address and the term. They are
 	// empty for literals.
 	Source, Version string
+	// Written is the literal text of the term, if that is not its canonical form.
+	Written string
 }
 
 // configKey is a directory of a tree with the rules of a tool.
@@ -377,7 +379,11 @@ func (m *merger) need(entry requiredProvider, version *VersionText, at problem.P
 		return
 	}
 	for _, t := range constraints.Terms() {
-		m.needs = append(m.needs, Need{Addr: entry.addr, Term: t, Place: version.Place, Source: entry.expression, Version: version.Expression})
+		n := Need{Addr: entry.addr, Term: t, Place: version.Place, Source: entry.expression, Version: version.Expression}
+		if n.Version == "" {
+			n.Written = t.WrittenIn(version.Text)
+		}
+		m.needs = append(m.needs, n)
 	}
 }
 
