@@ -4,109 +4,138 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // fewMeasures is the number of measures that one line names.
 const fewMeasures = 3
 
-// counsel says which measures would let one provider of a root module reach a
-// version. It says of each measure only what is known. Places are details: root
-// modules that need the same change get the same words.
+// counsel says which measures let one provider of a root module reach a version, or why none
+// does. It says of each measure only what is known. Places are details: root modules that
+// need the same change get the same words.
 type counsel struct {
 	d       Vocabulary
 	addr    provider.Addr
 	version provider.Version
+	newest  provider.Version // the held release that the reader has just read about
 }
 
-// adviceOf says which change would let a provider move; empty if no change is
-// known.
+// adviceOf says which change would let a provider move; empty if constraints do not hold it.
 func adviceOf(k report.Kept, d Vocabulary) safe.Markdown {
 	for _, h := range k.Held {
-		if len(h.Help.Measures) > 0 {
-			return counsel{d, k.Addr, h.Help.Version}.said(h.Help)
+		if len(h.Help.Measures) > 0 || h.Help.Rule != (policy.Hold{}) {
+			return counsel{d, k.Addr, h.Help.Version, h.Version}.said(h.Help)
 		}
 	}
 	return safe.Markdown{}
 }
 
 func (c counsel) said(a upgrade.Advice) safe.Markdown {
-	var texts []safe.Markdown
+	switch {
+	case a.Helps():
+		return c.changes(a)
+	case a.Rule != (policy.Hold{}):
+		return safe.Format("no change of a constraint helps: every newer release is held %s", c.d.because(upgrade.Held{By: a.Rule}))
+	case a.Measures[0].Kind == upgrade.MeasureUnknown:
+		return safe.Format("%s says what newer releases of %s allow", c.question(), moduleName(a.Measures[0].Call))
+	}
+	if a.Measures[0].Kind == upgrade.MeasureUnread {
+		return safe.Format("no change is known to help: %s", c.reason(a.Measures[0]))
+	}
+	return safe.Format("no single change helps: %s", c.reason(a.Measures[0]))
+}
+
+// changes says what to change. All of it must change together.
+func (c counsel) changes(a upgrade.Advice) safe.Markdown {
+	var texts, grounds []safe.Markdown
 	for _, m := range a.Measures[:min(len(a.Measures), fewMeasures)] {
-		texts = append(texts, c.measure(m))
+		texts = append(texts, c.change(m))
+		if m.Kind == upgrade.MeasureListed {
+			ground := safe.Format("by the registry's list, %s %s allows that", moduleName(m.Call), safe.Text(m.Release))
+			if m.ByName {
+				ground = ground.And(", but the list has no source of %s", c.d.Name(c.addr))
+			}
+			grounds = append(grounds, ground)
+		}
 	}
 	if rest := len(a.Measures) - fewMeasures; rest > 0 {
 		texts = append(texts, safe.Count(rest, "other place", "other places"))
 	}
-	text := safe.Join(", and ", texts...)
-	if a.Leaves != a.Version && !a.Leaves.IsZero() {
-		text = text.And("; that leaves %s", c.d.Version(a.Leaves))
+	it := safe.Const("it")
+	if a.Version != c.newest {
+		it = c.d.Version(a.Version)
+	}
+	text := safe.Format("to take %s, ", it)
+	if len(a.Measures) > 1 {
+		text = text.And("make these changes together: ")
+	}
+	text = text.And("%s", safe.Join(", and ", texts...))
+	if len(grounds) > 0 {
+		text = text.And(" (%s)", safe.Join("; ", grounds...))
 	}
 	return text
 }
 
-// measure says how one place must change so that it allows the version.
-func (c counsel) measure(m upgrade.Measure) safe.Markdown {
+// change says how one line must change.
+func (c counsel) change(m upgrade.Measure) safe.Markdown {
+	from, to := m.Change()
+	at := safe.Markdown{}
+	if e := m.Expression(); e != "" {
+		at = safe.Format(" in the value of %s", safe.Code(e))
+	}
+	at = at.And("%s", safe.Detail(" at %s", c.d.At(m.At())))
+	switch {
+	case to == "":
+		return safe.Format("remove %s%s", safe.Code(from), at)
+	case from == "":
+		return safe.Format("set %s%s", safe.Code(to), at)
+	}
+	return safe.Format("change %s to %s%s", safe.Code(from), safe.Code(to), at)
+}
+
+// reason says why one place cannot change so that it allows the version.
+func (c counsel) reason(m upgrade.Measure) safe.Markdown {
 	name := moduleName(m.Call)
 	release := safe.Format("%s %s", name, safe.Text(m.Release))
+	c.d.origins = nil // the terms may be of another release of the module
 	switch m.Kind {
-	case upgrade.MeasureEdit:
-		return c.edit(m)
-	case upgrade.MeasureListed:
-		list := safe.Const("by the registry's list")
-		if m.ByName {
-			list = safe.Format("by the registry's list, which has no source of %s", c.d.Name(c.addr))
-		}
-		return safe.Format("%s, %s allows %s%s", list, release, c.d.Version(c.version), c.setVersion(m))
-	case upgrade.MeasureRead:
-		return safe.Format("%s allows %s%s", release, c.d.Version(c.version), c.setVersion(m))
 	case upgrade.MeasureRefuted:
-		c.d.origins = nil // the term is of another release of the module
-		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.d.bound(m.Against).And(" at %s", c.d.Place(m.Against)))
+		if m.Against == (scan.Term{}) {
+			return safe.Format("%s does not require %s", release, c.d.Name(c.addr))
+		}
+		return safe.Format("%s was read and does not allow %s: %s", release, c.d.Version(c.version), c.term(m.Against))
+	case upgrade.MeasureClash:
+		after := safe.Markdown{}
+		if m.Release != "" {
+			after = safe.Format(" with %s", release)
+		}
+		return safe.Format("no release of %s is left%s, since %s and %s exclude each other", c.d.Name(m.Provider), after, c.term(m.Term), c.term(m.Against))
 	case upgrade.MeasureUnread:
 		if m.Release == "" {
 			return safe.Format("it is not known what newer releases of %s allow: %s", name, safe.Text(m.Why))
 		}
 		return safe.Format("%s could not be read: %s", release, safe.Text(m.Why))
-	case upgrade.MeasureUnknown:
-		return safe.Format("ask %s what newer releases of %s allow", c.question(), name)
 	case upgrade.MeasureNone:
 		if m.Release != "" {
 			return safe.Format("by the registry's list, no release of %s up to %s allows %s", name, safe.Text(m.Release), c.d.Version(c.version))
 		}
-		return safe.Format("no release of %s helps: %s is the newest", name, safe.Text(cmp.Or(m.Call.Version, m.Call.Ref)))
+		return safe.Format("%s is the newest release of %s", safe.Text(cmp.Or(m.Call.Version, m.Call.Ref)), name)
 	}
-	return safe.Format("nothing in the repository changes %s", c.termOf(m))
+	return safe.Format("nothing in the repository changes %s", c.term(m.Term))
 }
 
-// edit says how to change a term of this repository.
-func (c counsel) edit(m upgrade.Measure) safe.Markdown {
-	if m.Becomes.Op == 0 {
-		return safe.Format("%s goes", c.termOf(m))
+// term is a term with its place, if that is known.
+func (c counsel) term(t scan.Term) safe.Markdown {
+	if t.Place == (problem.Place{}) {
+		return c.d.bound(t)
 	}
-	becomes := m.Term
-	becomes.Constraint = m.Becomes
-	return safe.Format("%s becomes %s", c.termOf(m), c.d.bound(becomes))
-}
-
-func (c counsel) termOf(m upgrade.Measure) safe.Markdown {
-	return c.d.bound(m.Term).And("%s", safe.Detail(" at %s", c.d.At(m.Term.Place)))
-}
-
-// setVersion says which version argument lets a call take a release.
-func (c counsel) setVersion(m upgrade.Measure) safe.Markdown {
-	text := `version = "` + m.Release + `"`
-	if m.Call.Version == "" {
-		text = "ref=" + m.Release
-	}
-	set := safe.Format(": set %s", safe.Code(text))
-	if m.Call.Constraint != "" {
-		set = set.And(" in place of %s", safe.Code(`"`+m.Call.Constraint+`"`))
-	}
-	return set.And("%s", safe.Detail(" at %s", c.d.At(m.Call.Place)))
+	return c.d.bound(t).And("%s", safe.Detail(" at %s", c.d.Place(t)))
 }
 
 // question is the command that finds out the unknown part.

@@ -399,7 +399,7 @@ func (d Vocabulary) because(h upgrade.Held) safe.Markdown {
 	case h.By.Reason == policy.HeldByAge && h.By.Eligible.IsZero():
 		return rule.And(", because its age is not known")
 	case h.By.Reason == policy.HeldByAge:
-		return rule.And(" until %s, when it is old enough", safe.Text(provider.Day(h.By.Eligible).String()))
+		return rule.And(" until %s, when the first newer release is old enough", safe.Text(provider.Day(h.By.Eligible).String()))
 	}
 	return rule
 }

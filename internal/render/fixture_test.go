@@ -99,7 +99,7 @@ func upgraded(name, from, to string, s provider.Signer) report.Change {
 var heldByVPC = upgrade.Held{
 	Version: version("6.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4),
 	Published: day("2026-11-06"),
-	Help: upgrade.Advice{Version: version("6.1.0"), Leaves: version("6.1.0"), Measures: []upgrade.Measure{
+	Help: upgrade.Advice{Version: version("6.1.0"), Measures: []upgrade.Measure{
 		{Kind: upgrade.MeasureEdit, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4), Becomes: bound("~> 6.0")},
 	}},
 }
@@ -340,21 +340,20 @@ func advised() []report.Kept {
 	var all []report.Kept
 	for i, measures := range [][]upgrade.Measure{
 		{{Kind: upgrade.MeasureEdit, Term: term("!= 2.1.0", "", "envs/prod/main.tf", 3)}},
-		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0"}, {Kind: upgrade.MeasureEdit, Term: term("< 2.0.0", "", "envs/prod/main.tf", 3), Becomes: bound("< 3.0.0")}},
-		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0", ByName: true}},
-		{{Kind: upgrade.MeasureRead, Term: limit, Call: git, Release: "v2.0.0"}},
+		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0", CallBecomes: "~> 5.13"}, {Kind: upgrade.MeasureEdit, Term: term("< 2.0.0", "", "envs/prod/main.tf", 3), Becomes: bound("< 3.0.0")}},
+		{{Kind: upgrade.MeasureListed, Term: limit, Call: call, Release: "5.13.0", CallBecomes: "~> 5.13", ByName: true}},
+		{{Kind: upgrade.MeasureRead, Term: limit, Call: git, Release: "v2.0.0", CallBecomes: "v2.0.0"}},
 		{{Kind: upgrade.MeasureRefuted, Term: limit, Call: call, Release: "5.13.0", Against: limit}},
 		{{Kind: upgrade.MeasureUnread, Term: limit, Call: call, Release: "5.13.0", Why: "registry.terraform.io does not answer"}},
 		{{Kind: upgrade.MeasureUnknown, Term: limit, Call: git}},
-		{{Kind: upgrade.MeasureNone, Term: limit, Call: call}, {Kind: upgrade.MeasureNone, Term: limit, Call: call, Release: "6.0.0"}},
+		{{Kind: upgrade.MeasureNone, Term: limit, Call: call}},
+		{{Kind: upgrade.MeasureNone, Term: limit, Call: call, Release: "6.0.0"}},
+		{{Kind: upgrade.MeasureClash, Call: call, Release: "5.13.0", Provider: addr("acme/other"), Term: limit, Against: term("~> 3.0", "", "envs/prod/main.tf", 4)}},
 		{{Kind: upgrade.MeasureFixed, Term: limit}},
 	} {
 		h := upgrade.Held{
 			Version: version("2.1.0"), By: policy.Hold{Reason: upgrade.HeldByConstraint}, Term: measures[0].Term,
 			Help: upgrade.Advice{Version: version("2.1.0"), Measures: measures},
-		}
-		if len(measures) > 1 {
-			h.Help.Leaves = version("2.0.3")
 		}
 		all = append(all, report.Kept{Addr: addr(fmt.Sprintf("acme/held%d", i)), Version: version("1.9.0"), Facts: upgrade.Facts{Held: []upgrade.Held{h}}})
 	}

@@ -214,7 +214,7 @@ func heldPart(p part, held []*outline.Topic, d outline.Vocabulary) part {
 func heldItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
 	text := c.SaidIn(d)
 	if !c.Next.Empty() {
-		text = text.And(". Next: %s", c.Next)
+		text = text.And(". %s", c.Next.Capital())
 	}
 	return safe.Format("- %s\n", text)
 }

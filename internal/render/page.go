@@ -144,14 +144,18 @@ func paths(items markup) markup { return `<ul class="paths">` + items + `</ul>` 
 func causeList(items markup) markup { return `<ul class="causes">` + items + `</ul>` }
 
 // causeItem is a cause with its root modules, its places and the next step.
-func causeItem(text, next safe.Markdown, of []string, places []safe.Markdown) markup {
-	return `<li class="row"><p>` + prose(text) + `</p>` + onlyIf(!next.Empty(), `<p class="next"><b>Next:</b> `+prose(next)+`</p>`) +
+func causeItem(text safe.Markdown, next markup, of []string, places []safe.Markdown) markup {
+	return `<li class="row"><p>` + prose(text) + `</p>` + onlyIf(next != "", `<p class="next">`+next+`</p>`) +
 		`<div class="where">` + dirs(of) + onlyIf(len(places) > 0, folded(counted(len(places), "place", "places"), paths(bullets(places)))) + `</div></li>`
 }
 
 // causeOf is a topic. Its places have a list of their own, below the text.
 func causeOf(o outline.Outline, c *outline.Topic) markup {
-	return causeItem(c.Text, c.Next, c.Dirs.List, c.Places)
+	next := onlyIf(!c.Next.Empty(), `<b>Next:</b> `+prose(c.Next))
+	if c.Concern == outline.ConcernHeld { // advice is a sentence
+		next = prose(c.Next.Capital())
+	}
+	return causeItem(c.Text, next, c.Dirs.List, c.Places)
 }
 
 func changesSection(r report.Report, o outline.Outline) markup {

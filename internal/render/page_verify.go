@@ -24,7 +24,7 @@ func verifiedSections(r report.Report) markup {
 	}
 	return pageSection("findings", "Findings", `<p>`+escaped(totals)+`</p>`+findingsTable(v.Findings)+"\n") + acceptedSection(v.Accepted) +
 		onlyIf(len(v.Unchecked) > 0, pageSection("unchecked", "Not checked", causeList(markupOf(v.Unchecked, func(u outline.UncheckedIn) markup {
-			return causeItem(safe.Text(u.What), safe.Markdown{}, u.Dirs, nil)
+			return causeItem(safe.Text(u.What), "", u.Dirs, nil)
 		}))))
 }
 

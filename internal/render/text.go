@@ -214,7 +214,11 @@ func (t *text) causes(indent int, all []*outline.Topic) {
 			}
 			t.paragraph(indent, l.label, text)
 			if !c.Next.Empty() && (i+1 == len(shown) || shown[i+1].Next != c.Next) {
-				t.paragraph(indent+2, cell{safe.Const("next:"), dim}, c.Next)
+				label := cell{safe.Const("next:"), dim}
+				if c.Concern == outline.ConcernHeld { // advice is a sentence
+					label = cell{}
+				}
+				t.paragraph(indent+2, label, c.Next)
 			}
 		}
 		if more := len(some) - len(shown); more > 0 {

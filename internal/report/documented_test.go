@@ -47,7 +47,7 @@ var documented = map[string]reflect.Type{
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
 	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed required_providers
-	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed why created updated closed room run person`)
+	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed clash why created updated closed room run person`)
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
 

@@ -403,11 +403,10 @@ type heldJSON struct {
 	Also     []scan.Term  `json:"also"`
 	Rule     string       `json:"rule"`
 	Eligible provider.Day `json:"eligible"`
-	// Help is the measures that let the provider move to HelpTo, and the problems
-	// that remain.
+	// Help is the measures that let the provider move to HelpTo, or the reasons why none
+	// does.
 	Help   []upgrade.Measure `json:"help,omitempty"`
 	HelpTo *provider.Version `json:"help_to,omitempty"`
-	Leaves *provider.Version `json:"help_leaves,omitempty"`
 }
 
 // decidingTerm is a scan.Term with another key for its constraint.
@@ -419,6 +418,7 @@ type decidingTerm struct {
 	Sets       scan.SetNames `json:"sets,omitzero"`
 	Source     string        `json:"source_expression,omitempty"`
 	Expression string        `json:"expression,omitempty"`
+	Written    string        `json:"-"`
 }
 
 // heldIn are the held releases of all providers of a root module.
@@ -438,7 +438,7 @@ func (w shaper) heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, decidingTerm: decidingTerm(w.term(h.Term)),
 		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
-		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version), Leaves: orNil(h.Help.Leaves),
+		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version),
 	}
 }
 

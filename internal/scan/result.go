@@ -125,6 +125,9 @@ type Term struct {
 	Written string `json:"-"`
 }
 
+// Text is the term as it is written, as far as known.
+func (t Term) Text() string { return cmp.Or(t.Written, t.Constraint.String()) }
+
 // Constraints joins the terms to the string that the lock file records.
 func (r Requirement) Constraints() provider.Constraints {
 	var terms []provider.Term

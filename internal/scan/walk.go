@@ -353,9 +353,8 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 
 // enterPackage reads a module that is not in the file tree of its caller.
 func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
-	pin, expression := c.Pin()
 	w.Fetched = append(w.Fetched, Fetched{
-		Module: to.path, Place: c.Module.Place, Pin: pin, Expression: expression, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
+		Module: to.path, Place: c.Module.Place, Pin: c.Pin, Expression: c.Expression, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
 		Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, Dir: got.at.Path, Versions: got.versions,
 	})
 	to.base = got.base

@@ -16,7 +16,11 @@ type ModuleCall struct {
 	passed          []passedProvider
 	Args            map[string]*hcl.Attribute // for early evaluation
 	Module          ModuleSource              // from source and version, after files are merged
-	Stack           bool                      // a stack calls another stack
+	// Pin is the place of the argument that says which release is called: the version, or
+	// else the source. Expression is what is written there, if that is no literal.
+	Pin        problem.Place
+	Expression string
+	Stack      bool // a stack calls another stack
 }
 
 // callArgument is an argument of a call, perhaps from an override file.
@@ -39,17 +43,12 @@ func (d *decoder) callArgument(attr *hcl.Attribute) *callArgument {
 	return a
 }
 
-// Pin is the argument that says which release is called: the version, or else the source.
-// expression is what is written there, if that is no literal.
-func (c ModuleCall) Pin() (at problem.Place, expression string) {
-	pin := c.source
+// pin is the argument that says which release is called; nil if there is none.
+func (c ModuleCall) pin() *callArgument {
 	if c.version != nil {
-		pin = c.version
+		return c.version
 	}
-	if pin == nil { // made by another program
-		return c.Module.Place, ""
-	}
-	return pin.place(), pin.written
+	return c.source
 }
 
 // place is where the argument's value starts.

@@ -284,6 +284,9 @@ func (m *merger) locateCalls() {
 			c.Module = decodeSource(d, c, evaluatesEarly(m.c.Tool))
 		}
 		m.Diags = append(m.Diags, d.Diags...)
+		if pin := c.pin(); pin != nil {
+			c.Pin, c.Expression = pin.place(), pin.written
+		}
 		if c.Module.Kind != EarlySource {
 			c.source, c.version = nil, nil // release the parsed files
 		}

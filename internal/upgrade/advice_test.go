@@ -76,11 +76,7 @@ func helpText(h Advice) string {
 	if len(steps) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s", h.Version, strings.Join(steps, "; "))
-	if h.Leaves != h.Version && !h.Leaves.IsZero() {
-		text += fmt.Sprintf(" (leaves %s)", h.Leaves)
-	}
-	return text
+	return fmt.Sprintf("%s: %s", h.Version, strings.Join(steps, "; "))
 }
 
 // TestAdvice checks, for each way in which constraints hold a provider, the advice to let
@@ -105,7 +101,8 @@ func TestAdvice(t *testing.T) {
 		"nothing is held":      {terms: []term{{"", ">= 1.0", own}}, want: ""},
 		"a root's own term":    {terms: []term{{"", ">= 1, ~> 1.0", own}}, want: "2.5.0: edit ~> 1.0 -> ~> 2.0"},
 		"several own terms":    {terms: []term{{"", "~> 1.0, < 2", own}}, want: "2.5.0: edit ~> 1.0 -> ~> 2.0; edit < 2.0.0 -> < 3.0.0"},
-		"an exclusion":         {terms: []term{{"", "!= 2.5.0", own}}, want: "2.5.0: edit != 2.5.0 goes"},
+		"an exclusion":         {terms: []term{{"", ">= 1, != 2.5.0", own}}, want: "2.5.0: edit != 2.5.0 goes"},
+		"an exclusion alone":   {terms: []term{{"", "!= 2.5.0", own}}, want: "2.5.0: edit != 2.5.0 -> >= 2.5.0"},
 		"a local module's":     {terms: []term{{"net", "~> 1.0", "modules/net/main.tf"}}, want: "2.5.0: edit ~> 1.0 -> ~> 2.0"},
 		"called twice":         {terms: []term{{"one", "~> 1.0", "modules/net/main.tf"}, {"two", "~> 1.0", "modules/net/main.tf"}}, want: "2.5.0: edit ~> 1.0 -> ~> 2.0"},
 		"a record of the lock": {terms: []term{{"", "~> 1.0", "root/.terraform.lock.hcl"}}, want: "2.5.0: fixed ~> 1.0"},
@@ -170,7 +167,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"one without help": {
 			terms: []term{{"", "~> 1.0", own}, {"vpc", "< 2.1", vpc}}, fetched: []scan.Fetched{call("vpc", releasesOfModule(t, "1.1.0 . hashicorp/a < 2.1"))},
-			want: "2.5.0: edit ~> 1.0 -> ~> 2.0; none < 2.1.0 in vpc 1.1.0 (leaves 2.0.0)",
+			want: "2.0.0: edit ~> 1.0 -> ~> 2.0",
 		},
 	}
 	for name, tt := range tests {
@@ -209,8 +206,9 @@ func TestAdviceReadsPathsFromTheTopOfTheModule(t *testing.T) {
 			t.Parallel()
 			m := module(t, nil, nil)
 			required(t, &m, "vpc", "~> 1.0", tt.place)
-			w := &wanted{tool: m.Tool, requirement: m.Tree.Requirements[0], fetched: []scan.Fetched{{Module: "vpc", Dir: tt.dir, Call: scan.Call{Source: tt.source}}}}
-			got := w.holders(version("2.0.0"))[0].paths(w.requirement.Terms)
+			terms := m.Tree.Requirements[0].Terms
+			a := adviser{tool: m.Tool, fetched: []scan.Fetched{{Module: "vpc", Dir: tt.dir, Call: scan.Call{Source: tt.source}}}}
+			got := a.paths(a.holders(terms, version("2.0.0"))[0], terms)
 			if strings.Join(got, " ") != tt.want && (tt.want != "none" || len(got) > 0) {
 				t.Errorf("the path is %q, want %q", got, tt.want)
 			}

@@ -131,8 +131,8 @@ func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts O
 func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Options, reader Rereader) [][]Selection {
 	b := opts.behaviour()
 	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
-	choices := chooseVersions(wanted, b, asker{ctx, src, opts})
-	examine(modules, choices, b, rereading{ctx, reader})
+	world := asker{ctx, src, opts}
+	choices := examine(modules, chooseVersions(wanted, b, world), b, rereading{world, reader})
 	return collect.Mapped(choices, func(choice []chosen) []Selection {
 		return collect.Mapped(choice, func(c chosen) Selection {
 			return Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
@@ -140,19 +140,18 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	})
 }
 
-// rereading asks the reader on behalf of one Examine. It does not outlive that call, so it
-// may hold its context.
+// rereading asks the source and the reader on behalf of one Examine.
 type rereading struct {
-	ctx    context.Context
+	asker  asker
 	reader Rereader
 }
 
 func (r rereading) latest(tool provider.Tool, call scan.Call) (scan.Call, string, error) {
-	return r.reader.Latest(r.ctx, tool, call)
+	return r.reader.Latest(r.asker.ctx, tool, call)
 }
 
 func (r rereading) again(modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule {
-	return r.reader.Reread(r.ctx, modules, instead)
+	return r.reader.Reread(r.asker.ctx, modules, instead)
 }
 
 // FormerSigners notes who signed the release that each selection leaves, so that relock can

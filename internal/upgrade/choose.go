@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/collect"
@@ -292,7 +294,11 @@ func (c chosen) noVersion() error {
 	if len(releases) == 0 {
 		return err
 	}
-	err.Problem.Message += disagreement(c.wanted.requirement, c.offered.releases)
+	said := disagreement(c.wanted.requirement, releases)
+	if core := contradiction(c.wanted.requirement.Terms, releases); said == "" && len(core) > 1 {
+		said = ": " + strings.Join(collect.Mapped(core, func(t scan.Term) string { return fmt.Sprintf("%q at %s", t.Constraint, t.Place) }), " and ") + " exclude each other"
+	}
+	err.Problem.Message += said
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
 	err.Problem.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.wanted.requirement, top); ok {
@@ -330,6 +336,7 @@ func (c chosen) holding() []Held {
 		h := Held{Version: r.Version, By: policy.Hold{Reason: HeldByConstraint}, Published: r.Published}
 		if c.wanted.constraints.Allows(r.Version) {
 			h.By = c.applied.Judge(r)
+			h.By.Eligible = c.eligible(newer, h.By)
 		}
 		if told[h.By.Reason] {
 			continue
@@ -337,11 +344,32 @@ func (c chosen) holding() []Held {
 		told[h.By.Reason] = true
 		if h.By.Reason == HeldByConstraint {
 			h.Term, h.Others = excluders(c.wanted.requirement, r, newer)
-			h.Help = advise(c, newer)
 		}
 		all = append(all, h)
 	}
 	return all
+}
+
+// eligible is the first day on which one of the newer releases may be taken that are held for
+// the same reason. It may be another one than the newest.
+func (c chosen) eligible(newer []provider.Release, hold policy.Hold) time.Time {
+	if hold.Eligible.IsZero() {
+		return hold.Eligible
+	}
+	first := time.Time{}
+	for _, r := range newer {
+		rules, by := c.applied, policy.Hold{}
+		if !c.wanted.constraints.Allows(r.Version) || rules.Judge(r).Reason != hold.Reason {
+			continue
+		}
+		for by = rules.Judge(r); rules.Now.Before(by.Eligible); by = rules.Judge(r) {
+			rules.Now = by.Eligible
+		}
+		if by.Reason == "" && (first.IsZero() || rules.Now.Before(first)) {
+			first = rules.Now
+		}
+	}
+	return cmp.Or(first, hold.Eligible)
 }
 
 // excluders are the terms that exclude a release: first the one that decides, then the

@@ -116,7 +116,7 @@ func plan(modules []scan.RootModule, b behaviour, world asker) []Result {
 	roots := collect.Mapped(modules, func(m scan.RootModule) root { return want(m, b) })
 	choices := chooseVersions(collect.Mapped(roots, func(r root) []*wanted { return r.wanted }), b, world)
 	covers := coverRoots(roots, choices, b, world)
-	choices = chooseIdle(roots, choices, covers, b, world)
+	choices = advised(roots, chooseIdle(roots, choices, covers, b, world), b)
 	// Collect the packages that the new entries are made from, and one package of each
 	// release that an entry leaves. The other values of coverEach are computed again below:
 	// for thousands of root modules, keeping them would fill the memory.

@@ -514,7 +514,7 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 	local := m.Tree.Requirements[0].Terms[1]
 	want := []Held{{
 		Version: version("2.0.0"), By: policy.Hold{Reason: HeldByConstraint}, Term: local,
-		Help: Advice{Version: version("2.0.0"), Leaves: version("2.0.0"), Measures: []Measure{{Kind: MeasureEdit, Term: local, Becomes: constraints(t, "~> 2.0").Terms()[0]}}},
+		Help: Advice{Version: version("2.0.0"), Measures: []Measure{{Kind: MeasureEdit, Term: local, Becomes: constraints(t, "~> 2.0").Terms()[0]}}},
 	}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)

@@ -184,7 +184,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "minimum age takes the newest that is old enough", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-11"},
 		},
 		{
 			name: "a release is old enough on the day", requires: "a", locked: "1.0.0", dates: dates,
@@ -218,7 +218,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "but follows the other rules", requires: "a", dates: dates,
-			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: at(1)}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-11"},
 		},
 		{
 			name: "also where versions are kept", requires: "a", mode: Complete,

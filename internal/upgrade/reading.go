@@ -3,198 +3,302 @@ package upgrade
 import (
 	"slices"
 
-	goversion "github.com/hashicorp/go-version"
-
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// mostRereads is how often root modules are read again: first with one candidate for each
-// module, then with the newest release of each module whose candidate does not help.
-const mostRereads = 2
+// mostRereads is how often root modules are read again, each time with one more release of
+// each module that is tried.
+const mostRereads = 3
 
-// examine reads the releases of modules that could help the held providers, and adds the
-// findings to their advice.
-func examine(modules []scan.RootModule, choices [][]chosen, b behaviour, world rereading) {
-	e := trials{modules: modules, behaviour: b, instead: map[ToolCall]readRelease{}}
-	for i, choice := range choices {
-		for _, c := range choice {
-			e.open = append(e.open, openIn(i, c)...)
+// measurePending is a module release that must be read before the search for advice can go
+// on. No finished advice has it.
+const measurePending MeasureKind = "pending"
+
+// examine adds advice to the choices. Unlike advised, it reads the releases of modules that
+// could help, and asks about all providers that the root modules then require.
+func examine(modules []scan.RootModule, choices [][]chosen, b behaviour, world rereading) [][]chosen {
+	t := trials{modules: modules, world: world, read: map[trial]rereadRoot{}, latest: map[ToolCall]readRelease{}}
+	all := make([][]chosen, len(choices))
+	advisers := t.advisers(choices, b)
+	for reads := 0; ; reads++ {
+		t.instead, t.over = map[ToolCall]readRelease{}, reads == mostRereads
+		for i, choice := range choices {
+			all[i] = collect.Mapped(choice, func(c chosen) chosen {
+				if !c.wantsAdvice() {
+					return c
+				}
+				return c.with(advisers[i].advice(c))
+			})
 		}
-	}
-	for range mostRereads {
-		if !e.propose(world) {
-			break
+		if len(t.instead) == 0 {
+			return all
 		}
-		e.judge(world.again(modules, e.calls()))
+		t.reread(b)
 	}
 }
 
-// trials are the module releases to read, and the advice that depends on them.
+// trials are the module releases that one Examine has read, and those to read next.
 type trials struct {
-	modules   []scan.RootModule
-	behaviour behaviour
-	open      []openAdvice
-	instead   map[ToolCall]readRelease
+	modules []scan.RootModule
+	world   rereading
+	read    map[trial]rereadRoot
+	latest  map[ToolCall]readRelease // of modules that no registry lists; without a release: why not
+	instead map[ToolCall]readRelease // to read next
+	over    bool                     // nothing more is read
 }
 
-// openAdvice is the advice for a provider of a root module, with the holder of each
-// measure.
-type openAdvice struct {
+// trial is a release of a module in the tree of a root module.
+type trial struct {
 	module  int
-	choice  chosen
-	advice  *Advice
-	holders []holder
+	call    ToolCall
+	release string
+}
+
+// rereadRoot is a root module that was read with other releases of modules.
+type rereadRoot struct {
+	root    root
+	instead map[ToolCall]readRelease
 }
 
 // readRelease is a release of a module that is read instead of the one in use.
 type readRelease struct {
 	call    scan.Call
 	release string
-	number  *goversion.Version // nil: the module comes from no registry
+	becomes string // the constraint or the ref that selects it
+	why     string // why there is none
 }
 
-// openIn is the advice for a provider, or none if no constraint holds it.
-func openIn(module int, c chosen) []openAdvice {
-	for i := range c.held {
-		if a := &c.held[i].Help; len(a.Measures) > 0 {
-			return []openAdvice{{module, c, a, c.wanted.holders(a.Version)}}
+// advisers are those of the root modules with a provider that wants advice. They know all
+// providers of these.
+func (t *trials) advisers(choices [][]chosen, b behaviour) []adviser {
+	whole := b
+	whole.options.Only = nil
+	roots := make([]root, len(choices))
+	others := make([][]*wanted, len(choices))
+	for i, choice := range choices {
+		if !slices.ContainsFunc(choice, chosen.wantsAdvice) {
+			continue
 		}
+		roots[i] = want(t.modules[i], whole)
+		others[i] = collect.Those(roots[i].wanted, func(w *wanted) bool {
+			return !slices.ContainsFunc(choice, func(c chosen) bool { return c.wanted.addr() == w.addr() })
+		})
 	}
-	return nil
+	further := chooseVersions(others, whole, t.world.asker)
+	all := make([]adviser, len(choices))
+	for i, choice := range choices {
+		known := slices.Concat(choice, further[i])
+		for _, w := range roots[i].idle {
+			known = append(known, chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
+		}
+		all[i] = t.adviser(i, newAdviser(roots[i], known, whole))
+	}
+	return all
 }
 
-// calls are the replacement of each call.
-func (e *trials) calls() map[ToolCall]scan.Call {
-	calls := map[ToolCall]scan.Call{}
-	for key, c := range e.instead {
-		calls[key] = c.call
+// adviser is the adviser of a root module that reads releases, instead of trusting lists,
+// and asks for what else a plan needs.
+func (t *trials) adviser(module int, a adviser) adviser {
+	listed, known, again := a.options, a.base, a.plan
+	a.options = func(h holder, addr provider.Addr, v provider.Version, nth int) []option {
+		return t.options(module, h, v, addr, nth, listed(h, addr, v, nth))
 	}
-	return calls
-}
-
-// propose notes which release of each module is read next. If one call has several
-// candidates, it is the newest. propose reports whether there is a release that has not
-// been read.
-func (e *trials) propose(world rereading) bool {
-	further := false
-	for _, o := range e.open {
-		for i := range o.advice.Measures {
-			m, h := &o.advice.Measures[i], o.holders[i]
-			if h.call == nil {
-				continue
+	a.base = func(addr provider.Addr) *wanted {
+		if w := known(addr); w != nil {
+			return w
+		}
+		for at, r := range t.read {
+			i := slices.IndexFunc(r.root.wanted, func(w *wanted) bool { return w.addr() == addr })
+			if at.module == module && i >= 0 {
+				return r.root.wanted[i]
 			}
-			key := ToolCall{h.wanted.tool.Name, h.call.Call}
-			before, tried := e.instead[key]
-			next, why := nextRelease(world, *m, h)
-			switch {
-			case why != "":
-				m.Kind, m.Why = MeasureUnread, why
-			case next.release == "":
-				if m.Kind == MeasureUnknown {
-					m.Kind = MeasureNone
-				}
-			case !tried, next.number != nil && before.number != nil && next.number.GreaterThan(before.number):
-				e.instead[key], further = next, true
+		}
+		return nil
+	}
+	a.plan = func(w *wanted) chosen {
+		if known(w.addr()) != nil {
+			if c := again(w); !c.undated {
+				return c
 			}
 		}
+		return chooseVersions([][]*wanted{{w}}, a.behaviour, t.world.asker)[0][0]
 	}
-	return further
+	return a
 }
 
-// nextRelease is the release of a module that is read next, or none if all are read. why
-// says what prevents an answer.
-func nextRelease(world rereading, m Measure, h holder) (_ readRelease, why string) {
-	_, above, listed := h.call.Versions.Above(h.call.Version)
-	release := ""
-	switch {
-	case m.Kind == MeasureListed:
-		release = m.Release
-	case m.Kind != MeasureUnknown && m.Kind != MeasureRefuted:
-		return readRelease{}, ""
-	case listed && len(above) > 0:
-		release = above[len(above)-1].Version
-	case h.call.Versions != nil:
-		return readRelease{}, "its registry does not list the version in use"
-	default:
-		call, release, err := world.latest(h.wanted.tool, h.call.Call)
-		if err != nil {
-			return readRelease{}, problem.Of(err).Message
-		}
+// options are the releases of a module that allow the version, as reading them has shown. If
+// none does, it is the last one with the reason. Nothing beyond the nth is read. listed is
+// what the registry's list says.
+func (t *trials) options(module int, h holder, v provider.Version, addr provider.Addr, nth int, listed []option) []option {
+	m := Measure{Term: h.terms[0], Call: holdingCall(h.call)}
+	key := ToolCall{t.modules[module].Tool.Name, h.call.Call}
+	if listed[0].measure.Kind == MeasureNone {
+		return listed
+	}
+	var helping, others []option
+	for _, next := range t.releases(key, h, listed) {
+		o := option{measure: m}
+		o.measure.Release, o.measure.CallBecomes = next.release, next.becomes
+		read, ok := t.read[trial{module, key, next.release}]
 		switch {
+		case next.why != "":
+			o.measure.Kind, o.measure.Why = MeasureUnread, next.why
+		case ok:
+			o = read.option(t.modules[module], h, o.measure, addr, v)
+		case t.over:
+			o.measure.Kind, o.measure.Why = MeasureUnread, "too many releases of modules were read already"
+		default:
+			o.measure.Kind = measurePending
+			t.instead[key] = next
+		}
+		if o.measure.Kind == measurePending {
+			return []option{o} // it decides whether another one is read
+		}
+		if !o.measure.helps() {
+			others = append(others, o)
+			continue
+		}
+		helping = append(helping, o)
+		if len(helping) > nth {
+			return helping
+		}
+	}
+	switch {
+	case len(helping) > 0:
+		return helping
+	case len(others) > 0:
+		return others[len(others)-1:]
+	}
+	m.Kind = MeasureNone
+	return []option{{measure: m}}
+}
+
+// releases are the releases of a module that may be read: those that help by the registry's
+// list, and the newest.
+func (t *trials) releases(key ToolCall, h holder, listed []option) []readRelease {
+	if h.call.Versions == nil {
+		return t.newestRef(key, h)
+	}
+	_, above, known := h.call.Versions.Above(h.call.Version)
+	if !known {
+		return []readRelease{{why: "its registry does not list the version in use"}}
+	}
+	var all []readRelease
+	add := func(release, becomes string) {
+		call := h.call.Call
+		call.Version, call.Versioned = "= "+release, true
+		if !slices.ContainsFunc(all, func(r readRelease) bool { return r.release == release }) {
+			all = append(all, readRelease{call: call, release: release, becomes: becomes})
+		}
+	}
+	for _, o := range listed {
+		if o.measure.Kind == MeasureListed {
+			add(o.measure.Release, o.measure.CallBecomes)
+		}
+	}
+	for _, r := range slices.Backward(above) {
+		if becomes, selected, ok := repin(h.call, r); ok && len(all) < mostReleases {
+			add(selected.Version, becomes)
+			break
+		}
+	}
+	return all
+}
+
+// newestRef is the newest release of a module that no registry lists, or why it is not
+// known.
+func (t *trials) newestRef(key ToolCall, h holder) []readRelease {
+	r, ok := t.latest[key]
+	if !ok {
+		call, release, err := t.world.latest(t.tool(key), h.call.Call)
+		r = readRelease{call: call, release: release, becomes: release}
+		switch {
+		case err != nil:
+			r = readRelease{why: problem.Of(err).Message}
 		case release == "":
-			return readRelease{}, "it comes from no registry, and no ref with a version says which release is in use"
-		case call == h.call.Call:
-			return readRelease{}, ""
+			r.why = "it comes from no registry, and no ref with a version says which release is in use"
 		}
-		return readRelease{call: call, release: release}, ""
+		t.latest[key] = r
 	}
-	number, err := goversion.NewVersion(release)
-	if err != nil {
-		return readRelease{}, "its registry lists no version of that name"
+	if r.why == "" && r.call == h.call.Call {
+		return nil
 	}
-	call := h.call.Call
-	call.Version, call.Versioned = "= "+release, true
-	return readRelease{call, release, number}, ""
+	return []readRelease{r}
 }
 
-// judge records for each measure what reading its release has shown, and which version
-// remains after all measures.
-func (e *trials) judge(reread []scan.RootModule) {
-	for _, o := range e.open {
-		now := root{}
-		if reread[o.module].Dir != "" {
-			now = want(reread[o.module], e.behaviour)
+// tool is the tool of the root modules that have a call.
+func (t *trials) tool(key ToolCall) provider.Tool {
+	return t.modules[slices.IndexFunc(t.modules, func(m scan.RootModule) bool { return m.Tool.Name == key.Tool })].Tool
+}
+
+// reread reads the root modules with the releases to read next.
+func (t *trials) reread(b behaviour) {
+	calls := map[ToolCall]scan.Call{}
+	for key, r := range t.instead {
+		calls[key] = r.call
+	}
+	for i, m := range t.world.again(t.modules, calls) {
+		r := rereadRoot{instead: t.instead}
+		if m.Dir != "" {
+			whole := b
+			whole.options.Only = nil
+			r.root = want(m, whole)
 		}
-		addr := o.choice.wanted.addr()
-		var terms []scan.Term
-		if r := requirementFor(now.module.Tree.Requirements, addr); r != nil {
-			terms = r.Terms
+		for key, next := range t.instead {
+			t.read[trial{i, key, next.release}] = r
 		}
-		left := o.choice.wanted.requirement.Terms
-		for i := range o.advice.Measures {
-			m, h := &o.advice.Measures[i], o.holders[i]
-			if h.call == nil {
-				left = h.taken(*m, left)
-				continue
-			}
-			read, ok := e.instead[ToolCall{h.wanted.tool.Name, h.call.Call}]
-			if !ok {
-				continue
-			}
-			below := func(t scan.Term) bool { return isBelow(t.Module, h.call.Module) }
-			m.Release, m.ByName = read.release, false
-			m.Kind, m.Why, m.Against = findingOf(e.modules[o.module], now, h.call.Module, collect.Those(terms, below), o.advice.Version)
-			if m.Kind == MeasureRead {
-				left = append(collect.Those(left, func(t scan.Term) bool { return !below(t) }), collect.Those(terms, below)...)
-			}
-		}
-		o.advice.Leaves = reached(o.choice, scan.Requirement{Terms: left}.Constraints())
 	}
 }
 
-// findingOf is the finding about a module in a tree with another release of it. terms are
-// those of the module and of the ones that it calls.
-func findingOf(before scan.RootModule, now root, module string, terms []scan.Term, v provider.Version) (kind MeasureKind, why string, against scan.Term) {
-	if now.module.Dir == "" {
-		return MeasureUnread, "the root module could not be read again", against
+// option is what reading a release of a module has shown.
+func (r rereadRoot) option(before scan.RootModule, h holder, m Measure, addr provider.Addr, v provider.Version) option {
+	o := option{measure: m, terms: map[provider.Addr][]scan.Term{}}
+	for _, required := range r.root.module.Tree.Requirements {
+		below := collect.Those(required.Terms, func(t scan.Term) bool { return isBelow(t.Module, h.call.Module) })
+		if len(below) > 0 {
+			o.terms[required.Addr] = below
+		}
 	}
-	for _, u := range now.module.Tree.Unread {
+	o.measure.Why = r.unread(before, h.call.Module)
+	refuting := slices.IndexFunc(o.terms[addr], func(t scan.Term) bool { return excludes(t, v) })
+	switch {
+	case o.measure.Why != "":
+		o.measure.Kind = MeasureUnread
+	case refuting >= 0:
+		o.measure.Kind, o.measure.Against = MeasureRefuted, o.terms[addr][refuting]
+	default:
+		o.measure.Kind = MeasureRead
+	}
+	return o
+}
+
+// unread says why the tree below a call is not known with another release of its module;
+// empty if it is.
+func (r rereadRoot) unread(before scan.RootModule, module string) string {
+	if r.root.module.Dir == "" {
+		return "the root module could not be read again"
+	}
+	tree := r.root.module.Tree
+	for _, u := range tree.Unread {
 		if isBelow(u.Module, module) {
-			return MeasureUnread, u.Reason, against
+			return u.Reason
 		}
 	}
-	for _, d := range now.module.Tree.Diagnostics {
-		if d.Severity == problem.SeverityError && !slices.Contains(before.Tree.Diagnostics, d) {
-			return MeasureUnread, d.Message, against
+	for _, d := range tree.Diagnostics {
+		if d.Severity == problem.SeverityError && !slices.Contains(before.All().Diagnostics, d) {
+			return d.Message
 		}
 	}
-	for _, t := range terms {
-		if excludes(t, v) {
-			return MeasureRefuted, "", t
+	if r.root.module.Newer && !before.Newer {
+		return "it needs a newer release of " + before.Tool.Name.Title() + " than relock knows"
+	}
+	for _, f := range tree.Fetched {
+		if _, replaced := r.instead[ToolCall{before.Tool.Name, f.Call}]; replaced && f.Module != module && isBelow(f.Module, module) {
+			return "it calls a module of which another release was tried, too"
 		}
 	}
-	return MeasureRead, "", against
+	return ""
 }
