@@ -147,7 +147,7 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 		return failedWriting
 	case m.Pending || len(m.Changes) > 0:
 		return failedInPart
-	case r.Verb == verbs.Scan, r.Verb == verbs.Why, has(ofFiles):
+	case r.Verb == verbs.Scan, has(ofFiles):
 		return failedReading
 	case keptSome(m, errors):
 		return failedInPart

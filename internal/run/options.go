@@ -15,8 +15,9 @@ import (
 
 // searching returns the options for finding root modules. findAll adds how a tree is read.
 func (a Ask) searching(c settings.Settings) scan.Options {
+	why := a.verb == verbs.Why // it writes no lock file, so it may take too many directories
 	return scan.Options{
-		Create: c.Create && !a.lockedOnly, Unlocked: c.Unlocked != "ignore" && !a.lockedOnly, Tool: c.Tool, ToolVersion: c.ToolVersion,
+		Create: (c.Create || why) && !a.lockedOnly, Unproven: why, Unlocked: c.Unlocked != "ignore" && !a.lockedOnly, Tool: c.Tool, ToolVersion: c.ToolVersion,
 		Include: c.Include, Exclude: c.Exclude, Variables: c.ModuleVars, Jobs: c.Jobs,
 		Sets: collect.Mapped(c.VariableSets, func(v settings.VariableSet) scan.VariableSet { return scan.VariableSet(v) }),
 	}

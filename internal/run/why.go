@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -18,24 +17,20 @@ import (
 func explainAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
 	all := withPlugins(j, p.found)
-	explained := make([][]upgrade.Selection, len(all))
+	explained := make([]upgrade.Result, len(all))
 	sources, divided := bySource(j, all)
 	for at, source := range sources {
 		indices := divided[at]
 		reader := newRereader(j, p, indices)
-		for n, selections := range upgrade.Examine(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options, reader) {
-			explained[indices[n]] = selections
+		for n, r := range upgrade.Examine(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options, reader) {
+			explained[indices[n]] = r
 		}
 	}
 	p = describeAll(j, p)
-	for i, selections := range explained {
+	for i, r := range explained {
 		m := &p.report.Modules[i]
-		for _, s := range selections {
-			if s.Err != nil {
-				d := problem.Of(s.Err)
-				d.Subject.Addr = cmp.Or(d.Subject.Addr, s.Requirement.Addr)
-				m.Diagnostics = append(m.Diagnostics, d)
-			}
+		m.Diagnostics = append(m.Diagnostics, r.Diagnostics...)
+		for _, s := range r.Selections {
 			if len(s.Held) > 0 {
 				m.Kept = append(m.Kept, report.Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: upgrade.Facts{Held: s.Held}})
 			}

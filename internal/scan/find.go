@@ -31,6 +31,9 @@ type Options struct {
 	// Create lets a search also find root modules without a lock file, if they are unlikely
 	// to be anything else.
 	Create bool
+	// Unproven adds to those of Create the directories with configuration of which nothing
+	// says whether they are root modules.
+	Unproven bool
 	// Unlocked lets a search report root modules that it leaves out because they have no
 	// lock file: a warning with CodeUnlocked for each directory. If there are any, the
 	// search reads the whole file tree.
@@ -549,7 +552,10 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, 
 		case !f.lockable(at):
 		case wished(at.Path), byItself(at):
 			likely = append(likely, at)
-		case f.opts.PassedOver && !slices.Contains(strings.Split(at.Path, "/"), "modules"):
+		case slices.Contains(strings.Split(at.Path, "/"), "modules"):
+		case f.opts.Unproven:
+			likely = append(likely, at)
+		case f.opts.PassedOver:
 			others = append(others, at)
 		}
 	}

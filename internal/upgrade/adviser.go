@@ -107,7 +107,7 @@ func (a adviser) terms() map[provider.Addr][]scan.Term {
 // targets are the releases to aim at: newer than the selected one, and not held by a rule.
 // They are sorted from the newest; if the provider has no version at all, those for which
 // the fewest places must change come first. Of the releases that the same places exclude,
-// only the newest is one. If the rules hold every release, rule is the hold of the newest.
+// only the newest is one, or the newest of each major version if a module excludes it. If the rules hold every release, rule is the hold of the newest.
 func (a adviser) targets(c chosen, terms []scan.Term) (targets []provider.Version, rule policy.Hold) {
 	type target struct {
 		version provider.Version
@@ -126,6 +126,9 @@ func (a adviser) targets(c chosen, terms []scan.Term) (targets []provider.Versio
 		holders := a.holders(terms, r.Version)
 		for _, h := range holders {
 			places += fmt.Sprintf("%s %s %s\n", h.terms[0].Module, h.terms[0].Place, h.terms[0].Constraint)
+			if h.call != nil { // other releases of the module may allow an older major version
+				places += fmt.Sprintln(r.Version.Major)
+			}
 		}
 		if !seen[places] && (len(holders) > 0 || c.err != nil) {
 			all = append(all, target{r.Version, len(holders)})

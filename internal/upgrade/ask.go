@@ -125,19 +125,31 @@ func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts O
 }
 
 // Examine says which version of each provider Plan would select, and what holds newer ones.
-// It makes no entries. It asks the questions that choosing versions asks. It also reads
-// other releases of modules that could help, as far as the reader allows. Results are in
-// the order of modules.
-func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Options, reader Rereader) [][]Selection {
+// It makes no entries: the results have only Selections, and Diagnostics about these. It
+// asks the questions that choosing versions asks, also about providers for which the rules
+// let no release in. It also reads other releases of modules that could help, as far as the
+// reader allows, and plans all providers of a root module with these. Results are in the
+// order of modules.
+func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Options, reader Rereader) []Result {
 	b := opts.behaviour()
-	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
+	b.spares = false
+	results := make([]Result, len(modules))
+	var wanted [][]*wanted
+	for i, m := range modules {
+		r := want(m, b)
+		wanted = append(wanted, r.wanted)
+		results[i].Diagnostics = collect.Those(r.diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeProviderRefused })
+	}
 	world := asker{ctx, src, opts}
 	choices := examine(modules, chooseVersions(wanted, b, world), b, rereading{world, reader})
-	return collect.Mapped(choices, func(choice []chosen) []Selection {
-		return collect.Mapped(choice, func(c chosen) Selection {
-			return Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
-		})
-	})
+	for i, choice := range choices {
+		for _, c := range choice {
+			s := Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
+			results[i].Selections = append(results[i].Selections, s)
+			results[i].Diagnostics = append(results[i].Diagnostics, proven{covered: covered{chosen: c}, selection: s, notices: c.notices}.explain()...)
+		}
+	}
+	return results
 }
 
 // rereading asks the source and the reader on behalf of one Examine.

@@ -87,7 +87,7 @@ func TestExamineSaysWhatItRead(t *testing.T) {
 			}}
 			tt.shelf.t = t
 			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two, "2.5.0": two}}}
-			got := Examine(t.Context(), src, []scan.RootModule{m}, Options{}, &tt.shelf)[0][0]
+			got := Examine(t.Context(), src, []scan.RootModule{m}, Options{}, &tt.shelf)[0].Selections[0]
 			if said := helpText(got.Held[0].Help); said != tt.want || strings.Join(tt.shelf.asked, ", ") != tt.asked {
 				t.Errorf("the advice is %q after reading %q, want %q after %q", said, tt.shelf.asked, tt.want, tt.asked)
 			}
