@@ -68,13 +68,16 @@ func publicCalls(t *testing.T, detailed bool) ([]publicCall, *sandbox.Sandbox) {
 }
 
 // helped is what relock says in JSON of the one provider that is held.
-func helped(t *testing.T, said string) (kind, release string, to provider.Version) {
+func helped(t *testing.T, said string) (kind, becomes string, to provider.Version) {
 	t.Helper()
 	var doc struct {
 		Modules []struct {
 			Held []struct {
 				To   string `json:"help_to"`
-				Help []struct{ Kind, Release string }
+				Help []struct {
+					Kind    string
+					Becomes string `json:"call_becomes"`
+				}
 			}
 		}
 	}
@@ -86,7 +89,7 @@ func helped(t *testing.T, said string) (kind, release string, to provider.Versio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return held.Help[0].Kind, held.Help[0].Release, to
+	return held.Help[0].Kind, held.Help[0].Becomes, to
 }
 
 // TestWhatWouldHelpIsTrueForTerraform plays recorded calls of public modules: upgrade names a
@@ -110,15 +113,15 @@ func TestWhatWouldHelpIsTrueForTerraform(t *testing.T) {
 			}
 			write(c.version)
 			status, said := runIn(t, s, dir, slices.Concat([]string{"upgrade", "--platform", "linux_amd64", "--format", "json", "."}, as)...)
-			if kind, release, _ := helped(t, said); status != ExitOK || kind != "listed" || release != c.release {
-				t.Errorf("upgrade ends with %d and names %s as %s, want %s as listed", status, release, kind, c.release)
+			if kind, becomes, _ := helped(t, said); status != ExitOK || kind != "listed" || becomes != c.release {
+				t.Errorf("upgrade ends with %d and names %s as %s, want %s as listed", status, becomes, kind, c.release)
 			}
 			status, said = runIn(t, s, dir, slices.Concat([]string{"why", c.system, ".", "--format", "json"}, as)...)
-			kind, release, to := helped(t, said)
-			if status != ExitOK || kind != "read" || release != c.release {
-				t.Errorf("why ends with %d and names %s as %s, want %s as read", status, release, kind, c.release)
+			kind, becomes, to := helped(t, said)
+			if status != ExitOK || kind != "read" || becomes != c.release {
+				t.Errorf("why ends with %d and names %s as %s, want %s as read", status, becomes, kind, c.release)
 			}
-			write(release)
+			write(becomes)
 			if ok, output := runTools(t, program, s, dir, t.TempDir(), "", []string{"init", "-upgrade", "-input=false", "-no-color"}); !ok {
 				t.Fatal(output)
 			}

@@ -13,9 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// fewMeasures is the number of measures that one line names.
-const fewMeasures = 3
-
 // counsel says which measures let one provider of a root module reach a version, or why none
 // does. It says of each measure only what is known. Places are details: root modules that
 // need the same change get the same words.
@@ -54,7 +51,7 @@ func (c counsel) said(a upgrade.Advice) safe.Markdown {
 // changes says what to change. All of it must change together.
 func (c counsel) changes(a upgrade.Advice) safe.Markdown {
 	var texts, grounds []safe.Markdown
-	for _, m := range a.Measures[:min(len(a.Measures), fewMeasures)] {
+	for _, m := range a.Measures {
 		texts = append(texts, c.change(m))
 		if m.Kind == upgrade.MeasureListed {
 			ground := safe.Format("by the registry's list, %s %s allows that", moduleName(m.Call), safe.Text(m.Release))
@@ -63,9 +60,6 @@ func (c counsel) changes(a upgrade.Advice) safe.Markdown {
 			}
 			grounds = append(grounds, ground)
 		}
-	}
-	if rest := len(a.Measures) - fewMeasures; rest > 0 {
-		texts = append(texts, safe.Count(rest, "other place", "other places"))
 	}
 	it := safe.Const("it")
 	if a.Version != c.newest {

@@ -20,7 +20,8 @@ import (
 const (
 	mostTargets   = 4 // releases of the provider to aim at
 	mostReleases  = 2 // releases of each module to try
-	mostObstacles = 4 // other providers to mend after a change
+	mostObstacles = 4 // providers to mend, one after the other
+	mostMeasures  = 6 // changes that people are asked to make together
 )
 
 // adviser searches the changes that help the providers of one root module.
@@ -152,6 +153,9 @@ func (a adviser) reach(c chosen, v provider.Version, nth int) Advice {
 	for range mostObstacles {
 		for _, h := range a.holders(d.terms[addr], target) {
 			o := a.option(h, d, addr, target, nth)
+			if len(d.measures) == mostMeasures {
+				o.measure = Measure{Kind: MeasureFixed, Term: h.terms[0]}
+			}
 			if !o.measure.helps() {
 				return Advice{Version: v, Measures: []Measure{o.measure}}
 			}
@@ -349,8 +353,9 @@ func edit(t scan.Term, all []scan.Term, v provider.Version) Measure {
 	}
 	m.Kind, m.Becomes = MeasureEdit, t.Constraint.Raised(v)
 	alone := !slices.ContainsFunc(all, func(u scan.Term) bool { return u.Place == t.Place && u.Constraint != t.Constraint })
-	if m.Becomes.Op == 0 && alone {
-		m.Becomes = provider.Term{Op: provider.AtLeast, Bound: v} // without it, nothing would be left between the quotes
+	lowers := t.Constraint.Op != provider.Not
+	if m.Becomes.Op == 0 && (alone || lowers) { // else nothing would be left between the quotes, or no lower bound
+		m.Becomes = provider.Term{Op: provider.AtLeast, Bound: v}
 	}
 	return m
 }
